@@ -22,7 +22,7 @@ help:
 	@echo "make test-slow  the tests that take minutes with the 1.5B model"
 	@echo "make soak       kill processes, fill disks and run several at once, for an hour, and keep the table"
 	@echo "make bench      measure speed and size on this machine, and print the tables"
-	@echo "make evaluation hold whole systems against each other on the dev files in DATA, for hours; goes on where it was"
+	@echo "make evaluation compare whole systems on the dev files in DATA, for hours; continues where it was"
 	@echo "make box        make the reader, the planner and the policies that come with the package, from DATA and READING"
 	@echo "make clean      remove the virtual environment and everything built"
 
@@ -94,11 +94,10 @@ bench: $(VENV)/.installed-test
 	$(BIN)/deepthink models pull $(MEASURED)
 	$(BIN)/python -m tests.benchmarks
 
-# A finished question is not asked again: an empty build/evaluation measures the present code.
+# MODELS names some of the models; rows that are there are not asked for again.
 evaluation: $(VENV)/.installed-test
 	$(BIN)/deepthink models pull $(MEASURED)
-	$(BIN)/deepthink evaluate $(DATA)/hotpotqa_dev.jsonl $(DATA)/2wikimultihopqa_dev.jsonl $(DATA)/musique_dev.jsonl \
-	  --limit 40 --few seed=10 --work build/evaluation --out tests/benchmarks/results/evaluation.md
+	$(BIN)/python -m tests.benchmarks.evaluation $(MODELS) --data $(DATA)
 
 # What is collected and trained stays in WORK, so that a killed run goes on.
 DATA   ?= ../shared/data/multihop
@@ -109,7 +108,7 @@ METHODS ?= forest reward
 
 box: $(VENV)/.installed-test
 	$(BIN)/deepthink models pull bge-small-en ms-marco-minilm-l12 all-minilm-l6-v2 qwen2.5-coder-0.5b
-	$(BIN)/python -m policy.reader make $(READING) --multihop $(DATA) --work $(WORK)/reader
+	$(BIN)/python -m tests.benchmarks.reader make $(READING) --multihop $(DATA) --work $(WORK)/reader
 	$(BIN)/python -m tests.benchmarks.planner make $(READING) --multihop $(DATA) --work $(WORK)/planner
 	$(BIN)/python -m tests.benchmarks.planner make $(READING) --multihop $(DATA) --work $(WORK)/planner-natural \
 	  --start $(WORK)/planner/adapter --natural --rate 1.2e-4

@@ -1,12 +1,11 @@
 """Learning to decide, in folders by what happens to a decision.
 
-Owns: decisions as data, training, the gate, the active policy, and the making of the boxed reader.
+Owns: decisions as data, training, the gate, the active policy.
 
-`collecting` makes decisions from questions with known answers; `decisions` reads them from a store as trees
-and works out what each action was worth; `training` fits a policy to them (forest, encoder);
-`judging` calibrates it, walks it over held-out questions and asks the gate; `serving` keeps policies in
-folders and lets the active one decide. `evaluation` compares whole systems; `reader` trains the boxed
-reader.
+`questions` reads questions with known answers; `collecting` makes decisions from them; `decisions` reads
+decisions from a store as trees and works out what each action was worth; `training` fits a policy to them
+(forest, encoder); `judging` calibrates it, walks it over held-out questions and asks the gate; `serving`
+keeps policies in folders and lets the active one decide. `evaluation` compares whole systems.
 
 Must not know: the terminal. It may use everything the agent offers; the agent never imports it.
 """

@@ -1,8 +1,7 @@
 """The reader that the package ships: one small encoder that reads a passage for a question or a claim.
 
-The files beside this module were made by `policy.reader`; `manifest.json` says how its scores become
-probabilities, and `README.md` is its model card. It runs on onnxruntime and tokenizers; torch is not
-needed.
+`tests.benchmarks.reader` makes the files beside this module. `manifest.json` says how scores become
+probabilities; `README.md` is the model card. It runs on onnxruntime and tokenizers, without torch.
 
 A passage is given as `agent.retrieval.passage_text.show` writes it: a heading line, then the body. An
 answer is looked for in the body. A passage that is too long is read in overlapping windows.

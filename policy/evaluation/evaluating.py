@@ -1,7 +1,7 @@
-"""Evaluating: every question is put to every system; what is finished is a row on disk, and not done again.
+"""Evaluating: every question is put to every system; a finished one is a row on disk, and not asked again.
 
-Question by question rather than system by system, so that an evaluation that is stopped half-way has
-whole questions, and whatever two systems ask of the model in the same words is asked once.
+Question by question rather than system by system, so that an evaluation that is stopped half-way has whole
+questions.
 """
 
 from __future__ import annotations
@@ -11,25 +11,14 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar, Final, Literal
+from typing import ClassVar, Literal
 
 from models.protocols import GenerationCancelled
-from policy.evaluation.answered import Parts, System
-from policy.evaluation.cases import Case, CaseSet
-from policy.evaluation.looped import Looped
-from policy.evaluation.metrics import lost, measured
-from policy.evaluation.plain import PLAIN
-from policy.evaluation.rows import Row, Rows, append
-from policy.evaluation.shortening import shorten
-from policy.evaluation.summary import LEAN, SEED_SYSTEM
+from policy.evaluation.measures import lost, measured
+from policy.evaluation.rows import Row, Rows
+from policy.evaluation.systems import SYSTEMS, Parts
+from policy.questions import Case, CaseSet
 from traces.errors import DeepthinkError
-from traces.library import Library
-
-SYSTEMS: Final[Mapping[str, System]] = {
-    one.name: one
-    for one in (*PLAIN, Looped(SEED_SYSTEM, profile="seed"), Looped(LEAN, profile="lean", route=""))
-}
-"""In the order of the tables. ``lean`` is the product as it comes."""
 
 
 class UnknownSystem(DeepthinkError):
@@ -46,8 +35,8 @@ class Evaluation:
     Attributes:
         cases: A set of questions; its library is in the parts' store.
         systems: Of `SYSTEMS`.
-        work: Folder of rows and answers.
-        few: A system that is asked only so many of the questions, the first ones, by its name.
+        work: Folder of the rows.
+        few: How many of the questions, the first ones, a slow system is asked, by its name.
     """
 
     cases: CaseSet
@@ -62,11 +51,11 @@ class Progress:
 
     Attributes:
         questions: Name of the set.
-        doing: The system under way; "" before the first.
-        done: Rows that are finished, earlier ones included.
+        doing: The system that is answering; "" before the first.
+        done: Finished rows, earlier ones included.
         total: Rows that there will be.
-        seconds_left: Estimate from the rows of this go; None before there is one.
-        failed: Questions that a system could not answer in this go, with why.
+        seconds_left: Estimate from the rows made since the start; None before there is one.
+        failed: Questions that a system could not answer since the start, with why.
     """
 
     questions: str
@@ -92,112 +81,55 @@ def checked(systems: Sequence[str]) -> tuple[str, ...]:
 def evaluate(wanted: Evaluation, parts: Parts, cancel: threading.Event | None = None) -> Iterator[Progress]:
     """Have every system answer; each finished row is kept at once.
 
-    A question that a system fails on is told and left out, and asked again the next time.
+    A question that a system fails on is reported and left out, and asked again the next time.
 
     Args:
         wanted: What.
-        parts: The same for every system; ``chat`` is a `policy.evaluation.cache.CachedChat`.
+        parts: The same for every system.
         cancel: Set to stop between two answers.
 
     Raises:
         BadLines: a file of the work folder is damaged.
         EmptyLibrary, UnknownCollection: the library is not what the questions are about.
     """
-    going = _Going(wanted, parts)
-    yield going.progress("")
-    for number, case in enumerate(wanted.cases.cases):
-        for name in wanted.systems:
-            if not going.lacks(name, case, number):
-                continue
-            if cancel is not None and cancel.is_set():
-                return
-            yield going.progress(name)
-            going.answered(name, case)
-    yield going.progress("")
+    rows = Rows(wanted.work / "rows.jsonl")
+    asked = [
+        (name, case)
+        for number, case in enumerate(wanted.cases.cases)
+        for name in wanted.systems
+        if number < wanted.few.get(name, number + 1)
+    ]
+    todo = [pair for pair in asked if not _finished(rows, wanted, parts, *pair)]
+    began, earlier = time.monotonic(), len(asked) - len(todo)
+    made, failed = 0, list[str]()
 
+    def progress(doing: str) -> Progress:
+        left = (time.monotonic() - began) / made * (len(todo) - made) if made else None
+        return Progress(wanted.cases.name, doing, earlier + made, len(asked), left, tuple(failed))
 
-class _Going:
-    """An evaluation under way."""
-
-    def __init__(self, wanted: Evaluation, parts: Parts) -> None:
-        self._wanted, self._parts = wanted, parts
-        self._rows = Rows(wanted.work / "rows.jsonl")
-        self._failed: list[str] = []
-        self._began, self._begun = time.monotonic(), self._finished()
-
-    def lacks(self, name: str, case: Case, number: int) -> bool:
-        """Whether a row is wanted that is not there; ``number`` is the case's place in its set."""
-        return number < self._most(name) and not self._has(name, case)
-
-    def progress(self, doing: str) -> Progress:
-        """How far it is."""
-        done, total = self._finished(), sum(self._most(name) for name in self._wanted.systems)
-        made = done - self._begun
-        left = (time.monotonic() - self._began) / made * (total - done) if made else None
-        return Progress(self._wanted.cases.name, doing, done, total, left, tuple(self._failed))
-
-    def answered(self, name: str, case: Case) -> None:
-        """Have a system answer."""
+    yield progress("")
+    for name, case in todo:
+        if cancel is not None and cancel.is_set():
+            return
+        yield progress(name)
         try:
-            answer = SYSTEMS[name].answer(case, self._parts)
+            answered = SYSTEMS[name].answer(case.question, parts)
         except GenerationCancelled:
             raise
         except DeepthinkError as error:
-            self._failed.append(f"{name}, {case.question}: {error.message}")
-            return
-        self._keep(name, case, answer.text, answer.passages)
-        shortened = not (answer.abstained or case.by_patterns)
-        short = shorten(self._parts.chat, case.question, answer.text) if shortened else ""
-        measures = measured(case, answer, short)
-        self._rows.add(
-            Row(
-                self._wanted.cases.name,
-                case.id,
-                name,
-                self._parts.chat.name,
-                short,
-                answer.stopped,
-                lost(measures),
-                measures,
-                case.digest,
-            )
-        )
+            failed.append(f"{name}, {case.question}: {error.message}")
+            continue
+        measures = measured(case, answered)
+        key = _key(wanted, parts, name, case)
+        rows.add(Row(*key, answered.text, answered.stopped, lost(measures), measures, case.digest))
+        made += 1
+    yield progress("")
 
-    def _keep(self, system: str, case: Case, text: str, passages: Sequence[int]) -> None:
-        """The answer in words, and what it was written from, to be read by a person.
 
-        Rows hold neither, so that they can be given on.
-        """
-        found = Library(self._parts.store).passages(passages)
-        shown = tuple(f"{one.title}. {one.text}" for one in found)
-        append(
-            self._wanted.work / "answers.jsonl",
-            {
-                "questions": self._wanted.cases.name,
-                "question": case.id,
-                "system": system,
-                "model": self._parts.chat.name,
-                "asked": case.question,
-                "gold": case.answers,
-                "text": text,
-                "passages": shown,
-            },
-        )
+def _finished(rows: Rows, wanted: Evaluation, parts: Parts, name: str, case: Case) -> bool:
+    row = rows.get(_key(wanted, parts, name, case))
+    return row is not None and row.case == case.digest
 
-    def _finished(self) -> int:
-        return sum(
-            self._has(name, case)
-            for name in self._wanted.systems
-            for case in self._wanted.cases.cases[: self._most(name)]
-        )
 
-    def _has(self, name: str, case: Case) -> bool:
-        row = self._rows.get(self._key(name, case))
-        return row is not None and row.case == case.digest
-
-    def _most(self, name: str) -> int:
-        asked = len(self._wanted.cases.cases)
-        return min(asked, self._wanted.few.get(name, asked))
-
-    def _key(self, name: str, case: Case) -> tuple[str, str, str, str]:
-        return self._wanted.cases.name, case.id, name, self._parts.chat.name
+def _key(wanted: Evaluation, parts: Parts, name: str, case: Case) -> tuple[str, str, str, str]:
+    return wanted.cases.name, case.id, name, parts.chat.name

@@ -11,31 +11,23 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
-from policy.evaluation.metrics import NEAR, STAGES
-from policy.evaluation.summary import GUESS, SEARCH, Against, Scope, Standing, Summary
+from policy.evaluation.measures import STAGES
+from policy.evaluation.summary import Against, Scope, Standing
+from policy.evaluation.systems import GUESS, SEARCH
 from policy.judging.bootstrap import Interval
 
 _Column = tuple[str, str, float, int]  # heading, measure, factor, digits
 
 _ANSWERS: Final[Sequence[_Column]] = (
-    ("F1", "f1", 100, 1),
-    ("EM", "em", 100, 1),
-    ("stated", "holds", 100, 1),
-    ("flagged", "flagged", 100, 1),
-    ("abstained", "abstained", 100, 1),
-    ("rightly", "abstained_rightly", 100, 1),
-    ("wrongly", "abstained_wrongly", 100, 1),
-)
-_DOCUMENTS: Final[Sequence[_Column]] = (
     ("right", "right", 100, 1),
     ("wrong", "wrong", 100, 1),
     ("wrong, shown as supported", "wrong_supported", 100, 1),
+    ("flagged", "flagged", 100, 1),
     ("refused, though answerable", "refused_wrongly", 100, 1),
     ("unanswerable refused", "refused_rightly", 100, 1),
     ("first words, s", "first_words", 1, 1),
 )
 _EVIDENCE: Final[Sequence[_Column]] = (
-    ("reached", "reached", 100, 1),
     ("recalled", "recalled", 100, 1),
     ("held recall", "recall", 100, 1),
     ("held precision", "precision", 100, 1),
@@ -51,26 +43,24 @@ _COST: Final[Sequence[_Column]] = (
     ("generated", "generated", 1, 0),
     ("seconds", "seconds", 1, 1),
 )
-_WIDE: Final = frozenset({"f1", "em", "right", "wrong_supported", "refused_rightly", "recall", "seconds"})
-"""Measures shown with their interval."""
+_WITH_INTERVAL: Final = frozenset({"right", "wrong_supported", "refused_rightly", "recall", "seconds"})
 
 _READING: Final = (
-    "Shares are in hundredths. EM and F1 are of the short answer, by the data sets' own normalisation; "
-    "stated is whether the whole answer states a gold one. Brackets are 95 % percentile intervals of a "
-    "bootstrap over questions.",
+    "Shares are in hundredths. An answer is right if it states a gold answer and no wrong value, or "
+    "matches the patterns of its question. Brackets are 95 % percentile intervals of a bootstrap over "
+    "questions.",
     "Each system is measured on the questions that it has answered; differences are paired, on those that "
     "both have. Rows may be of several machines: tokens do not depend on that, seconds do.",
-    "Held and cited are passages against gold passages; reached, recalled and noted are the shares of the "
-    "gold passages among the first hundred of a search, among its results, and cited by findings.",
+    "Held and cited are passages against gold passages; recalled and noted are the shares of the gold "
+    "passages among a run's search results, and cited by its findings.",
     f"{SEARCH} may write that nothing was found; {GUESS} is the same without that leave.",
-    f"A wrong answer has an F1 below {100 * NEAR:.0f} and does not state a gold one. It is counted at the "
-    "first stage after which it could no longer be right.",
+    "A wrong answer is counted at the first stage after which it could no longer be right.",
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Circumstances:
-    """How results came about: command, ISO day, machine, and what else a reader has to know."""
+    """How results were made: command, ISO day, machine, and what else a reader has to know."""
 
     command: str
     date: str
@@ -94,16 +84,16 @@ class Table:
     rows: Sequence[Sequence[str]]
 
 
-def markdown(summary: Summary, came: Circumstances) -> str:
-    """The tables, the same lines for the same summary and circumstances."""
+def markdown(scopes: Sequence[Scope], came: Circumstances) -> str:
+    """The tables, the same lines for the same scopes and circumstances."""
     lines = ["# Whole systems on the same questions", ""]
-    for scope in summary.scopes:
+    for scope in scopes:
         lines += [f"## {scope.name}, {scope.model}", ""]
         for table in tables(scope):
             lines += markdown_table(table)
     lines += ["## How to read this", "", *(f"- {line}" for line in (*_READING, *came.notes)), ""]
     told = {"Command": came.command, "Date": came.date, "Machine": came.machine}
-    lines += ["## How it came about", "", *(f"- {name}: {value}" for name, value in told.items()), ""]
+    lines += ["## How it was made", "", *(f"- {name}: {value}" for name, value in told.items()), ""]
     return "\n".join(lines)
 
 
@@ -122,13 +112,17 @@ def tables(scope: Scope) -> list[Table]:
     of_kind = "right_"  # begins the name of a measure of the questions of one kind
     names = {name for one in scope.systems for name in one.measures if name.startswith(of_kind)}
     kinds = [(name.removeprefix(of_kind), name, 100.0, 1) for name in sorted(names)]
-    judged = {"Own documents": _DOCUMENTS, "Right, by kind of question": kinds}
-    groups = {**(judged if kinds else {"Answers": _ANSWERS}), "Evidence": _EVIDENCE, "Cost": _COST}
+    groups = {
+        "Answers": _ANSWERS,
+        "Right, by kind of question": kinds,
+        "Evidence": _EVIDENCE,
+        "Cost": _COST,
+    }
     made = [_by_system(title, columns, scope.systems) for title, columns in groups.items()]
     made.append(_losses(scope.systems))
     for baseline in dict.fromkeys(pair.baseline for pair in scope.against):
         pairs = [_pair(pair) for pair in scope.against if pair.baseline == baseline]
-        head = ["system", "questions", "F1", "F1 where both answer", "EM", "steps", "seconds"]
+        head = ["system", "questions", "right", "right where both answer", "steps", "seconds"]
         made.append(Table(f"Compared with {baseline}", [*head, "tokens evaluated"], pairs))
     return [table for table in made if len(table.head) > 2]
 
@@ -136,7 +130,9 @@ def tables(scope: Scope) -> list[Table]:
 def _by_system(title: str, columns: Sequence[_Column], systems: Sequence[Standing]) -> Table:
     """A row a system, without the columns that are empty in every row."""
     cells = {
-        heading: [_mean(one.measures.get(name), factor, digits, wide=name in _WIDE) for one in systems]
+        heading: [
+            _mean(one.measures.get(name), factor, digits, wide=name in _WITH_INTERVAL) for one in systems
+        ]
         for heading, name, factor, digits in columns
     }
     kept = {heading: column for heading, column in cells.items() if any(column)}
@@ -149,22 +145,26 @@ def _by_system(title: str, columns: Sequence[_Column], systems: Sequence[Standin
 
 def _losses(systems: Sequence[Standing]) -> Table:
     rows = [
-        [one.system, str(one.questions), str(sum(one.lost.values())), *(str(one.lost[s]) for s in STAGES)]
+        [
+            one.system,
+            str(one.questions),
+            str(sum(one.lost.values())),
+            *(str(one.lost.get(s, 0)) for s in STAGES),
+        ]
         for one in systems
     ]
     return Table("Where wrong answers were lost", ["system", "questions", "wrong", *STAGES], rows)
 
 
 def _pair(pair: Against) -> list[str]:
-    told = pair.differences
+    gains = pair.differences
+    counts = (("steps", 2), ("seconds", 1), ("evaluated", 0))
     return [
         pair.system,
         str(pair.questions),
-        points(told["f1"]),
-        f"{points(pair.answered)} ({pair.answered.questions})",
-        points(told["em"]),
-        *(_mean(told[name], 1, digits, wide=True) for name, digits in (("steps", 2), ("seconds", 1))),
-        _mean(told["evaluated"], 1, 0, wide=True),
+        points(gains.get("right")),
+        points(pair.answered.get("right")),
+        *(_mean(gains.get(name), 1, digits, wide=True) for name, digits in counts),
     ]
 
 
@@ -177,8 +177,8 @@ def _mean(found: Interval | None, factor: float, digits: int, *, wide: bool) -> 
     return f"{estimate} [{low}, {high}]" if wide else estimate
 
 
-def points(found: Interval) -> str:
-    """A difference of shares in hundredths: ``+12.3 [+4.0, +20.1]``."""
-    if math.isnan(found.estimate):
+def points(found: Interval | None) -> str:
+    """A difference of shares in hundredths: ``+12.3 [+4.0, +20.1]``; "–" where it is not known."""
+    if found is None or math.isnan(found.estimate):
         return "–"
     return f"{100 * found.estimate:+.1f} [{100 * found.low:+.1f}, {100 * found.high:+.1f}]"

@@ -35,7 +35,7 @@ from policy.serving.folder import (
 )
 from policy.serving.registry import Registry
 from policy.training.errors import TrainingCancelled
-from policy.training.improvement import improved
+from policy.training.forest import improved
 from policy.training.material import Material, gather, sheet
 from policy.training.progress import Began, DataSheet, Finished, TrainingEvent, Warned
 from policy.training.request import TrainingRequest, base_model, require_heeded

@@ -79,15 +79,14 @@ def gather(sources: Sequence[Path], work: Path) -> Material:
         sum(part.unmeasured for part in parts),
         dict(Counter(node.source for node in known)),
     )
-    return material(read, sum(map(_odd_probabilities, stores)), len(given) - len(trees))
+    return material(read, len(given) - len(trees))
 
 
-def material(read: Read, odd: int = 0, twice: int = 0) -> Material:
+def material(read: Read, twice: int = 0) -> Material:
     """What was read, checked and split.
 
     Args:
         read: The trees.
-        odd: Decisions whose probabilities do not sum to one.
         twice: Runs that were given more than once, and are among the trees once.
 
     Raises:
@@ -116,19 +115,7 @@ def material(read: Read, odd: int = 0, twice: int = 0) -> Material:
             f"{read.unmeasured} runs are left out: nobody knows how good their answers are. Rate them, or "
             "label decisions: “deepthink traces label”."
         )
-    if odd:
-        told.append(
-            f"The probabilities of {odd} decisions do not sum to one. Training does not use them; what "
-            "weighs by them must not."
-        )
     return Material(training, validation, read.sources, _digest(read.trees), tuple(told))
-
-
-def _odd_probabilities(store: Store) -> int:
-    with store.connect() as db:
-        rows = db.execute("SELECT probabilities FROM decisions WHERE NOT shadow").fetchall()
-    sums = (math.fsum(json.loads(row[0] or "{}").values()) for row in rows)
-    return sum(abs(total - 1.0) > 1e-3 for total in sums)
 
 
 def _check_enough(read: Read) -> None:

@@ -1,4 +1,4 @@
-"""The folders a training works in: what is finished stays, so that a killed training does not repeat it.
+"""The folders and checkpoints of a training: a killed one does not repeat what is finished.
 
 The targets, which every method needs of the same data, are in a folder that trainings on these data share.
 It is kept until a training on other data is finished.
@@ -10,7 +10,8 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -19,9 +20,11 @@ import numpy as np
 from agent.decisions.decider import STATE_VERSION
 from policy.decisions.returns import Examples
 from policy.decisions.trees import Floats
+from policy.training.errors import TrainingFailed, is_full_disk
 from policy.training.request import TrainingRequest
 from traces.paths import data_dir
 
+_STATE: Final = "trainer_state.json"  # the trainer writes it last in a checkpoint
 _TRAINED: Final = "trained"
 _TARGETS: Final = "targets.safetensors"
 _SHARED: Final = "shared-"
@@ -104,3 +107,55 @@ def folder() -> Path:
 
 def _key(told: list[object]) -> str:
     return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:16]
+
+
+def newest(folder: Path) -> Path | None:
+    """The newest whole checkpoint in ``folder``, None if there is none.
+
+    One that a kill left half written is removed.
+    """
+    found = sorted(folder.glob("checkpoint-*"), key=lambda path: int(path.name.rpartition("-")[2]))
+    for path in reversed(found):
+        if _is_whole(path):
+            return path
+        shutil.rmtree(path)
+    return None
+
+
+def check_room(folder: Path, needed: int) -> None:
+    """Whether ``needed`` bytes fit into the file system of ``folder``, before anything is computed.
+
+    Raises:
+        TrainingFailed: they do not.
+    """
+    free = shutil.disk_usage(folder).free
+    if free < needed:
+        raise TrainingFailed(
+            f"{folder} has {free / 2**20:.0f} MB left; checkpoints need {needed / 2**20:.0f} MB.",
+            "Make room and start again with the same command.",
+        )
+
+
+@contextmanager
+def telling_full_disk(folder: Path) -> Iterator[None]:
+    """Within this a full disk is told as one, whatever the library made of it.
+
+    Raises:
+        TrainingFailed: in its place.
+    """
+    try:
+        yield
+    except (OSError, RuntimeError, ValueError) as error:
+        if not is_full_disk(error):
+            raise
+        raise TrainingFailed(
+            f"There is no space for the checkpoint in {folder}; the last whole one is kept.",
+            "Make room and start again with the same command: it goes on from there.",
+        ) from error
+
+
+def _is_whole(checkpoint: Path) -> bool:
+    try:
+        return isinstance(json.loads((checkpoint / _STATE).read_text("utf-8")), dict)
+    except (OSError, ValueError):
+        return False

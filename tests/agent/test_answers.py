@@ -12,7 +12,7 @@ from agent.documents import sample_library
 from agent.run import Request, run
 from models.boxed_reader import BoxedReader
 from models.llama_cpp import LlamaCppChat
-from policy.evaluation.scoring import holds
+from policy.evaluation.measures import holds
 from tests.benchmarks.library import chat, embedder, read_into
 from traces.store import Store
 

@@ -11,13 +11,12 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from statistics import median
 
-from policy.evaluation.rows import Row, Rows, write
-from policy.evaluation.summary import GUESS, LEAN
-from tests.benchmarks.table import RESULTS
+from policy.evaluation.rows import Row, Rows
+from policy.evaluation.systems import GUESS, LEAN
+from tests.benchmarks.table import RESULTS, write_rows
 from tests.conftest import DATA
 from tui.failures import EXIT_CODES
 from tui.policy.evaluating import Wanted, run_evaluation
@@ -42,7 +41,7 @@ def main() -> None:
     if code == EXIT_CODES["cancelled"]:
         raise SystemExit(code)
     rows = sorted(Rows(work / "rows.jsonl").all(), key=lambda row: row.key)
-    write(RESULTS / f"{options.name}.rows.jsonl", map(asdict, rows))
+    write_rows(RESULTS / f"{options.name}.rows.jsonl", rows)
     with tables.open("a", encoding="utf-8") as stream:
         stream.write(f"\n{times(rows)}\n")
     raise SystemExit(code)

@@ -27,9 +27,10 @@ from agent.steps.retrieve import candidate
 from models.boxed_planner import shipped_planner
 from models.boxed_reader import BoxedReader
 from models.protocols import Reader
-from policy.evaluation.answered import place_of, share
-from policy.evaluation.cases import Case, first
-from policy.evaluation.libraries import fill, recognised, sets_in
+from policy.evaluation.measures import share
+from policy.evaluation.systems import places_of
+from policy.questions import Case, Place, fill, read_set, sets_in
+from tests.benchmarks.multihop import RememberingEmbedder, pool, pooled, read_questions
 from tests.benchmarks.table import RESULTS
 from tests.conftest import DATA
 from traces.library import Library
@@ -75,18 +76,22 @@ def main() -> None:
 
 
 def _measured(name: str, plan: Callable[[str], list[str]], limit: int, work: Path) -> str:
-    asked = recognised(name)
-    store = Store(work / f"{asked.cases.name}.duckdb")
     embedder = open_embedder(load())
-    for _ in fill(asked, store, embedder, None):
+    published = read_questions(Path(name)) if "multihop" in Path(name).parts else None
+    asked = pooled(published) if published else read_set(name)
+    store = Store(work / f"{asked.name}.duckdb")
+    filled = (
+        pool(published, store, RememberingEmbedder(embedder)) if published else fill(asked, store, embedder)
+    )
+    for _ in filled:
         pass
     library, reader = Library(store), BoxedReader()
     recall = Recall(library, embedder)
-    cases = [case for case in first(asked.cases, limit, 0).cases if case.gold]
+    cases = [case for case in asked.first(limit, 0).cases if case.gold]
     found = [_found(case, plan(case.question), library, recall, reader) for case in cases]
     steps, alone, beside = zip(*found, strict=True)
     shares = f"{mean(steps):.2f} | {mean(alone):.3f} | {mean(beside):.3f}"
-    return f"| {asked.cases.name} | {len(cases)} | {shares} |"
+    return f"| {asked.name} | {len(cases)} | {shares} |"
 
 
 def _found(
@@ -95,12 +100,12 @@ def _found(
     """Look-ups, the share of gold places in their top ten, and with the question's own top ten."""
     collections = [one.name for one in library.collections()]
     notes: list[Note] = []
-    places = []
+    places: list[Place] = []
     for number, lookup in enumerate(lookups, start=1):
         question = resolve(lookup, notes)
         scopes = aim(library, collections, question, "", "", hard=False)
         hits = [candidate(hit) for hit in recall.search(question, "hybrid", scopes, TOP)]
-        places += [place_of(hit) for hit in hits]
+        places += places_of(hits)
         answer = ""
         if any(f"#{number}" in later for later in lookups[number:]):
             best = likeliest(read(reader, question, hits))
@@ -119,7 +124,7 @@ def _found(
             )
         )
     scopes = aim(library, collections, case.question, "", "", hard=False)
-    own = [place_of(candidate(hit)) for hit in recall.search(case.question, "hybrid", scopes, TOP)]
+    own = places_of(candidate(hit) for hit in recall.search(case.question, "hybrid", scopes, TOP))
     return len(lookups), share(case.gold, places), share(case.gold, [*places, *own])
 
 

@@ -12,7 +12,7 @@ from agent.state import Candidate
 from agent.steps.rerank import read
 from agent.steps.retrieve import candidate
 from models.protocols import Reader
-from policy.evaluation.libraries import fill, recognised, sets_in
+from policy.questions import fill, read_set, sets_in
 from tests.benchmarks.library import embedder, reader
 from tests.benchmarks.table import Row, Table
 from tests.conftest import DATA
@@ -52,7 +52,7 @@ def measure() -> Table:
     store = Store(paths.store_file())
     asked: list[Asked] = []
     for name in sets_in(str(DATA / "own")):
-        for _ in fill(recognised(name), store, embedder()):
+        for _ in fill(read_set(name), store, embedder()):
             pass
         asked += ask(Path(name), store, reader())
     said = [one for one in asked if one.answerable]

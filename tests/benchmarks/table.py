@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import sys
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
+
+from policy.evaluation import rows as outcomes
 
 RESULTS = Path(__file__).parent / "results"
 _PACKAGES = (
@@ -78,3 +82,12 @@ def _circumstances(command: str) -> str:
         f"`{command}` on {datetime.now(UTC):%Y-%m-%d}; {os.cpu_count()} cores "
         f"({platform.machine()}, {platform.system()}), Python {sys.version.split()[0]}, {packages}."
     )
+
+
+def write_rows(file: Path, rows: Iterable[outcomes.Row]) -> None:
+    """Write an evaluation's rows without the words of the answers; the file is replaced as a whole."""
+    part = file.with_name(f"{file.name}.part")
+    with part.open("w", encoding="utf-8") as out:
+        for row in rows:
+            out.write(json.dumps(asdict(replace(row, answer="")), ensure_ascii=False) + "\n")
+    part.replace(file)

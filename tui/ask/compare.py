@@ -16,7 +16,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, replace
 from types import TracebackType
-from typing import Any, Final, Literal, Self, TypeVar
+from typing import Any, Literal, Self, TypeVar
 
 from rich import box
 from rich.console import Console, Group, RenderableType
@@ -29,10 +29,7 @@ from agent.request import checked_question, searchable
 from agent.retrieval.recall import Recall
 from agent.state import Evidence
 from models.protocols import ChatOptions, Message
-from policy.evaluation.answered import Answered, Cost, Parts, System
-from policy.evaluation.cases import Case
-from policy.evaluation.looped import Looped
-from policy.evaluation.plain import ClosedBook, Crag, SearchAndAnswer, SearchAndGuess, Shallow
+from policy.evaluation.systems import LEAN, SYSTEMS, Answered, Cost, Looped, Parts, System
 from traces.errors import DeepthinkError
 from traces.library import Library
 from traces.records import SECTION_SEPARATOR, Scope
@@ -388,17 +385,6 @@ def _write(block: Block) -> None:
 T = TypeVar("T")
 
 
-_SYSTEMS: Final[dict[str, Callable[[Settings], System]]] = {
-    "closed-book": lambda _settings: ClosedBook(),
-    "shallow": lambda _settings: Shallow(),
-    "search-and-answer": lambda _settings: SearchAndAnswer(),
-    "search-and-guess": lambda _settings: SearchAndGuess(),
-    "crag": lambda _settings: Crag(),
-    "seed": lambda _settings: Looped("seed", "seed"),
-    "lean": lambda settings: Looped("lean", "lean", settings.decider, open_learned()),
-}
-
-
 def compare(
     question: str, names: str, settings: Settings, form: Form, collections: tuple[str, ...] = ()
 ) -> int:
@@ -440,10 +426,9 @@ def compare(
             columns[0].begin("loading the models")
             asked = _inside(lambda _tell: _loaded(question, parts), cancel, lambda _event: None).result()
             shown.open(asked, f"{chat.name} · in {', '.join(where)}")
-            case = Case("", asked, ())
             for system, column in zip(systems, columns, strict=True):
                 if not cancel.is_set():
-                    _answer(system, column, case, parts, cancel, shown)
+                    _answer(system, column, asked, parts, cancel, shown)
             shown.close()
     if form == "json":
         told = {
@@ -462,13 +447,15 @@ def compare(
 
 def _named(names: str, settings: Settings) -> list[System]:
     wanted = dict.fromkeys(name.strip() for name in names.split(",") if name.strip())
-    there_are = f"There are: {', '.join(_SYSTEMS)}."
+    there_are = f"There are: {', '.join(SYSTEMS)}."
     for name in wanted:
-        if name not in _SYSTEMS:
+        if name not in SYSTEMS:
             raise failures.WrongUsage(f"There is no system “{clean(name)}”.", there_are)
     if not wanted:
         raise failures.WrongUsage("--systems names no system.", there_are)
-    return [_SYSTEMS[name](settings) for name in wanted]
+    learned = open_learned() if LEAN in wanted else None
+    lean = Looped(LEAN, LEAN, settings.decider, learned)  # it decides as the settings say
+    return [lean if name == LEAN else SYSTEMS[name] for name in wanted]
 
 
 def _loaded(question: str, parts: Parts) -> str:
@@ -513,7 +500,7 @@ def _inside(
 
 
 def _answer(
-    system: System, column: Column, case: Case, parts: Parts, cancel: threading.Event, shown: Answers
+    system: System, column: Column, asked: str, parts: Parts, cancel: threading.Event, shown: Answers
 ) -> None:
     """Have a system answer, and keep its column and the screen up to date."""
 
@@ -525,7 +512,7 @@ def _answer(
 
     column.begin("beginning")
     shown.begin(column)
-    done = _inside(lambda tell: system.answer(case, replace(parts, on_event=tell)), cancel, take)
+    done = _inside(lambda tell: system.answer(asked, replace(parts, on_event=tell)), cancel, take)
     error = done.exception()
     if error is None:
         column.end(done.result())

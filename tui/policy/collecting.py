@@ -10,9 +10,8 @@ from pathlib import Path
 
 from rich.text import Text
 
-from policy.collecting import with_model
-from policy.collecting.questions import read_questions
-from policy.collecting.with_model import CollectingProgress
+from policy.collecting import CollectingProgress, WithModel, collect
+from policy.questions import read_set
 from tui import failures
 from tui.assemble import open_chat, open_embedder, open_planner, open_reader, open_store
 from tui.bars import watched
@@ -32,16 +31,16 @@ def collect_own(
         EmptyLibrary, UnknownCollection, ModelMissing: nothing was begun.
     """
     settings = load()
-    read = read_questions(file)
-    questions = list(read.questions)
+    read = read_set(str(file))
+    questions = list(read.cases)
     random.Random(seed).shuffle(questions)
-    wanted = with_model.WithModel(
+    wanted = WithModel(
         read.name, questions[:limit], answers, tuple(collections), epsilon, seed, settings.run_budget()
     )
     store, embedder = open_store(), open_embedder(settings)
     with ctrl_c() as cancel, closing(open_chat(settings)) as chat:
         embedding.embed(store, embedder, cancel)
-        events = with_model.collect(
+        events = collect(
             wanted,
             chat=chat,
             embedder=embedder,

@@ -366,9 +366,9 @@ def run(
         list[str],
         typer.Argument(
             metavar="SET",
-            help="Files of HotpotQA, 2WikiMultihopQA, MuSiQue or FinanceBench; JSON lines of question, "
-            "answer and evidence about your own library; a folder with documents in docs and "
-            "questions.jsonl, or of such folders; or sample, the sample library's questions.",
+            help="JSON lines of question, answer and evidence about your own library; a folder with "
+            "documents in docs and questions.jsonl, or of such folders; or sample, the sample library's "
+            "questions.",
         ),
     ],
     systems: _Systems = "",

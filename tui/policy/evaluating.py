@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import math
 import shlex
 import threading
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Final, Literal
+from typing import ClassVar, Literal
 
 from rich.table import Table as RichTable
 from rich.text import Text
 
 from models.protocols import Embedder, Reader
-from policy.evaluation.answered import Parts
-from policy.evaluation.cache import CachedChat
-from policy.evaluation.cases import first
 from policy.evaluation.evaluating import Evaluation, Progress, checked, evaluate
-from policy.evaluation.libraries import Asked, fill, recognised, sets_in
 from policy.evaluation.report import Table, circumstances, markdown, tables
 from policy.evaluation.rows import Rows
-from policy.evaluation.summary import LEAN, summarise
+from policy.evaluation.summary import summarise
+from policy.evaluation.systems import LEAN, Parts
+from policy.questions import CaseSet, fill, read_set, sets_in
 from traces import paths
 from traces.errors import DeepthinkError
 from traces.store import Store
@@ -36,11 +33,6 @@ from tui.library import embedding
 from tui.settings.settings import Settings, load
 from tui.terminal import cells, clean, columns, console, duration, print_json
 
-_NOTES: Final = (
-    "The model copies the short answer out of every system's answer in the same way, and no system is "
-    "charged for it.",
-)
-
 
 class NothingEvaluated(DeepthinkError):
     """Raised when there is no row to show."""
@@ -50,7 +42,7 @@ class NothingEvaluated(DeepthinkError):
 
 
 def work_folder(named: Path | None) -> Path:
-    """Where rows, trajectories and libraries are."""
+    """Where rows and libraries are."""
     return expanded_path(named) if named else paths.data_dir() / "evaluation"
 
 
@@ -80,16 +72,16 @@ def show_tables(place: Path, command: str, out: Path | None) -> None:
     rows = Rows(place / "rows.jsonl").all()
     if not rows:
         raise NothingEvaluated("There is no finished question yet.", "Begin: deepthink evaluate sample")
-    summary = summarise(rows)
+    scopes = summarise(rows)
     shown = console()
-    for scope in summary.scopes:
+    for scope in scopes:
         shown.print(Text(f"\n{clean(scope.name)}, {clean(scope.model)}", style="bold"))
         for table in tables(scope):
             shown.print(Text(f"\n{table.title}", style="dim"))
             shown.print(_drawn(table))
     if out is not None:
         out.parent.mkdir(parents=True, exist_ok=True)
-        out.write_text(markdown(summary, circumstances(command, _NOTES)), encoding="utf-8")
+        out.write_text(markdown(scopes, circumstances(command)), encoding="utf-8")
         shown.print(Text(f"Written: {out}"), soft_wrap=True)
 
 
@@ -126,24 +118,30 @@ def show_question(question: str, work: Path | None, *, as_json: bool = False) ->
         print_json({"question": ids[0], "rows": mine})
         return failures.DONE
     shown.print(Text(clean(f"{mine[0].questions} · {ids[0]}"), style="bold"))
-    table = columns("system", "model", "short answer", "F1", "steps", "seconds", "stopped", "lost at")
+    table = columns("system", "model", "answer", "outcome", "steps", "seconds", "stopped", "lost at")
     for row in mine:
         told = row.measures
         table.add_row(
             *cells(
                 row.system,
                 row.model,
-                row.short or "(none)",
-                f"{100 * told.get('f1', math.nan):.0f}",
+                row.answer,
+                _outcome(told),
                 f"{told.get('steps', 0):.0f}",
                 duration(told.get("seconds", 0.0)),
                 row.stopped,
-                row.lost or "right",
+                row.lost,
             )
         )
     shown.print()
     shown.print(table)
     return failures.DONE
+
+
+def _outcome(measures: Mapping[str, float]) -> str:
+    if measures.get("abstained"):
+        return "not found, rightly" if "refused_rightly" in measures else "not found"
+    return "right" if measures.get("right") else "wrong"
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +202,7 @@ def run_evaluation(wanted: Wanted) -> int:
     systems = checked(wanted.systems)
     checked(tuple(wanted.few))
     sets = [one for name in wanted.sets for one in sets_in(name)]
-    asked = [_limited(recognised(name), wanted) for name in sets]
+    asked = [read_set(name).first(wanted.limit, wanted.seed) for name in sets]
     settings = [load({"model": name}) for name in wanted.models] or [load()]
     place = work_folder(wanted.work)
     with ctrl_c() as cancel:
@@ -229,39 +227,33 @@ def run_evaluation(wanted: Wanted) -> int:
     return failures.EXIT_CODES["input"] if failed else failures.DONE
 
 
-def _limited(asked: Asked, wanted: Wanted) -> Asked:
-    most = len(asked.cases.cases) if wanted.limit is None else wanted.limit
-    return replace(asked, cases=first(asked.cases, most, wanted.seed))
-
-
-def _library(asked: Asked, opened: _Opened) -> Store:
-    if asked.kind == "own":
+def _library(asked: CaseSet, opened: _Opened) -> Store:
+    if not asked.files:
         store = open_store()
         embedding.embed(store, opened.embedder, opened.cancel)
         return store
     store = Store(opened.place / "library.duckdb")
-    name = asked.cases.name
     filled = fill(asked, store, opened.embedder, opened.cancel)
-    watched((Progress(name, "reading", done, total) for done, total in filled), _described)
+    watched((Progress(asked.name, "reading", done, total) for done, total in filled), _described)
     return store
 
 
 def _evaluated(
-    asked: Asked, store: Store, settings: Settings, few: Mapping[str, int], opened: _Opened
+    asked: CaseSet, store: Store, settings: Settings, few: Mapping[str, int], opened: _Opened
 ) -> tuple[str, ...]:
     """Questions that failed."""
-    with closing(CachedChat(open_chat(settings), opened.place / "replies.jsonl")) as chat:
+    with closing(open_chat(settings)) as chat:
         parts = Parts(
             chat=chat,
             embedder=opened.embedder,
             reader=opened.reader,
             store=store,
-            collections=asked.cases.collections,
+            collections=asked.collections,
             budget=settings.run_budget(),
             learned=open_learned() if LEAN in opened.systems else None,
             planner=open_planner(settings) if LEAN in opened.systems else None,
         )
-        evaluation = Evaluation(asked.cases, opened.systems, opened.place, few)
+        evaluation = Evaluation(asked, opened.systems, opened.place, few)
         last = watched(evaluate(evaluation, parts, opened.cancel), _described)
     return last.failed if last else ()
 

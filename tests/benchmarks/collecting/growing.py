@@ -19,9 +19,8 @@ from agent.retrieval.recall import Hit, Recall, Strategy
 from agent.state import Action, RunState, new_state
 from agent.stepping import research_step
 from models.protocols import Embedder, Reader
-from policy.collecting.questions import Question
-from policy.evaluation.libraries import RememberingEmbedder
 from tests.benchmarks.collecting.unread import first_plan, graded, resolved, revised, unread
+from tests.benchmarks.multihop import Question, RememberingEmbedder
 from traces.library import Library
 from traces.records import Scope
 from traces.store import Store
@@ -75,7 +74,7 @@ class Grower:
 
     Args:
         store: With the library.
-        collection: Where to search; made by `policy.evaluation.libraries.pool`.
+        collection: Where to search; made by `tests.benchmarks.multihop.pool`.
         embedder: The library's.
         reader: The funnel's second stage.
         budget: What a run may spend.

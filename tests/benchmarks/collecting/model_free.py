@@ -12,11 +12,10 @@ from pathlib import Path
 from agent.decisions.decider import STATE_VERSION
 from agent.state import ACTIONS, Action
 from models.protocols import Embedder, Reader
-from policy.collecting.questions import BadQuestions, Question, QuestionSet, read_questions
-from policy.collecting.with_model import CollectingProgress
+from policy.collecting import CollectingProgress
 from policy.decisions.trees import default_action
-from policy.evaluation.libraries import RememberingEmbedder, pool
 from tests.benchmarks.collecting.growing import Grower, Grown
+from tests.benchmarks.multihop import Question, QuestionSet, RememberingEmbedder, pool, read_questions
 from traces.collected import Collected, CollectedQuestion
 from traces.outcomes import Outcome
 from traces.runs import DecisionRow
@@ -63,17 +62,8 @@ def collect(
     reader: Reader,
     cancel: threading.Event | None = None,
 ) -> Iterator[CollectingProgress]:
-    """Collect the questions into ``store``, which holds their paragraphs too; what is there is kept.
-
-    Raises:
-        BadQuestions: the file tells no gold evidence, without which nothing is known of a state's worth.
-    """
+    """Collect the questions into ``store``, which holds their paragraphs too; what is there is kept."""
     questions = wanted.questions
-    if not any(question.gold for question in questions.questions):
-        raise BadQuestions(
-            f"{wanted.path.name} does not say which paragraphs support its answers.",
-            "Without a model only such files can be collected; else: `deepthink collect --questions FILE`.",
-        )
     remembering = RememberingEmbedder(embedder)
     for done, total in pool(questions, store, remembering, cancel):
         yield CollectingProgress("reading", done, total)

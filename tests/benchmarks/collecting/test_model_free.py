@@ -10,11 +10,10 @@ from typing import Any
 import pytest
 
 from agent.state import RELEVANCE
-from policy.collecting.questions import BadQuestions, read_questions
 from policy.decisions.reading import load_trees
-from policy.evaluation.libraries import RememberingEmbedder, pool
 from tests.benchmarks.collecting.growing import Grower, Grown
 from tests.benchmarks.collecting.model_free import ModelFree, behaviour, collect
+from tests.benchmarks.multihop import RememberingEmbedder, pool, read_questions
 from tests.scripted import HashEmbedder, WordReader
 from traces.collected import Collected
 from traces.store import Store
@@ -121,10 +120,3 @@ def test_the_recorded_behaviour_has_its_true_probabilities(file: Path, store: St
         {"CONTINUE": 0.8, "REVISE": 0.1, "FINISH": 0.1}
     )
     assert behaviour(("FINISH",), 0.3) == {"CONTINUE": 0.0, "REVISE": 0.0, "FINISH": 1.0}
-
-
-def test_a_file_without_evidence_cannot_be_collected_this_way(tmp_path: Path, store: Store) -> None:
-    path = tmp_path / "own.jsonl"
-    path.write_text('{"question": "Why?"}', "utf-8")
-    with pytest.raises(BadQuestions, match="which paragraphs"):
-        list(collect(ModelFree(path), store, HashEmbedder(), WordReader()))

@@ -26,7 +26,7 @@ from agent.text.names import phrases
 from agent.text.terms import terms
 from models.protocols import ChatOptions, Choice, Message, ModelError, Reader, Reply
 from models.token_estimate import at_most
-from policy.collecting.questions import Hop, Question, references
+from tests.benchmarks.multihop import Hop, Question, references
 from traces.library import Library
 
 FOUND = 0.5

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,11 +12,10 @@ import pytest
 
 from agent.budget import Budget
 from models.protocols import Message, ModelError
-from policy.evaluation.answered import Parts
-from policy.evaluation.cache import CachedChat
-from policy.evaluation.cases import CaseSet
 from policy.evaluation.evaluating import Evaluation, Progress, UnknownSystem, checked, evaluate
 from policy.evaluation.rows import Row, Rows
+from policy.evaluation.systems import Parts
+from policy.questions import CaseSet
 from tests.agent.conftest import UnsureReader, fill
 from tests.policy.evaluation.working import CASE, WRITTEN, reply
 from tests.scripted import HashEmbedder, Plain, Scripted, ScriptedChat
@@ -30,9 +28,6 @@ SYSTEMS = ("closed-book", "shallow", "search-and-answer", "lean")
 
 def answers(messages: Sequence[Message]) -> Plain:
     """Whatever is asked: the loop's prompts as elsewhere, the rest in one sentence."""
-    last = messages[-1].content
-    if last.endswith("ANSWER:"):
-        return "Tolvang Ceramics"
     try:
         return reply(messages)
     except AssertionError:
@@ -49,15 +44,8 @@ def store(tmp_path: Path) -> Store:
 def going(
     store: Store, work: Path, chat: ScriptedChat, cancel: threading.Event | None = None, **changes: Any
 ) -> tuple[list[Progress], list[Row]]:
-    """Evaluate with a cache, as the product does; what was told, and the rows."""
-    parts = Parts(
-        CachedChat(chat, work / "replies.jsonl"),
-        HashEmbedder(),
-        UnsureReader(),
-        store,
-        (),
-        Budget(revisions=0),
-    )
+    """What was told, and the rows."""
+    parts = Parts(chat, HashEmbedder(), UnsureReader(), store, (), Budget(revisions=0))
     wanted = Evaluation(CASES, SYSTEMS, work)
     told = list(evaluate(replace(wanted, **changes), parts, cancel))
     return told, Rows(work / "rows.jsonl").all()
@@ -80,29 +68,9 @@ def test_every_question_is_put_to_every_system(store: Store, tmp_path: Path) -> 
     by_system = {row.system: row for row in rows if row.question == "1"}
     assert by_system["closed-book"].measures["recall"] == 0.0
     assert by_system["shallow"].measures["steps"] == 1.0
-    assert by_system["lean"].short == "Tolvang Ceramics"
-    assert by_system["lean"].measures["em"] == 1.0
-
-
-def _lines(file: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in file.read_text("utf-8").splitlines()]
-
-
-def test_every_row_has_its_answer_in_words(store: Store, tmp_path: Path) -> None:
-    _, rows = going(store, tmp_path, model())
-    answers = _lines(tmp_path / "answers.jsonl")
-    assert {(answer["question"], answer["system"]) for answer in answers} == {
-        (row.question, row.system) for row in rows
-    }
-    by_system = {answer["system"]: answer for answer in answers if answer["question"] == "1"}
-    assert {answer["asked"] for answer in by_system.values()} == {CASE.question}
-    assert by_system["shallow"]["gold"] == [*CASE.answers]
-    assert by_system["shallow"]["text"] == WRITTEN
-    assert len(by_system["shallow"]["passages"]) == 3
-    assert by_system["closed-book"]["passages"] == []
-    assert by_system["lean"]["text"].startswith("Tolvang Ceramics supplies the bearings")
-    held = by_system["lean"]["passages"]
-    assert held
+    assert by_system["shallow"].answer == WRITTEN
+    assert by_system["lean"].answer.startswith("Tolvang Ceramics supplies the bearings")
+    assert by_system["lean"].measures["right"] == 1.0
 
 
 def test_what_is_finished_is_not_asked_again(store: Store, tmp_path: Path) -> None:
@@ -157,10 +125,8 @@ def test_a_question_whose_right_answer_is_another_by_now_is_asked_again(
     store: Store, tmp_path: Path
 ) -> None:
     going(store, tmp_path, model())
-    mended = replace(CASES, cases=(replace(CASE, answers=("Orlavane",)), OTHER))
+    mended = replace(CASES, cases=(replace(CASE, answers=("Haldrecht",)), OTHER))
     told, rows = going(store, tmp_path, model(), cases=mended)
     assert (told[0].done, told[-1].done) == (4, 8)
     assert len(rows) == 8
-    assert {row.measures["em"] for row in rows if row.question == "1" and row.system != "closed-book"} == {
-        0.0
-    }
+    assert {row.measures["right"] for row in rows if row.question == "1"} == {0.0}

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from agent.budget import Budget
 from models.protocols import Chat, Message
-from policy.evaluation.answered import Parts
-from policy.evaluation.cases import Case, Place
+from policy.evaluation.systems import Parts
+from policy.questions import Case, Place
 from tests.scripted import HashEmbedder, Plain, Scripted, ScriptedChat, WordReader
 from traces.store import Store
 

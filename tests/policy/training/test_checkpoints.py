@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from policy.training.checkpoints import check_room, newest, telling_full_disk
 from policy.training.errors import TrainingFailed
+from policy.training.workplace import check_room, newest, telling_full_disk
 
 
 def checkpoint(folder: Path, step: int, state: str | None) -> Path:

@@ -10,8 +10,8 @@ import pytest
 
 from policy.decisions.returns import Examples, examples
 from policy.decisions.trees import Tree, fold
-from policy.training import forest, improvement
-from policy.training.improvement import FOLDS, improved
+from policy.training import forest
+from policy.training.forest import FOLDS, improved
 from tests.policy.trees import random_trees
 
 COST = 0.05
@@ -48,7 +48,7 @@ def test_no_forest_decides_on_a_question_that_it_was_fitted_on(
 ) -> None:
     fitted_on: list[set[str]] = []
     asked: list[set[int]] = []
-    fit, decisions = forest.fit, improvement._decisions
+    fit, decisions = forest.fit, forest._decisions
 
     def seen(made: Examples, **settings: Any) -> forest.Forest:
         fitted_on.append(set(made.questions))
@@ -60,7 +60,7 @@ def test_no_forest_decides_on_a_question_that_it_was_fitted_on(
         return decisions(outside, scorer)
 
     monkeypatch.setattr(forest, "fit", seen)
-    monkeypatch.setattr(improvement, "_decisions", decided)
+    monkeypatch.setattr(forest, "_decisions", decided)
     improved(trees, COST, rounds=1)
     assert len(asked) == len(fitted_on) == FOLDS
     assert set().union(*asked) == {fold(tree.question, FOLDS) for tree in trees}

@@ -18,8 +18,8 @@ from rich.console import Console
 from agent import events as ev
 from agent.prompts import NOT_FOUND
 from models.protocols import ChatOptions, GenerationCancelled, ModelUnreachable
-from policy.evaluation.answered import Answered, Cost
-from policy.evaluation.cases import Place
+from policy.evaluation.systems import Answered, Cost
+from policy.questions import Place
 from tests.scripted import HashEmbedder
 from tests.tui.conftest import QUESTION, Answer, Answering, Run
 from tests.tui.parts import STEP, claim, evidence
@@ -147,7 +147,7 @@ def test_a_fault_in_one_system_is_logged_and_told(
     library: Path, chat: Answer, deepthink: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chat()
-    monkeypatch.setattr("policy.evaluation.plain.Shallow.found", lambda *_: 1 / 0)
+    monkeypatch.setattr("policy.evaluation.systems.Shallow.found", lambda *_: 1 / 0)
     ran = deepthink("compare", QUESTION)
     assert ran.code == 70
     assert "failed: This should not have happened" in ran.out

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from tests.agent.conftest import UnsureReader
-from tests.benchmarks.test_policies import _record
 from tests.scripted import HashEmbedder
 from tests.tui.conftest import QUESTION, Answering, Run
 
@@ -87,23 +86,6 @@ def test_one_question_is_looked_at(own: Path, chat: Answering, deepthink: Run) -
     missing = deepthink("evaluate", "show", "zzz")
     assert missing.code == 2
     assert "No finished question is called zzz." in missing.err
-
-
-def test_a_published_set_is_asked_over_its_own_paragraphs(
-    chat: Answering, deepthink: Run, tmp_path: Path
-) -> None:
-    file = _written(tmp_path / "folk_dev.jsonl", [_record("folk", number) for number in range(3)])
-    work = tmp_path / "work"
-    ran = deepthink(
-        "evaluate", str(file), "--systems", "shallow,closed-book", "--work", str(work), "--limit", "2"
-    )
-    assert ran.code == 0
-    assert "folk_dev" in ran.out
-    rows = [json.loads(line) for line in (work / "rows.jsonl").read_text("utf-8").splitlines()]
-    assert len(rows) == 4
-    assert all("recall" in row["measures"] for row in rows)
-    assert "sung by" not in (work / "rows.jsonl").read_text("utf-8")  # no passages
-    assert chat.closed
 
 
 @pytest.mark.parametrize(

@@ -1,1 +1,0 @@
-"""Collecting: questions with known answers become trees of decisions."""

@@ -1,0 +1,178 @@
+"""What is measured of an answer, without a judge, and the stage that lost a wrong one.
+
+`exact_match` and `f1` follow the SQuAD evaluation script (Rajpurkar et al., 2016): lower case, no
+punctuation, no articles. `holds` is for answers in prose: does the text contain everything the gold answer
+asks for?
+"""
+
+from __future__ import annotations
+
+import re
+import string
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Final, TypeAlias
+
+from policy.evaluation.systems import Answered
+from policy.questions import Case, Place
+
+Measures: TypeAlias = Mapping[str, float]
+
+STAGES: Final = ("recall", "rerank", "distil", "reading")
+"""``recall``: no search brought some of the gold evidence. ``rerank``: it was brought and not kept.
+``distil``: it was kept and not noted. ``reading``: everything was there."""
+
+_ARTICLES = re.compile(r"\b(a|an|the)\b")
+_MARK = re.compile(r"\s*\[\d+\]")
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3})")
+
+
+def measured(case: Case, answered: Answered) -> dict[str, float]:
+    """All measures of an answer by name; those that cannot be known are left out.
+
+    ``right`` and ``refused_wrongly`` are known for questions with an answer, ``refused_rightly`` for those
+    without, ``wrong`` and ``wrong_supported`` (wrong, and no sentence flagged) for all. In a set of several
+    kinds of question, ``right_`` with the kind repeats ``right``. Against the gold places there are
+    ``recall`` and ``precision`` of the passages answered from, the same of those cited, and the shares
+    ``recalled`` by a run's searches and ``noted`` by its findings. The rest is the cost.
+
+    Args:
+        case: What was asked.
+        answered: The answer.
+    """
+    said = not answered.abstained
+    right = said and is_right(case, answered.text)
+    verdicts = {"wrong": said and not right, "wrong_supported": said and not right and not answered.flagged}
+    if case.answers:
+        verdicts |= {"right": right, "refused_wrongly": not said}
+        verdicts |= {f"right_{case.kind}": right} if case.kind else {}
+    else:
+        verdicts["refused_rightly"] = not said
+    if answered.sentences:
+        verdicts["flagged"] = answered.flagged > 0
+    found = {name: float(value) for name, value in {**verdicts, **asdict(answered.cost)}.items()}
+    found["abstained"] = float(answered.abstained)
+    if answered.first_words is not None:
+        found["first_words"] = answered.first_words
+    if case.gold:
+        shares = {
+            "recall": share(case.gold, answered.held),
+            "precision": _precision(case.gold, answered.held),
+            "citation_recall": share(case.gold, answered.cited),
+            "citation_precision": _precision(case.gold, answered.cited),
+            "recalled": None if answered.recalled is None else share(case.gold, answered.recalled),
+            "noted": None if answered.noted is None else share(case.gold, answered.noted),
+        }
+        found |= {name: value for name, value in shares.items() if value is not None}
+    return found
+
+
+def is_right(case: Case, text: str) -> bool:
+    """Whether an answer in prose is right.
+
+    In a set with patterns the text, without citation marks, has to match what it must and nothing that it
+    must not. Else it has to hold an answer and no wrong value. Nothing is right where there is no answer.
+    """
+    if not case.answers:
+        return False
+    if not case.kind:
+        return holds(text, case.answers) and not holds(text, case.wrong)
+    bare = _MARK.sub("", text)
+
+    def matches(pattern: str) -> bool:
+        return re.search(pattern, bare, re.IGNORECASE) is not None
+
+    return all(map(matches, case.required)) and not any(map(matches, case.forbidden))
+
+
+def share(gold: Sequence[Place], found: Sequence[Place]) -> float:
+    """Share of the gold places, 0 to 1, that at least one of the places found is evidence from.
+
+    Raises:
+        ZeroDivisionError: there are no gold places.
+    """
+    return sum(any(wanted.covers(place) for place in found) for wanted in gold) / len(gold)
+
+
+def _precision(gold: Sequence[Place], found: Sequence[Place]) -> float | None:
+    if not found:
+        return None
+    return sum(any(wanted.covers(place) for wanted in gold) for place in found) / len(found)
+
+
+def lost(measures: Measures) -> str:
+    """The first of `STAGES` that lost an answer; "" for a right one, or a right refusal.
+
+    A stage whose measure is missing is skipped. A system without a run has no stage between search and
+    prompt: what it does not hold, its search did not bring. Everything else is reading: an answer where
+    there is none, a refusal over noted evidence.
+    """
+    if measures.get("right", measures.get("refused_rightly")):
+        return ""
+    if measures.get("recalled", 1) < 1:
+        return "recall"
+    if measures.get("recall", 1) < 1:
+        return "rerank" if "recalled" in measures else "recall"
+    return "distil" if measures.get("noted", 1) < 1 else "reading"
+
+
+def normalise(text: str) -> str:
+    """Lower case, without punctuation, articles and surplus white space."""
+    bare = "".join(c for c in text.lower() if c not in string.punctuation)
+    return " ".join(_ARTICLES.sub(" ", bare).split())
+
+
+def exact_match(prediction: str, golds: Sequence[str]) -> float:
+    """1.0 if the prediction equals one of the gold answers after normalisation, else 0.0."""
+    return float(any(normalise(prediction) == normalise(gold) for gold in golds))
+
+
+def f1(prediction: str, golds: Sequence[str]) -> float:
+    """The best token F1 against any of the gold answers.
+
+    A yes, no or "noanswer" on either side counts only if both sides are the same, as in HotpotQA's script.
+    """
+    return max((_f1(normalise(prediction), normalise(gold)) for gold in golds), default=0.0)
+
+
+def _f1(prediction: str, gold: str) -> float:
+    special = {"yes", "no", "noanswer"}
+    if prediction != gold and (prediction in special or gold in special):
+        return 0.0
+    have, want = prediction.split(), gold.split()
+    if not have or not want:
+        return float(have == want)
+    same = sum((Counter(have) & Counter(want)).values())
+    if same == 0:
+        return 0.0
+    precision, recall = same / len(have), same / len(want)
+    return 2 * precision * recall / (precision + recall)
+
+
+def holds(text: str, golds: Sequence[str]) -> bool:
+    """True if the text contains every part of one of the gold answers; parts are separated by ``;``.
+
+    Case and thousands separators do not matter. A number only matches a whole number (26.9 is not in 126.9)
+    and a word whole words (Ann is not in Annual). A yes or no has to open the text.
+    """
+    flat = " ".join(_THOUSANDS.sub("", text).casefold().split())
+    return any(
+        all(_is_in(_THOUSANDS.sub("", part).strip().casefold(), flat) for part in gold.split(";"))
+        for gold in golds
+    )
+
+
+def _is_in(part: str, text: str) -> bool:
+    if not part:
+        return False
+    if part in {"yes", "no"}:
+        return re.match(rf"\W*{part}\b(?![-'’])", text) is not None
+    left = r"(?<![\d.])" if part[0].isdigit() else _beyond("<!", part[0])
+    right = r"(?!\.?\d)" if part[-1].isdigit() else _beyond("!", part[-1])
+    return re.search(f"{left}{re.escape(part)}{right}", text) is not None
+
+
+def _beyond(look: str, end: str) -> str:
+    """No letter beside the ``end`` of a word; Chinese, Japanese and Korean leave no gaps."""
+    return rf"(?{look}[^\W\d_\u2e80-\uffff])" if end.lower() != end.upper() else ""

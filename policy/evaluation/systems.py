@@ -1,0 +1,495 @@
+"""Ways to answer a question: the product, and the simpler systems it has to beat.
+
+The bare model; the nearest passages in one prompt; search and reader in one prompt, with and without leave
+to find nothing; a search that is graded and corrected (CRAG, Yan et al., 2024), in the same prompt; and the
+loop, in both profiles. All have the same model and passages, and their citations are checked in the same
+way, so that a flagged sentence means the same for all.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Final, Protocol
+
+from agent import events as ev
+from agent.budget import Budget, Ledger
+from agent.decisions.learned import Policy
+from agent.deps import Deps
+from agent.profiles import profile
+from agent.prompts import NOT_FOUND
+from agent.request import searchable
+from agent.retrieval.recall import Recall, aim
+from agent.retrieval.sections import last_heading
+from agent.run import Request, run
+from agent.session import Session
+from agent.state import Candidate, Claim, Evidence, new_state
+from agent.steering import Steering
+from agent.stepping import research_step, updated
+from agent.steps.look import single_shot
+from agent.steps.reflect import ExtractiveReflector
+from agent.steps.rerank import read
+from agent.steps.retrieve import candidate
+from agent.steps.synthesise import abstains
+from agent.steps.verify import verify
+from agent.text.sentences import sentences
+from models.protocols import Chat, ChatOptions, Completer, Embedder, Message, Reader
+from policy.questions import Place
+from traces.library import Library
+from traces.records import Scope
+from traces.store import Store
+
+CLOSED_BOOK: Final = "closed-book"
+SHALLOW: Final = "shallow"
+SEARCH: Final = "search-and-answer"
+GUESS: Final = "search-and-guess"
+CRAG: Final = "crag"
+SEED: Final = "seed"
+LEAN: Final = "lean"
+
+_UNKNOWN: Final = ("I do not know", "I don't know", "I don’t know")
+"""What a model without documents writes where it has no answer; it is asked for the first."""
+_NEAREST = 3  # passages of the seed's baseline
+_TOKENS = 128  # of an answer
+_TEMPLATE_TOKENS = 48  # what a chat template adds to the text, generously
+_MAY_REFUSE = f"If the passages do not hold the answer, write only: {NOT_FOUND}"
+_MUST_ANSWER = "If the passages do not say it in full, give the answer that they make the most likely."
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The same for every system: model, embedder, reader, passages, budget.
+
+    Attributes:
+        chat: Asked at temperature 0.
+        embedder: The library's.
+        reader: Reads the passages a search brings.
+        store: With the library.
+        collections: Where to search; all if empty.
+        budget: Of one question.
+        learned: The learned policy, for systems that decide as the product does by default.
+        planner: The taught planner, for systems that plan as the product does by default.
+        on_event: Gets the events of `agent.events`: `AnswerText` for each piece of the answer as it is
+            written, `NodeStarted` for what is being done. A later `NodeStarted` of a step that writes
+            starts the answer again. Called from the thread that answers.
+        cancel: Set to stop, with `models.protocols.GenerationCancelled`.
+    """
+
+    chat: Chat
+    embedder: Embedder
+    reader: Reader
+    store: Store
+    collections: tuple[str, ...] = ()
+    budget: Budget = field(default_factory=Budget)
+    learned: Policy | None = None
+    planner: Completer | None = None
+    on_event: Callable[[ev.Event], None] = lambda _event: None
+    cancel: threading.Event | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What an answer took.
+
+    Attributes:
+        steps: Searches; 0 without one.
+        calls: Of the model.
+        evaluated: Prompt tokens that the model computed.
+        reused: Prompt tokens that it had computed before.
+        generated: Tokens that it wrote.
+        seconds: Wall clock.
+    """
+
+    steps: int = 0
+    calls: int = 0
+    evaluated: int = 0
+    reused: int = 0
+    generated: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What a system gave.
+
+    Attributes:
+        text: The answer in its own words.
+        abstained: Whether it says that it does not know.
+        held: Where the passages are that it answered from, each place once.
+        cited: Where those are that the answer cites, each place once.
+        sentences: Of the answer, that claim something.
+        flagged: Those of them that their sources do not support.
+        cost: What it took.
+        stopped: Why the research ended; "" where there was none.
+        recalled: Where the passages are that a run's searches brought; None for a system without a run.
+        noted: Where those are that its findings cite; None likewise.
+        first_words: Seconds until the first words of an answer were shown; None if none were.
+    """
+
+    text: str
+    abstained: bool
+    held: tuple[Place, ...] = ()
+    cited: tuple[Place, ...] = ()
+    sentences: int = 0
+    flagged: int = 0
+    cost: Cost = field(default_factory=Cost)
+    stopped: str = ""
+    recalled: tuple[Place, ...] | None = None
+    noted: tuple[Place, ...] | None = None
+    first_words: float | None = None
+
+
+class System(Protocol):
+    """A way of answering."""
+
+    @property
+    def name(self) -> str:
+        """As in the tables."""
+        ...
+
+    def answer(self, question: str, parts: Parts) -> Answered:
+        """Answer one question.
+
+        Raises:
+            GenerationCancelled: ``parts.cancel`` was set.
+            DeepthinkError: whatever kept it from answering.
+        """
+        ...
+
+
+def places_of(passages: Iterable[Evidence | Candidate]) -> tuple[Place, ...]:
+    """Where passages are, each place once, in their order."""
+    return tuple(dict.fromkeys(Place(one["document"], one["page"]) for one in passages))
+
+
+class ClosedBook:
+    """``closed-book``: the model alone, from memory."""
+
+    name: ClassVar[str] = CLOSED_BOOK
+
+    def answer(self, question: str, parts: Parts) -> Answered:
+        """One prompt with nothing but the question. Raises what the model raises."""
+        ledger = Ledger(parts.budget)
+        began = time.monotonic()
+        parts.on_event(ev.NodeStarted("answer_directly", 0))
+        text = _written(_from_memory(question), parts, ledger)
+        said = text.strip()
+        nothing = not said or abstains(said) or said.startswith(_UNKNOWN)
+        return Answered(text, nothing, cost=_cost(ledger, 0, time.monotonic() - began))
+
+
+class OnePrompt(ABC):
+    """Finds passages in its own way and answers from them in one prompt.
+
+    A passage that the context has no room for is left out, the lowest first; without any passage the model
+    is not asked. The answer's sentences are held against their passages by the run's own node.
+    """
+
+    name: ClassVar[str]
+    depth: ClassVar[int] = 50  # of each ranking; see `agent.retrieval.recall.Recall`
+    otherwise: ClassVar[str] = _MAY_REFUSE  # what to write where the passages do not hold the answer
+
+    def answer(self, question: str, parts: Parts) -> Answered:
+        """Find, answer, check.
+
+        Raises:
+            EmptyLibrary, UnknownCollection: there is nothing to search.
+            GenerationCancelled: ``parts.cancel`` was set.
+            ModelError: the model fails.
+        """
+        library = Library(parts.store)
+        session = Session(parts.chat, parts.budget, parts.on_event, Steering(parts.cancel))
+        cognition = profile("lean", parts.reader)
+        deps = Deps(
+            session=session,
+            # No finding is needed here, and only the loop withholds an answer that the reader doubts.
+            cognition=replace(cognition, reflector=ExtractiveReflector(), instant=False),
+            decider=cognition.decider(session),
+            library=library,
+            recall=Recall(library, parts.embedder, self.depth),
+            reader=parts.reader,
+            collections=searchable(library, parts.collections, web=False),
+            approve="always",
+        )
+        began = time.monotonic()
+        parts.on_event(ev.NodeStarted("retrieve", 0))
+        evidence = self._fitting(question, self.found(question, deps), parts.chat)
+        draft = ""
+        first_words: float | None = None
+
+        def on_event(event: ev.Event) -> None:
+            nonlocal first_words
+            if first_words is None and isinstance(event, ev.AnswerText):
+                first_words = time.monotonic() - began
+            parts.on_event(event)
+
+        if evidence:
+            parts.on_event(ev.NodeStarted("synthesise", 0))
+            prompt = self._prompt(question, evidence)
+            draft = _written(prompt, replace(parts, on_event=on_event), session.ledger)
+        parts.on_event(ev.NodeStarted("verify", 0))
+        state = updated(new_state(question), {"evidence": evidence, "draft": draft})
+        state = updated(state, verify(state, deps))
+        claims, abstained = state["claims"], state["status"] != "answered"
+        cited = {number for claim in claims for number in claim["cites"]}
+        return Answered(
+            text=state["answer"],
+            abstained=abstained,
+            held=places_of(evidence),
+            cited=places_of(item for item in evidence if item["number"] in cited),
+            sentences=len(claims),
+            flagged=sum(claim["verdict"] != "supported" for claim in claims),
+            cost=_cost(session.ledger, 1, time.monotonic() - began),
+            first_words=None if abstained else first_words,
+        )
+
+    @abstractmethod
+    def found(self, question: str, deps: Deps) -> list[Evidence]:
+        """The passages to answer from, best first, numbered from 1."""
+
+    def _prompt(self, question: str, evidence: Sequence[Evidence]) -> list[Message]:
+        shown = "\n\n".join(map(_shown, evidence))
+        wanted = (
+            "Answer in one or two short sentences, and put the number of the passage it comes from at the "
+            f"end of each, like [1]. {self.otherwise}"
+        )
+        return [
+            Message("system", "You answer a question from numbered passages and from nothing else."),
+            Message("user", f"PASSAGES:\n{shown}\n\nQUESTION: {question}\n{wanted}"),
+        ]
+
+    def _fitting(self, question: str, evidence: list[Evidence], chat: Chat) -> list[Evidence]:
+        """As many passages as the context has room for; the first stays, and is refused by the model."""
+        room = chat.context_tokens - _TOKENS - _TEMPLATE_TOKENS
+        while len(evidence) > 1:
+            prompt = "\n".join(message.content for message in self._prompt(question, evidence))
+            if chat.count_tokens(prompt) <= room:
+                break
+            evidence = evidence[:-1]
+        return evidence
+
+
+class Shallow(OnePrompt):
+    """``shallow``: the passages nearest to the question by their vectors, the seed's baseline."""
+
+    name = SHALLOW
+    depth = 100  # one ranking, not fused with another
+
+    def found(self, question: str, deps: Deps) -> list[Evidence]:
+        """The three nearest passages, whole."""
+        hits = deps.recall.search(question, "vector", [Scope(collections=tuple(deps.tools))], _NEAREST)
+        return _numbered([candidate(hit) for hit in hits])
+
+
+class SearchAndAnswer(OnePrompt):
+    """``search-and-answer``: hybrid recall and the reader's ranking once; the strong plain baseline."""
+
+    name = SEARCH
+
+    def found(self, question: str, deps: Deps) -> list[Evidence]:
+        """The best passages, whole: as many as a step of a run keeps."""
+        scopes = aim(deps.library, deps.tools, question, "", "", hard=False)
+        found = [candidate(hit) for hit in deps.recall.search(question, "hybrid", scopes, deps.recalled)]
+        if found:
+            deps.session.emit(ev.NodeStarted("rerank", 0))
+            found = read(deps.reader, question, found)
+        return _numbered(found[: deps.kept])
+
+
+class SearchAndGuess(SearchAndAnswer):
+    """``search-and-guess``: ``search-and-answer`` without leave to find nothing.
+
+    A small model that may refuse does so on most questions that take several steps. A lead over this system
+    is a lead that does not come from refusals alone.
+    """
+
+    name = GUESS
+    otherwise = _MUST_ANSWER
+
+
+class Crag(OnePrompt):
+    """``crag``: one step of a run, with its grading and its ladder of corrections."""
+
+    name = CRAG
+
+    def found(self, question: str, deps: Deps) -> list[Evidence]:
+        """The step's evidence, cut down to what matters."""
+        state = new_state(question)
+        return research_step(updated(state, single_shot(state, deps)), deps)["evidence"]
+
+
+def _numbered(found: Sequence[Candidate]) -> list[Evidence]:
+    return [
+        Evidence(
+            number=number,
+            step=1,
+            passage_id=one["passage_id"],
+            collection=one["collection"],
+            document=one["document"],
+            title=one["title"],
+            date=one["date"],
+            section=one["section"],
+            page=one["page"],
+            kind=one["kind"],
+            text=one["text"],
+            excerpt=one["text"],
+            score=one["score"],
+        )
+        for number, one in enumerate(found, start=1)
+    ]
+
+
+def _from_memory(question: str) -> list[Message]:
+    wanted = f"Answer in one or two short sentences. If you do not know, write only: {_UNKNOWN[0]}."
+    return [
+        Message("system", "You answer questions from what you know."),
+        Message("user", f"QUESTION: {question}\n{wanted}"),
+    ]
+
+
+def _shown(item: Evidence) -> str:
+    """A passage as the notebook of a run shows it, with the text before where it stands."""
+    place = dict.fromkeys((item["title"], last_heading(item["section"]), item["date"]))
+    where = ", ".join(part for part in place if part)
+    if item["kind"] == "table":
+        return f"[{item['number']}] {where}:\n{item['excerpt']}"
+    return f"[{item['number']}] {item['excerpt']} ({where})"
+
+
+def _written(messages: Sequence[Message], parts: Parts, ledger: Ledger) -> str:
+    def tell(piece: str) -> None:
+        parts.on_event(ev.AnswerText(piece))
+
+    options = ChatOptions(max_tokens=_TOKENS, on_text=tell, cancel=parts.cancel)
+    reply = parts.chat.generate(messages, options)
+    ledger.add(reply.usage)
+    said = sentences(reply.text)
+    if reply.finish_reason == "length" and len(said) > 1:
+        return " ".join(said[:-1])  # the limit cut the last one off
+    return reply.text.strip()
+
+
+def _cost(ledger: Ledger, steps: int, seconds: float) -> Cost:
+    used = ledger.usage
+    return Cost(steps, ledger.calls, used.evaluated, used.reused, used.generated, seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class Looped:
+    """The loop with one of its profiles, deciding for itself when to stop.
+
+    A run is stored, as every run is, so that it can be opened afterwards.
+
+    Attributes:
+        name: As in the tables.
+        profile: ``lean`` or ``seed``.
+        decider: ``rules``, ``llm`` or ``learned``; the profile's own if empty.
+        learned: The learned policy, if that is to decide; the parts' own if None.
+        route: Of every question; the router chooses if empty.
+    """
+
+    name: str
+    profile: str
+    decider: str = ""
+    learned: Policy | None = None
+    route: str = "deep"
+
+    def answer(self, question: str, parts: Parts) -> Answered:
+        """Run the question. An answer that is not grounded is accepted, flagged as it is.
+
+        Raises:
+            UnusableQuestion, EmptyLibrary, UnknownCollection, UnknownProfile: before it begins.
+            GenerationCancelled: ``parts.cancel`` was set; the run can be resumed.
+            DeepthinkError: whatever made the run fail.
+        """
+        request = Request(
+            question,
+            collections=parts.collections,
+            profile=self.profile,
+            decider=self.decider,
+            budget=parts.budget,
+            route=self.route,
+            approve="always",
+        )
+        told = _Told()
+        began = time.monotonic()
+        first_words: float | None = None
+        for event in run(
+            request,
+            chat=parts.chat,
+            embedder=parts.embedder,
+            reader=parts.reader,
+            store=parts.store,
+            steering=Steering(parts.cancel),
+            learned=self.learned or parts.learned,
+            planner=parts.planner,
+        ):
+            told.take(event)
+            if first_words is None and isinstance(event, ev.AnswerText | ev.Answered):
+                first_words = time.monotonic() - began
+            parts.on_event(event)
+        seconds = time.monotonic() - began
+        end = told.finished
+        return Answered(
+            text=told.answer,
+            abstained=end is None or end.status != "answered",
+            held=places_of(told.evidence),
+            cited=places_of(told.sources),
+            sentences=len(told.claims),
+            flagged=sum(claim["verdict"] != "supported" for claim in told.claims),
+            cost=Cost(told.steps, end.model_calls, end.evaluated, end.reused, end.generated, seconds)
+            if end
+            else Cost(told.steps, seconds=seconds),
+            stopped=end.stopped_because if end else "",
+            recalled=tuple(told.recalled),
+            noted=places_of(item for item in told.evidence if item["number"] in told.noted),
+            first_words=first_words,
+        )
+
+
+@dataclass(slots=True)
+class _Told:
+    """What is measured of a run's events; of several answers the last counts."""
+
+    steps: int = 0
+    answer: str = ""
+    claims: list[Claim] = field(default_factory=list)
+    sources: list[Evidence] = field(default_factory=list)
+    evidence: list[Evidence] = field(default_factory=list)
+    noted: set[int] = field(default_factory=set)
+    recalled: dict[Place, None] = field(default_factory=dict)
+    finished: ev.RunFinished | None = None
+
+    def take(self, event: ev.Event) -> None:
+        """Add an event."""
+        match event:
+            case ev.StepStarted():
+                self.steps = max(self.steps, event.step)
+            case ev.Searched():
+                self.recalled.update(dict.fromkeys(places_of(event.hits)))
+            case ev.EvidenceKept():
+                self.evidence += event.fresh
+            case ev.Noted():
+                if event.note["found"]:
+                    self.noted.update(event.note["cites"])
+            case ev.Answered():
+                self.answer, self.claims, self.sources = event.answer, event.sentences, event.sources
+            case ev.RunFinished():
+                self.finished = event
+            case _:
+                pass
+
+
+SYSTEMS: Final[Mapping[str, System]] = {
+    CLOSED_BOOK: ClosedBook(),
+    SHALLOW: Shallow(),
+    SEARCH: SearchAndAnswer(),
+    GUESS: SearchAndGuess(),
+    CRAG: Crag(),
+    SEED: Looped(SEED, profile="seed"),
+    LEAN: Looped(LEAN, profile="lean", route=""),
+}
+"""In the order of the tables, from simple to complex. ``lean`` is the product as it comes."""

@@ -1,0 +1,328 @@
+"""HotpotQA, 2WikiMultihopQA and MuSiQue: questions over a pooled library of their paragraphs."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from agent.documents.document import Block, ParsedDocument
+from agent.documents.embedding import embed_library
+from agent.documents.indexing import Indexing, Origin
+from models.protocols import Embedder, Vectors
+from policy.questions import BadQuestions, Case, CaseSet, Place, records
+from traces.library import Library
+from traces.store import Store
+
+_BATCH = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """A passage that a record brings."""
+
+    title: str
+    text: str
+
+    @property
+    def passage(self) -> str:
+        """As it is embedded and reranked."""
+        return f"{self.title}. {self.text}"
+
+
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """A smaller question on the way; ``#n`` in it stands for the answer of the n-th.
+
+    Attributes:
+        question: As it would be searched for.
+        answer: What is to be found; empty where the file does not tell.
+        support: The paragraph that answers it, as a position in `QuestionSet.paragraphs`; None where the
+            file does not tell.
+    """
+
+    question: str
+    answer: str
+    support: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question whose answer is known.
+
+    Attributes:
+        id: Within its data set.
+        text: The question.
+        answers: The answer and its aliases.
+        gold: The paragraphs that support the answer, as positions in `QuestionSet.paragraphs`.
+        hops: The smaller questions, in order; empty where the file does not tell.
+        pairs: The smaller questions in the words of people, each with its paragraph: 2Wiki's train file has
+            them, its other files do not, so nobody plans with them.
+        own: The paragraphs that come with the question, as positions in `QuestionSet.paragraphs`.
+    """
+
+    id: str
+    text: str
+    answers: tuple[str, ...]
+    gold: frozenset[int]
+    hops: tuple[Hop, ...] = ()
+    pairs: tuple[Hop, ...] = ()
+    own: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionSet:
+    """One file.
+
+    Attributes:
+        name: The file's name without its ending.
+        paragraphs: Those of all records, each once, pooled: the honest setting to retrieve from.
+        questions: In the order of the file.
+    """
+
+    name: str
+    paragraphs: tuple[Paragraph, ...]
+    questions: tuple[Question, ...]
+
+
+def read_questions(path: Path) -> QuestionSet:
+    """Read a published file of JSON lines; the fields of a line tell which set it is of.
+
+    Raises:
+        BadQuestions: it cannot be read, or a line is not of a published set.
+    """
+    numbers: dict[Paragraph, int] = {}
+    questions: list[Question] = []
+    for line, record in records(path):
+        read = _musique if "question_decomposition" in record else _hotpot
+        try:
+            questions.append(read(record, numbers))
+        except (KeyError, TypeError, ValueError, IndexError) as error:
+            raise BadQuestions(
+                f"Line {line} of {path.name} is not a question: {type(error).__name__} {error}.",
+                "Each line is a JSON object of HotpotQA, 2WikiMultihopQA or MuSiQue.",
+            ) from error
+    return QuestionSet(path.stem, tuple(numbers), tuple(questions))
+
+
+def _musique(record: dict[str, Any], numbers: dict[Paragraph, int]) -> Question:
+    here = [
+        _pooled(Paragraph(p["title"], p["paragraph_text"].strip()), numbers) for p in record["paragraphs"]
+    ]
+    gold = frozenset(
+        here[i] for i, paragraph in enumerate(record["paragraphs"]) if paragraph["is_supporting"]
+    )
+    hops = tuple(
+        Hop(_relation(step["question"]), step["answer"], None if support is None else here[support])
+        for step in record["question_decomposition"]
+        for support in [step["paragraph_support_idx"]]
+    )
+    answers = tuple(dict.fromkeys((record["answer"], *record.get("answer_aliases", ()))))
+    return Question(str(record["id"]), record["question"], answers, gold, hops, own=_once(here))
+
+
+def _relation(question: str) -> str:
+    """MuSiQue writes some steps as "Entity >> relation": a question of it."""
+    subject, found, relation = question.partition(" >> ")
+    return f"What is the {relation.strip()} of {subject.strip()}?" if found else question
+
+
+def _hotpot(record: dict[str, Any], numbers: dict[Paragraph, int]) -> Question:
+    """HotpotQA, and 2WikiMultihopQA, which shares its shape."""
+    given = [(title, " ".join(s.strip() for s in sentences)) for title, sentences in record["context"]]
+    here = [_pooled(Paragraph(title, text), numbers) for title, text in given]
+    titles = {title for title, _ in record["supporting_facts"]}
+    gold = {here[i]: title for i, (title, _) in enumerate(given) if title in titles}
+    hops = tuple(_hops(record.get("evidences") or []))
+    pairs = tuple(_pairs(record, gold))
+    key = record.get("_id") or record["id"]
+    return Question(
+        str(key), record["question"], (record["answer"],), frozenset(gold), hops, pairs, _once(here)
+    )
+
+
+def _hops(evidences: list[list[str]]) -> Iterator[Hop]:
+    """2Wiki's facts ``(subject, relation, object)`` as questions, in the same words on every split.
+
+    A subject that an earlier fact found is not known in advance: it is asked for as ``#n``.
+    """
+    found: dict[str, int] = {}
+    asked: set[str] = set()
+    number = 0
+    for subject, relation, object_ in evidences:
+        known = found.get(subject.casefold())
+        question = f"What is the {relation} of {f'#{known}' if known else subject}?"
+        if question in asked:
+            continue  # a second value of the same relation
+        asked.add(question)
+        number += 1
+        found.setdefault(object_.casefold(), number)
+        yield Hop(question, object_)
+
+
+def _pairs(record: dict[str, Any], gold: dict[int, str]) -> Iterator[Hop]:
+    """2Wiki's question pairs whose paragraph their words tell."""
+    for pair in record.get("qa_pairs") or ():
+        question, sentence = pair["question"].casefold(), pair["answer"].casefold()
+        # Its answer is a sentence; the facts beside it say which words of it are asked for.
+        facts = [fact for _, _, fact in record["evidences"] if fact.casefold() in sentence]
+        answer = next((fact for fact in facts if fact.casefold() not in question), "")
+        paragraph = named(question, gold)
+        if paragraph is not None:
+            yield Hop(pair["question"], answer, paragraph)
+
+
+def named(question: str, titles: Mapping[int, str]) -> int | None:
+    """The paragraph whose title stands in ``question``; of several that of the longest title.
+
+    A question names what it asks about, and of "Devotion" and "Devotion II" the longer is meant.
+
+    Args:
+        question: A smaller question.
+        titles: Of the paragraphs that may be meant, by their positions.
+    """
+    asked = question.casefold()
+    standing = [paragraph for paragraph, title in titles.items() if _plain(title) in asked]
+    return max(standing, key=lambda paragraph: len(_plain(titles[paragraph])), default=None)
+
+
+def _plain(title: str) -> str:
+    """Without what Wikipedia adds in brackets to tell two of a name apart."""
+    return re.sub(r"\s*\(.*?\)\s*$", "", title).casefold()
+
+
+def _once(numbers: list[int]) -> tuple[int, ...]:
+    return tuple(dict.fromkeys(numbers))
+
+
+def _pooled(paragraph: Paragraph, numbers: dict[Paragraph, int]) -> int:
+    return numbers.setdefault(paragraph, len(numbers))
+
+
+_REFERENCE = re.compile(r"#(\d+)")
+
+
+def references(question: str) -> list[int]:
+    """Numbers of the hops that ``question`` refers to, from 1."""
+    return [int(number) for number in _REFERENCE.findall(question)]
+
+
+def filled(question: str, answers: Sequence[str]) -> str:
+    """``question`` with the hops' ``answers`` in the place of the references to them."""
+    return _REFERENCE.sub(lambda match: answers[int(match[1]) - 1], question)
+
+
+class RememberingEmbedder:
+    """An `Embedder` that embeds no text twice: a tree asks for the same sentences again and again.
+
+    Args:
+        embedder: Makes the vectors.
+    """
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+        self._known: dict[str, Vectors] = {}
+
+    @property
+    def name(self) -> str:
+        """The embedder's own."""
+        return self._embedder.name
+
+    @property
+    def dimensions(self) -> int:
+        """The embedder's own."""
+        return self._embedder.dimensions
+
+    def embed_passages(self, texts: Sequence[str]) -> Vectors:
+        """As the embedder does."""
+        new = list(dict.fromkeys(text for text in texts if text not in self._known))
+        if new:
+            self._known.update(zip(new, self._embedder.embed_passages(new), strict=True))
+        if not texts:
+            return np.zeros((0, self.dimensions), dtype=np.float32)
+        return np.stack([self._known[text] for text in texts])
+
+    def embed_query(self, text: str) -> Vectors:
+        """As the embedder does; a query is kept apart from a passage of the same words."""
+        key = f"\0{text}"
+        if key not in self._known:
+            self._known[key] = self._embedder.embed_query(text)
+        return self._known[key]
+
+    def forget(self) -> None:
+        """Free the memory."""
+        self._known.clear()
+
+
+def pool(
+    questions: QuestionSet,
+    store: Store,
+    embedder: RememberingEmbedder,
+    cancel: threading.Event | None = None,
+) -> Iterator[tuple[int, int]]:
+    """Put every paragraph into the library as a document of its own, in the collection of the set's name.
+
+    What is there already is not read again, only embedded anew if another embedder was there before; what
+    another file of that name left there is replaced or removed. Yields how many paragraphs are in, and how
+    many there are.
+    """
+    library = Library(store)
+    there = library.documents(questions.name) if _there(library, questions.name) else []
+    held = {document.name: document.sha256 for document in there}
+    missing = [n for n, one in enumerate(questions.paragraphs) if held.get(str(n)) != _digest(one)]
+    wanted = {str(n) for n in range(len(questions.paragraphs))}
+    for document in there:
+        if document.name not in wanted:
+            library.remove_document(document.id)
+    done = len(questions.paragraphs) - len(missing)
+    for start in range(0, len(missing), _BATCH):
+        if cancel is not None and cancel.is_set():
+            return
+        batch = [
+            (n, _indexing(questions.paragraphs[n], n, questions.name, embedder))
+            for n in missing[start : start + _BATCH]
+        ]
+        embedder.embed_passages([text for _, one in batch for text in one.texts])
+        with store.connect():
+            for _, one in batch:
+                for _ in one.embed():
+                    pass
+                one.store(library, questions.name)
+        done += len(batch)
+        yield done, len(questions.paragraphs)
+    for at in embed_library(library, embedder, cancel=cancel):
+        yield at.done, at.total
+
+
+def _there(library: Library, collection: str) -> bool:
+    return collection in library.generations((collection,))
+
+
+def _indexing(paragraph: Paragraph, number: int, name: str, embedder: Embedder) -> Indexing:
+    text = _text(paragraph)
+    parsed = ParsedDocument((Block("text", text),), text, title=paragraph.title)
+    origin = Origin(f"{name}/{number}", str(number), _digest(paragraph), len(text))
+    return Indexing(origin, parsed, embedder)
+
+
+def _text(paragraph: Paragraph) -> str:
+    return paragraph.text or paragraph.title
+
+
+def _digest(paragraph: Paragraph) -> str:
+    return hashlib.sha256(f"{paragraph.title}\n{_text(paragraph)}".encode()).hexdigest()
+
+
+def pooled(questions: QuestionSet) -> CaseSet:
+    """The questions as cases over the library that `pool` makes: a paragraph's document is its position."""
+    cases = (
+        Case(one.id, one.text, one.answers, tuple(Place(str(number)) for number in sorted(one.gold)))
+        for one in questions.questions
+    )
+    return CaseSet(questions.name, tuple(cases), (questions.name,))

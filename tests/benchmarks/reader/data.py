@@ -1,0 +1,542 @@
+"""What the reader is taught from: questions on passages, and claims with evidence.
+
+Held out, and never seen here: every eighth line of the written passages, every seventh article of SQuAD
+2.0's dev set (also where SQuAD 1.1 has it), every dev file, the test of the support head. `halueval_qa`
+is left out, because there the length of a claim tells whether it is wrong.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import random
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from agent.retrieval.keyword import KeywordIndex
+from agent.text.terms import terms
+from models.boxed_reader.windows import answered
+from tests.benchmarks.multihop import QuestionSet, filled, read_questions, references
+from tests.benchmarks.reader.passages import Source, Span, body, cut, evidence, places, shown
+
+Verdict = Literal["supported", "refuted", "neither"]
+VERDICTS: Final[tuple[Verdict, ...]] = ("supported", "refuted", "neither")
+
+_EVERY_WRITTEN = 8
+_EVERY_ARTICLE = 7
+_LONGEST_ANSWER = 200  # characters; longer ones are no span a person would be shown
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question about a context.
+
+    Attributes:
+        text: As it was asked.
+        answers: Other ways to say the one answer; empty where the context does not tell.
+        kind: What it takes, where the set says so.
+        sentence: The answer in a sentence, where the set has it.
+    """
+
+    text: str
+    answers: tuple[str, ...]
+    kind: str = ""
+    sentence: str = ""
+
+    @property
+    def elements(self) -> tuple[str, ...]:
+        """What must be found: all entries of a list, else the first way to say it."""
+        return self.answers if self.kind == "list" else self.answers[:1]
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """A text with questions on it, cut into passages as the product does it.
+
+    Attributes:
+        source: For the heading line.
+        passages: Their bodies, as the reader sees them.
+        asked: The questions.
+    """
+
+    source: Source
+    passages: tuple[str, ...]
+    asked: tuple[Asked, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One question or claim with one passage.
+
+    Attributes:
+        text: The question or claim.
+        passage: As shown.
+        answers: Whether the passage answers the question; None for a claim.
+        spans: Where the answer stands in ``passage``, in characters.
+        verdict: On the claim; None for a question.
+    """
+
+    text: str
+    passage: str
+    answers: bool | None = None
+    spans: tuple[Span, ...] = ()
+    verdict: Verdict | None = None
+
+
+Group = list[Example]  # the passages of one question, or one claim: they stay in one batch
+
+
+def records(path: Path) -> list[dict[str, Any]]:
+    """The lines of a JSONL file."""
+    with path.open(encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines if line.strip()]
+
+
+def written(folder: Path, *, held_out: bool) -> list[dict[str, Any]]:
+    """The lines of `written/`: those to learn from, or every eighth."""
+    return [
+        record
+        for path in sorted((folder / "written").glob("*.jsonl"))
+        for number, record in enumerate(records(path))
+        if (number % _EVERY_WRITTEN == 0) == held_out
+    ]
+
+
+def held_out_articles(folder: Path) -> frozenset[str]:
+    """Titles of SQuAD's articles that nothing is learned from."""
+    titles = sorted({record["title"] for record in records(folder / "squad-2.0-dev.jsonl")})
+    return frozenset(titles[::_EVERY_ARTICLE])
+
+
+def context_of(record: dict[str, Any]) -> Context:
+    """A line of a file of paragraphs, or of `written/`."""
+    return Context(
+        Source(record["title"], record.get("section") or "", record.get("date") or ""),
+        tuple(body(one.text, one.kind) for one in cut(record["context"])),
+        tuple(
+            Asked(one["question"], tuple(one["answers"]), one.get("kind", ""), one.get("sentence", ""))
+            for one in record["qas"]
+        ),
+    )
+
+
+def tables(path: Path) -> Iterator[Context]:
+    """TAT-QA's tables with their paragraphs; what has to be computed is not asked."""
+    for record in json.loads(path.read_text(encoding="utf-8")):
+        rows = [" | ".join(" ".join(cell.split()) for cell in row) for row in record["table"]["table"]]
+        text = "\n\n".join([*(one["text"] for one in record["paragraphs"]), "\n".join(rows)])
+        asked = [
+            Asked(one["question"], tuple(one["answer"]), "list" if len(one["answer"]) > 1 else "table")
+            for one in record["questions"]
+            if one["answer_type"] in {"span", "multi-span"}
+        ]
+        yield Context(Source(), tuple(body(one.text, one.kind) for one in cut(text)), tuple(asked))
+
+
+@dataclass(slots=True)
+class Pool:
+    """The passages of a set, to find such as look right and are not.
+
+    Attributes:
+        contexts: The set.
+        near: Share of the questions whose wrong passage is from the same context.
+    """
+
+    contexts: Sequence[Context]
+    near: float = 0.5
+    _found: KeywordIndex = field(init=False)
+    _passages: list[tuple[int, int]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._passages = [(c, p) for c, one in enumerate(self.contexts) for p in range(len(one.passages))]
+        self._found = KeywordIndex(
+            (number, " ".join(terms(f"{self.contexts[c].source.title} {self.contexts[c].passages[p]}")))
+            for number, (c, p) in enumerate(self._passages)
+        )
+
+    def wrong(
+        self, number: int, asked: Asked, right: int | None, draw: random.Random
+    ) -> tuple[Source, str] | None:
+        """A passage that the search finds for a question of context ``number`` and that does not answer it.
+
+        Args:
+            number: Of the context.
+            asked: The question; a passage that holds the words of an answer may answer it, so it is not
+                taken.
+            right: Of the context's passages the one that answers; None if none does.
+            draw: What chance is taken from.
+        """
+        here = self.contexts[number]
+        beside = [
+            (here.source, one)
+            for p, one in enumerate(here.passages)
+            if p != right and not _holds(one, asked.answers)
+        ]
+        if beside and draw.random() < self.near:
+            return draw.choice(beside)
+        for found in _shuffled(self._found.search(terms(asked.text), None, 8), draw):
+            c, p = self._passages[found[0]]
+            other = self.contexts[c]
+            if c != number and not _holds(other.passages[p], asked.answers):
+                return other.source, other.passages[p]
+        return beside[0] if beside else None
+
+
+def _holds(passage: str, answers: Sequence[str]) -> bool:
+    folded = passage.casefold()
+    return any(answer.casefold() in folded for answer in answers)
+
+
+def _shuffled(found: list[tuple[int, float]], draw: random.Random) -> list[tuple[int, float]]:
+    draw.shuffle(found)
+    return found
+
+
+def groups_of(
+    pool: Pool, draw: random.Random, *, wrong: float, unanswerable: bool = True
+) -> Iterator[Group]:
+    """The questions of a pool with the passage that answers and, for a share of them, one that does not.
+
+    Args:
+        pool: Of the set.
+        draw: What chance is taken from.
+        wrong: Share of the answered questions that come with a wrong passage too.
+        unanswerable: Whether questions without an answer are taken, each with its nearest passage.
+    """
+    for number, context in enumerate(pool.contexts):
+        for asked in context.asked:
+            if not asked.answers:
+                if unanswerable and context.passages:
+                    about = set(terms(asked.text))
+                    nearest = max(context.passages, key=lambda one: len(about.intersection(terms(one))))
+                    yield [_question(asked.text, context.source, nearest, (), draw)]
+                continue
+            if len(asked.answers[0]) > _LONGEST_ANSWER:
+                continue
+            around = set(terms(f"{asked.text} {asked.sentence}"))
+            for right, spans in places(asked.elements, around, context.passages).items():
+                text = _typed(asked.text, draw)
+                group = [_question(text, context.source, context.passages[right], spans, draw, typed=True)]
+                if draw.random() < wrong and (other := pool.wrong(number, asked, right, draw)):
+                    group.append(_question(text, *other, (), draw, typed=True))
+                yield group
+
+
+def _question(
+    text: str,
+    source: Source,
+    passage: str,
+    spans: Sequence[Span],
+    draw: random.Random,
+    *,
+    typed: bool = False,
+) -> Example:
+    whole = shown(_dropped(source, draw), passage)
+    moved = len(whole) - len(passage)
+    return Example(
+        text if typed else _typed(text, draw),
+        whole,
+        answers=bool(spans),
+        spans=tuple((start + moved, end + moved) for start, end in spans),
+    )
+
+
+def _typed(question: str, draw: random.Random) -> str:
+    """As people type it: often in lower case, often without a question mark."""
+    if draw.random() < 0.25:
+        question = question.lower()
+    return question.rstrip("?？ ") if draw.random() < 0.25 else question
+
+
+def _dropped(source: Source, draw: random.Random) -> Source:
+    """Without a part of the heading at times, so that none is relied upon."""
+    return replace(
+        source,
+        title="" if draw.random() < 0.1 else source.title,
+        section="" if draw.random() < 0.2 else source.section,
+        date="" if draw.random() < 0.2 else source.date,
+    )
+
+
+def steps(questions: QuestionSet, *, pairs: bool) -> Iterator[tuple[str, str, int, tuple[int, ...]]]:
+    """Steps of multi-hop questions: question, answer, the paragraph that answers, the others given."""
+    for one in questions.questions:
+        answers = [hop.answer for hop in one.hops]
+        for hop in one.pairs if pairs else one.hops:
+            if (
+                hop.support is None
+                or not hop.answer
+                or any(n > len(answers) for n in references(hop.question))
+            ):
+                continue
+            others = tuple(number for number in one.own if number != hop.support)
+            yield filled(hop.question, answers), hop.answer, hop.support, others
+
+
+def _step_groups(path: Path, draw: random.Random, *, pairs: bool) -> Iterator[Group]:
+    questions = read_questions(path)
+    for text, answer, support, others in steps(questions, pairs=pairs):
+        paragraph = questions.paragraphs[support]
+        around = set(terms(text))
+        for _, spans in places([answer], around, [paragraph.text]).items():
+            typed = _typed(text, draw)
+            group = [_question(typed, Source(paragraph.title), paragraph.text, spans, draw, typed=True)]
+            near = sorted(
+                (
+                    questions.paragraphs[n]
+                    for n in others
+                    if not _holds(questions.paragraphs[n].text, [answer])
+                ),
+                key=lambda one: -len(around.intersection(terms(f"{one.title} {one.text}"))),
+            )[:5]
+            group += [
+                _question(typed, Source(one.title), one.text, (), draw, typed=True)
+                for one in draw.sample(near, min(2, len(near)))
+            ]
+            yield group
+
+
+# How many claims of each set are drawn. `med` and `wice` know no "refuted", `breaking_nli` little else.
+_CLAIMS: Final = {
+    "claims": 2400,
+    "conjnli": 1200,
+    "contractnli": 1200,
+    "factcheck_gpt": 400,
+    "fever_symmetric": 1416,
+    "fool_me_twice": 2000,
+    "infotabs": 2400,
+    "med": 900,
+    "mnli_taxinli": 3000,
+    "breaking_nli": 900,
+    "negation_nli": 1500,
+    "scifact": 300,
+    "scitab": 900,
+    "snli_part": 900,
+    "summedits": 1500,
+    "tabfact": 1800,
+    "wice": 300,
+}
+_LONGEST_EVIDENCE = 1500  # characters: what fits a window
+
+
+def _claim_sets(folder: Path, draw: random.Random) -> Iterator[Group]:
+    for name, wanted in _CLAIMS.items():
+        by_label: dict[Verdict, list[Example]] = defaultdict(list)
+        for record in records(folder / "entailment" / f"{name}.jsonl"):
+            text = evidence(record["evidence"])
+            if len(text) <= _LONGEST_EVIDENCE and record["label"] in VERDICTS:
+                one = Example(record["claim"], shown(Source(), text), verdict=record["label"])
+                by_label[record["label"]].append(one)
+        share = wanted // len(by_label)
+        for examples in by_label.values():
+            for one in draw.sample(examples, min(share, len(examples))):
+                yield [one]
+
+
+def _written_claims(lines: Sequence[dict[str, Any]], draw: random.Random) -> Iterator[Group]:
+    """The claims on their own passage, and some on another's, which neither supports nor refutes them."""
+    texts = [evidence(record["context"]) for record in lines]
+    found = KeywordIndex((number, " ".join(terms(text))) for number, text in enumerate(texts))
+    for number, record in enumerate(lines):
+        source = Source(record["title"], record.get("section") or "", record.get("date") or "")
+        for one in record["claims"]:
+            passage = shown(_dropped(source, draw), texts[number])
+            yield [Example(one["claim"], passage, verdict=one["label"])]
+            near = [found for found, _ in found.search(terms(one["claim"]), None, 4) if found != number]
+            if one["label"] != "neither" and near and draw.random() < 0.2:
+                other = shown(Source(lines[near[0]]["title"]), texts[near[0]])
+                yield [Example(one["claim"], other, verdict="neither")]
+
+
+def _answer_claims(lines: Sequence[dict[str, Any]], draw: random.Random) -> Iterator[Group]:
+    """Each question's answer in a sentence, supported; with another question's answer in it, refuted."""
+    for record in lines:
+        source = Source(record["title"], record.get("section") or "", record.get("date") or "")
+        text = evidence(record["context"])
+        answered = [one for one in record["qas"] if one["answers"] and one["sentence"]]
+        for one in answered:
+            passage = shown(_dropped(source, draw), text)
+            yield [Example(one["sentence"], passage, verdict="supported")]
+            answer = one["answers"][0]
+            others = [
+                other["answers"][0]
+                for other in answered
+                if other is not one
+                and _has_digit(other["answers"][0]) == _has_digit(answer)
+                and other["answers"][0].casefold() not in one["sentence"].casefold()
+            ]
+            if others and one["sentence"].count(answer) == 1:
+                wrong = one["sentence"].replace(answer, draw.choice(others))
+                yield [Example(wrong, passage, verdict="refuted")]
+
+
+def judged_answers(pool: Pool, draw: random.Random) -> Iterator[Group]:
+    """Questions with an answer each, as one claim on a passage.
+
+    The right answer, on the passage that gives it, is supported; in its place another question's answer,
+    of the same passage, is refuted. On a passage that does not answer the question, the right answer, or
+    one to the question most like it, is neither.
+    """
+    for number, context in enumerate(pool.contexts):
+        held = [one for one in context.asked if one.answers and len(one.answers[0]) <= _LONGEST_ANSWER]
+        for asked in context.asked:
+            others = [one for one in held if one is not asked and not _overlap(one, asked)]
+            if not asked.answers and draw.random() < 0.5:  # or "neither" would be the most frequent by far
+                yield from _unanswered(asked, context, others, draw)
+            elif asked in held:
+                yield from _answered(number, asked, others, pool, draw)
+
+
+def _answered(
+    number: int, asked: Asked, others: Sequence[Asked], pool: Pool, draw: random.Random
+) -> Iterator[Group]:
+    context = pool.contexts[number]
+    around = set(terms(f"{asked.text} {asked.sentence}"))
+    said = asked.sentence if asked.sentence and draw.random() < 0.7 else ", ".join(asked.elements)
+    for right in places(asked.elements, around, context.passages):
+        passage = context.passages[right]
+        drawn = draw.random()
+        if drawn < 0.45:
+            yield [_judged(asked.text, said, context.source, passage, "supported", draw)]
+            continue
+        alike = [
+            one
+            for one in others
+            if _has_digit(one.answers[0]) == _has_digit(asked.answers[0])
+            and _holds(passage, one.answers[:1])
+        ]
+        if drawn < 0.8 and alike:
+            wrong = _in_place(draw.choice(alike), asked, said)
+            yield [_judged(asked.text, wrong, context.source, passage, "refuted", draw)]
+        elif other := pool.wrong(number, asked, right, draw):
+            yield [_judged(asked.text, said, *other, "neither", draw)]
+
+
+def _unanswered(
+    asked: Asked, context: Context, others: Sequence[Asked], draw: random.Random
+) -> Iterator[Group]:
+    about = set(terms(asked.text))
+    likest = max(others, key=lambda one: len(about.intersection(terms(one.text))), default=None)
+    if likest is None:
+        return
+    around = set(terms(f"{likest.text} {likest.sentence}"))
+    said = likest.sentence if likest.sentence and draw.random() < 0.7 else likest.answers[0]
+    for right in places(likest.elements, around, context.passages):
+        yield [_judged(asked.text, said, context.source, context.passages[right], "neither", draw)]
+
+
+def _in_place(other: Asked, asked: Asked, said: str) -> str:
+    """Another question's answer, in the sentence of this question's answer where that is at hand."""
+    right = asked.answers[0]
+    if said.count(right) == 1 and asked.kind != "list":
+        return said.replace(right, other.answers[0])
+    return other.sentence or other.answers[0]
+
+
+def _overlap(one: Asked, other: Asked) -> bool:
+    """Whether an answer of one question is, or holds, an answer of the other, or stands in its words."""
+    first, second = ([a.casefold() for a in asked.answers] for asked in (one, other))
+    return any(a in b or b in a for a in first for b in second) or first[0] in other.text.casefold()
+
+
+def _judged(
+    question: str, answer: str, source: Source, passage: str, verdict: Verdict, draw: random.Random
+) -> Example:
+    claim = answered(_typed(question, draw), answer)
+    return Example(claim, shown(_dropped(source, draw), passage), verdict=verdict)
+
+
+def _has_digit(text: str) -> bool:
+    return any(character.isdigit() for character in text)
+
+
+_NAME = re.compile(r"(?<!^)(?<![.!?] )\b[A-Z][\w'-]+(?: [A-Z][\w'-]+)*|(?<![\w.,])\d[\d.,]*(?![\w])")
+
+
+def _swapped(group: Group, draw: random.Random) -> Group | None:
+    """A supported claim with two of its names, or two of its numbers, in each other's place: refuted.
+
+    A pair with "and" or "or" between them is left alone, because it may say the same either way.
+    """
+    claim = group[0]
+    found = [one for one in _NAME.finditer(claim.text) if one[0].strip(".,")]
+    pairs = [
+        (first, second)
+        for first, second in itertools.combinations(found, 2)
+        if _has_digit(first[0]) == _has_digit(second[0])
+        and first[0].casefold() != second[0].casefold()
+        and not {"and", "or", "und", "oder"}
+        & set(claim.text[first.end() : second.start()].casefold().split())
+    ]
+    if claim.verdict != "supported" or not pairs:
+        return None
+    first, second = draw.choice(pairs)
+    text = claim.text
+    text = (
+        text[: first.start()]
+        + second[0]
+        + text[first.end() : second.start()]
+        + first[0]
+        + text[second.end() :]
+    )
+    return [replace(claim, text=text, verdict="refuted")]
+
+
+def examples(folder: Path, multihop: Path, seed: int = 0) -> list[Group]:
+    """Everything to learn from, in random order.
+
+    Args:
+        folder: Of the data to read, as `reading/`.
+        multihop: Of the multi-hop train files.
+        seed: Of what is drawn.
+    """
+    draw = random.Random(seed)
+    taken: list[Group] = []
+    held_out = held_out_articles(folder)
+
+    def paragraphs(*names: str) -> list[Context]:
+        return [
+            context_of(record)
+            for name in names
+            for record in records(folder / f"{name}.jsonl")
+            if record["title"] not in held_out
+        ]
+
+    def add(groups: Callable[[], Iterator[Group]], most: int | None = None, times: int = 1) -> None:
+        for _ in range(times):
+            made = list(groups())
+            taken.extend(made if most is None else draw.sample(made, min(most, len(made))))
+
+    lines = written(folder, held_out=False)
+    own_kind = Pool([context_of(record) for record in lines])
+    add(lambda: groups_of(own_kind, draw, wrong=0.7), times=4)
+    add(lambda: _written_claims(lines, draw), times=3)
+    add(lambda: _answer_claims(lines, draw), times=2)
+    add(lambda: judged_answers(own_kind, draw), times=4)
+    squad2 = Pool(paragraphs("squad-2.0-dev", "squad-2.0-train-part"))
+    add(lambda: groups_of(squad2, draw, wrong=0.2), 7000)
+    add(lambda: judged_answers(squad2, draw), 6000)
+    squad1 = Pool(paragraphs("squad-1.1-train-part", "squad-1.1-dev", "squadshifts-new-wiki"), near=0.3)
+    add(lambda: groups_of(squad1, draw, wrong=0.4), 4000)
+    add(lambda: judged_answers(squad1, draw), 4000)
+    natural = Pool(paragraphs("natural-questions-a", "natural-questions-b"), near=0.0)
+    add(lambda: groups_of(natural, draw, wrong=0.8), 2500)
+    add(lambda: judged_answers(natural, draw), 1500)
+    add(lambda: groups_of(Pool(paragraphs("policyqa"), near=0.0), draw, wrong=0.5), 500)
+    add(lambda: groups_of(Pool(paragraphs("covid-qa"), near=0.8), draw, wrong=0.8), 500)
+    tabled = Pool(
+        [*tables(folder / "tables/tatqa_dev.json"), *tables(folder / "tables/tatqa_test_gold.json")]
+    )
+    add(lambda: groups_of(tabled, draw, wrong=0.7), times=2)
+    add(lambda: judged_answers(tabled, draw), times=2)
+    add(lambda: _step_groups(multihop / "musique_train.jsonl", draw, pairs=False), times=2)
+    add(lambda: _step_groups(multihop / "2wikimultihopqa_train.jsonl", draw, pairs=True))
+    add(lambda: _claim_sets(folder, draw))
+    claims = [group for group in taken if group[0].verdict]
+    add(lambda: (other for one in claims if (other := _swapped(one, draw))), 4000)
+    draw.shuffle(taken)
+    return taken

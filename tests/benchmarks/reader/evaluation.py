@@ -1,0 +1,265 @@
+"""How well a reader reads: the figures of its model card, on texts that it has not seen.
+
+Each fold of the held-out texts is measured with a calibration of the other. A question is refused if no
+passage answers it with a probability of one half; its answer is the likeliest words of the likeliest
+passage.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from models.boxed_reader import BoxedReader, checked, judgement, reading
+from models.boxed_reader.manifest import Calibration
+from models.boxed_reader.spans import found
+from models.boxed_reader.windows import answered
+from models.protocols import Reading, Support
+from policy.evaluation.measures import f1
+from tests.benchmarks.reader import held_out
+from tests.benchmarks.reader.calibration import Scored, ScoredQuestion, calibrated
+from tests.benchmarks.reader.held_out import FOLDS, Claim, Question
+
+Figures = dict[str, Any]
+ScoredQuestions = list[ScoredQuestion]
+ScoredClaims = list[tuple[Claim, Scored]]
+_SURE = 0.5
+_SOME_SHARE = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """What a reader's network makes of all that is held out."""
+
+    squad: ScoredQuestions
+    written: ScoredQuestions
+    written_claims: ScoredClaims
+    answers: ScoredClaims
+    musique: ScoredQuestions
+    support_test: ScoredClaims
+
+
+def scores(reader: BoxedReader, folder: Path, multihop: Path) -> Scores:
+    """Let a reader's network read everything that is held out.
+
+    Args:
+        reader: Whose calibration is not looked at.
+        folder: Of the data to read, as `reading/`.
+        multihop: Of the multi-hop dev files.
+    """
+    return Scores(
+        _read(reader, held_out.squad(folder)),
+        _read(reader, held_out.written_questions(folder)),
+        _judge(reader, held_out.written_claims(folder)),
+        _judge(reader, held_out.answers(folder)),
+        _read(reader, held_out.musique(multihop)),
+        _judge(reader, held_out.support_test(folder)),
+    )
+
+
+def _read(reader: BoxedReader, questions: Sequence[Question]) -> ScoredQuestions:
+    """The scores of the passages, and of the spans that may be worth a second look.
+
+    How likely a span is depends on the calibration, which is not known yet: so all that have some share are
+    read.
+    """
+    scored = iter(reader.scores([(one.text, passage) for one in questions for passage in one.passages]))
+    read = [tuple(next(scored) for _ in one.passages) for one in questions]
+    spans = [
+        {
+            (number, one.start, one.end): question.passages[number][one.start : one.end]
+            for number, windows in enumerate(passages)
+            for window, score in windows
+            for one in found(window, question.passages[number], score.start, score.end).candidates
+            if one.share >= _SOME_SHARE
+        }
+        for question, passages in zip(questions, read, strict=True)
+    ]
+    pairs = [
+        (answered(question.text, words), question.passages[number])
+        for question, own in zip(questions, spans, strict=True)
+        for (number, _, _), words in own.items()
+    ]
+    judged = iter(reader.scores(pairs))
+    return [
+        ScoredQuestion(question, passages, {key: next(judged) for key in own})
+        for question, passages, own in zip(questions, read, spans, strict=True)
+    ]
+
+
+def _judge(reader: BoxedReader, claims: Sequence[Claim]) -> ScoredClaims:
+    return list(zip(claims, reader.scores([(one.text, one.passage) for one in claims]), strict=True))
+
+
+def calibration_of(scored: Scores, without: int | None = None) -> Calibration:
+    """The calibration by the held-out texts, or by those of all folds but one."""
+    return calibrated(
+        [one for one in (*scored.squad, *scored.written) if one.question.fold != without],
+        [one for one in (*scored.written_claims, *scored.answers) if one[0].fold != without],
+    )
+
+
+def measured(scored: Scores) -> Figures:
+    """All figures; those of a probability are crossed, so that none is measured where it was fitted."""
+    crossed = [calibration_of(scored, fold) for fold in range(FOLDS)]
+    whole = calibration_of(scored)
+
+    def read(questions: ScoredQuestions, *, seen: bool) -> list[tuple[Question, list[Reading]]]:
+        return [
+            (one.question, list(_readings(one, crossed[one.question.fold] if seen else whole)))
+            for one in questions
+        ]
+
+    def judged(claims: ScoredClaims, *, seen: bool) -> list[tuple[Claim, Support]]:
+        return [
+            (
+                one,
+                min(
+                    (judgement(s.support, crossed[one.fold] if seen else whole) for _, s in windows),
+                    key=lambda judged: judged.neither,
+                ),
+            )
+            for one, windows in claims
+        ]
+
+    written = read(scored.written, seen=True)
+    return {
+        "squad": _questions(read(scored.squad, seen=True)),
+        "written": _questions(written) | {"kinds": _by_kind(written, _questions)},
+        "musique_steps": _questions(read(scored.musique, seen=False)),
+        "written_claims": _claims(judged(scored.written_claims, seen=True)),
+        "answers": _claims(answers := judged(scored.answers, seen=True))
+        | {"kinds": _by_kind(answers, _claims)},
+        "support_test": _claims(test := judged(scored.support_test, seen=False))
+        | {"kinds": _by_kind(test, _claims)},
+    }
+
+
+def _readings(one: ScoredQuestion, calibration: Calibration) -> Iterator[Reading]:
+    for number, (passage, windows) in enumerate(zip(one.question.passages, one.passages, strict=True)):
+        read = reading(passage, windows, calibration)
+        yield checked(read, one.judged(number, read, calibration), calibration)
+
+
+def _questions(read: Sequence[tuple[Question, list[Reading]]]) -> Figures:
+    answered = [one for one in read if one[0].answers]
+    absent = [one for one in read if not one[0].answers]
+    figures: Figures = {"answerable": len(answered), "unanswerable": len(absent)}
+    if answered:
+        figures["f1"] = _mean(_f1(*one, refuses=True) for one in answered)
+        figures["f1_unrefused"] = _mean(_f1(*one, refuses=False) for one in answered)
+        figures["passage_first"] = _mean(_first(readings) in one.gold for one, readings in answered)
+        figures["wrongly_refused"] = _mean(_refused(readings) for _, readings in answered)
+    if absent:
+        figures["refused"] = _mean(_refused(readings) for _, readings in absent)
+    figures["calibration_error"] = _calibration_error(
+        [
+            (one.probability, n in question.gold)
+            for question, readings in read
+            for n, one in enumerate(readings)
+        ]
+    )
+    return figures
+
+
+def _first(readings: Sequence[Reading]) -> int:
+    return max(range(len(readings)), key=lambda number: readings[number].probability)
+
+
+def _refused(readings: Sequence[Reading]) -> bool:
+    return max(one.probability for one in readings) < _SURE
+
+
+def _f1(question: Question, readings: Sequence[Reading], *, refuses: bool) -> float:
+    first = _first(readings)
+    if not readings[first].spans or (refuses and _refused(readings)):
+        return 0.0
+    best = readings[first].spans[0]
+    return f1(question.passages[first][best.start : best.end], question.answers)
+
+
+def _calibration_error(told: Sequence[tuple[float, bool]]) -> float:
+    """Expected calibration error in ten bins of equal width (Guo et al., 2017)."""
+    bins: dict[int, list[tuple[float, bool]]] = defaultdict(list)
+    for probability, so in told:
+        bins[min(9, int(10 * probability))].append((probability, so))
+    return sum(
+        len(held) / len(told) * abs(fmean(p for p, _ in held) - fmean(so for _, so in held))
+        for held in bins.values()
+    )
+
+
+def _claims(judged: Sequence[tuple[Claim, Support]]) -> Figures:
+    right = [support for claim, support in judged if claim.verdict == "supported"]
+    wrong = [support for claim, support in judged if claim.verdict != "supported"]
+    figures: Figures = {"supported": len(right), "not_supported": len(wrong)}
+    if right:
+        figures["called_supported"] = _mean(one.supported >= _SURE for one in right)
+    if wrong:
+        figures["not_called_supported"] = _mean(one.supported < _SURE for one in wrong)
+    figures["verdict_right"] = _mean(_verdict(support) == claim.verdict for claim, support in judged)
+    return figures
+
+
+def _verdict(support: Support) -> str:
+    told = {"supported": support.supported, "refuted": support.refuted, "neither": support.neither}
+    return max(told, key=told.__getitem__)
+
+
+def _by_kind(judged: Sequence[tuple[Any, Any]], figures: Callable[[Any], Figures]) -> dict[str, Figures]:
+    kinds: dict[str, list[tuple[Any, Any]]] = defaultdict(list)
+    for one in judged:
+        kinds[one[0].kind].append(one)
+    return {kind: figures(kinds[kind]) for kind in sorted(kinds)}
+
+
+def _mean(values: Any) -> float:
+    return fmean(float(value) for value in values)
+
+
+def table(figures: Mapping[str, Figures]) -> str:
+    """The figures as Markdown."""
+    lines = [
+        "| questions | answerable | F1 | F1 unrefused | right passage first | absent | refused | ECE |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    rows = {
+        "SQuAD 2.0, articles kept out": figures["squad"],
+        "MuSiQue dev steps among 20 paragraphs": figures["musique_steps"],
+        "written, kept out": figures["written"],
+        **{f"– {kind}": found for kind, found in figures["written"]["kinds"].items()},
+    }
+    lines += [
+        f"| {name} | {one['answerable']} | {_cell(one, 'f1')} | {_cell(one, 'f1_unrefused')} "
+        f"| {_cell(one, 'passage_first')} | {one['unanswerable']} | {_cell(one, 'refused')} "
+        f"| {_cell(one, 'calibration_error')} |"
+        for name, one in rows.items()
+    ]
+    lines += [
+        "",
+        "| claims | supported | called so | refuted or neither | not called supported | verdict right |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    rows = {
+        "written, kept out": figures["written_claims"],
+        "answers to questions": figures["answers"],
+        **{f"– {kind}": of_kind for kind, of_kind in figures["answers"]["kinds"].items()},
+        "support test": figures["support_test"],
+        **{
+            f"– {kind.replace('_', ' ')}": found for kind, found in figures["support_test"]["kinds"].items()
+        },
+    }
+    lines += [
+        f"| {name} | {one['supported']} | {_cell(one, 'called_supported')} | {one['not_supported']} "
+        f"| {_cell(one, 'not_called_supported')} | {_cell(one, 'verdict_right')} |"
+        for name, one in rows.items()
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _cell(figures: Figures, name: str) -> str:
+    return f"{figures[name]:.2f}" if name in figures else "–"

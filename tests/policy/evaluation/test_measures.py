@@ -1,0 +1,210 @@
+"""Measures of an answer, and the stage that lost it, against cases worked by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from policy.evaluation.measures import exact_match, f1, holds, lost, measured, normalise, share
+from policy.evaluation.systems import Answered, Cost
+from policy.questions import Case, Place
+
+A, B, C, D = (Place(name) for name in "ABCD")
+ABSTAINED = Answered("Not found in your documents.", abstained=True)
+UNANSWERABLE = Case("u", "Who owns the moon?", ())
+RENT = Case(
+    "r", "What is the rent?", ("1,200 €",), kind="changed", required=(r"1[,.]?200",), forbidden=("900",)
+)
+REVENUE = Case("q1", "How much?", ("$1,284.6 million",), wrong=("1,297.1",))
+
+
+def _case(*answers: str, gold: tuple[Place, ...] = ()) -> Case:
+    return Case("q1", "Which one?", answers, gold)
+
+
+def _said(text: str, **kept: object) -> Answered:
+    return Answered(text, abstained=False, **kept)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("text", "right"),
+    [
+        ("It was $1,284.6 million [1].", 1),
+        ("It was $1,297.1 million [2].", 0),
+        ("It was $1,284.6 million [1], after 1297.1 at first [2].", 0),
+        ("It was $1,284.6 million [1], not 11297.1 [2].", 1),
+        ("It was high.", 0),
+    ],
+)
+def test_a_right_answer_states_a_gold_one_and_no_superseded_value(text: str, right: float) -> None:
+    found = measured(REVENUE, _said(text))
+    assert (found["right"], found["wrong"], found["abstained"]) == (right, 1 - right, 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "right"),
+    [
+        ("The rent is 1,200 € [1].", 1),
+        ("THE RENT IS 1.200 EURO", 1),
+        ("The rent is [1200].", 0),  # a citation mark is no figure
+        ("The rent was 900 € and is 1,200 € [2].", 0),
+        ("The rent is not said [1].", 0),
+    ],
+)
+def test_an_answer_is_judged_by_all_patterns(text: str, right: float) -> None:
+    found = measured(RENT, _said(text, sentences=1))
+    assert (found["right"], found["right_changed"]) == (right, right)
+    assert (found["wrong"], found["wrong_supported"]) == (1 - right, 1 - right)
+    assert "refused_rightly" not in found
+
+
+def test_a_wrong_answer_that_is_flagged_is_not_shown_as_supported() -> None:
+    found = measured(RENT, _said("It is 900 €.", sentences=1, flagged=1))
+    assert (found["wrong"], found["wrong_supported"]) == (1, 0)
+
+
+def test_refusing_is_right_only_where_there_is_no_answer() -> None:
+    # Even though the words of the refusal happen to hold the gold answer.
+    wrongly = measured(_case("documents"), ABSTAINED)
+    assert (wrongly["right"], wrongly["refused_wrongly"], wrongly["abstained"]) == (0, 1, 1)
+    refused, answered = measured(UNANSWERABLE, ABSTAINED), measured(UNANSWERABLE, _said("Ann does."))
+    assert (refused["refused_rightly"], refused["wrong"]) == (1, 0)
+    assert (answered["refused_rightly"], answered["wrong"]) == (0, 1)
+    assert "right" not in refused
+
+
+def test_evidence_held_and_cited_is_measured_against_the_gold_places() -> None:
+    said = _said("x", held=(A, C, D), cited=(A,), recalled=(A, B, C), noted=(A,))
+    found = measured(_case("x", gold=(A, B, C)), said)
+    names = ("recall", "precision", "citation_recall", "citation_precision", "recalled", "noted")
+    assert [found[name] for name in names] == pytest.approx([2 / 3, 2 / 3, 1 / 3, 1, 1, 1 / 3])
+
+
+def test_a_page_is_covered_by_itself_and_a_document_by_any_of_its_pages() -> None:
+    gold = (Place("10-K", 7), Place("letter"))
+    held = (Place("10-K", 7), Place("10-K", 8), Place("10-K"), Place("letter", 1), Place("letter", 2))
+    found = measured(_case("x", gold=gold), _said("x", held=held))
+    assert found["recall"] == 1  # two pages of the letter cover it once
+    assert found["precision"] == pytest.approx(3 / 5)
+    assert share(gold[:1], held[1:3]) == 0
+
+
+def test_what_cannot_be_known_is_left_out() -> None:
+    evidence = {"recall", "precision", "citation_recall", "citation_precision", "recalled", "noted"}
+    assert not evidence & measured(_case("x"), _said("x", held=(A,), cited=(A,))).keys()
+    without_search = measured(_case("x", gold=(A,)), _said("x"))
+    assert evidence & without_search.keys() == {"recall", "citation_recall"}
+    assert not {"flagged", "first_words"} & without_search.keys()
+
+
+@pytest.mark.parametrize(("flagged", "expected"), [(0, 0), (1, 1), (3, 1)])
+def test_an_answer_with_a_flagged_sentence_is_flagged(flagged: int, expected: float) -> None:
+    assert measured(_case("x"), _said("x", sentences=3, flagged=flagged))["flagged"] == expected
+
+
+def test_the_cost_is_among_the_measures() -> None:
+    cost = Cost(steps=2, calls=5, evaluated=700, reused=300, generated=40, seconds=12.5)
+    found = measured(_case("x"), _said("x", cost=cost, first_words=1.5))
+    names = ("steps", "calls", "evaluated", "reused", "generated", "seconds", "first_words")
+    assert [found[name] for name in names] == [2, 5, 700, 300, 40, 12.5, 1.5]
+
+
+@pytest.mark.parametrize(
+    ("known", "stage"),
+    [
+        ({}, "reading"),  # without gold places nothing is known of the evidence
+        ({"recall": 0.5}, "recall"),  # no run: what it holds is what its search brought
+        ({"recall": 1.0}, "reading"),
+        ({"recalled": 0.5, "recall": 0.5, "noted": 0.0}, "recall"),
+        ({"recalled": 1.0, "recall": 0.5, "noted": 0.0}, "rerank"),
+        ({"recalled": 1.0, "recall": 1.0, "noted": 0.5}, "distil"),
+        ({"recalled": 1.0, "recall": 1.0, "noted": 1.0}, "reading"),
+    ],
+)
+def test_the_first_stage_without_the_whole_evidence_lost_it(known: dict[str, float], stage: str) -> None:
+    assert lost({"right": 0.0, **known}) == stage
+    assert lost({"right": 1.0, **known}) == lost({"refused_rightly": 1.0, **known}) == ""
+
+
+def test_normalise() -> None:
+    assert normalise("The  U.S. Army's An-2!") == "us armys an2"
+
+
+@pytest.mark.parametrize(
+    ("prediction", "golds", "expected"),
+    [
+        ("The Beatles", ["beatles"], 1.0),
+        ("Beatles", ["Stones", "The Beatles"], 1.0),
+        ("a beatle", ["beatles"], 0.0),
+        ("", [""], 1.0),
+        ("", ["x"], 0.0),
+        ("x", [], 0.0),
+        ("Yes.", ["yes"], 1.0),
+        ("yes, both", ["yes"], 0.0),
+        ("1,284", ["1284"], 1.0),
+        ("AC/DC", ["ACDC"], 1.0),  # punctuation goes without a gap in its place
+        ("New-York", ["New York"], 0.0),
+        ("The The", [""], 1.0),  # a band of articles: nothing is left of it, as in all the scripts
+        ("“Rumours”", ["Rumours"], 0.0),  # only ASCII punctuation goes
+        ("Theatre", ["atre"], 0.0),
+    ],
+)
+def test_exact_match(prediction: str, golds: list[str], expected: float) -> None:
+    assert exact_match(prediction, golds) == expected
+
+
+@pytest.mark.parametrize(
+    ("prediction", "golds", "expected"),
+    [
+        ("the red house", ["red house"], 1.0),
+        ("red house", ["red"], 2 / 3),
+        ("red red", ["red"], 2 / 3),
+        ("blue", ["red"], 0.0),
+        ("yes", ["yes"], 1.0),
+        ("yes indeed", ["yes"], 0.0),
+        ("no", ["no way"], 0.0),
+        ("", ["red"], 0.0),
+        ("", [""], 1.0),
+        ("red", ["blue", "red"], 1.0),
+        ("No.", ["no"], 1.0),
+        ("no", ["yes"], 0.0),
+        ("noanswer", ["no answer"], 0.0),
+        ("yes", ["no path through fire"], 0.0),
+        ("path through fire", ["No Path Through Fire"], 6 / 7),  # within a name it is a word like others
+        ("The The", ["the"], 1.0),  # MuSiQue's script; HotpotQA's gives 0
+        ("the", ["red"], 0.0),
+        ("New York City", ["NYC", "New York"], 0.8),  # the best alias counts
+        ("red red red", ["red red"], 0.8),  # words count as often as both have them
+        ("in 1984, on the 4th of July", ["July 4th, 1984"], 2 / 3),  # 6 words, 3 of them right
+        ("", [], 0.0),
+    ],
+)
+def test_f1(prediction: str, golds: list[str], expected: float) -> None:
+    assert f1(prediction, golds) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("text", "gold", "expected"),
+    [
+        ("Tolvang Ceramics; a fire; seven weeks.", "Tolvang Ceramics; fire; seven weeks", True),
+        ("Revenue was $26,974 million.", "26974", True),
+        ("Revenue was 126.9.", "26.9", False),
+        ("Revenue was 26.95.", "26.9", False),
+        ("It was 26.9.", "26.9", True),
+        ("Nothing.", "", False),
+        ("Its Annual Report.", "Ann", False),
+        ("Ann's report.", "Ann", True),
+        ("The report of Ann", "ann", True),
+        ("It was Joanne.", "Anne", False),
+        ("It took seven weeks in all.", "7 weeks; seven weeks", False),
+        ("The U.S. Army.", "U.S.", True),
+        ("总部在柏林的公司", "柏林", True),
+        ("公司NVIDIA的总部", "NVIDIA", True),
+        ("**No**, they are not.", "no", True),
+        ("No-one was.", "no", False),
+        ("Nobody knows.", "no", False),
+        ("Yes [1].", "yes", True),
+        ("Yesterday.", "yes", False),
+    ],
+)
+def test_holds(text: str, gold: str, expected: bool) -> None:
+    assert holds(text, [gold]) is expected

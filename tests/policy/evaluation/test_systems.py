@@ -1,0 +1,315 @@
+"""What each system reads, what it may say, and what is known of its answer."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from agent.budget import Budget
+from agent.deps import Deps
+from agent.events import AnswerText, Event, NodeStarted, RunFinished, RunStarted, Searched
+from agent.prompts import NOT_FOUND
+from agent.request import EmptyLibrary
+from agent.state import Evidence
+from models.protocols import GenerationCancelled, ModelError, Reading, Reply, Usage
+from policy.evaluation.systems import (
+    SYSTEMS,
+    Answered,
+    Cost,
+    Crag,
+    Looped,
+    Parts,
+    SearchAndAnswer,
+    SearchAndGuess,
+    Shallow,
+    System,
+)
+from policy.questions import Place
+from tests.agent.conftest import fill
+from tests.policy.evaluation.working import CASE, READER, STEPS, WRITTEN, parts, replying
+from tests.scripted import HashEmbedder, Scripted, ScriptedChat, WordReader
+from traces.runs import Runs
+from traces.store import Store
+
+SUPPLIER = "Who supplies Orlavane's ceramic bearings?"
+SAID = "Orlavane buys all of its ceramic bearings from Tolvang Ceramics [1]."
+PLAIN = [system for system in SYSTEMS.values() if not isinstance(system, Looped)]
+FROM_PASSAGES: list[System] = [Shallow(), SearchAndAnswer(), Crag()]
+LEAN = Looped("lean rules, live", "lean", "rules")
+NO_REVISION = Budget(revisions=0)
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    """A small library; only runs are added to it."""
+    store = Store(tmp_path_factory.mktemp("library") / "store.duckdb")
+    fill(store, HashEmbedder())
+    return store
+
+
+def _parts(store: Store, chat: ScriptedChat) -> Parts:
+    return Parts(chat, HashEmbedder(), WordReader(), store)
+
+
+def _answered(
+    system: System, store: Store, replies: Sequence[Scripted], asked: str = SUPPLIER
+) -> tuple[Answered, list[str]]:
+    """What it gave, and the prompts that it made of it."""
+    with ScriptedChat(replies) as chat:
+        answered = system.answer(asked, _parts(store, chat))
+    return answered, ["\n".join(m.content for m in call.messages) for call in chat.calls]
+
+
+def test_a_closed_book_sees_the_question_and_nothing_else(store: Store) -> None:
+    answered, prompts = _answered(SYSTEMS["closed-book"], store, ["Tolvang Ceramics does."])
+    assert SUPPLIER in prompts[0]
+    assert "PASSAGES" not in prompts[0]
+    assert (answered.text, answered.abstained) == ("Tolvang Ceramics does.", False)
+    assert answered.held == answered.cited == ()
+    assert (answered.sentences, answered.flagged, answered.recalled) == (0, 0, None)
+    assert (answered.cost.steps, answered.cost.calls) == (0, 1)
+    assert answered.cost.generated == 3
+
+
+@pytest.mark.parametrize("reply", ["I do not know.", "I don't know who supplies them.", ""])
+def test_a_closed_book_may_say_that_it_does_not_know(store: Store, reply: str) -> None:
+    answered, _ = _answered(SYSTEMS["closed-book"], store, [reply])
+    assert answered.abstained
+
+
+@pytest.mark.parametrize("system", FROM_PASSAGES, ids=lambda system: system.name)
+def test_an_answer_is_told_with_its_evidence_and_its_cost(filled: Store, system: System) -> None:
+    answered, prompts = _answered(system, filled, [("PASSAGES:\n[1] ", SAID)])
+    assert (answered.text, answered.abstained) == (SAID, False)
+    assert answered.held[0] == Place("annual-report")
+    assert answered.cited == (Place("annual-report"),)
+    assert (answered.sentences, answered.flagged) == (1, 0)
+    assert answered.stopped == ""
+    assert answered.cost == Cost(1, 1, answered.cost.evaluated, 0, len(SAID.split()), answered.cost.seconds)
+    assert answered.cost.evaluated > 20
+    assert NOT_FOUND in prompts[0]
+
+
+@pytest.mark.parametrize("system", FROM_PASSAGES, ids=lambda system: system.name)
+def test_what_the_passages_do_not_say_is_flagged(filled: Store, system: System) -> None:
+    wrong = f"{SAID} Orlavane employed 9,999 people at the end of 2024 [1]."
+    answered, _ = _answered(system, filled, [wrong])
+    assert (answered.sentences, answered.flagged) == (2, 1)
+
+
+@pytest.mark.parametrize("system", FROM_PASSAGES, ids=lambda system: system.name)
+def test_the_sentence_for_nothing_found_is_an_abstention(filled: Store, system: System) -> None:
+    answered, _ = _answered(system, filled, [NOT_FOUND])
+    assert (answered.text, answered.abstained) == (NOT_FOUND, True)
+    assert (answered.sentences, answered.cited) == (0, ())
+    assert answered.held  # it had read them
+
+
+@pytest.mark.parametrize("system", FROM_PASSAGES, ids=lambda system: system.name)
+def test_there_must_be_something_to_search(store: Store, system: System) -> None:
+    with pytest.raises(EmptyLibrary):
+        _answered(system, store, [])
+
+
+def test_shallow_reads_the_three_nearest_passages(filled: Store) -> None:
+    answered, (prompt,) = _answered(Shallow(), filled, [SAID])
+    assert [f"[{n}] " in prompt for n in (1, 2, 3, 4)] == [True, True, True, False]
+    assert "(Annual report, Item 0, 2025-01-01)" in prompt
+    assert len(answered.held) <= 3
+
+
+def test_search_and_answer_shows_what_the_reader_prefers(filled: Store) -> None:
+    class Contrary(WordReader):
+        def read(self, question: str, passages: Sequence[str]) -> list[Reading]:
+            return [Reading(float("Ostra 180" in passage), ()) for passage in passages]
+
+    with ScriptedChat([NOT_FOUND, NOT_FOUND]) as chat:
+        parts = _parts(filled, chat)
+        contrary = SearchAndAnswer().answer(SUPPLIER, replace(parts, reader=Contrary()))
+        by_words = SearchAndAnswer().answer(SUPPLIER, parts)
+    assert contrary.held[0] == Place("launch")
+    assert by_words.held[0] == Place("annual-report")
+    assert "[1] Haldrecht launched" in chat.calls[0].messages[-1].content
+
+
+def test_search_and_guess_reads_the_same_and_has_no_leave_to_find_nothing(filled: Store) -> None:
+    answered, prompts = _answered(SearchAndAnswer(), filled, [SAID])
+    guessed, pressed = _answered(SearchAndGuess(), filled, [SAID])
+    assert guessed.held == answered.held
+    assert NOT_FOUND in prompts[0]
+    assert NOT_FOUND not in pressed[0]
+    assert pressed[0].partition(" like [1]. ")[0] == prompts[0].partition(" like [1]. ")[0]
+
+
+@pytest.mark.parametrize("system", FROM_PASSAGES, ids=lambda system: system.name)
+def test_only_the_collections_asked_for_are_searched(filled: Store, system: System) -> None:
+    asked = "What halted production at the Brevnes plant of Tolvang Ceramics?"
+    with ScriptedChat([NOT_FOUND]) as chat:
+        answered = system.answer(asked, replace(_parts(filled, chat), collections=("news",)))
+    assert answered.held[0] == Place("fire")
+    assert set(answered.held) <= {Place("fire"), Place("launch")}
+
+
+class _Scoring(WordReader):
+    """Holds every passage for equally good."""
+
+    def __init__(self, score: float) -> None:
+        super().__init__()
+        self._score = score
+
+    def read(self, question: str, passages: Sequence[str]) -> list[Reading]:
+        return [Reading(self._score, ())] * len(passages)
+
+
+def test_crag_looks_again_where_no_passage_helps(filled: Store) -> None:
+    searches: list[int] = []
+    held: list[int] = []
+    for score in (0.99, 0.3, 0.0):
+        told: list[Event] = []
+        with ScriptedChat([NOT_FOUND]) as chat:
+            given = replace(_parts(filled, chat), reader=_Scoring(score), on_event=told.append)
+            answered = Crag().answer(SUPPLIER, given)
+        assert (answered.cost.steps, answered.cost.calls) == (1, 1)
+        searches.append(sum(isinstance(event, Searched) for event in told))
+        held.append(len(answered.held))
+    assert searches[0] == searches[1] < searches[2]
+    assert held[2] < held[0]  # the reader is not alone in saying that nothing is there
+
+
+def test_without_a_passage_nobody_is_asked(filled: Store) -> None:
+    class Nothing(Crag):
+        def found(self, question: str, deps: Deps) -> list[Evidence]:
+            return []
+
+    with ScriptedChat([]) as chat:
+        answered = Nothing().answer(SUPPLIER, _parts(filled, chat))
+    assert (answered.text, answered.abstained, answered.held) == (NOT_FOUND, True, ())
+
+
+def test_the_lowest_passages_give_way_to_a_small_context(filled: Store) -> None:
+    with ScriptedChat([SAID], context_tokens=300) as chat:
+        answered = Shallow().answer(SUPPLIER, _parts(filled, chat))
+    prompt = chat.calls[0].messages[-1].content
+    assert "[1] " in prompt
+    assert "[3] " not in prompt
+    assert not answered.abstained
+
+
+def test_a_sentence_that_the_limit_cut_off_is_dropped(filled: Store) -> None:
+    cut = Reply(f"{SAID} It also has", Usage(), "length")
+    answered, _ = _answered(Shallow(), filled, [cut])
+    assert answered.text == SAID
+
+
+def test_whoever_watches_reads_along(filled: Store) -> None:
+    for system in PLAIN:
+        told: list[Event] = []
+        with ScriptedChat([SAID]) as chat:
+            system.answer(SUPPLIER, replace(_parts(filled, chat), on_event=told.append))
+        assert "".join(event.text for event in told if isinstance(event, AnswerText)) == SAID
+        first = next(n for n, event in enumerate(told) if isinstance(event, AnswerText))
+        doing = [event.node for event in told[:first] if isinstance(event, NodeStarted)]
+        assert doing[-1] == ("answer_directly" if system.name == "closed-book" else "synthesise")
+
+
+@pytest.mark.parametrize("system", PLAIN, ids=lambda system: system.name)
+def test_an_answer_is_given_up_when_that_is_wanted(filled: Store, system: System) -> None:
+    cancel = threading.Event()
+    cancel.set()
+    with ScriptedChat([]) as chat, pytest.raises(GenerationCancelled):
+        system.answer(SUPPLIER, replace(_parts(filled, chat), cancel=cancel))
+
+
+def _run(system: System, script: list[Scripted], store: Store, budget: Budget) -> Answered:
+    with ScriptedChat(script) as chat:
+        return system.answer(CASE.question, parts(chat, store, budget))
+
+
+def test_a_run_of_the_loop_is_an_answer(filled: Store) -> None:
+    with replying(3) as chat:
+        answered = LEAN.answer(CASE.question, parts(chat, filled, NO_REVISION))
+    assert answered.text.startswith(WRITTEN)
+    assert not answered.abstained
+    assert answered.held[:2] == (Place("annual-report"), Place("fire"))
+    assert answered.cited == (Place("annual-report"),)
+    assert (answered.sentences, answered.flagged) == (1, 0)
+    assert (answered.cost.steps, answered.cost.calls) == (2, 3)
+    assert answered.stopped == "rules: the plan is done, and asking again brought no more"
+    assert answered.recalled is not None
+    assert set(CASE.gold) <= set(answered.recalled)
+    assert answered.noted == (Place("annual-report"),)
+    stored = Runs(filled).find("last")
+    assert (stored.question, stored.decider) == (CASE.question, "rules")
+
+
+def test_a_run_searches_only_the_given_collections(filled: Store) -> None:
+    script: list[Scripted] = [{"steps": STEPS[:1]}, WRITTEN]
+    with ScriptedChat(script) as chat:
+        given = Parts(chat, HashEmbedder(), READER, filled, ("reports",), NO_REVISION)
+        answered = LEAN.answer(CASE.question, given)
+    assert answered.recalled is not None
+    assert Place("fire") not in answered.recalled
+
+
+def test_a_run_that_finds_nothing_is_an_abstention(filled: Store) -> None:
+    answered = _run(LEAN, [{"steps": STEPS[:1]}, NOT_FOUND], filled, NO_REVISION)
+    assert (answered.text, answered.abstained) == (NOT_FOUND, True)
+    assert answered.cited == ()
+    assert answered.held != ()
+
+
+def test_what_a_run_s_sources_do_not_say_is_flagged(filled: Store) -> None:
+    script: list[Scripted] = [
+        {"steps": STEPS[:1]},
+        f"{WRITTEN} A flood in Kasmere ruined nine warehouses of Haldrecht.",
+    ]
+    answered = _run(LEAN, script, filled, NO_REVISION)
+    assert (answered.sentences, answered.flagged) == (2, 1)
+
+
+def test_the_seed_asks_its_model_everywhere(filled: Store) -> None:
+    step = {"question": STEPS[0], "reason": "r", "tool": "reports", "keywords": "supplier", "section": ""}
+    script: list[Scripted] = [
+        {"steps": [step]},
+        "ceramic bearings single supplier",
+        {"searches": ["supplier of ceramic bearings"]},
+        {"justification": "exact names", "strategy": "keyword"},
+        {"A": "correct"},
+        "(A) Orlavane buys all of its ceramic bearings from a single supplier, Tolvang Ceramics.",
+        {"source": 1, "answer": "Tolvang Ceramics", "sentence": "Tolvang Ceramics supplies them."},
+        {"A": 0.1, "B": 0.1, "C": 0.8},
+        "All is known.",
+        WRITTEN,
+        {"verdicts": ["supported"]},
+    ]
+    answered = _run(Looped("seed", "seed"), script, filled, Budget())
+    assert answered.cost.calls == len(script)
+    assert answered.cost.steps == 1
+    assert answered.held == (Place("annual-report"),)
+    assert answered.stopped == "llm: All is known."
+
+
+def test_a_run_that_fails_says_so(filled: Store) -> None:
+    broken = ModelError("The model is gone.", "Start it.")
+    with pytest.raises(ModelError, match="gone"):
+        _run(LEAN, [broken], filled, NO_REVISION)
+
+
+def test_whoever_watches_is_told_the_run(filled: Store) -> None:
+    told: list[Event] = []
+    with replying(3) as chat:
+        LEAN.answer(CASE.question, replace(parts(chat, filled, NO_REVISION), on_event=told.append))
+    assert isinstance(told[0], RunStarted)
+    assert isinstance(told[-1], RunFinished)
+    assert "".join(event.text for event in told if isinstance(event, AnswerText)) == WRITTEN
+
+
+def test_a_run_that_is_given_up_can_be_resumed(filled: Store) -> None:
+    cancel = threading.Event()
+    cancel.set()
+    with ScriptedChat([]) as chat, pytest.raises(GenerationCancelled):
+        LEAN.answer(CASE.question, replace(parts(chat, filled, NO_REVISION), cancel=cancel))
+    assert Runs(filled).find("last").status == "cancelled"

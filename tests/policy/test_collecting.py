@@ -1,0 +1,108 @@
+"""A person's questions are worked through to the end, and answered at every state when asked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.budget import Budget
+from policy.collecting import WithModel, collect, exploration
+from policy.decisions.reading import load_trees
+from policy.questions import Case
+from tests.agent.conftest import UnsureReader, fill
+from tests.scripted import HashEmbedder, Scripted, ScriptedChat
+from traces.collected import Collected
+from traces.runs import Runs
+from traces.store import Store
+
+QUESTION = Case("1", "Who supplies Orlavane's bearings and what halted its plant?", ("Tolvang Ceramics",))
+STEPS = ["Who supplies Orlavane's ceramic bearings?", "What halted production at the plant of #1?"]
+PLAN: Scripted = {"steps": STEPS}
+READ: Scripted = {"source": 1, "answer": "Tolvang Ceramics"}
+WRITTEN = "Tolvang Ceramics supplies the bearings [1]."
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    store = Store(tmp_path / "store.duckdb")
+    fill(store, HashEmbedder())
+    return store
+
+
+def _collect(store: Store, replies: list[Scripted], **changes: Any) -> None:
+    settings: dict[str, Any] = {"epsilon": 0.0, "budget": Budget(revisions=0)} | changes
+    wanted = WithModel("own", [QUESTION], **settings)
+    with ScriptedChat(replies) as chat:
+        events = collect(wanted, chat=chat, embedder=HashEmbedder(), reader=UnsureReader(), store=store)
+        assert list(events)[-1].failed == ()
+
+
+def test_every_state_is_answered_and_scored(store: Store) -> None:
+    _collect(store, [PLAN, READ, WRITTEN, WRITTEN], answers=True)
+    (tree,) = load_trees(store).trees
+    assert sorted(tree.nodes) == ["", "C"]
+    assert all(node.source == "answer" for node in tree.nodes.values())
+    assert tree.root.quality == 1.0
+    assert tree.root.detail["supported"] == 1.0
+    assert Collected(store).held("own") == {"1"}
+    assert Runs(store).recent() == []  # nobody asked it
+    assert Runs(store).search() == []
+
+
+def test_without_answers_only_the_last_state_is_answered(store: Store) -> None:
+    _collect(store, [PLAN, READ, WRITTEN])
+    (tree,) = load_trees(store).trees
+    assert tree.root.quality is None
+    assert tree.nodes["C"].quality == 1.0
+
+
+def test_a_question_without_a_known_answer_is_worth_what_the_verifier_supports(store: Store) -> None:
+    unknown = Case("2", QUESTION.question, ())
+    wanted = WithModel("own", [unknown], answers=True, epsilon=0.0, budget=Budget(revisions=0))
+    with ScriptedChat([PLAN, READ, WRITTEN, WRITTEN]) as chat:
+        list(collect(wanted, chat=chat, embedder=HashEmbedder(), reader=UnsureReader(), store=store))
+    (tree,) = load_trees(store).trees
+    assert {node.source for node in tree.nodes.values()} == {"verifier"}
+
+
+def test_an_answer_on_the_way_costs_the_research_nothing(store: Store, tmp_path: Path) -> None:
+    other = Store(tmp_path / "other.duckdb")
+    fill(other, HashEmbedder())
+    _collect(store, [PLAN, READ, WRITTEN, WRITTEN], answers=True)
+    _collect(other, [PLAN, READ, WRITTEN])
+    (answered,), (silent,) = load_trees(store).trees, load_trees(other).trees
+    left = [tree.nodes["C"].seen.features["tokens_left"] for tree in (answered, silent)]
+    assert left[0] >= left[1]  # the engine has a little more to reuse
+
+
+def test_a_budget_that_is_used_up_ends_the_question(store: Store) -> None:
+    _collect(store, [], answers=True, budget=Budget(seconds=0.0))
+    (tree,) = load_trees(store).trees
+    assert sorted(tree.nodes) == [""]
+    assert tree.root.valid == ("FINISH",)
+
+
+def test_what_was_collected_is_not_asked_again(store: Store) -> None:
+    _collect(store, [PLAN, READ, WRITTEN])
+    _collect(store, [])
+
+
+def test_a_question_answered_at_its_end_only_is_worked_through_anew_where_every_answer_is_wanted(
+    store: Store,
+) -> None:
+    _collect(store, [PLAN, READ, WRITTEN])
+    _collect(store, [PLAN, READ, WRITTEN, WRITTEN], answers=True)
+    (tree,) = load_trees(store).trees
+    assert tree.root.quality == 1.0
+    _collect(store, [], answers=True)
+    _collect(store, [])
+
+
+def test_finishing_is_never_explored() -> None:
+    assert exploration(("CONTINUE", "REVISE", "FINISH"), 0.2) == pytest.approx(
+        {"CONTINUE": 0.9, "REVISE": 0.1, "FINISH": 0.0}
+    )
+    assert exploration(("REVISE", "FINISH"), 0.2)["REVISE"] == 1.0
+    assert exploration(("FINISH",), 0.2)["FINISH"] == 1.0
