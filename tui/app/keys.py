@@ -140,7 +140,6 @@ POLICY = (
     Action("policy.shadow", "s", "shadow", "2nd opinion", "Choose whose opinion is recorded, unused."),
     _hidden("policy.policies", "1", "tab('policies')", "Policies", "The policies there are."),
     _hidden("policy.training", "2", "tab('training')", "Training", "Train a policy, watch it."),
-    _hidden("policy.gathered", "3", "tab('gathered')", "Gathered", "The decisions collected so far."),
     _hidden("policy.reload", "u", "reload", "Read again", "Read everything again."),
 )
 

@@ -15,7 +15,7 @@ from textual.message import Message
 from textual.widgets import OptionList, Static
 
 from tui.app.lists import Line, MarkedList
-from tui.policy.job import Wish
+from tui.policy.training_panel import Wish
 from tui.terminal import one_line, size
 
 if TYPE_CHECKING:

@@ -200,14 +200,3 @@ def test_a_verdict(
         await train(pilot)
 
     assert snap_compare(make_app(theme=look.theme), terminal_size=look.size, run_before=before)
-
-
-@looks("120x40-light")
-def test_what_was_gathered(look: Look, make_app: MakeApp, snap_compare: Snap) -> None:
-    async def before(pilot: Pilot[Any]) -> None:
-        screen = await opened(pilot)
-        await pilot.press("3")
-        await until(pilot, lambda: screen.focused)
-        await pilot.pause()
-
-    assert snap_compare(make_app(theme=look.theme), terminal_size=look.size, run_before=before)

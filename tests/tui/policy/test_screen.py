@@ -1,4 +1,4 @@
-"""The screen of the policy: what was gathered, who decides, and changing that."""
+"""The screen of the policy: who decides, and how much there is to learn from."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from tests.tui.waiting import until
 from traces.decisions import Agreement
 from traces.ratings import Ratings
 from traces.store import Store
-from tui.policy.agreement import pairs, table
 from tui.policy.screen import PolicyScreen
 from tui.settings import settings
 
@@ -73,31 +72,22 @@ def text(screen: PolicyScreen, of: str) -> str:
     return str(screen.query_one(of, Static).content)
 
 
-async def test_without_decisions_it_says_how_they_come_about(make_app: MakeApp) -> None:
+async def test_what_can_be_learned_from_is_counted(make_app: MakeApp) -> None:
+    app = make_app()
+    fill(app.engine.store)
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await opened(pilot)
+        assert "2,992 decisions missing" in text(screen, "#until")
+        assert "About 748 runs more" in text(screen, "#until")
+
+
+async def test_without_a_policy_it_says_how_to_get_one(make_app: MakeApp) -> None:
     async with make_app().run_test(size=(80, 24)) as pilot:
         screen = await opened(pilot)
-        assert "Nothing yet" in text(screen, "#data")
-        assert "Press f2 and ask" in text(screen, "#data")
         assert "0 of 3,000 decisions" in text(screen, "#until")
-        assert "No two sources" in text(screen, "#agreement")
         assert "There is no policy yet" in text(screen, "#none")
         assert "t goes to the training" in text(screen, "#none")
         assert "the rules decide" in text(screen, "#none")
-
-
-async def test_what_was_gathered_is_counted_and_drawn(make_app: MakeApp) -> None:
-    app = make_app()
-    fill(app.engine.store)
-    async with app.run_test(size=(120, 40)) as pilot:
-        screen = await opened(pilot)
-        told = text(screen, "#data")
-        assert "8 decisions in 2 runs" in told
-        for part in ("llm ", "you ", "the budget", "→ CONTINUE", "asked in teach mode", "good in part"):
-            assert part in told, part
-        assert "2,992 decisions missing" in text(screen, "#until")
-        assert "About 748 runs more" in text(screen, "#until")
-        assert "llm and rules" in text(screen, "#agreement")
-        assert "15 Mar" in text(screen, "#agreement")
 
 
 async def test_who_decides_is_switched(make_app: MakeApp) -> None:
@@ -181,20 +171,8 @@ async def test_a_store_that_cannot_be_read_is_told_and_read_again(make_app: Make
         await pilot.press("d", "s")
         path.unlink()
         await pilot.press("u")
-        await until(pilot, lambda: "Nothing yet" in text(screen, "#data"))
-        assert not screen.query_one("#told").display
-
-
-def test_pairs_and_their_table() -> None:
-    first, second = pairs(some().agreement)
-    assert (first.name, first.compared) == ("llm and rules", 200)
-    assert second.name == "rules and you"
-    assert first.share == pytest.approx(sum(range(9, 19)) / 200)
-    lines = table(some().agreement).plain.splitlines()
-    assert lines[2].startswith("llm and rules")
-    assert "90% of 20, 11 Mar" in lines[2]
-    assert lines[3].startswith("rules and you")
-    assert max(map(len, lines)) < 60
+        await until(pilot, lambda: not screen.query_one("#told").display)
+        assert "0 of 3,000 decisions" in text(screen, "#until")
 
 
 def test_what_is_counted_is_what_the_store_holds(store: Store) -> None:
