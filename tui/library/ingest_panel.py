@@ -300,11 +300,10 @@ def _under_way(fold: IngestFold, width: int) -> list[Content]:
     if fold.under_way is not None:
         name = padded(fold.under_way.name, _NAME)
         done, of = fold.passages or fold.pages or (0, 0)
-        doing = "fetching …" if "://" in fold.under_way.source else "reading …"
         if of:
             lines.append(_bar(name, done, of, "passages" if fold.passages else "scanned pages", width))
         else:
-            lines.append(Content.assemble(name, (f" {doing}", "$foreground 65%")))
+            lines.append(Content.assemble(name, (f" {fold.doing}", "$foreground 65%")))
     if fold.scan_note:
         lines.append(Content(fold.scan_note).stylize("$foreground 65%"))
     return lines
