@@ -221,7 +221,6 @@ MODELS = (
     Action("models.use", "enter", "use", "Use", "Use the model under the cursor from now on."),
     Action("models.pull", "p", "pull", "Fetch", "Fetch the model; resumes a download."),
     Action("models.probe", "t", "probe", "Measure", "Measure a language model: context, JSON, speed."),
-    Action("models.verify", "v", "verify", "Verify", "Compare the files with their publisher's sha256."),
     Action("models.file", "i", "file", "A file", "Use a .gguf file, a model folder, or a server's model."),
     Action("models.stop", "x", "stop", "Stop", "Stop; what was fetched is kept."),
     Action("models.leave", "escape", "leave", "Leave", "Leave the line for a path."),
