@@ -12,7 +12,7 @@ from rich.text import Text
 
 from agent.documents.media_types import FORMATS
 from traces.library import Library
-from traces.records import NO_FILTERS, SECTION_SEPARATOR, Document, Scope, UnknownDocument
+from traces.records import NO_FILTERS, Document, Scope, UnknownDocument
 from tui import completion, failures
 from tui.assemble import open_embedder, open_store
 from tui.failures import WrongUsage
@@ -197,33 +197,6 @@ def formats() -> None:
     console().print(table)
 
 
-@app.command("sections")
-def sections(
-    wanted: Annotated[str, typer.Argument(metavar="DOCUMENT", help="Its number or its name.")],
-    as_json: AsJson = False,
-) -> None:
-    """Show the outline of a document as it was found."""
-    library = Library(open_store())
-    document = find_document(library, wanted, None)
-    paths = library.sections(Scope(documents=(document.id,)))
-    if as_json:
-        print_json({"document": document, "sections": [path.split(SECTION_SEPARATOR) for path in paths]})
-        return
-    out = console()
-    out.print(Text(clean(document.title), style="bold"))
-    shown: tuple[str, ...] = ()
-    for path in paths:
-        headings = tuple(path.split(SECTION_SEPARATOR))
-        shared = 0
-        while shared < min(len(shown), len(headings)) and shown[shared] == headings[shared]:
-            shared += 1
-        for depth in range(shared, len(headings)):
-            out.print(Text(f"{'  ' * (depth + 1)}{one_line(headings[depth])}"))
-        shown = headings
-    if not paths:
-        out.print("  (no headings were found in it)")
-
-
 @app.command("search")
 def search(
     query: Annotated[list[str], typer.Argument(metavar="QUERY")],
@@ -240,9 +213,6 @@ def search(
     strategy: Annotated[
         Literal["hybrid", "vector", "keyword"], typer.Option("--strategy", "-s", help="How to rank.")
     ] = "hybrid",
-    section: Annotated[
-        str, typer.Option(metavar="TEXT", help="Only in sections like this, however worded.")
-    ] = "",
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=100, help="Passages to show.")] = 5,
     sender: From = None,
     after: After = None,
@@ -258,9 +228,7 @@ def search(
     from tui.library.search import show_search
 
     filters = filters_from(sender, after, before, kind, folder)
-    return show_search(
-        " ".join(query), collection or [], strategy, section, limit, filters, as_json=as_json
-    )
+    return show_search(" ".join(query), collection or [], strategy, limit, filters, as_json=as_json)
 
 
 @app.command("embed")

@@ -52,10 +52,9 @@ cursor.
     SearchPanel .field Label.first { width: 8; }
     SearchPanel .field Input, SearchPanel .field Select { height: 1; border: none; margin-right: 2; }
     SearchPanel SelectCurrent { padding: 0 1; }
-    SearchPanel .field #query, SearchPanel .field #section { margin-right: 0; padding: 0 1; }
+    SearchPanel .field #query { margin-right: 0; padding: 0 1; }
     SearchPanel #strategy { width: 14; }
     SearchPanel #within { width: 1fr; }
-    SearchPanel #section { width: 1fr; }
     SearchPanel #state { height: auto; max-height: 3; margin: 1 0; color: $foreground 75%; }
     SearchPanel #state.error { color: $error; }
     SearchPanel DataTable { height: auto; max-height: 48%; background: transparent; }
@@ -99,8 +98,6 @@ cursor.
             yield Select(strategies, id="strategy", allow_blank=False, compact=True)
             yield Label("in")
             yield Select([("all collections", "")], id="within", allow_blank=False, compact=True)
-            yield Label("section")
-            yield Input(id="section", placeholder="any")
         yield Static(id="state", markup=False)
         yield DataTable(cursor_type="row", cell_padding=0)
         with VerticalScroll(id="preview"):
@@ -144,17 +141,14 @@ cursor.
             return
         strategy = cast("Strategy", self.query_one("#strategy", Select).value)
         within = str(self.query_one("#within", Select).value)
-        section = self.query_one("#section", Input).value.strip()
         self._tell("Searching …")
 
         def work() -> Message:
-            return self.Found(
-                query, strategy, self._inspect(query, strategy, within, section), entered=entered
-            )
+            return self.Found(query, strategy, self._inspect(query, strategy, within), entered=entered)
 
         in_background(self, work, group="search", exclusive=True)
 
-    def _inspect(self, query: str, strategy: Strategy, within: str, section: str) -> Sequence[Staged]:
+    def _inspect(self, query: str, strategy: Strategy, within: str) -> Sequence[Staged]:
         from agent.retrieval.recall import Recall
         from agent.steps.inspection import inspect
         from models.protocols import Loadable
@@ -163,7 +157,7 @@ cursor.
 
         engine = deepthink(self).engine
         library = Library(engine.store)
-        scope = scope_of(library, [within] if within else [], section)
+        scope = scope_of(library, [within] if within else [])
         embedder = engine.embedder()
         if isinstance(embedder, Loadable) and not embedder.ready():
             self.post_message(self.Loading())
