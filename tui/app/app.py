@@ -71,7 +71,7 @@ def _palette() -> type[Provider]:
 
 
 def _stored() -> type[Provider]:
-    from tui.app.stored import Stored
+    from tui.app.palette import Stored
 
     return Stored
 

@@ -76,7 +76,7 @@ class Served(Server):
 
     def __init__(self, host: str, listening: socket.socket, command: Sequence[str] = ()) -> None:
         # -P: in whatever folder this is run, a folder of it named like one of our packages is not imported.
-        of_one = shlex.join(command or [sys.executable, "-P", "-m", "tui.app"])
+        of_one = shlex.join(command or [sys.executable, "-P", "-m", "tui.app.main"])
         super().__init__(f"exec {of_one}", title="deepthink")
         self._given = host
         self._listening = listening

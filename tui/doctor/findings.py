@@ -24,7 +24,7 @@ from traces.library import Library
 from traces.store import Store, StoreBusy
 from tui import assemble
 from tui.assemble import OLLAMA, OPENAI
-from tui.models.servers import SHORT
+from tui.models.tables import SHORT
 from tui.settings.settings import BadSetting, Settings, load
 from tui.terminal import cells, columns, console, counted, size
 

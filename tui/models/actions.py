@@ -196,8 +196,7 @@ def list_models(engine: Engine) -> ModelsListed:
 
 def list_servers(engine: Engine) -> ServersListed:
     """What the servers have that answer at once; none is needed. Raises `BadSetting`."""
-    from tui.models.servers import served
-    from tui.models.tables import served_rows
+    from tui.models.tables import served, served_rows
 
     settings = engine.settings()
     servers = served(settings)
