@@ -136,8 +136,6 @@ POLICY = (
     ),
     Action("policy.train", "t", "train", "Train", "Go to the training; there, start the chosen one."),
     Action("policy.stop", "escape,x", "stop", "Stop", "Stop the training; it can be resumed."),
-    Action("policy.decider", "d", "decider", "Decider", "The rules, the language model or the policy."),
-    Action("policy.shadow", "s", "shadow", "2nd opinion", "Choose whose opinion is recorded, unused."),
     _hidden("policy.policies", "1", "tab('policies')", "Policies", "The policies there are."),
     _hidden("policy.training", "2", "tab('training')", "Training", "Train a policy, watch it."),
     _hidden("policy.reload", "u", "reload", "Read again", "Read everything again."),

@@ -205,10 +205,6 @@ def deciding(who: Deciding, policies: Policies, width: int) -> Content:
         _told("decides", f"{who.decider}, {origin}", _how(who.decider, policies), width),
         _told("second opinion", beside, why, width),
     ]
-    lines += [
-        Content.styled(f"! {variable} in the environment goes before the settings", "$warning")
-        for variable in who.fixed.values()
-    ]
     if policies.warning:
         lines.append(Content.styled(f"! {one_line(policies.warning)}", "$warning"))
     return Content("\n").join(lines)
@@ -278,9 +274,9 @@ class PolicyScreen(DeepScreen):
 After each step a run decides whether to go on, to revise its plan or to finish. The first lines tell who
 takes these decisions. **1** and **2** go to the policies and the training.
 
-- **d** has the rules decide, the language model, or the learned policy. It counts for runs to come.
-- **s** chooses whose *second opinion* is recorded beside each decision, without being acted on: it shows
-  how often two sources agree, and costs a model call a decision where it is the language model's.
+The settings *decider* and *shadow* (F8) choose the rules, the language model or the learned policy, and
+whose *second opinion* is recorded beside each decision without being acted on.
+
 - **Enter** or **p** makes the policy under the cursor the active one, **b** goes back to the one before. A
   policy that the gate did not pass can be used all the same; that is recorded.
 - **t** goes to the training and, pressed there, begins it. **Escape** stops it after the step under way. It
@@ -338,16 +334,6 @@ both, and how often two sources agree.
         self.query_one(TabbedContent).active = name
         self.call_after_refresh(self._take_focus)
 
-    def action_decider(self) -> None:
-        if self._deciding is not None:
-            self._set("decider", actions.after(self._deciding.decider, self._sources))
-
-    def action_shadow(self) -> None:
-        """Choose the next source of second opinions; none after the last."""
-        if self._deciding is not None:
-            others = [name for name in self._sources if name != self._deciding.decider]
-            self._set("shadow", actions.after(self._deciding.shadow, [actions.NOBODY, *others]))
-
     def action_use(self) -> None:
         """Make the policy under the cursor the active one; asked first if the gate did not pass it."""
         row = self._usable
@@ -402,13 +388,6 @@ both, and how often two sources agree.
         if first:
             self.call_after_refresh(self._take_focus)
 
-    @on(actions.DecidingChanged)
-    def _changed(self, message: actions.DecidingChanged) -> None:
-        self._deciding = message.deciding
-        self._draw()
-        self.notify("It counts for runs to come.")
-        self.tell_ask()
-
     @on(actions.PolicyChanged)
     def _promoted(self, message: actions.PolicyChanged) -> None:
         forced = ", although the gate did not pass it" if message.forced else ""
@@ -452,11 +431,6 @@ both, and how often two sources agree.
     # --- drawing ---------------------------------------------------------------------------------
 
     @property
-    def _sources(self) -> list[str]:
-        """Who can decide; the learned policy only where there is one."""
-        return [name for name in actions.SOURCES if name != actions.LEARNED or self._policies.active]
-
-    @property
     def _tab(self) -> str:
         return self.query_one(TabbedContent).active
 
@@ -498,11 +472,3 @@ both, and how often two sources agree.
             self._panel.focus()
         else:
             self.query_one(TrainingChoice).take_focus()
-
-    def _set(self, key: str, value: str) -> None:
-        assert self._deciding is not None
-        if key in self._deciding.fixed:
-            variable = self._deciding.fixed[key]
-            self.notify(f"{variable} in the environment says so; unset it first.", severity="warning")
-        else:
-            actions.change_setting(self, self.deepthink.engine, key, value)

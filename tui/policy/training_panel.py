@@ -317,7 +317,7 @@ def _next(fold: TrainingFold, key_of: KeyOf, width: int, *, decides: bool) -> li
             "that is recorded."
         )
         return [Content.styled(f"· {name} is not active", "bold"), *_plain(told, width)]
-    then = "It decides in runs to come" if decides else f"{key_of('decider')} has it decide in runs to come"
+    then = "It decides in runs to come" if decides else "The setting decider has it decide in runs to come"
     told = f"{then}; {key_of('rollback')} goes back to the policy before."
     return [Content.styled(f"● {name} is active now", "bold $primary"), *_plain(told, width)]
 

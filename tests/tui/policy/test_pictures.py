@@ -111,7 +111,7 @@ def have(patch: pytest.MonkeyPatch, *rows: PolicyRow) -> None:
     """There are these policies."""
     there = Policies(rows, "", (("2026-11-20 10:20", "chosen box"),))
     patch.setattr("tui.policy.actions.read_policies", lambda _registry: there)
-    deciding = Deciding("learned" if rows else "rules", "lean", "", {})
+    deciding = Deciding("learned" if rows else "rules", "lean", "")
     patch.setattr("tui.policy.actions._deciding", lambda _engine: deciding)
 
 

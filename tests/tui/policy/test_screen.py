@@ -6,7 +6,6 @@ from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import pytest
 from textual.pilot import Pilot
 from textual.widgets import Static
 
@@ -21,7 +20,7 @@ from traces.decisions import Agreement
 from traces.ratings import Ratings
 from traces.store import Store
 from tui.policy.screen import PolicyScreen
-from tui.settings import settings
+from tui.settings.file import put
 
 MARCH = date(2026, 3, 2)
 
@@ -90,73 +89,27 @@ async def test_without_a_policy_it_says_how_to_get_one(make_app: MakeApp) -> Non
         assert "the rules decide" in text(screen, "#none")
 
 
-async def test_who_decides_is_switched(make_app: MakeApp) -> None:
-    app = make_app()
-    async with app.run_test(size=(80, 24)) as pilot:
-        screen = await opened(pilot)
-        assert "default of the profile lean" in text(screen, "#deciding")
-        await pilot.press("d")
-        await until(pilot, lambda: "llm, as set" in text(screen, "#deciding"))
-        assert settings.load().decider == "llm"
-        assert app.engine.settings().decider == "llm", "for the next run"
-        assert "the language model decides" in text(screen, "#none")
-        await pilot.press("d")
-        await until(pilot, lambda: "rules, as set" in text(screen, "#deciding"))
-        assert settings.load().decider == "rules", "there is no policy that could decide"
-
-
 async def says(pilot: Pilot[Any], screen: PolicyScreen, part: str) -> None:
     """Wait until the lines on who decides say it."""
     await until(pilot, lambda: part in text(screen, "#deciding"))
 
 
-async def test_a_policy_decides_and_is_asked_where_there_is_one(make_app: MakeApp, home: Path) -> None:
+async def test_who_decides_is_told(make_app: MakeApp, home: Path) -> None:
     policy(home / "data" / "policies", "forest-a")
     Registry().use("forest-a")
     app = make_app()
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await opened(pilot)
         await says(pilot, screen, "learned, default of the profile lean · the policy forest-a")
-        for name in ("rules", "llm", "learned"):
-            await pilot.press("d")
+        for name in ("rules", "llm"):
+            put("decider", name)
+            app.engine.reload()
+            await pilot.press("u")
             await says(pilot, screen, f"{name}, as set")
-            assert settings.load().decider == name
-        await pilot.press("d")
-        await says(pilot, screen, "rules, as set")  # whose second opinion is asked goes by who decides
-        for name in ("llm", "learned"):
-            await pilot.press("s")
-            await says(pilot, screen, f"{name}, recorded and not acted on")
-            assert settings.load().shadow == name
-
-
-async def test_what_the_environment_says_is_not_written_over(
-    make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("DEEPTHINK_DECIDER", "llm")
-    app = make_app()
-    async with app.run_test(size=(80, 24)) as pilot:
-        screen = await opened(pilot)
-        assert "DEEPTHINK_DECIDER in the environment goes before" in text(screen, "#deciding")
-        await pilot.press("d")
-        told = [n.message for n in app._notifications]
-        assert told == ["DEEPTHINK_DECIDER in the environment says so; unset it first."]
-        assert settings.load().decider == "llm"
-
-
-async def test_a_settings_file_that_cannot_be_written_is_told(
-    make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def broken(*_arguments: object) -> None:
-        raise settings.BadSetting("The settings file cannot be written.", "Make the folder writable.")
-
-    monkeypatch.setattr("tui.settings.file.put", broken)
-    app = make_app()
-    async with app.run_test(size=(80, 24)) as pilot:
-        screen = await opened(pilot)
-        await pilot.press("d")
-        await until(pilot, lambda: app.failures)
-        assert "cannot be written" in app.failures[0].error.message
-        assert "rules, default of the profile" in text(screen, "#deciding")
+        put("shadow", "learned")
+        app.engine.reload()
+        await pilot.press("u")
+        await says(pilot, screen, "learned, recorded and not acted on")
 
 
 async def test_a_store_that_cannot_be_read_is_told_and_read_again(make_app: MakeApp) -> None:
@@ -168,7 +121,6 @@ async def test_a_store_that_cannot_be_read_is_told_and_read_again(make_app: Make
         screen = await opened(pilot)
         assert "The library file is damaged" in text(screen, "#told")
         assert "u reads again" in text(screen, "#told")
-        await pilot.press("d", "s")
         path.unlink()
         await pilot.press("u")
         await until(pilot, lambda: not screen.query_one("#told").display)
