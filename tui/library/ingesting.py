@@ -125,6 +125,11 @@ class IngestFold:
             return f"{done:,} of {of:,} {'passages' if self.passages else 'scanned pages'}"
         return "fetching …" if "://" in self.under_way.source else "reading …"
 
+    def share(self, total: int) -> float:
+        """The share of ``total`` files that is done, from 0 to 1; counts passages of the current one."""
+        done, passages = self.passages or (0, 0)
+        return (self.finished + (done / passages if passages else 0.0)) / max(1, total)
+
     @property
     def news(self) -> list[ing.FileDone]:
         """The changes in the library."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _QUIET = "$foreground 65%"
 _NAME, _WHAT, _COST = 9, 42, 18  # cells
-OWN, ALL = "own", "all"
+OWN = "own"
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +102,6 @@ class TrainingChoice(VerticalScroll, can_focus=False):
         """
         self._sources, self._until, self._key = sources, until, key
         lines = [Line(OWN, lambda width: _source("your own runs", f"{decisions:,} decisions", width))]
-        if len(sources) > 1:
-            count = f"{len(sources)} stores"
-            lines.append(Line(ALL, lambda width: _source("everything collected", count, width)))
         lines += [
             Line(
                 str(one.path),
@@ -119,7 +116,7 @@ class TrainingChoice(VerticalScroll, can_focus=False):
     def wish(self) -> Wish:
         """What is chosen."""
         method, source = self.query_one(MethodList).chosen, self.query_one(SourceList).chosen
-        paths = tuple(one.path for one in self._sources if source in {ALL, str(one.path)})
+        paths = tuple(one.path for one in self._sources if source == str(one.path))
         told = ", ".join(path.stem for path in paths) or "your own runs"
         return Wish(next(name for name in WAYS if name == method), paths, told)
 

@@ -90,14 +90,6 @@ def unset(
     typer.echo(f"{key} is back to its default." if drop(key) else f"{key} is not in the file.")
 
 
-@app.command("path")
-def path() -> None:
-    """Print where the settings file is, or would be."""
-    from traces.paths import config_file
-
-    typer.echo(config_file())
-
-
 def paths(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
 ) -> None:
