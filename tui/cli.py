@@ -56,7 +56,7 @@ _COMMANDS: Final[dict[str, dict[str, tuple[str, str]]]] = {
             "tui.policy.command:train_policy",
             "Train a policy that decides when to go on, revise or finish.",
         ),
-        "policy": ("tui.policy.command:app", "See, choose and compare learned policies."),
+        "policy": ("tui.policy.command:app", "See and choose learned policies."),
         "evaluate": (
             "tui.policy.command:evaluate_app",
             "Compare systems on questions with known answers.",
