@@ -215,7 +215,6 @@ def _answer(begin: Callable[..., Generator[ev.Event]], settings: Settings, form:
         watch.show_json(outcome_of(runs.find(watch.run_id), runs.events(watch.run_id)).to_json())
     elif form != "quiet":
         watch.tell_nearest()
-    embedding.after(store, embedder)
     return watch.outcome.exit_code
 
 

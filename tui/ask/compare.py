@@ -422,7 +422,6 @@ def compare(
         }
         sys.stdout.write(json.dumps(told, ensure_ascii=False, indent=2) + "\n")
         sys.stdout.flush()
-    embedding.after(store, embedder)
     return _exit_code(columns)
 
 

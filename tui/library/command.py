@@ -235,7 +235,7 @@ def search(
 def embed() -> int:
     """Give every passage its vector by the embedder in use.
 
-    Only needed after another embedder was chosen, and done as you go on; this does it at once.
+    Only needed after another embedder was chosen; the app does it between answers.
     """
     store, embedder = open_store(), open_embedder(load())
     if embedding.embed(store, embedder):

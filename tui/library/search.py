@@ -50,7 +50,6 @@ def show_search(
         print_json([as_json_object(hit) for hit in hits])
     else:
         _show(hits)
-    embedding.after(store, embedder)
     return DONE if hits else NOT_FOUND
 
 

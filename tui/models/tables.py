@@ -300,7 +300,7 @@ def choose(name: str, role: CatalogueRole | None) -> None:
             failures.warn(f"{server.told} Without {stored} nothing can be answered{how}.")
     if key == KEYS["embedder"]:
         failures.warn(
-            "A library that another made is embedded anew as you go on, or by `library embed` now."
+            "A library that another made is embedded anew by `library embed`, or by the app meanwhile."
         )
 
 
