@@ -214,16 +214,16 @@ class Stored(Provider):
         from tui.runs.list import when
 
         for document in _fitting(self._documents, query, lambda one: f"{one.name} {one.title}"):
-            told = f"{document.title or document.name} · {document.collection}"
-            yield _hit("Document", document.name, told, partial(self._open_document, document.id))
+            text = f"{document.title or document.name} · {document.collection}"
+            yield _hit("Document", document.name, text, partial(self._open_document, document.id))
         for session in _fitting(self._sessions, query, lambda one: f"{one.name} {one.first}"):
-            told = f"{session.runs} question{'s' * (session.runs != 1)} · {when(session.latest)}"
+            text = f"{session.runs} question{'s' * (session.runs != 1)} · {when(session.latest)}"
             name = session.name or session.first
-            yield _hit("Conversation", name, told, partial(self._open_session, session.id))
+            yield _hit("Conversation", name, text, partial(self._open_session, session.id))
         find = partial(Runs(self._app.engine.store).search, query, limit=_EACH)
         for run in await asyncio.to_thread(find):
-            told = f"{run.status} · {when(run.started)}"
-            yield _hit("Run", run.question, told, partial(self._open_run, run.id))
+            text = f"{run.status} · {when(run.started)}"
+            yield _hit("Run", run.question, text, partial(self._open_run, run.id))
 
     def _open_run(self, run_id: str) -> None:
         from tui.runs.replay import ReplayScreen

@@ -227,7 +227,7 @@ def _warm_up(models: Sequence[Embedder | Reader]) -> threading.Thread:
                 if isinstance(model, Loadable):
                     model.warm_up()
         except DeepthinkError:
-            return  # the run meets the same failure at its first search, and tells it there
+            return  # the run meets the same failure at its first search, and reports it there
 
     thread = threading.Thread(target=load, name="deepthink-warm-up", daemon=True)
     thread.start()

@@ -140,7 +140,7 @@ class Column:
 
 
 def _where(item: Evidence) -> str:
-    """Title and page of a passage; where there are no pages, the heading it stands under."""
+    """Title and page of a passage; its heading where there are no pages."""
     heading = "" if item["page"] else item["section"].rsplit(SECTION_SEPARATOR, 1)[-1]
     return located(item["title"] or item["document"], heading, item["page"])
 

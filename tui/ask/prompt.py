@@ -183,7 +183,7 @@ the completion under the cursor of the list.
             self.post_message(self.Completing(choices))
 
     def _word(self) -> str:
-        """What stands before the cursor, if it begins with a sign that can be completed."""
+        """The word before the cursor, if it begins with a sign that can be completed."""
         row, column = self.cursor_location
         before = self.document.get_line(row)[:column]
         word = before.rsplit(" ", 1)[-1]

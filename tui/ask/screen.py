@@ -239,8 +239,8 @@ class Begins(Watches):
         """Keep a failure before the first question in view."""
         if self.exchange is None:
             error = message.error
-            told = f"✗ {error.title}: {error.message}\n\n{in_the_app(error, self.deepthink.keys)}"
-            self.query_one(Conversation).introduce(Content(told))
+            text = f"✗ {error.title}: {error.message}\n\n{in_the_app(error, self.deepthink.keys)}"
+            self.query_one(Conversation).introduce(Content(text))
 
 
 def _introduction(found: Beginning, lacking: Sequence[str]) -> Content:

@@ -157,7 +157,7 @@ def _events(
     *,
     steering: Steering,
 ) -> Generator[ev.Event]:
-    """The run's events; what came with its end goes into ``done``."""
+    """The run's events; the payload of its end goes into ``done``."""
     connection.settimeout(_POLL_SECONDS)
     cancelled = False
     message: dict[str, Any] | None = first

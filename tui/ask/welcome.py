@@ -260,7 +260,7 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
         self._cancel.set()
         self.dismiss("")
 
-    # --- what workers tell -----------------------------------------------------------------------
+    # --- messages of workers -----------------------------------------------------------------------
 
     @on(First)
     def _looked(self, message: First) -> None:
@@ -385,11 +385,11 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
         if self._busy == "taking":
             return title, "Here."
         if first.missing:
-            told = f"{self._key('next')} fetches {' and '.join(first.missing)}: {first.weight}"
+            text = f"{self._key('next')} fetches {' and '.join(first.missing)}: {first.weight}"
             if first.smaller:
                 smaller = f"{first.smaller[0]} instead: {size(first.smaller_size)}, faster and weaker."
-                told += f"\n{self._key('small')} takes {smaller}"
-            return title, told
+                text += f"\n{self._key('small')} takes {smaller}"
+            return title, text
         return title, f"{first.model} is here."
 
     def _documents(self) -> tuple[str, str | Content]:
@@ -409,8 +409,8 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
             samples = f"the sample library: {count} documents about a company that does not exist."
             own = f"{self._key('files')} chooses documents of your own."
             return title, f"{self._key('next')} reads {samples}\n{own}"
-        told = f"{first.documents} in the library{', the samples among them' if first.samples else ''}."
-        return title, "\n".join([told, *(f"! {refused}" for refused in self._refused)])
+        text = f"{first.documents} in the library{', the samples among them' if first.samples else ''}."
+        return title, "\n".join([text, *(f"! {refused}" for refused in self._refused)])
 
     def _question(self) -> tuple[str, str]:
         first = self._first

@@ -116,7 +116,7 @@ def show(
     state: Annotated[bool, typer.Option("--state", help="Each state too, as text and as numbers.")] = False,
     as_json: _Json = False,
 ) -> None:
-    """Show the decisions of a run, and what came of each."""
+    """Show the decisions of a run, and their outcomes."""
     store = the_store(context.obj)
     with store.connect():  # one opening for all of it
         run = found(store, wanted)

@@ -78,7 +78,7 @@ def read_run(node: DOMNode, store: Store, run_id: str) -> None:
 
 
 def heading(fold: RunFold, run: Run | None, *, live: bool, teaching: bool, place: str) -> Content:
-    """The question of a run, and beneath it how it stands.
+    """The question of a run, and its state beneath.
 
     Args:
         fold: The run.
@@ -95,11 +95,11 @@ def heading(fold: RunFold, run: Run | None, *, live: bool, teaching: bool, place
     facts.append(f"{taken} decision{'s' * (taken != 1)}")
     facts += ["teach mode"] * teaching + ["paused"] * fold.paused + [place] * bool(place)
     question = one_line(fold.outcome.question) or "…"
-    told = Content.assemble((question, "bold"), "\n", (" · ".join(facts), "$foreground 65%"))
+    text = Content.assemble((question, "bold"), "\n", (" · ".join(facts), "$foreground 65%"))
     if fold.asked is not None and fold.asked.about == "decide":
         wait = "? It waits for you: 1, 2 or 3 on the last row takes the decision."
-        told = Content.assemble(told, "\n", (wait, "bold $accent"))
-    return told
+        text = Content.assemble(text, "\n", (wait, "bold $accent"))
+    return text
 
 
 _NAMES = 14  # cells for what a line is about
@@ -110,7 +110,7 @@ Fact = tuple[str, Content | str]
 
 
 class DecisionDetail(VerticalScroll):
-    """What stands behind the decision under the cursor."""
+    """The details of the decision under the cursor."""
 
     DEFAULT_CSS = """
     DecisionDetail { height: 1fr; padding: 0 1; }
@@ -430,7 +430,7 @@ would have done.
 
     @on(Failed)
     def _failed(self, message: Failed) -> None:
-        if not self._shown:  # what goes wrong later is told by the app, and what is shown stays
+        if not self._shown:  # later failures are shown by the app, and what is shown stays
             error = message.error
             self._stored = None
             again = f"{self.deepthink.key_of('decisions.reload') or 'u'} reads again."

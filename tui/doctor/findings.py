@@ -184,8 +184,8 @@ def _planner(settings: Settings) -> Finding:
         return Finding("planner", "ok", "the language model plans")
     base = QWEN_CODER_0_5B
     if checked(base) is None:
-        told = f"{base.name} ({size(base.size)}) is not on this machine, so the language model plans"
-        return Finding("planner", "warn", told, f"Fetch it: `deepthink models pull {base.name}`.")
+        text = f"{base.name} ({size(base.size)}) is not on this machine, so the language model plans"
+        return Finding("planner", "warn", text, f"Fetch it: `deepthink models pull {base.name}`.")
     return Finding("planner", "ok", f"the one that ships, on {base.name}")
 
 

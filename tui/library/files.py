@@ -149,7 +149,7 @@ was read from it before and is gone now is removed from the collection.
         return Text.assemble(("✓ " if marked else "  ", base_style + Style(bold=marked)), label)
 
     def process_label(self, label: str | Text) -> Text:
-        """A name as it stands: file names may hold anything."""
+        """A name as it is: file names may hold anything."""
         return Text(one_line(label if isinstance(label, str) else label.plain) or "?")
 
     def action_mark(self) -> None:

@@ -432,7 +432,7 @@ _GONE = (
 
 
 class PassageScreen(ModalScreen[None]):
-    """Opens a passage where it stands.
+    """Shows a passage in its document.
 
     Args:
         passage_id: The stored passage.

@@ -180,7 +180,7 @@ class LibraryScreen(DeepScreen):
         yield IngestPanel()
 
     def on_mount(self) -> None:
-        """What is read in followed folders is told as it happens."""
+        """Show what is read in followed folders as it happens."""
         self.query_one("#followed").display = False
         self.watch(self.app, "engine_states", self._follow)
 
@@ -369,8 +369,8 @@ class LibraryScreen(DeepScreen):
         """Whether the collection is being read into, so that removing it would be undone; warn if so."""
         if isinstance(chosen, Document) or not self.query_one(IngestPanel).is_reading_into(chosen.name):
             return False
-        told = f"{one_line(chosen.name, 60)} is being read. Stop that first, or remove it afterwards."
-        self.notify(told, severity="warning", markup=False)
+        text = f"{one_line(chosen.name, 60)} is being read. Stop that first, or remove it afterwards."
+        self.notify(text, severity="warning", markup=False)
         return True
 
     def action_changes(self) -> None:

@@ -74,7 +74,7 @@ cursor.
 
     @dataclass
     class Found(Message):
-        """What a query brought; ``entered`` tells a search that Enter began."""
+        """The result of a query; ``entered`` is set if Enter started it."""
 
         query: str
         strategy: str

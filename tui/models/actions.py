@@ -76,7 +76,7 @@ def pull_models(node: DOMNode, names: Sequence[str], cancel: threading.Event) ->
                 fetch.pull(entry(name), progress=tell, cancel=cancel, sources=sources)
     except PullCancelled:
         return PullEnded(names, stopped=True)
-    except BaseException as error:  # noqa: BLE001 - told as a message: a worker never closes the app
+    except BaseException as error:  # noqa: BLE001 - sent as a message: a worker never closes the app
         return PullEnded(names, failure=failed(error))
     return PullEnded(names)
 
@@ -253,6 +253,6 @@ def probe(node: DOMNode, engine: Engine, row: ModelRow, cancel: threading.Event)
         remember(result)
     except GenerationCancelled:
         return JobEnded("Stopped.")
-    except BaseException as error:  # noqa: BLE001 - told as a message: a worker never closes the app
+    except BaseException as error:  # noqa: BLE001 - sent as a message: a worker never closes the app
         return JobEnded(failure=failed(error))
     return JobEnded(f"{row.label} is measured.")

@@ -296,7 +296,7 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
         if event.value.strip():
             self._use(event.value.strip(), None)
 
-    # --- what workers tell -----------------------------------------------------------------------
+    # --- messages of workers -----------------------------------------------------------------------
 
     @on(ModelsListed)
     def _take(self, message: ModelsListed) -> None:
@@ -341,14 +341,14 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
 
     @on(PullEnded)
     def _pulled(self, message: PullEnded) -> None:
-        told = "Stopped; what was fetched is kept." if message.stopped else f"✓ {message.names[0]} is here."
-        self._end(told, message.failure)
+        text = "Stopped; what was fetched is kept." if message.stopped else f"✓ {message.names[0]} is here."
+        self._end(text, message.failure)
         row = next((row for row in self._listed if row.name == message.names[0]), None)
         if message.stopped or message.failure is not None or row is None or row.used:
             return
         if self.app.screen is self:
             self._offer(row)
-        else:  # a question would take the keys from who types there
+        else:  # a question would take the keys from someone who is typing
             key = self.deepthink.key_of("app.models") or "f7"
             self.notify(f"{row.label} is here; {key} uses it.", title="Models", markup=False)
 

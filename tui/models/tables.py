@@ -80,8 +80,8 @@ def _openai(settings: Settings) -> Served:
         models: list[tuple[str, CatalogueRole]] = [(f"{OPENAI}{name}", "chat") for name in server.models()]
     except DeepthinkError as error:
         return Served(OPENAI, server.url, [], error.message)
-    told = f"The server at {server.url} has {counted(len(models), 'model')}."
-    return Served(OPENAI, server.url, models, told)
+    text = f"The server at {server.url} has {counted(len(models), 'model')}."
+    return Served(OPENAI, server.url, models, text)
 
 
 KEYS: dict[CatalogueRole, str] = {"chat": "model", "embedder": "embedder", "reranker": "reranker"}

@@ -117,8 +117,8 @@ class TrainingChoice(VerticalScroll, can_focus=False):
         """What is chosen."""
         method, source = self.query_one(MethodList).chosen, self.query_one(SourceList).chosen
         paths = tuple(one.path for one in self._sources if source == str(one.path))
-        told = ", ".join(path.stem for path in paths) or "your own runs"
-        return Wish(next(name for name in WAYS if name == method), paths, told)
+        text = ", ".join(path.stem for path in paths) or "your own runs"
+        return Wish(next(name for name in WAYS if name == method), paths, text)
 
     def take_focus(self) -> None:
         """The keys go to the methods."""

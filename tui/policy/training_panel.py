@@ -172,7 +172,7 @@ class TrainingJob:
             with closing(train(request, self.cancel)) as events:
                 for event in events:
                     self._events.put(event)
-        except BaseException as error:  # noqa: BLE001 - told as a message: a worker never closes the app
+        except BaseException as error:  # noqa: BLE001 - sent as a message: a worker never closes the app
             failure = failed(error)
         self._ended.set()
         return TrainingEnded(self, failure)
@@ -312,14 +312,14 @@ def _next(fold: TrainingFold, key_of: KeyOf, width: int, *, decides: bool) -> li
     assert finished is not None
     name = one_line(finished.name)
     if not finished.active:
-        told = (
+        text = (
             f"It is kept: among the policies ({key_of('policies')}), {key_of('use')} uses it all the same; "
             "that is recorded."
         )
-        return [Content.styled(f"· {name} is not active", "bold"), *_plain(told, width)]
+        return [Content.styled(f"· {name} is not active", "bold"), *_plain(text, width)]
     then = "It decides in runs to come" if decides else "The setting decider has it decide in runs to come"
-    told = f"{then}; {key_of('rollback')} goes back to the policy before."
-    return [Content.styled(f"● {name} is active now", "bold $primary"), *_plain(told, width)]
+    text = f"{then}; {key_of('rollback')} goes back to the policy before."
+    return [Content.styled(f"● {name} is active now", "bold $primary"), *_plain(text, width)]
 
 
 def _phases(fold: TrainingFold, sign: str) -> Content:
@@ -362,7 +362,7 @@ def _folded(text: str, width: int) -> list[str]:
 
 
 _REDRAW = 0.25  # seconds between two pictures
-_SILENT = 10.0  # seconds of a phase after which its length is told: silence looks like a hang
+_SILENT = 10.0  # seconds of a phase after which its duration is shown: silence looks like a hang
 
 
 class TrainingPanel(VerticalScroll, can_focus=True):
@@ -481,7 +481,7 @@ screen meanwhile; leaving the app stops the training, and starting the same one 
         self.scroll_home(animate=False)
         self.post_message(self.Changed(ended=True))
         if message.failure is not None and message.failure.error.kind != "cancelled":
-            self.post_message(message.failure)  # the app tells it as well
+            self.post_message(message.failure)  # the app shows it too
 
     def _tick(self) -> None:
         if self.running and time.monotonic() - self._since >= _SILENT:

@@ -141,7 +141,7 @@ stands for in its document, with the supporting sentence marked. A mouse click o
 
     @dataclass
     class Opened(Message):
-        """A citation is to be opened: ``number`` as it stands in the brackets; or its ``original``."""
+        """A citation is to be opened: ``number`` is in the brackets; or its ``original``."""
 
         number: int
         original: bool = False
@@ -437,7 +437,7 @@ class Exchange(Vertical):
             self.query_one(WaysOn).show(fold, narrowed=not library <= set(searched))
 
     def _show_look(self, fold: RunFold) -> None:
-        """What was found at once stands there until the answer does."""
+        """Show what the first look found until there is an answer."""
         line, looked = self.query_one(".look", Static), fold.outcome.looked
         shown = looked is not None and not (fold.text or fold.over or fold.outcome.answered)
         line.set_class(not shown, "hidden")

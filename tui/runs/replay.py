@@ -273,8 +273,8 @@ evidence and the decisions, where you can say what a decision should have been.
     @on(Failed)
     def _failed(self, message: Failed) -> None:
         if self._run is None:
-            told = f"✗ The run cannot be read.\n\n{message.error.message}\n{message.error.way_out}"
-            self.query_one("#replay-none", Static).update(Content(told))
+            text = f"✗ The run cannot be read.\n\n{message.error.message}\n{message.error.way_out}"
+            self.query_one("#replay-none", Static).update(Content(text))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         return True if action == "close" else self._run is not None

@@ -193,7 +193,7 @@ class _Switch(Checkbox):
 
 
 class SettingEditor(VerticalScroll, can_focus=False):
-    """Shows what `show` is given; `Changed` tells what a person does to it."""
+    """Shows a setting; posts `Changed` when it is edited."""
 
     DEFAULT_CSS = """
     SettingEditor { height: auto; max-height: 12; padding: 0 1; border-top: solid $panel; }
@@ -244,8 +244,8 @@ class SettingEditor(VerticalScroll, can_focus=False):
         self.query_one("#name", Static).update(Content.assemble(name, f"  {_origin(row)}"))
         self.query_one("#description", Static).update(clean(row.description))
         fixed = row.layer == "environment"
-        told = f"{row.origin} in the environment wins over the file; unset it to change the setting here."
-        self.query_one("#told", Static).update(told if fixed else "")
+        text = f"{row.origin} in the environment wins over the file; unset it to change the setting here."
+        self.query_one("#told", Static).update(text if fixed else "")
         self.query_one("#told").display = fixed
         if not same:
             self.wrong("")
@@ -454,7 +454,7 @@ it stays. Theme, motion and keys take effect at once, a model with the next ques
         work = partial(change, self.deepthink.engine, message.key, message.text)
         in_background(self, work, group="change")
 
-    # --- what workers tell -----------------------------------------------------------------------
+    # --- messages of workers -----------------------------------------------------------------------
 
     @on(SettingRefused)
     def _refused(self, message: SettingRefused) -> None:
@@ -552,11 +552,11 @@ def _line(row: Row, width: int) -> Content:
     room = width - _KEY - 14
     means = meaning(row.key, row.value)
     value = one_line(row.value, room)
-    told = one_line(f"({means})" if means else "", max(room - len(value) - 1, 0))
+    text = one_line(f"({means})" if means else "", max(room - len(value) - 1, 0))
     return Content.assemble(
         (f"{'•' if changed else ' '} {row.key:<{_KEY - 2}} ", "bold" if changed else ""),
         f"{value} " if value else "",
-        (told, "$foreground 55%"),
-        " " * (room - len(told) - (len(value) + 1 if value else 0)),
+        (text, "$foreground 55%"),
+        " " * (room - len(text) - (len(value) + 1 if value else 0)),
         (f" {layer:>12}", "$foreground 65%"),
     )
