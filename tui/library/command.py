@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from itertools import groupby
 from typing import Annotated, Literal
 
@@ -15,9 +14,8 @@ from traces.library import Library
 from traces.records import NO_FILTERS, Document, Scope, UnknownDocument
 from tui import completion, failures
 from tui.assemble import open_embedder, open_store
-from tui.failures import WrongUsage
 from tui.library import embedding
-from tui.options import After, AsJson, Before, From, InFolder, Type, filters_from
+from tui.options import After, AsJson, Before, From, InFolder, Type, Yes, confirm, filters_from
 from tui.settings.settings import load
 from tui.terminal import cells, clean, columns, console, counted, one_line, print_json
 
@@ -254,7 +252,7 @@ def remove(
             metavar="[DOCUMENT]", help="Its number or its name; without it, the whole collection."
         ),
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Yes = False,
 ) -> None:
     """Remove a document or a whole collection.
 
@@ -272,10 +270,7 @@ def remove(
         if document
         else f"{collection} ({counted(held.documents, 'document')})"
     )
-    if not yes:
-        if not sys.stdin.isatty():
-            raise WrongUsage(f"Removing {what} needs a yes.", "Add --yes.")
-        typer.confirm(f"Remove {clean(what)}? The files stay where they are.", abort=True)
+    confirm(f"Remove {what}? The files stay where they are.", yes)
     left_out = forget(store, document) if document else False
     if document is None:
         library.remove_collection(collection)

@@ -18,8 +18,8 @@ from policy.serving.card import sections
 from policy.serving.folder import CARD, check_base, read
 from policy.serving.manifest import BOX
 from policy.serving.registry import Activation, Listed, Registry, base_of
-from tui.failures import WrongUsage, warn
-from tui.options import AsJson, Plain
+from tui.failures import warn
+from tui.options import AsJson, Plain, Yes, confirm
 from tui.policy.policies import when
 from tui.settings.settings import load
 from tui.terminal import cells, clean, columns, console, one_line, print_json
@@ -144,15 +144,12 @@ def history(as_json: AsJson = False) -> None:
 @app.command("remove")
 def remove(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Its whole name.")],
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Yes = False,
 ) -> None:
     """Delete a policy of your own; the active one and the box stay."""
     registry = Registry()
     registry.removable(name)  # before a yes is asked for
-    if not yes:
-        if not sys.stdin.isatty():
-            raise WrongUsage(f"Deleting the policy {name} needs a yes.", "Add --yes.")
-        typer.confirm(f"Delete the policy {name}?", abort=True)
+    confirm(f"Delete the policy {name}?", yes)
     typer.echo(f"Deleted the policy {registry.remove(name)}.")
 
 

@@ -17,7 +17,7 @@ from traces.typed_path import expanded_path
 from tui import completion
 from tui.assemble import open_store
 from tui.failures import WrongUsage
-from tui.options import AsJson
+from tui.options import AsJson, Yes, confirm
 from tui.run.export import written
 from tui.run.fold import events_of, stored_or_told
 from tui.run.render import LiveRun, PlainRun, Renderer
@@ -137,7 +137,7 @@ def rate(
 @app.command("delete")
 def delete(
     wanted: _Id,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Yes = False,
 ) -> None:
     """Delete a run with all that is stored of it.
 
@@ -146,10 +146,7 @@ def delete(
     store = open_store()
     run = Runs(store).find(wanted)
     actions.check_stopped(store, run.id)
-    if not yes:
-        if not sys.stdin.isatty():
-            raise WrongUsage(f"Deleting run {run.id} needs a yes.", "Add --yes.")
-        typer.confirm(f"Delete run {run.id} “{one_line(run.question, 80)}”?", abort=True)
+    confirm(f"Delete run {run.id} “{one_line(run.question, 80)}”?", yes)
     actions.delete_run(store, run.id)
     typer.echo(f"Deleted run {run.id}.")
 
@@ -277,7 +274,7 @@ def name(
 @sessions_app.command("delete")
 def delete_one_session(
     wanted: _Wanted,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Yes = False,
 ) -> None:
     """Delete a session with all its runs.
 
@@ -286,12 +283,7 @@ def delete_one_session(
     store = open_store()
     session = Sessions(store).find(wanted)
     runs = actions.check_idle(store, session)
-    if not yes:
-        if not sys.stdin.isatty():
-            raise WrongUsage(f"Deleting session {actions.called(session)} needs a yes.", "Add --yes.")
-        typer.confirm(
-            f"Delete session {actions.called(session)} with {counted(len(runs), 'run')}?", abort=True
-        )
+    confirm(f"Delete session {actions.called(session)} with {counted(len(runs), 'run')}?", yes)
     gone = actions.delete_session(store, session)
     typer.echo(f"Deleted session {actions.called(session)} with {counted(gone, 'run')}.")
 
