@@ -145,16 +145,6 @@ async def test_who_types_on_while_it_is_searched_keeps_the_keys(
         assert panel.query_one("#query", Input).value == "fire at the plant"
 
 
-async def test_the_reader_has_its_column(make_app: MakeApp) -> None:
-    app = make_app()
-    fill(app.engine.store)
-    async with app.run_test(size=(120, 40)) as pilot:
-        await opened(pilot)
-        panel = await search(pilot, "ceramic bearings")
-        assert columns(panel)[2:4] == ["grade", "reader"]
-        assert row(panel, 0)[3].split() == ["1", "1.000"]
-
-
 async def test_an_empty_library_cannot_be_searched(make_app: MakeApp) -> None:
     app = make_app()
     async with app.run_test(size=SIZE) as pilot:

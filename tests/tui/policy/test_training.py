@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +12,6 @@ from textual.pilot import Pilot
 from textual.widgets import Static, TabbedContent
 
 from policy.serving.registry import Registry
-from policy.training import progress as told
 from policy.training.errors import CannotTrain, TrainingFailed
 from tests.policy.made import policy
 from tests.tui.conftest import MakeApp
@@ -23,7 +21,7 @@ from tests.tui.waiting import until
 from tui.app.confirm import ConfirmScreen
 from tui.policy.screen import PolicyScreen
 from tui.policy.training_choice import MethodList, SourceList, TrainingChoice
-from tui.policy.training_panel import TrainingFold, TrainingPanel
+from tui.policy.training_panel import TrainingPanel
 
 
 def collect(home: Path, *names: str) -> list[Path]:
@@ -84,20 +82,6 @@ async def test_method_and_source_are_chosen_by_key(
         await until(pilot, lambda: panel.job is not None and not panel.running)
     (request,) = trainer.requests
     assert (request.method, request.sources, request.activation) == ("forest", (musique,), "gate")
-
-
-async def test_every_method_can_be_trained(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
-    trainer = Trainer(judged(FAILED)).take_place(monkeypatch)
-    async with make_app().run_test(size=(80, 24)) as pilot:
-        screen = await choosing(pilot)
-        panel = screen.query_one(TrainingPanel)
-        await pilot.press("home")
-        for number in range(2):
-            await pilot.press(*["down"] * bool(number), "t")
-            await until(pilot, lambda: panel.job is not None and not panel.running)
-            await pilot.press("t")
-            await until(pilot, lambda: isinstance(screen.focused, MethodList))
-    assert [r.method for r in trainer.requests] == ["forest", "reward"]
 
 
 async def test_a_training_is_watched_from_anywhere(
@@ -253,15 +237,6 @@ async def test_what_goes_wrong_is_told_and_the_active_policy_stays(
         assert not panel.running
         await pilot.press("t")
         await until(pilot, lambda: isinstance(screen.focused, MethodList))
-
-
-def test_a_fold_takes_events_in_any_number() -> None:
-    fold = TrainingFold()
-    fold.take([told.Trained(1, 10, math.nan, math.nan), told.Warned("careful")])
-    assert (fold.losses, fold.share, fold.warnings) == ([], 0.1, ["careful"])
-    fold.take([told.Trained(2, 10, 0.5, 8.0), told.HeldOut(2, 0.4, 0.3, 2.0, 0.2)])
-    assert fold.losses == [(2, 0.5)]
-    assert fold.held_out[0].utility == 0.4
 
 
 _PROGRAM = """
