@@ -182,10 +182,7 @@ CHANGES = (
     Action("changes.unfollow", "d", "unfollow", "Unfollow", "Follow the folder no longer; its files stay."),
     Action("changes.close", "escape", "close", "Close", "Back to the library."),
 )
-SEARCH = (
-    _first("search.strategy", "ctrl+t", "strategy", "Strategy", "Vector, keyword or hybrid."),
-    _hidden("search.results", "down", "results", "Results", "Go to what was found."),
-)
+SEARCH = (_hidden("search.results", "down", "results", "Results", "Go to what was found."),)
 DESCRIBE = (Action("describe.close", "escape", "close", "Cancel", "Leave the description as it is."),)
 PASSAGE = (
     Action("passage.next", "n", "passage(1)", "Next", "Go to the next passage of the document."),
