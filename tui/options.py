@@ -61,6 +61,10 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Only the answer; no 
 Plain = Annotated[bool, typer.Option("--plain", help="One line per event: no colour, nothing that moves.")]
 
 
+RunId = Annotated[
+    str,
+    typer.Argument(metavar="RUN", help="The beginning of its id, or last.", autocompletion=completion.runs),
+]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 

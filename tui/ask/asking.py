@@ -35,6 +35,7 @@ from tui.library import embedding
 from tui.options import filters_from
 from tui.run.fold import outcome_of
 from tui.settings.settings import Settings
+from tui.terminal import print_json
 
 _LLAMA_CPP = "llama.cpp:"
 NOTHING = "There is nothing to resume."
@@ -212,7 +213,7 @@ def _answer(begin: Callable[..., Generator[ev.Event]], settings: Settings, form:
         watch.follow(partial(begin, **parts), partial(_warm_up, (embedder, reader)))
     if form == "json":
         runs = Runs(store)  # they also know what came before the run was resumed
-        watch.show_json(outcome_of(runs.find(watch.run_id), runs.events(watch.run_id)).to_json())
+        print_json(outcome_of(runs.find(watch.run_id), runs.events(watch.run_id)).to_json())
     elif form != "quiet":
         watch.tell_nearest()
     return watch.outcome.exit_code

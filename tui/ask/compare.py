@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import queue
 import re
 import sys
@@ -41,7 +40,7 @@ from tui.library import embedding
 from tui.run.render import as_grid
 from tui.run.words import DOING, IN_STEP, Block, going_on, located
 from tui.settings.settings import Settings
-from tui.terminal import cells, clean, columns, console, counted, duration, is_live, one_line
+from tui.terminal import cells, clean, columns, console, counted, duration, is_live, one_line, print_json
 
 Status = Literal["not asked", "working", "answered", "not_found", "failed", "cancelled"]
 
@@ -420,8 +419,7 @@ def compare(
             "collections": list(where),
             "systems": [_told(column) for column in columns],
         }
-        sys.stdout.write(json.dumps(told, ensure_ascii=False, indent=2) + "\n")
-        sys.stdout.flush()
+        print_json(told)
     return _exit_code(columns)
 
 

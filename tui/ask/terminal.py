@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import sys
 import threading
@@ -103,8 +102,3 @@ class Watch:
         for hit in self.outcome.nearest():
             failures.warn(f"Nearest: {place(hit)}: {one_line(hit['text'], _NEAREST)}")
         failures.warn(f"To look yourself: deepthink library search {shlex.quote(self.outcome.question)}")
-
-    def show_json(self, answer: object) -> None:
-        """Write the answer as one JSON object."""
-        sys.stdout.write(json.dumps(answer, ensure_ascii=False, indent=2) + "\n")
-        sys.stdout.flush()

@@ -30,6 +30,7 @@ from traces.store import Store
 from tui import failures
 from tui.ask.terminal import Form, Route, Watch, is_interactive
 from tui.settings.settings import Settings
+from tui.terminal import print_json
 
 _PATIENCE: Final = 10.0  # seconds until a server that does not reply is taken for none
 _POLL_SECONDS: Final = 0.1
@@ -143,7 +144,7 @@ def ask_server(typed: Typed, settings: Settings, form: Form) -> int | None:
         done: list[Any] = []
         watch.follow(partial(_events, connection, lines, first, done))
     if form == "json":
-        watch.show_json(done[0])
+        print_json(done[0])
     elif form != "quiet":
         watch.tell_nearest()
     return watch.outcome.exit_code

@@ -9,11 +9,12 @@ from typing import Annotated
 
 import typer
 
+from tui.options import AsJson
 from tui.terminal import cells, columns, console, print_json
 
 
 def doctor(
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+    as_json: AsJson = False,
     licences: Annotated[
         bool,
         typer.Option("--licences", help="Only the version and licence of each package it is built on."),
