@@ -86,10 +86,10 @@ def bar(out: Console, *, plain: bool = False) -> Iterator[Bar]:
         yield Bar(out)
         return
     with Progress(
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=24),
         MofNCompleteColumn(),
-        TextColumn("{task.fields[said]}", style="dim"),
+        TextColumn("{task.fields[said]}", style="dim", markup=False),
         console=out,
         transient=True,
     ) as bars:
