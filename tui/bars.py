@@ -1,22 +1,23 @@
-"""Bars of what takes long and can be counted: a description, the bar, how many of how many, a word more."""
+"""Progress of long work that can be counted: a bar on a terminal, a line now and then elsewhere."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Protocol, TypeVar
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 from rich.text import Text
 
 from tui.terminal import console, duration, is_live
 
-_LINE_SECONDS = 10.0  # between two lines where nothing can be drawn over
+_LINE_SECONDS = 10.0  # between two lines where no bar can be drawn
 
 
 class Counted(Protocol):
-    """How far something is: how many of how many, and an estimate of the time left once there is one."""
+    """How far something is: how many of how many, and the estimated seconds left once known."""
 
     @property
     def done(self) -> int: ...
@@ -31,49 +32,83 @@ class Counted(Protocol):
 C = TypeVar("C", bound=Counted)
 
 
-def bars(out: Console) -> Progress:
-    """Bars that are gone when all is done; each task has a field ``said``, dim behind its count."""
-    return Progress(
-        TextColumn("{task.description}"),
+class Bar:
+    """The task under way, as a line now and then; see `bar`."""
+
+    def __init__(self, out: Console) -> None:
+        self._out = out
+        self._name = ""
+        self._told = 0.0
+
+    def show(self, name: str, done: int = 0, total: int | None = None, said: str = "") -> None:
+        """Show how far it is.
+
+        Args:
+            name: The task, in a few clean words.
+            done: How much of ``total`` is done.
+            total: None while it is not known.
+            said: A few more words.
+        """
+        if total is None:
+            if name != self._name:
+                self._out.print(Text(name))
+        elif time.monotonic() - self._told >= _LINE_SECONDS:
+            self._told = time.monotonic()
+            self._out.print(Text(f"{name} {done:,} of {total:,} {said}".rstrip()))
+        self._name = name
+
+    def clear(self) -> None:
+        """Take the bar away."""
+
+
+class _DrawnBar(Bar):
+    def __init__(self, bars: Progress) -> None:
+        super().__init__(bars.console)
+        self._bars = bars
+        self._task: TaskID | None = None
+
+    def show(self, name: str, done: int = 0, total: int | None = None, said: str = "") -> None:
+        if self._task is None or total is None:
+            self.clear()
+            self._task = self._bars.add_task(name, total=None, said="")
+        self._bars.update(self._task, description=name, completed=done, total=total, said=said)
+
+    def clear(self) -> None:
+        if self._task is not None:
+            self._bars.remove_task(self._task)
+            self._task = None
+
+
+@contextmanager
+def bar(out: Console, *, plain: bool = False) -> Iterator[Bar]:
+    """A bar, gone when all is done; lines where none can be drawn, or if ``plain``."""
+    if not is_live(plain=plain):
+        yield Bar(out)
+        return
+    with Progress(
+        TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=24),
         MofNCompleteColumn(),
-        TextColumn("{task.fields[said]}", style="dim"),
+        TextColumn("{task.fields[said]}", style="dim", markup=False),
         console=out,
         transient=True,
-    )
+    ) as bars:
+        yield _DrawnBar(bars)
 
 
 def watched(events: Iterable[C], described: Callable[[C], str]) -> C | None:
-    """Show how far something is while it goes on: a bar, or a line now and then where none can be drawn.
+    """Show the progress that ``events`` report, and use them up.
 
     Args:
-        events: What it tells; used up.
-        described: What it is at, in a few clean words.
+        events: Reports, in order.
+        described: The current task of a report, in a few clean words.
 
     Returns:
-        The last that it told; None if nothing.
+        The last report; None if there was none.
     """
     last: C | None = None
-    if not is_live():
-        told = 0.0
+    with bar(console()) as shown:
         for last in events:
-            if time.monotonic() - told >= _LINE_SECONDS:
-                told = time.monotonic()
-                line = f"{described(last)} {last.done:,} of {last.total:,} {_left(last)}"
-                console().print(Text(line.rstrip()))
-        return last
-    with bars(console()) as shown:
-        task = shown.add_task("", total=None, said="")
-        for last in events:
-            shown.update(
-                task,
-                description=described(last),
-                completed=last.done,
-                total=last.total,
-                said=_left(last),
-            )
+            left = f"{duration(last.seconds_left)} left" if last.seconds_left is not None else ""
+            shown.show(described(last), last.done, last.total, left)
     return last
-
-
-def _left(event: Counted) -> str:
-    return f"{duration(event.seconds_left)} left" if event.seconds_left is not None else ""

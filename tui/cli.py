@@ -56,7 +56,7 @@ _COMMANDS: Final[dict[str, dict[str, tuple[str, str]]]] = {
             "tui.policy.command:train_policy",
             "Train a policy that decides when to go on, revise or finish.",
         ),
-        "policy": ("tui.policy.command:app", "See, choose and compare learned policies."),
+        "policy": ("tui.policy.command:app", "See and choose learned policies."),
         "evaluate": (
             "tui.policy.command:evaluate_app",
             "Compare systems on questions with known answers.",
@@ -101,7 +101,7 @@ class _Grouped(TyperGroup):
                 formatter.write_dl([(name, told) for name, (_, told) in commands.items()])
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """What looks like a question is told how to ask it."""
+        """If the arguments look like a question, say how to ask it."""
         if args and args[0] not in self.commands and (" " in args[0] or args[0].endswith(("?", "？"))):
             raise failures.WrongUsage(
                 f"There is no command “{args[0]}”.", f"To ask it: deepthink ask {shlex.quote(args[0])}"

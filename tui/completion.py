@@ -6,6 +6,10 @@ A shell shows whatever is printed, so what cannot be read completes to nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from traces.store import Store
 
 _LATEST = 50
 _PATIENCE = 0.5  # seconds that a pressed Tab waits for a library in use elsewhere
@@ -29,44 +33,43 @@ def _beginning(names: Callable[[], Iterable[Named]]) -> Callable[[str], list[Nam
     return complete
 
 
+def _store() -> Store:
+    """The store. Raises FileNotFoundError where there is none: completing must not make one."""
+    from traces.paths import store_file
+    from traces.store import Store
+
+    store_file().stat()
+    return Store(store_file(), _PATIENCE)
+
+
 @_beginning
 def collections() -> Iterable[Named]:
     """Collections of the library."""
     from traces.library import Library
-    from traces.paths import store_file
-    from traces.store import Store
 
-    if not store_file().exists():
-        return
-    for one in Library(Store(store_file(), _PATIENCE)).collections():
+    for one in Library(_store()).collections():
         yield one.name, one.description or f"{one.documents} documents"
 
 
 @_beginning
 def runs() -> Iterable[Named]:
     """The latest runs by id, with their questions."""
-    from traces.paths import store_file
     from traces.runs import Runs
-    from traces.store import Store
 
-    if not store_file().exists():
-        return
+    latest = Runs(_store()).recent(_LATEST)
     yield "last", "the newest"
-    for run in Runs(Store(store_file(), _PATIENCE)).recent(_LATEST):
+    for run in latest:
         yield run.id, run.question
 
 
 @_beginning
 def sessions() -> Iterable[Named]:
     """The latest conversations by name, else by id."""
-    from traces.paths import store_file
     from traces.sessions import Sessions
-    from traces.store import Store
 
-    if not store_file().exists():
-        return
+    latest = Sessions(_store()).recent(_LATEST)
     yield "last", "the one used last"
-    for session in Sessions(Store(store_file(), _PATIENCE)).recent(_LATEST):
+    for session in latest:
         yield session.name or session.id, session.first
 
 

@@ -56,7 +56,7 @@ class WrongUsage(DeepthinkError):
 
 
 class Unexpected(DeepthinkError):
-    """What a fault in this program is told as; the log has the rest."""
+    """A fault in this program; the log has the details."""
 
     title = "This should not have happened"
 
@@ -98,7 +98,7 @@ def guarded(command: Callable[[], object]) -> int:
     try:
         with _libraries_silenced():
             returned = command()
-        sys.stdout.flush()  # here, where a closed pipe or a full disk is still told properly
+        sys.stdout.flush()  # here, where a closed pipe or a full disk is still reported properly
     except SystemExit as leaving:  # typer's own answer to a closed pipe
         _silence_stdout()
         return leaving.code if isinstance(leaving.code, int) else 1
@@ -107,7 +107,7 @@ def guarded(command: Callable[[], object]) -> int:
         return 1
     except KeyboardInterrupt:
         return _interrupted()
-    except BaseException as error:  # noqa: BLE001 - the last handler: told, logged, turned into a code
+    except BaseException as error:  # noqa: BLE001 - the last handler: reported, logged, turned into a code
         return _told(error)
     if returned == EXIT_CODES["cancelled"]:
         return _interrupted()
@@ -176,7 +176,7 @@ def _log_everything() -> None:
 
 
 def explained(error: BaseException) -> DeepthinkError:
-    """What went wrong as a person is told it; what nobody foresaw goes to the log as well."""
+    """The error to show for ``error``; an unexpected one is logged too."""
     known = error if isinstance(error, DeepthinkError) else _foreseen(error)
     if known is not None:
         return known

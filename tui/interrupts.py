@@ -33,7 +33,7 @@ def ctrl_c() -> Iterator[threading.Event]:
 
 @contextmanager
 def ctrl_c_raises() -> Iterator[None]:
-    """Ctrl-C raises `KeyboardInterrupt` in here, as whoever reads a line needs it."""
+    """Ctrl-C raises `KeyboardInterrupt` in here, which is needed to stop reading a line."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

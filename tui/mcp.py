@@ -109,7 +109,7 @@ class _Tools:
 
         library = Library(self._store)
         with _errors_told():
-            scope = scope_of(library, collections or [], "")
+            scope = scope_of(library, collections or [])
             recall = Recall(library, self._embedder)
             hits = recall.search(" ".join(query.split()), "hybrid", [scope], min(max(limit, 1), 50))
         return [as_json_object(hit) for hit in hits]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tui import completion
+from tui.failures import WrongUsage
 
 if TYPE_CHECKING:
     from traces.records import Filters
@@ -58,6 +59,29 @@ Json = Annotated[bool, typer.Option("--json", help="One JSON object at the end, 
 AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Only the answer; no progress.")]
 Plain = Annotated[bool, typer.Option("--plain", help="One line per event: no colour, nothing that moves.")]
+
+
+RunId = Annotated[
+    str,
+    typer.Argument(metavar="RUN", help="The beginning of its id, or last.", autocompletion=completion.runs),
+]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+
+
+def confirm(question: str, yes: bool) -> None:
+    """Ask before something that cannot be undone, unless ``yes``.
+
+    Raises:
+        WrongUsage: nobody is there to answer.
+        typer.Abort: the answer was no.
+    """
+    if yes:
+        return
+    from tui.terminal import clean
+
+    if not sys.stdin.isatty():
+        raise WrongUsage(f"{clean(question)} That needs a yes.", "Add --yes.")
+    typer.confirm(clean(question), abort=True)
 
 
 def question_of(asked: Sequence[str]) -> str:

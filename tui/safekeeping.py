@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,14 +15,12 @@ from traces.store import Store, StoreDamaged
 from traces.typed_path import expanded_path
 from tui import failures
 from tui.assemble import open_store
-from tui.failures import WrongUsage
+from tui.options import Yes, confirm
 from tui.terminal import clean, counted, one_line
 
 if TYPE_CHECKING:
     from traces.backup import Rebuilt
     from traces.records import Document
-
-_Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 
 def backup(
@@ -43,7 +40,7 @@ def restore(
     file: Annotated[
         Path | None, typer.Argument(metavar="[FILE]", help="Written by `deepthink backup`.")
     ] = None,
-    yes: _Yes = False,
+    yes: Yes = False,
 ) -> int:
     """Put a backup back, or repair a damaged library.
 
@@ -59,7 +56,9 @@ def restore(
     source = expanded_path(file).absolute()
     source.open("rb").close()  # says what is wrong with it before anything is asked
     if store.path.exists():
-        _ask(f"Put {clean(str(file))} in place of the present library, runs, policies and settings?", yes)
+        confirm(
+            f"Put {clean(str(file))} in place of the present library, runs, policies and settings?", yes
+        )
     before = put_back(store, source)
     typer.echo(f"Restored {file}." + (f" What was there before is in {before}." if before else ""))
     return failures.DONE
@@ -131,7 +130,7 @@ def forget_document(
     collection: Annotated[
         str | None, typer.Option("--collection", "-c", metavar="NAME", help="The collection it is in.")
     ] = None,
-    yes: _Yes = False,
+    yes: Yes = False,
 ) -> None:
     """Erase a document, and every run that saw it.
 
@@ -152,7 +151,7 @@ def forget_document(
     documents = [*inside, document]
     runs = {run for one in documents for run in runs_that_saw(store, one)}
     _check_idle(store)
-    _ask(f"Erase {document.name} from {document.collection}, and {counted(len(runs), 'run')}?", yes)
+    confirm(f"Erase {document.name} from {document.collection}, and {counted(len(runs), 'run')}?", yes)
     for one in documents:
         remove(store, one)
         drop_changes(store, one.source)
@@ -166,7 +165,7 @@ def forget_document(
 @forget.command("run")
 def forget_run(
     wanted: Annotated[str, typer.Argument(metavar="RUN", help="The beginning of its id, or last.")],
-    yes: _Yes = False,
+    yes: Yes = False,
 ) -> None:
     """Erase a run, and later ones of its conversation.
 
@@ -180,7 +179,7 @@ def forget_run(
     )
     _check_idle(store)
     also = f", and {counted(len(later), 'later run')} of its conversation" if later else ""
-    _ask(f"Erase run {run.id} “{one_line(run.question, 80)}”{also}?", yes)
+    confirm(f"Erase run {run.id} “{one_line(run.question, 80)}”{also}?", yes)
     _erase_runs(store, [run.id, *(one.id for one in later)])
     _erase_traces(store, [])
     typer.echo(f"Erased run {run.id}{also}.")
@@ -226,11 +225,3 @@ def _check_idle(store: Store) -> None:
     for path in checkpoints.folder(store).glob("*.sqlite"):
         if checkpoints.exists(store, path.stem) and checkpoints.held(store, path.stem):
             raise checkpoints.GoingOn.of(path.stem)
-
-
-def _ask(question: str, yes: bool) -> None:
-    if yes:
-        return
-    if not sys.stdin.isatty():
-        raise WrongUsage(f"{clean(question)} That needs a yes.", "Add --yes.")
-    typer.confirm(clean(question), abort=True)

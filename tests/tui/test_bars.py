@@ -49,7 +49,7 @@ def test_where_nothing_can_be_drawn_a_line_is_told_now_and_then(
 
 def test_on_a_terminal_a_bar_is_drawn_and_gone_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     out = Console(file=io.StringIO(), force_terminal=True, width=80)
-    monkeypatch.setattr(bars, "is_live", lambda: True)
+    monkeypatch.setattr(bars, "is_live", lambda plain: not plain)
     monkeypatch.setattr(bars, "console", lambda: out)
     assert watched(iter([Far(2_000, seconds_left=90)]), _describe) == Far(2_000, seconds_left=90)
     drawn = out.file.getvalue()  # type: ignore[attr-defined]

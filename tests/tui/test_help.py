@@ -21,28 +21,14 @@ COMMANDS = (
 ).split()
 SUBCOMMANDS = [
     *([name] for name in COMMANDS),
-    *(
-        ["library", name]
-        for name in ("list", "folders", "changes", "unfollow", "sections", "search", "remove")
-    ),
+    *(["library", name] for name in ("list", "folders", "changes", "unfollow", "search", "remove")),
     *(["forget", name] for name in ("document", "run")),
     *(["sessions", name] for name in ("list", "show", "name", "delete")),
     *(["runs", name] for name in ("list", "show", "rate", "delete", "export")),
     *(["traces", name] for name in ("list", "show", "label", "stats", "export", "import")),
-    *(
-        ["policy", name]
-        for name in (
-            "list",
-            "show",
-            "use",
-            "rollback",
-            "history",
-            "compare",
-            "remove",
-        )
-    ),
+    *(["policy", name] for name in ("list", "show", "use", "rollback", "history", "remove")),
     *(["models", name] for name in ("list", "pull", "probe", "use")),
-    *(["config", name] for name in ("get", "set", "unset", "path")),
+    *(["config", name] for name in ("get", "set", "unset")),
 ]
 
 

@@ -29,7 +29,7 @@ def test_a_line_of_markdown_is_told_without_its_marks(line: str, told: str) -> N
 @pytest.mark.parametrize(
     "command",
     [
-        *("library", "library list", "library sections fire.md", "library search bearings", "sessions"),
+        *("library", "library list", "library search bearings", "sessions"),
         *("sessions show", "runs", "runs --unfinished", "runs show", "policy", "policy history", "models"),
     ],
 )

@@ -1,10 +1,9 @@
-"""The full-screen app.
+"""The frame of the full-screen app.
 
-``app`` is the frame (modes, themes, failures), ``actions`` the one registry of what can be done and by
-which key, ``engine`` the models and the store, ``live`` a run in a worker thread, ``fold`` what is known of
-a run from its events. ``screens/x.py`` lies beside ``screens/x.tcss``; ``widgets/`` is what several screens
-show.
+`app` has modes, themes and failures, `keys` the one registry of what can be done and by which key,
+`engine` the models and the store. Each screen is in the folder of what it shows, with its ``.tcss``.
 
-Workers only post messages (`tui.app.work`), and every view of a run is drawn from a `tui.run.fold.RunFold`,
-live or replayed. Nothing that the first frame needs imports pydantic, duckdb, langgraph or torch.
+Workers only post messages (`tui.app.work`), and every view of a run is drawn from a
+`tui.run.fold.RunFold`, live or replayed. Nothing that the first frame needs imports pydantic, duckdb,
+langgraph or torch.
 """

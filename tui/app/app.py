@@ -47,7 +47,7 @@ def appearance() -> Appearance:
     """The appearance set in the environment or the file; the default where neither is usable."""
     try:
         file = tomllib.loads(config_file().read_text(encoding="utf-8")).get("app", {})
-    except (OSError, ValueError):  # told by the worker that loads the settings
+    except (OSError, ValueError):  # shown by the worker that loads the settings
         file = {}
     file = file if isinstance(file, dict) else {}
 
@@ -71,7 +71,7 @@ def _palette() -> type[Provider]:
 
 
 def _stored() -> type[Provider]:
-    from tui.app.stored import Stored
+    from tui.app.palette import Stored
 
     return Stored
 
@@ -110,7 +110,7 @@ class DeepthinkApp(App[int]):
     }
 
     engine_states: reactive[dict[str, tuple[EngineState, str]]] = reactive(dict)
-    """Part of the engine to its state and a word about it; whoever shows it watches it."""
+    """Part of the engine to its state and a word about it; widgets watch it."""
 
     def __init__(
         self,

@@ -244,7 +244,7 @@ class Engine:
         except GenerationCancelled:
             return
         except (SyncUnderWay, ModelMissing):
-            pass  # another process does it; a missing model is told already
+            pass  # another process does it; a missing model has been shown already
         except DeepthinkError as error:
             self.tell(failed(error))
         self.tell(EngineChanged("folders", "ready", ""))
@@ -309,7 +309,7 @@ class Engine:
             detail = load()
         except DeepthinkError as missing:
             self.tell(EngineChanged(part, "missing", missing.title))
-        except Exception as error:  # noqa: BLE001 - told, as every failure of a worker
+        except Exception as error:  # noqa: BLE001 - shown, as every failure of a worker
             self.tell(EngineChanged(part, "missing", type(error).__name__))
             self.tell(failed(error))
         else:

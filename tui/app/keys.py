@@ -136,11 +136,8 @@ POLICY = (
     ),
     Action("policy.train", "t", "train", "Train", "Go to the training; there, start the chosen one."),
     Action("policy.stop", "escape,x", "stop", "Stop", "Stop the training; it can be resumed."),
-    Action("policy.decider", "d", "decider", "Decider", "The rules, the language model or the policy."),
-    Action("policy.shadow", "s", "shadow", "2nd opinion", "Choose whose opinion is recorded, unused."),
     _hidden("policy.policies", "1", "tab('policies')", "Policies", "The policies there are."),
     _hidden("policy.training", "2", "tab('training')", "Training", "Train a policy, watch it."),
-    _hidden("policy.gathered", "3", "tab('gathered')", "Gathered", "The decisions collected so far."),
     _hidden("policy.reload", "u", "reload", "Read again", "Read everything again."),
 )
 
@@ -185,10 +182,7 @@ CHANGES = (
     Action("changes.unfollow", "d", "unfollow", "Unfollow", "Follow the folder no longer; its files stay."),
     Action("changes.close", "escape", "close", "Close", "Back to the library."),
 )
-SEARCH = (
-    _first("search.strategy", "ctrl+t", "strategy", "Strategy", "Vector, keyword or hybrid."),
-    _hidden("search.results", "down", "results", "Results", "Go to what was found."),
-)
+SEARCH = (_hidden("search.results", "down", "results", "Results", "Go to what was found."),)
 DESCRIBE = (Action("describe.close", "escape", "close", "Cancel", "Leave the description as it is."),)
 PASSAGE = (
     Action("passage.next", "n", "passage(1)", "Next", "Go to the next passage of the document."),
@@ -222,7 +216,6 @@ MODELS = (
     Action("models.use", "enter", "use", "Use", "Use the model under the cursor from now on."),
     Action("models.pull", "p", "pull", "Fetch", "Fetch the model; resumes a download."),
     Action("models.probe", "t", "probe", "Measure", "Measure a language model: context, JSON, speed."),
-    Action("models.verify", "v", "verify", "Verify", "Compare the files with their publisher's sha256."),
     Action("models.file", "i", "file", "A file", "Use a .gguf file, a model folder, or a server's model."),
     Action("models.stop", "x", "stop", "Stop", "Stop; what was fetched is kept."),
     Action("models.leave", "escape", "leave", "Leave", "Leave the line for a path."),

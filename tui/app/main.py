@@ -96,3 +96,7 @@ def _parser() -> argparse.ArgumentParser:
         "--debug", action="store_true", help="show tracebacks and write everything to the log"
     )
     return parser
+
+
+if __name__ == "__main__":
+    main()

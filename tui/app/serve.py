@@ -76,7 +76,7 @@ class Served(Server):
 
     def __init__(self, host: str, listening: socket.socket, command: Sequence[str] = ()) -> None:
         # -P: in whatever folder this is run, a folder of it named like one of our packages is not imported.
-        of_one = shlex.join(command or [sys.executable, "-P", "-m", "tui.app"])
+        of_one = shlex.join(command or [sys.executable, "-P", "-m", "tui.app.main"])
         super().__init__(f"exec {of_one}", title="deepthink")
         self._given = host
         self._listening = listening
@@ -136,7 +136,7 @@ class Served(Server):
         return page
 
     async def handle_websocket(self, request: web.Request) -> web.WebSocketResponse:
-        """An app for this page: it ends with the page, and the page is told when it has ended."""
+        """Run an app for this page. It ends with the page, and the page is closed when it has ended."""
         connection = web.WebSocketResponse(heartbeat=15)
         await connection.prepare(request)
 
@@ -272,7 +272,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def _address(host: str, port: int) -> str:
-    """Where a browser finds it: every address of this machine is told by the machine's name."""
+    """The URL for a browser; an unspecified address becomes the machine's name."""
     try:
         here = ipaddress.ip_address(host)
     except ValueError:

@@ -80,7 +80,7 @@ def in_background(
     def run() -> None:
         try:
             message = work()
-        except BaseException as error:  # noqa: BLE001 - told as a message: a worker never closes the app
+        except BaseException as error:  # noqa: BLE001 - sent as a message: a worker never closes the app
             message = failed(error)
         if message is not None and not get_current_worker().is_cancelled:
             node.post_message(message)

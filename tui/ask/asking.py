@@ -35,6 +35,7 @@ from tui.library import embedding
 from tui.options import filters_from
 from tui.run.fold import outcome_of
 from tui.settings.settings import Settings
+from tui.terminal import print_json
 
 _LLAMA_CPP = "llama.cpp:"
 NOTHING = "There is nothing to resume."
@@ -194,7 +195,7 @@ def resume(run_id: str, settings: Settings, form: Form = "auto", approve: Approv
 
 
 def _answer(begin: Callable[..., Generator[ev.Event]], settings: Settings, form: Form) -> int:
-    """Show what ``begin`` yields, given the models, the store, the web and the person's wheel."""
+    """Show what ``begin`` yields, given the models, the store and the web."""
     store = open_store()
     watch = Watch(store, form)
     with closing(open_chat(settings)) as chat:
@@ -212,10 +213,9 @@ def _answer(begin: Callable[..., Generator[ev.Event]], settings: Settings, form:
         watch.follow(partial(begin, **parts), partial(_warm_up, (embedder, reader)))
     if form == "json":
         runs = Runs(store)  # they also know what came before the run was resumed
-        watch.show_json(outcome_of(runs.find(watch.run_id), runs.events(watch.run_id)).to_json())
+        print_json(outcome_of(runs.find(watch.run_id), runs.events(watch.run_id)).to_json())
     elif form != "quiet":
         watch.tell_nearest()
-    embedding.after(store, embedder)
     return watch.outcome.exit_code
 
 
@@ -228,7 +228,7 @@ def _warm_up(models: Sequence[Embedder | Reader]) -> threading.Thread:
                 if isinstance(model, Loadable):
                     model.warm_up()
         except DeepthinkError:
-            return  # the run meets the same failure at its first search, and tells it there
+            return  # the run meets the same failure at its first search, and reports it there
 
     thread = threading.Thread(target=load, name="deepthink-warm-up", daemon=True)
     thread.start()

@@ -1,11 +1,7 @@
-"""One question put to several systems, over the library, on one model; their answers side by side.
-
-The systems answer in turn; `tui.ask.compare` says what is shown of each.
-"""
+"""One question put to several systems, over the library, on one model; they answer in turn."""
 
 from __future__ import annotations
 
-import json
 import queue
 import re
 import sys
@@ -38,14 +34,12 @@ from tui.ask.terminal import Form
 from tui.assemble import open_chat, open_embedder, open_learned, open_planner, open_reader, open_store
 from tui.interrupts import ctrl_c
 from tui.library import embedding
-from tui.run.render import LABEL_WIDTH, as_grid
+from tui.run.render import as_grid
 from tui.run.words import DOING, IN_STEP, Block, going_on, located
 from tui.settings.settings import Settings
-from tui.terminal import cells, clean, columns, console, duration, is_live, one_line
+from tui.terminal import cells, clean, columns, console, counted, duration, is_live, one_line, print_json
 
 Status = Literal["not asked", "working", "answered", "not_found", "failed", "cancelled"]
-
-_WRITING = frozenset({"synthesise", "answer_directly"})
 
 
 @dataclass(slots=True)
@@ -56,7 +50,6 @@ class Column:
         system: Its name.
         status: Where it is.
         doing: What it is at, in a few words.
-        draft: The answer as far as it is written; not yet checked.
         run_id: Of the stored run, where the system makes one.
         checked: The answer with its sources, where it has any.
         answered: What it gave, once it has.
@@ -66,7 +59,6 @@ class Column:
     system: str
     status: Status = "not asked"
     doing: str = ""
-    draft: str = ""
     run_id: str = ""
     checked: ev.Answered | None = None
     answered: Answered | None = None
@@ -87,10 +79,6 @@ class Column:
                 self._planned = len(event.steps)
             case ev.NodeStarted():
                 self.doing = self._at(event)
-                if event.node in _WRITING:
-                    self.draft = ""  # it is written anew
-            case ev.AnswerText():
-                self.draft += event.text
             case ev.Answered():
                 self.checked = event
             case _:
@@ -148,15 +136,12 @@ class Column:
 
 
 def _where(item: Evidence) -> str:
-    """Title and page of a passage; where there are no pages, the heading it stands under."""
+    """Title and page of a passage; its heading where there are no pages."""
     heading = "" if item["page"] else item["section"].rsplit(SECTION_SEPARATOR, 1)[-1]
     return located(item["title"] or item["document"], heading, item["page"])
 
 
 def _cost(cost: Cost) -> str:
-    def counted(number: int, noun: str) -> str:
-        return f"{number:,} {noun}{'s' * (number != 1)}"
-
     return " · ".join(
         (
             counted(cost.steps, "step"),
@@ -236,7 +221,7 @@ class PlainAnswers(Answers):
 
 
 class LiveAnswers(Answers):
-    """Answers that grow on a terminal and stay there at the end.
+    """A line with what is being done, and the answers: in columns at the end, or one under the other.
 
     Args:
         out: As wide as may be used.
@@ -250,7 +235,7 @@ class LiveAnswers(Answers):
         self._beside = len(shown) > 1 and self._width >= _NARROWEST
         self._live = Live(
             console=out,
-            get_renderable=self._moving,
+            get_renderable=self._working,
             refresh_per_second=8,
             transient=True,
             redirect_stdout=False,
@@ -280,38 +265,21 @@ class LiveAnswers(Answers):
         """Print the columns whole, and the table."""
         self._live.stop()
         if self._beside:
-            self._out.print(self._table(room=0))
+            self._out.print(self._table())
             self._out.print()
         self._out.print(summary(self._columns))
 
-    def _moving(self) -> RenderableType:
-        room = self._out.height - 4
-        if self._beside:
-            return self._table(room)
-        working = [column for column in self._columns if column.status == "working"]
-        parts: list[RenderableType] = []
-        for column in working:
-            parts.append(Text(column.system, "bold"))
-            if column.draft:
-                lines = Text(clean(column.draft).strip()).wrap(self._out, self._out.width - LABEL_WIDTH)
-                parts.append(as_grid(Block("answer", "\n".join(line.plain for line in lines[-room:]))))
-            parts.append(Text(column.going_on, "dim", no_wrap=True, overflow="ellipsis"))
-        return Group(*parts)
+    def _working(self) -> RenderableType:
+        working = next((column for column in self._columns if column.status == "working"), None)
+        line = f"{working.system}: {working.going_on}" if working is not None else ""
+        return Text(line, "dim", no_wrap=True, overflow="ellipsis")
 
-    def _table(self, room: int) -> Table:
-        """The columns, each cut to ``room`` lines; 0 for none."""
+    def _table(self) -> Table:
         table = Table(box=box.MINIMAL, show_edge=False, pad_edge=False, header_style="bold")
         for column in self._columns:
             table.add_column(column.system, width=self._width)
-        table.add_row(*(self._cell(column, room) for column in self._columns))
+        table.add_row(*map(_text, self._columns))
         return table
-
-    def _cell(self, column: Column, room: int) -> Text:
-        lines = list(_text(column).wrap(self._out, self._width))
-        if room and len(lines) > room:
-            working = column.status == "working"
-            lines = lines[-room:] if working else [*lines[: room - 1], Text("…", "dim")]
-        return Text("\n").join(lines)
 
 
 def _screen(shown: Sequence[Column], form: Form) -> Answers:
@@ -358,9 +326,6 @@ def _wide(shown: int) -> Console:
 
 def _text(column: Column) -> Text:
     """A column's content, without its name."""
-    if column.status == "working":
-        draft = f"{clean(column.draft).strip()}\n\n" if column.draft.strip() else ""
-        return Text.assemble(draft, (column.going_on, "dim"))
     if column.status == "not asked":
         return Text()
     parts: list[Text] = []
@@ -439,9 +404,7 @@ def compare(
             "collections": list(where),
             "systems": [_told(column) for column in columns],
         }
-        sys.stdout.write(json.dumps(told, ensure_ascii=False, indent=2) + "\n")
-        sys.stdout.flush()
-    embedding.after(store, embedder)
+        print_json(told)
     return _exit_code(columns)
 
 

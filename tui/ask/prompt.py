@@ -17,12 +17,10 @@ from textual.message import Message
 from textual.widgets import OptionList, TextArea
 from textual.widgets.option_list import Option
 
-from traces.typed_path import existing_path
 from tui.app.keys import bindings
 
 PLACEHOLDER = "Ask a question about your documents…   #collection looks only there, @file reads it first"
 _MOST = 6  # completions shown
-_LOOKED_AT = 400  # entries of a folder
 _MOMENT = 1.0  # seconds after a key in which somebody is taken to be typing
 
 
@@ -185,7 +183,7 @@ the completion under the cursor of the list.
             self.post_message(self.Completing(choices))
 
     def _word(self) -> str:
-        """What stands before the cursor, if it begins with a sign that can be completed."""
+        """The word before the cursor, if it begins with a sign that can be completed."""
         row, column = self.cursor_location
         before = self.document.get_line(row)[:column]
         word = before.rsplit(" ", 1)[-1]
@@ -197,29 +195,11 @@ def _completions(word: str, collections: Sequence[str]) -> list[str]:
         found = [f"#{name}" for name in collections if name.casefold().startswith(word[1:].casefold())]
         return [] if found == [word] else found[:_MOST]
     if word.startswith("@"):
-        return _paths(word[1:])
+        from tui.library.intake import completions
+
+        found = [f"@{path}" for path in completions(word[1:])]
+        return [] if found == [word] else found[:_MOST]
     return []
-
-
-def _paths(typed: str) -> list[str]:
-    """Files and folders that begin as ``typed``; a folder ends with the separator."""
-    folder, _, beginning = typed.rpartition(os.sep)
-    place = existing_path(folder + os.sep if os.sep in typed else ".")
-    if place is None:  # no such folder yet
-        return []
-    found: list[str] = []
-    try:
-        with os.scandir(place) as entries:
-            for count, entry in enumerate(entries):
-                if count >= _LOOKED_AT:
-                    break
-                if entry.name.startswith(beginning) and (beginning or not entry.name.startswith(".")):
-                    lead = f"{folder}{os.sep}" if os.sep in typed else ""
-                    found.append(f"@{lead}{entry.name}{os.sep if entry.is_dir() else ''}")
-    except OSError:  # not a folder, or not ours to read: nothing to complete
-        return []
-    found = sorted(found)[:_MOST]
-    return [] if found == [f"@{typed}"] else found
 
 
 class PromptBox(Vertical):

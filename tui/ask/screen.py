@@ -20,13 +20,14 @@ from tui.app.work import Failed, in_background
 from tui.ask.conversation import (
     Beginning,
     Conversation,
+    FindBar,
+    Finder,
     SessionLoaded,
     TurnsLoaded,
     load_beginning,
     load_session,
     load_turns,
 )
-from tui.ask.find import FindBar, Finder
 from tui.ask.prompt import Prompt, PromptBox
 from tui.ask.watching import WHILE_IT_RUNS, RunBar, Watches
 from tui.run.meters import Meters
@@ -38,9 +39,8 @@ if TYPE_CHECKING:
     from traces.runs import Run
     from tui.decisions.strip import DecisionStrip
     from tui.run.evidence import EvidenceList, Passage
-    from tui.run.exchange import Exchange
+    from tui.run.exchange import Exchange, WaysOn
     from tui.run.fold import Part, RunFold
-    from tui.run.ways_on import WaysOn
     from tui.runs.list import Rated
     from tui.runs.unfinished import FoundUnfinished
 
@@ -239,8 +239,8 @@ class Begins(Watches):
         """Keep a failure before the first question in view."""
         if self.exchange is None:
             error = message.error
-            told = f"✗ {error.title}: {error.message}\n\n{in_the_app(error, self.deepthink.keys)}"
-            self.query_one(Conversation).introduce(Content(told))
+            text = f"✗ {error.title}: {error.message}\n\n{in_the_app(error, self.deepthink.keys)}"
+            self.query_one(Conversation).introduce(Content(text))
 
 
 def _introduction(found: Beginning, lacking: Sequence[str]) -> Content:

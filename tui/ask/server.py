@@ -26,7 +26,7 @@ from tui.settings.settings import Settings, load
 
 _LOCK_SECONDS: Final = 10.0  # for a server that is about to end
 _LOOK_SECONDS: Final = 0.5
-_STEERED: Final = {"pause", "resume", "finish", "skip", "add", "override", "reply", "cancel"}
+_STEERED: Final = {"reply", "cancel"}
 
 
 class AlreadyServed(DeepthinkError):
@@ -123,7 +123,7 @@ class _Server:
         from agent import graph  # noqa: F401 - imported now, not while someone waits
         from models.llama_cpp import LlamaCppChat
 
-        with suppress(DeepthinkError):  # the run meets it again, and tells it
+        with suppress(DeepthinkError):  # the run meets it again, and reports it
             if isinstance(self._parts["chat"], LlamaCppChat):
                 self._parts["chat"].load()
             for part in self._parts.values():
@@ -151,7 +151,7 @@ class _Server:
                     try:
                         self._answer(asked, lines)
                     finally:
-                        with suppress(OSError):  # closing alone tells nobody while `_steer` reads
+                        with suppress(OSError):  # closing alone does not wake `_steer`, which reads
                             connection.shutdown(socket.SHUT_RDWR)
                         self._latest = time.monotonic()
                         self._answering.release()
@@ -196,7 +196,7 @@ class _Server:
             lines.send({"done": outcome})
         except (BrokenPipeError, ConnectionError):
             raise
-        except Exception as error:  # noqa: BLE001 - told to who asked, as the command line tells it
+        except Exception as error:  # noqa: BLE001 - sent back, and shown as by the command line
             known = explained(error)
             told = {"title": known.title, "kind": known.kind, "message": known.message}
             lines.send({"error": {**told, "way_out": known.way_out}})

@@ -30,6 +30,7 @@ from traces.store import Store
 from tui import failures
 from tui.ask.terminal import Form, Route, Watch, is_interactive
 from tui.settings.settings import Settings
+from tui.terminal import print_json
 
 _PATIENCE: Final = 10.0  # seconds until a server that does not reply is taken for none
 _POLL_SECONDS: Final = 0.1
@@ -97,39 +98,15 @@ class Lines:
 
 
 class _Remote(Steering):
-    """Steering that the server is told of."""
+    """Passes replies on to the server."""
 
     def __init__(self, cancel: threading.Event, send: Callable[[Mapping[str, Any]], None]) -> None:
         super().__init__(cancel)
         self._send = send
 
-    def pause(self) -> None:
-        super().pause()
-        self._tell("pause")
-
-    def resume(self) -> None:
-        super().resume()
-        self._tell("resume")
-
-    def finish(self) -> None:
-        super().finish()
-        self._tell("finish")
-
-    def skip(self) -> None:
-        self._tell("skip")
-
-    def add(self, question: str) -> None:
-        self._tell("add", question)
-
-    def override(self, action: str) -> None:
-        self._tell("override", action)
-
     def reply(self, text: str) -> None:
-        self._tell("reply", text)
-
-    def _tell(self, *what: str) -> None:
         with suppress(OSError):  # a server that has gone is noticed where its events are read
-            self._send({"steer": what})
+            self._send({"steer": ["reply", text]})
 
 
 def ask_server(typed: Typed, settings: Settings, form: Form) -> int | None:
@@ -167,7 +144,7 @@ def ask_server(typed: Typed, settings: Settings, form: Form) -> int | None:
         done: list[Any] = []
         watch.follow(partial(_events, connection, lines, first, done))
     if form == "json":
-        watch.show_json(done[0])
+        print_json(done[0])
     elif form != "quiet":
         watch.tell_nearest()
     return watch.outcome.exit_code
@@ -181,7 +158,7 @@ def _events(
     *,
     steering: Steering,
 ) -> Generator[ev.Event]:
-    """The run's events; what came with its end goes into ``done``."""
+    """The run's events; the payload of its end goes into ``done``."""
     connection.settimeout(_POLL_SECONDS)
     cancelled = False
     message: dict[str, Any] | None = first

@@ -233,7 +233,7 @@ def _read_first(
 
 
 WHILE_IT_RUNS = frozenset({"pause", "finish", "skip", "add", "decide"})
-"""Actions that are possible only while a run goes on."""
+"""Actions that are possible only during a run."""
 
 
 class Watches(Steers, DeepScreen):
@@ -421,8 +421,8 @@ class Watches(Steers, DeepScreen):
         if failure is not None and not (cancelled and self.fold.over):
             error, fold = failure.error, self.fold
             way_out = in_the_app(error, self.deepthink.keys)
-            told = f"{error.title}: {error.message} {way_out}"
-            fold.failure = "Cancelled before anything was done." if cancelled else told
+            text = f"{error.title}: {error.message} {way_out}"
+            fold.failure = "Cancelled before anything was done." if cancelled else text
             fold.asked = None
             self.draw_all()
         if failure is not None and not cancelled:

@@ -28,7 +28,6 @@ from tui.run.live import load_anew
 from tui.terminal import one_line, size
 
 if TYPE_CHECKING:
-    from agent.documents.ingest_events import IngestEvent
     from models.catalogue import CatalogueRole, ModelEntry
     from tui.app.engine import Engine
     from tui.library.ingesting import IngestFold
@@ -141,74 +140,6 @@ def look(engine: Engine) -> First:
     )
 
 
-class EmbedderLoading(Message):
-    """The embedder is being loaded: vectors come only after that."""
-
-
-def embedder_loading(engine: Engine) -> EmbedderLoading | None:
-    """Whether the first vectors have to wait for the embedder."""
-    from models.protocols import Loadable
-    from traces.errors import DeepthinkError
-
-    try:
-        embedder = engine.embedder()
-    except DeepthinkError:  # told by the reading, which needs it too
-        return None
-    return EmbedderLoading() if isinstance(embedder, Loadable) and not embedder.ready() else None
-
-
-@dataclass(slots=True)
-class Reading:
-    """An ingestion under way, as the first start shows it.
-
-    Attributes:
-        fold: What is known of it from its events.
-        expected: How many documents there will be, where that is known before they are looked for; else 0.
-        waits: Whether it waits for the embedder.
-    """
-
-    fold: IngestFold
-    expected: int = 0
-    waits: bool = False
-
-    @classmethod
-    def of(cls, expected: int) -> Reading:
-        """One that has not begun."""
-        from tui.library.ingesting import IngestFold
-
-        return cls(IngestFold(), expected)
-
-    def take(self, event: IngestEvent) -> None:
-        """Add an event."""
-        self.fold.take(event)
-        self.waits = self.waits and not self.embeds
-
-    @property
-    def embeds(self) -> bool:
-        """Whether the embedder has brought vectors."""
-        return bool(self.fold.news) or bool(self.fold.passages and self.fold.passages[0])
-
-    @property
-    def share(self) -> float:
-        """How much of it is done, from 0 to 1."""
-        done, passages = self.fold.passages or (0, 0)
-        under_way = done / passages if passages else 0.0
-        return (self.fold.finished + under_way) / max(1, self.fold.total, self.expected)
-
-    @property
-    def whole(self) -> str:
-        """Of how many documents that is the share."""
-        total = max(self.fold.total, self.expected)
-        return f"{total} documents" if total else "the documents"
-
-    @property
-    def told(self) -> str:
-        """What it is doing."""
-        if self.waits:
-            return "The embedder is being loaded: some seconds, once …"
-        return self.fold.under_way.name if self.fold.under_way is not None else ""
-
-
 def use(engine: Engine, names: Sequence[str]) -> None:
     """Make the models of the catalogue called ``names`` those in use.
 
@@ -259,7 +190,8 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
         self._first: First | None = None
         self._busy = ""
         self._cancel = threading.Event()
-        self._reading: Reading | None = None
+        self._reading: IngestFold | None = None
+        self._expected = 0  # documents of the reading, where that is known beforehand
         self._refused: Sequence[str] = ()
         self._trouble = ""
 
@@ -328,7 +260,7 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
         self._cancel.set()
         self.dismiss("")
 
-    # --- what workers tell -----------------------------------------------------------------------
+    # --- messages of workers -----------------------------------------------------------------------
 
     @on(First)
     def _looked(self, message: First) -> None:
@@ -358,19 +290,13 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
         load_anew(self)  # while the rest is done
         self._end(None)
 
-    @on(EmbedderLoading)
-    def _wait_for_embedder(self) -> None:
-        if self._reading is not None:
-            self._reading.waits = not self._reading.embeds
-            self._redraw()
-
     @on(IngestTold)
     @on(IngestEnded)
     def _read_on(self, message: IngestTold | IngestEnded) -> None:
         assert self._reading is not None
         for event in message.job.drain():
             self._reading.take(event)
-        failed = self._reading.fold.failed
+        failed = self._reading.failed
         self._refused = [f"{one_line(file.name, 40)}: {file.error.message}" for file in failed]
         self._redraw()
         if isinstance(message, IngestEnded):
@@ -409,11 +335,13 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
 
     def _read(self, job: IngestJob, expected: int = 0) -> None:
         """Start a reading; ``expected`` documents, where that is known before they are looked for."""
-        self._busy, self._trouble, self._reading = "reading", "", Reading.of(expected)
+        from tui.library.ingesting import IngestFold
+
+        self._busy, self._trouble = "reading", ""
+        self._reading, self._expected = IngestFold(), expected
         self._cancel, self.in_use = job.cancel, True
         self._redraw()
         job.start(self)
-        in_background(self, partial(embedder_loading, self._deepthink.engine), group="loading")
 
     def _begin(self, busy: str, work: Callable[[], Message]) -> None:
         self._busy, self._trouble, self.in_use = busy, "", True
@@ -457,11 +385,11 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
         if self._busy == "taking":
             return title, "Here."
         if first.missing:
-            told = f"{self._key('next')} fetches {' and '.join(first.missing)}: {first.weight}"
+            text = f"{self._key('next')} fetches {' and '.join(first.missing)}: {first.weight}"
             if first.smaller:
                 smaller = f"{first.smaller[0]} instead: {size(first.smaller_size)}, faster and weaker."
-                told += f"\n{self._key('small')} takes {smaller}"
-            return title, told
+                text += f"\n{self._key('small')} takes {smaller}"
+            return title, text
         return title, f"{first.model} is here."
 
     def _documents(self) -> tuple[str, str | Content]:
@@ -469,8 +397,11 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
         title = "Documents"
         if reading is not None:
             width = self.query_one("#body2").content_size.width
-            line = bar(reading.share, max(width, 20), reading.whole)
-            return title, Content.assemble(line, f"\n{one_line(reading.told, 60)}")
+            total = max(reading.total, self._expected)
+            line = bar(
+                reading.share(total), max(width, 20), f"{total} documents" if total else "the documents"
+            )
+            return title, Content.assemble(line, f"\n{one_line(reading.current, 60)}")
         if first is None or self._step() < 2:
             return title, "Samples about a company that does not exist, or your own."
         if self._step() == 2:
@@ -478,8 +409,8 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
             samples = f"the sample library: {count} documents about a company that does not exist."
             own = f"{self._key('files')} chooses documents of your own."
             return title, f"{self._key('next')} reads {samples}\n{own}"
-        told = f"{first.documents} in the library{', the samples among them' if first.samples else ''}."
-        return title, "\n".join([told, *(f"! {refused}" for refused in self._refused)])
+        text = f"{first.documents} in the library{', the samples among them' if first.samples else ''}."
+        return title, "\n".join([text, *(f"! {refused}" for refused in self._refused)])
 
     def _question(self) -> tuple[str, str]:
         first = self._first

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import errno
-import json
 import os
-import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from datetime import UTC
@@ -26,22 +24,17 @@ from traces.ratings import Ratings
 from traces.runs import DecisionRow, Run, Runs
 from traces.store import Store
 from traces.typed_path import expanded_path
-from tui import completion
 from tui.assemble import open_store
 from tui.failures import WrongUsage
+from tui.options import AsJson, RunId
 from tui.run.words import local, status
-from tui.terminal import cells, clean, columns, console, counted, one_line
+from tui.terminal import cells, clean, columns, console, counted, one_line, print_json
 
 app = typer.Typer(
     help="See, label and exchange the decisions that runs took.",
     invoke_without_command=True,
     rich_markup_mode=None,
 )
-_Id = Annotated[
-    str,
-    typer.Argument(metavar="RUN", help="The beginning of its id, or last.", autocompletion=completion.runs),
-]
-_Json = Annotated[bool, typer.Option("--json", help="One JSON object.")]
 
 
 @app.callback()
@@ -66,12 +59,14 @@ def traces(
 def list_traces(
     context: typer.Context,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="How many.")] = 20,
-    as_json: Annotated[bool, typer.Option("--json", help="A JSON list.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """List the runs that decided something, newest first."""
     listed = Traces(the_store(context.obj)).latest(limit)
     if as_json:
-        _write([{**asdict(run), "started": run.started.replace(tzinfo=UTC).isoformat()} for run in listed])
+        print_json(
+            [{**asdict(run), "started": run.started.replace(tzinfo=UTC).isoformat()} for run in listed]
+        )
         return
     out = console()
     if not listed:
@@ -112,11 +107,11 @@ def list_traces(
 @app.command("show")
 def show(
     context: typer.Context,
-    wanted: _Id = "last",
+    wanted: RunId = "last",
     state: Annotated[bool, typer.Option("--state", help="Each state too, as text and as numbers.")] = False,
-    as_json: _Json = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Show the decisions of a run, and what came of each."""
+    """Show the decisions of a run, and their outcomes."""
     store = the_store(context.obj)
     with store.connect():  # one opening for all of it
         run = found(store, wanted)
@@ -130,7 +125,7 @@ def show(
         rows = [_as_json(d, labels.get(d.seq), qualities.get(d.path, {}), state=state) for d in decisions]
         told = {"question": run.question, "status": run.status, "rating": rating.rating if rating else ""}
         known = asdict(gold) if gold else None
-        _write({"run_id": run.id, **told, "gold": known, "documents_gone": gone, "decisions": rows})
+        print_json({"run_id": run.id, **told, "gold": known, "documents_gone": gone, "decisions": rows})
         return
     out = console()
     out.print(Text(one_line(run.question), style="bold"))
@@ -163,7 +158,7 @@ def show(
 @app.command("label")
 def label(
     context: typer.Context,
-    wanted: _Id,
+    wanted: RunId,
     number: Annotated[int, typer.Argument(metavar="DECISION", min=1, help="Its number in `traces show`.")],
     action: Annotated[
         str | None, typer.Argument(metavar="[ACTION]", help="What was right: continue, revise, finish.")
@@ -190,13 +185,13 @@ def label(
 
 
 @app.command("stats")
-def stats(context: typer.Context, as_json: _Json = False) -> None:
+def stats(context: typer.Context, as_json: AsJson = False) -> None:
     """Count what there is to learn from."""
     store = the_store(context.obj)
     with store.connect():
         counted = numbers(store)
     if as_json:
-        _write(counted)
+        print_json(counted)
         return
     out = console()
     for name, line in described(counted):
@@ -331,10 +326,6 @@ def found(store: Store, wanted: str) -> Run:
     """The run whose id begins so; ``last`` is the newest that decided something. Raises `UnknownRun`."""
     newest = Traces(store).latest(1) if wanted == "last" else []
     return Runs(store).find(newest[0].id if newest else wanted)
-
-
-def _write(value: Any) -> None:
-    sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2) + "\n")
 
 
 def _worth(run: TraceSummary) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, ClassVar
 
 from textual import events, on
@@ -31,24 +30,14 @@ from tui.run.live import Steers
 from tui.run.words import ENDINGS, ENOUGH, local, status
 from tui.terminal import clean, one_line
 
-_PAGE = 100  # runs looked through at a time
+_MOST = 2000  # runs that are looked through
 
 
 @dataclass
 class RunsListed(Message):
-    """Runs that took decisions.
-
-    Attributes:
-        runs: Newest first.
-        first: Where they begin, counted from the newest run; 0 for all that are known anew.
-        seen: Runs looked through so far, those without decisions included; where the next page begins.
-        complete: Whether there are no more.
-    """
+    """Runs that took decisions, newest first."""
 
     runs: Sequence[RunSummary]
-    first: int
-    seen: int
-    complete: bool
 
 
 @dataclass
@@ -59,38 +48,15 @@ class RunRead(Message):
     fold: RunFold
 
 
-def list_runs(node: DOMNode, store: Store, first: int = 0, since: datetime | None = None) -> None:
-    """Look for runs that took decisions in a worker; `RunsListed` or `Failed` is posted to ``node``.
-
-    Args:
-        node: The screen.
-        store: Where they are.
-        first: Where to begin, counted from the newest run.
-        since: As far back as it is looked at least.
-    """
+def list_runs(node: DOMNode, store: Store) -> None:
+    """Look for runs that took decisions in a worker; `RunsListed` or `Failed` is posted to ``node``."""
 
     def work() -> Message:
         from traces.runs import Runs
 
-        runs, at = Runs(store), first
-        found: list[RunSummary] = []
-        while True:
-            page = runs.search(limit=_PAGE, offset=at)
-            at += len(page)
-            found += [run for run in page if run.decisions]
-            complete = len(page) < _PAGE
-            if complete or (found and (since is None or page[-1].started <= since)):
-                return RunsListed(found, first, at, complete=complete)
+        return RunsListed([run for run in Runs(store).search(limit=_MOST) if run.decisions])
 
     in_background(node, work, group="runs", exclusive=True)
-
-
-def older(runs: Sequence[RunSummary], known: Sequence[RunSummary]) -> list[RunSummary]:
-    """Those that are older than all that are known: runs begun meanwhile have moved the others on."""
-    if not known:
-        return list(runs)
-    oldest = (known[-1].started, known[-1].id)
-    return [run for run in runs if (run.started, run.id) < oldest]
 
 
 def read_run(node: DOMNode, store: Store, run_id: str) -> None:
@@ -112,7 +78,7 @@ def read_run(node: DOMNode, store: Store, run_id: str) -> None:
 
 
 def heading(fold: RunFold, run: Run | None, *, live: bool, teaching: bool, place: str) -> Content:
-    """The question of a run, and beneath it how it stands.
+    """The question of a run, and its state beneath.
 
     Args:
         fold: The run.
@@ -129,11 +95,11 @@ def heading(fold: RunFold, run: Run | None, *, live: bool, teaching: bool, place
     facts.append(f"{taken} decision{'s' * (taken != 1)}")
     facts += ["teach mode"] * teaching + ["paused"] * fold.paused + [place] * bool(place)
     question = one_line(fold.outcome.question) or "…"
-    told = Content.assemble((question, "bold"), "\n", (" · ".join(facts), "$foreground 65%"))
+    text = Content.assemble((question, "bold"), "\n", (" · ".join(facts), "$foreground 65%"))
     if fold.asked is not None and fold.asked.about == "decide":
         wait = "? It waits for you: 1, 2 or 3 on the last row takes the decision."
-        told = Content.assemble(told, "\n", (wait, "bold $accent"))
-    return told
+        text = Content.assemble(text, "\n", (wait, "bold $accent"))
+    return text
 
 
 _NAMES = 14  # cells for what a line is about
@@ -144,7 +110,7 @@ Fact = tuple[str, Content | str]
 
 
 class DecisionDetail(VerticalScroll):
-    """What stands behind the decision under the cursor."""
+    """The details of the decision under the cursor."""
 
     DEFAULT_CSS = """
     DecisionDetail { height: 1fr; padding: 0 1; }
@@ -365,8 +331,6 @@ would have done.
     def __init__(self) -> None:
         super().__init__()
         self._stored: list[RunSummary] | None = None
-        self._seen = 0
-        self._complete = False
         self._shown = ""  # id of the run that is shown
         self._wanted = ""  # of the one that is being read
         self._asked_for = ""  # of the live run that was jumped to
@@ -393,8 +357,7 @@ would have done.
         if self._timer is not None:
             self._timer.resume()
         if self._stored is not None:  # some have come, and some may be gone
-            since = self._stored[-1].started if self._stored else None
-            list_runs(self, self.deepthink.engine.store, since=since)
+            list_runs(self, self.deepthink.engine.store)
         self._look()
 
     @on(events.ScreenSuspend)
@@ -451,21 +414,8 @@ would have done.
 
     @on(RunsListed)
     def _listed(self, message: RunsListed) -> None:
-        before = (self._stored or []) if message.first else []
-        more = older(message.runs, before)
-        self._stored = [*before, *more]
-        self._seen, self._complete = message.seen, message.complete
+        self._stored = list(message.runs)
         self._show_heading()
-        if not message.first:
-            self._show_newest()
-        elif more:
-            self.show_run(more[0].id)
-        elif self._complete:
-            self.notify("There is no older run with decisions.")
-        else:
-            list_runs(self, self.deepthink.engine.store, self._seen)
-
-    def _show_newest(self) -> None:
         if self._shown:
             return
         if self._stored:
@@ -480,7 +430,7 @@ would have done.
 
     @on(Failed)
     def _failed(self, message: Failed) -> None:
-        if not self._shown:  # what goes wrong later is told by the app, and what is shown stays
+        if not self._shown:  # later failures are shown by the app, and what is shown stays
             error = message.error
             self._stored = None
             again = f"{self.deepthink.key_of('decisions.reload') or 'u'} reads again."
@@ -523,7 +473,7 @@ would have done.
         order = self._order()
         if len(order) < 2 or self._shown not in order:
             return ""
-        return f"run {order.index(self._shown) + 1} of {len(order)}{'' if self._complete else '+'}"
+        return f"run {order.index(self._shown) + 1} of {len(order)}"
 
     def _order(self) -> list[str]:
         """Ids of the runs that can be gone to, newest first."""
@@ -544,10 +494,8 @@ would have done.
             self.show_run(order[to])
         elif to < 0:
             self.notify("This is the newest run.")
-        elif self._complete:
-            self.notify("There is no older run with decisions.")
         else:
-            list_runs(self, self.deepthink.engine.store, self._seen)
+            self.notify("There is no older run with decisions.")
 
     def action_teach(self) -> None:
         asking = self._asking()
@@ -556,7 +504,7 @@ would have done.
             self._look()
 
     def action_reload(self) -> None:
-        self._stored, self._seen, self._complete = None, 0, False
+        self._stored = None
         self._shown = self._wanted = self._asked_for = ""
         self._fold = self._run = None
         self._tell("Reading the stored runs …")

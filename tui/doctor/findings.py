@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import os
 import platform
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Final, Literal
@@ -24,9 +23,9 @@ from traces.library import Library
 from traces.store import Store, StoreBusy
 from tui import assemble
 from tui.assemble import OLLAMA, OPENAI
-from tui.models.servers import SHORT
+from tui.models.tables import SHORT
 from tui.settings.settings import BadSetting, Settings, load
-from tui.terminal import cells, columns, console, counted, size
+from tui.terminal import cells, columns, console, counted, print_json, size
 
 State = Literal["ok", "warn", "fail", "unknown"]
 
@@ -60,8 +59,7 @@ def examine(*, as_json: bool) -> int:
     found = list(findings())
     failed = any(finding.state == "fail" for finding in found)
     if as_json:
-        report = {"ok": not failed, "findings": [asdict(finding) for finding in found]}
-        sys.stdout.write(json.dumps(report, ensure_ascii=False, indent=2) + "\n")
+        print_json({"ok": not failed, "findings": found})
         return FAILED if failed else 0
     out = console()
     table = columns("", "what", "found", whole=("",))
@@ -184,8 +182,8 @@ def _planner(settings: Settings) -> Finding:
         return Finding("planner", "ok", "the language model plans")
     base = QWEN_CODER_0_5B
     if checked(base) is None:
-        told = f"{base.name} ({size(base.size)}) is not on this machine, so the language model plans"
-        return Finding("planner", "warn", told, f"Fetch it: `deepthink models pull {base.name}`.")
+        text = f"{base.name} ({size(base.size)}) is not on this machine, so the language model plans"
+        return Finding("planner", "warn", text, f"Fetch it: `deepthink models pull {base.name}`.")
     return Finding("planner", "ok", f"the one that ships, on {base.name}")
 
 

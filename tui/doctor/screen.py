@@ -86,13 +86,13 @@ not known. Under what is not well stands the way out. Nothing is changed, and no
         self._found, self._examining = [], True
         self._full.clear()
         self._redraw()
-        told = f"{self.app.size.width} columns, {self.app.console.color_system or 'no colours'}"
+        text = f"{self.app.size.width} columns, {self.app.console.color_system or 'no colours'}"
 
         def examine() -> Message:
             from tui.doctor.findings import Finding, findings
 
             worker = get_current_worker()
-            for finding in findings(terminal=Finding("terminal", "ok", told)):
+            for finding in findings(terminal=Finding("terminal", "ok", text)):
                 if worker.is_cancelled:
                     break
                 self.post_message(Found(finding))
@@ -112,7 +112,7 @@ not known. Under what is not well stands the way out. Nothing is changed, and no
             self._full ^= {row}
             self._redraw()
 
-    # --- what the worker tells -------------------------------------------------------------------
+    # --- messages of the worker -------------------------------------------------------------------
 
     @on(Found)
     def _take(self, message: Found) -> None:

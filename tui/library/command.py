@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from itertools import groupby
 from typing import Annotated, Literal
 
@@ -12,12 +11,11 @@ from rich.text import Text
 
 from agent.documents.media_types import FORMATS
 from traces.library import Library
-from traces.records import NO_FILTERS, SECTION_SEPARATOR, Document, Scope, UnknownDocument
+from traces.records import NO_FILTERS, Document, Scope, UnknownDocument
 from tui import completion, failures
 from tui.assemble import open_embedder, open_store
-from tui.failures import WrongUsage
 from tui.library import embedding
-from tui.options import After, AsJson, Before, From, InFolder, Type, filters_from
+from tui.options import After, AsJson, Before, From, InFolder, Type, Yes, confirm, filters_from
 from tui.settings.settings import load
 from tui.terminal import cells, clean, columns, console, counted, one_line, print_json
 
@@ -197,33 +195,6 @@ def formats() -> None:
     console().print(table)
 
 
-@app.command("sections")
-def sections(
-    wanted: Annotated[str, typer.Argument(metavar="DOCUMENT", help="Its number or its name.")],
-    as_json: AsJson = False,
-) -> None:
-    """Show the outline of a document as it was found."""
-    library = Library(open_store())
-    document = find_document(library, wanted, None)
-    paths = library.sections(Scope(documents=(document.id,)))
-    if as_json:
-        print_json({"document": document, "sections": [path.split(SECTION_SEPARATOR) for path in paths]})
-        return
-    out = console()
-    out.print(Text(clean(document.title), style="bold"))
-    shown: tuple[str, ...] = ()
-    for path in paths:
-        headings = tuple(path.split(SECTION_SEPARATOR))
-        shared = 0
-        while shared < min(len(shown), len(headings)) and shown[shared] == headings[shared]:
-            shared += 1
-        for depth in range(shared, len(headings)):
-            out.print(Text(f"{'  ' * (depth + 1)}{one_line(headings[depth])}"))
-        shown = headings
-    if not paths:
-        out.print("  (no headings were found in it)")
-
-
 @app.command("search")
 def search(
     query: Annotated[list[str], typer.Argument(metavar="QUERY")],
@@ -240,9 +211,6 @@ def search(
     strategy: Annotated[
         Literal["hybrid", "vector", "keyword"], typer.Option("--strategy", "-s", help="How to rank.")
     ] = "hybrid",
-    section: Annotated[
-        str, typer.Option(metavar="TEXT", help="Only in sections like this, however worded.")
-    ] = "",
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=100, help="Passages to show.")] = 5,
     sender: From = None,
     after: After = None,
@@ -258,16 +226,14 @@ def search(
     from tui.library.search import show_search
 
     filters = filters_from(sender, after, before, kind, folder)
-    return show_search(
-        " ".join(query), collection or [], strategy, section, limit, filters, as_json=as_json
-    )
+    return show_search(" ".join(query), collection or [], strategy, limit, filters, as_json=as_json)
 
 
 @app.command("embed")
 def embed() -> int:
     """Give every passage its vector by the embedder in use.
 
-    Only needed after another embedder was chosen, and done as you go on; this does it at once.
+    Only needed after another embedder was chosen; the app does it between answers.
     """
     store, embedder = open_store(), open_embedder(load())
     if embedding.embed(store, embedder):
@@ -286,7 +252,7 @@ def remove(
             metavar="[DOCUMENT]", help="Its number or its name; without it, the whole collection."
         ),
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Yes = False,
 ) -> None:
     """Remove a document or a whole collection.
 
@@ -304,10 +270,7 @@ def remove(
         if document
         else f"{collection} ({counted(held.documents, 'document')})"
     )
-    if not yes:
-        if not sys.stdin.isatty():
-            raise WrongUsage(f"Removing {what} needs a yes.", "Add --yes.")
-        typer.confirm(f"Remove {clean(what)}? The files stay where they are.", abort=True)
+    confirm(f"Remove {what}? The files stay where they are.", yes)
     left_out = forget(store, document) if document else False
     if document is None:
         library.remove_collection(collection)

@@ -1,4 +1,4 @@
-"""Embedding a library anew after its embedder was changed: before and after a search."""
+"""Embedding a library anew after its embedder was changed."""
 
 from __future__ import annotations
 
@@ -13,10 +13,8 @@ from traces.store import Store
 from tui import failures
 from tui.bars import watched
 from tui.interrupts import ctrl_c
-from tui.terminal import console, is_live
 
 _FEW: Final = 32  # passages: about as long as loading the model
-_SECONDS: Final = 2.0  # that a script waits
 
 
 def before(store: Store, embedder: Embedder) -> None:
@@ -35,26 +33,6 @@ def before(store: Store, embedder: Embedder) -> None:
             f"{total - done:,} of {total:,} passages have no vector by {embedder.name} yet: words alone "
             "find them. `deepthink library embed` makes the vectors at once."
         )
-
-
-def after(store: Store, embedder: Embedder) -> None:
-    """Go on with it once a command has shown what it was asked for.
-
-    On a terminal until it is done, or Ctrl-C; elsewhere for two seconds, as nobody sees what is waited for.
-
-    Raises:
-        ModelError: the embedder fails.
-    """
-    library = Library(store)
-    done, total = library.embedded(embedder.name)
-    if done == total:
-        return
-    if not is_live():
-        for _ in embed_library(library, embedder, seconds=_SECONDS):
-            pass
-        return
-    console().print("Ctrl-C leaves the rest of the embedding to the next command.", style="dim")
-    embed(store, embedder)
 
 
 def embed(store: Store, embedder: Embedder, cancel: threading.Event | None = None) -> bool:

@@ -28,33 +28,11 @@ from traces.typed_path import existing_path
 from tui.app.keys import bindings
 from tui.app.offers import deepthink
 from tui.app.work import in_background
-from tui.library.intake import DEFAULT_COLLECTION, Intake, WebOff, count_readable, intake, pasted
+from tui.library.intake import DEFAULT_COLLECTION, Intake, WebOff, completions, intake, pasted
 from tui.terminal import one_line
 
 if TYPE_CHECKING:
     from tui.settings.settings import Settings
-
-
-def completion(value: str) -> str | None:
-    """``value`` with its last part completed to the first file or folder that begins so."""
-    if not value or "://" in value:
-        return None
-    head, slash, begun = value.rpartition("/")
-    folder = existing_path(f"{head}{slash}" or ".")
-    if folder is None:
-        return None
-    try:
-        names = sorted(
-            f"{entry.name}/" if entry.is_dir() else entry.name
-            for entry in folder.iterdir()
-            if entry.name.startswith(begun)
-            and (begun.startswith(".") or not entry.name.startswith("."))
-            and (entry.is_dir() or entry.suffix.casefold() in SUFFIXES)
-        )
-    except OSError:
-        return None
-    found = next((name for name in names if name != begun), None)
-    return f"{head}{slash}{found}" if found else None
 
 
 class _Completing(Suggester):
@@ -64,7 +42,8 @@ class _Completing(Suggester):
         super().__init__(use_cache=False, case_sensitive=True)
 
     async def get_suggestion(self, value: str) -> str | None:
-        return await asyncio.to_thread(completion, value)
+        found = [] if "://" in value else await asyncio.to_thread(completions, value)
+        return next((path for path in found if path != value), None) if value else None
 
 
 class PathInput(Input):
@@ -170,7 +149,7 @@ was read from it before and is gone now is removed from the collection.
         return Text.assemble(("✓ " if marked else "  ", base_style + Style(bold=marked)), label)
 
     def process_label(self, label: str | Text) -> Text:
-        """A name as it stands: file names may hold anything."""
+        """A name as it is: file names may hold anything."""
         return Text(one_line(label if isinstance(label, str) else label.plain) or "?")
 
     def action_mark(self) -> None:
@@ -231,9 +210,6 @@ was read from it before and is gone now is removed from the collection.
         self.reload()
 
 
-_MOST = 2000  # files that are counted
-
-
 class FilesScreen(ModalScreen[Intake | None]):
     """Returns what is to be read and where it goes; None if nothing is.
 
@@ -254,13 +230,6 @@ class FilesScreen(ModalScreen[Intake | None]):
         collections: dict[str, str]
 
     @dataclass
-    class Counted(Message):
-        """How many files the choice brings, in words, and the folder that was typed if it is one."""
-
-        told: str
-        folder: Path | None
-
-    @dataclass
     class Checked(Message):
         """The choice can be read, or why not."""
 
@@ -272,7 +241,7 @@ class FilesScreen(ModalScreen[Intake | None]):
         self._collection = collection
         self._settings: Settings | None = None
         self._descriptions: dict[str, str] = {}
-        self._choice: tuple[str, list[Path], Path | None] | None = None  # that was counted last
+        self._choice: tuple[str, list[Path], Path | None] | None = None  # that was described last
 
     def compose(self) -> ComposeResult:
         with Vertical(id="files"):
@@ -307,7 +276,6 @@ class FilesScreen(ModalScreen[Intake | None]):
         field.suggester = SuggestFromList(message.collections, case_sensitive=False)
         if not field.value:
             field.value = self._collection or message.settings.collection or DEFAULT_COLLECTION
-        self._count()
 
     @on(Input.Changed, "#collection")
     def _tell_description(self, event: Input.Changed) -> None:
@@ -333,24 +301,17 @@ class FilesScreen(ModalScreen[Intake | None]):
     @on(Input.Changed, "#path")
     @on(PathTree.Changed)
     @on(Tree.NodeHighlighted)
-    def _count(self) -> None:
+    def _describe(self) -> None:
         self.refresh_bindings()  # what Enter does
-        text, marked, under = choice = self._what_is_chosen()
+        choice = self._what_is_chosen()
         if choice == self._choice:
-            return  # what is told of it stands, be it why it cannot be read
+            return  # the line stays, which may say why it cannot be read
         self._choice = choice
-
-        def work() -> Message:
-            return self.Counted(*_told(text, marked, under))
-
-        in_background(self, work, group="count", exclusive=True)
-
-    @on(Counted)
-    def _tell_count(self, message: Counted) -> None:
-        self._tell(message.told)
-        tree = self.query_one(PathTree)
-        if message.folder is not None and message.folder != Path(tree.path):
-            tree.path = message.folder
+        self._tell(_described(*choice))
+        text, tree = choice[0], self.query_one(PathTree)
+        folder = existing_path(text) if text.endswith("/") else None
+        if folder is not None and folder.is_dir() and folder != Path(tree.path):
+            tree.path = folder
 
     @on(PathTree.Taken)
     def action_read(self) -> None:
@@ -358,8 +319,7 @@ class FilesScreen(ModalScreen[Intake | None]):
         if not names or settings is None:
             self._tell("Mark something to read with the space bar, or write a path.", wrong=True)
             return
-        self.workers.cancel_group(self, "count")  # what is told next is what came of this
-        self._choice = self._what_is_chosen()  # and it stands, should word of a change come late
+        self._choice = self._what_is_chosen()
         collection = self.query_one("#collection", Input).value.strip()
         description = self.query_one("#description", Input).value
 
@@ -399,6 +359,23 @@ class FilesScreen(ModalScreen[Intake | None]):
         self.dismiss(None)
 
 
+def _described(text: str, marked: Sequence[Path], under: Path | None) -> str:
+    """What Enter would do with the choice."""
+    missing = next((n for n in pasted(text) if "://" not in n and existing_path(n) is None), None)
+    if missing is not None:
+        return f"{one_line(missing, 60)} is not there."
+    if marked:
+        return (
+            f"{len(marked)} marked: Enter reads {'them, and the path above' if text.strip() else 'them'}."
+        )
+    if text.strip():
+        return "Enter reads it."
+    if under is None:
+        return ""
+    name = one_line(under.name or str(under), 40)
+    return f"{name}: Space marks it." if under.is_dir() else f"Enter reads {name}. Space marks it."
+
+
 def _way_out(wrong: DeepthinkError) -> str:
     """What is wrong, and what to do about it here."""
     if isinstance(wrong, WebOff):
@@ -415,33 +392,3 @@ def _checked(names: Sequence[str], settings: Settings, collection: str | None, d
         if existing_path(path) is None:
             raise NothingToIngest(f"{one_line(str(path), 60)} does not exist.", "Check the path.")
     return choice
-
-
-def _told(text: str, marked: Sequence[Path], under: Path | None) -> tuple[str, Path | None]:
-    """What the choice brings, in words, and the folder that was typed if it is one."""
-    from textual.worker import get_current_worker
-
-    worker = get_current_worker()
-    names = [name for name in pasted(text) if "://" not in name]
-    addresses = len(pasted(text)) - len(names)
-    typed = {name: existing_path(name) for name in names}
-    there = [path for path in typed.values() if path is not None]
-    folder = there[0] if text.endswith("/") and len(names) == 1 and there and there[0].is_dir() else None
-    paths = [*there, *marked] if text.strip() or marked else [under] if under else []
-    count, more = count_readable(paths, _MOST, lambda: worker.is_cancelled)
-    files = f"{'more than ' if more else ''}{count:,} file{'' if count == 1 else 's'}"
-    if text.strip():
-        missing = next((name for name, path in typed.items() if path is None), None)
-        if missing is not None:
-            return f"{one_line(missing, 60)} is not there.", None
-        pages = f"{addresses} address{'' if addresses == 1 else 'es'}" if addresses else ""
-        told = " and ".join(part for part in (files if paths else "", pages) if part)
-        return f"Enter reads {told}{f', the {len(marked)} marked among them' if marked else ''}.", folder
-    if marked:
-        return f"{len(marked)} marked: Enter reads {files}.", None
-    if under is None:
-        return "", None
-    name = one_line(under.name or str(under), 40)
-    if under.is_dir():
-        return f"{name} holds {files} that can be read. Space marks it.", None
-    return f"Enter reads {name}. Space marks it, to read several.", None

@@ -17,7 +17,6 @@ from tui import failures
 from tui.assemble import open_embedder, open_recogniser, open_store
 from tui.failures import WrongUsage
 from tui.interrupts import ctrl_c
-from tui.library import embedding
 from tui.library.ingesting import show_ingestion
 from tui.settings.settings import load
 from tui.terminal import cells, clean, columns, console, print_json
@@ -49,7 +48,7 @@ def sync_folders(collections: list[str]) -> int:
     settings = load()
     embedder = open_embedder(settings)
     with ctrl_c() as cancel:
-        code = show_ingestion(
+        return show_ingestion(
             sync(
                 collections,
                 store=store,
@@ -59,8 +58,6 @@ def sync_folders(collections: list[str]) -> int:
                 cancel=cancel,
             )
         )
-    embedding.after(store, embedder)
-    return code
 
 
 def show_folders(*, as_json: bool = False) -> None:

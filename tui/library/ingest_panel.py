@@ -108,13 +108,13 @@ class IngestJob:
                         break
             except GenerationCancelled:
                 pass
-        except BaseException as error:  # noqa: BLE001 - told as a message: a worker never closes the app
+        except BaseException as error:  # noqa: BLE001 - sent as a message: a worker never closes the app
             failure = failed(error)
         shown_by.post_message(IngestEnded(self, failure))
 
 
 _REDRAW = 0.1  # seconds between two pictures of a reading
-_MOST = 50  # files that are told of by name
+_MOST = 50  # files that are named
 _NAME = 28  # characters
 
 
@@ -222,7 +222,7 @@ stop the others: it is named with what to do about it. You can go to any other s
         if message.failure is not None:
             error = message.failure.error
             self._failure = f"{error.message} {error.way_out}"
-            self.post_message(message.failure)  # the app tells it as well
+            self.post_message(message.failure)  # the app shows it too
         self.finish()
         if self._next:
             self.begin(self._next.pop(0))
@@ -300,11 +300,10 @@ def _under_way(fold: IngestFold, width: int) -> list[Content]:
     if fold.under_way is not None:
         name = padded(fold.under_way.name, _NAME)
         done, of = fold.passages or fold.pages or (0, 0)
-        doing = "fetching …" if "://" in fold.under_way.source else "reading …"
         if of:
             lines.append(_bar(name, done, of, "passages" if fold.passages else "scanned pages", width))
         else:
-            lines.append(Content.assemble(name, (f" {doing}", "$foreground 65%")))
+            lines.append(Content.assemble(name, (f" {fold.doing}", "$foreground 65%")))
     if fold.scan_note:
         lines.append(Content(fold.scan_note).stylize("$foreground 65%"))
     return lines

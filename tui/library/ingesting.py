@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from rich.console import Console
-from rich.progress import Progress, TaskID
 from rich.text import Text
 
 from agent.documents import ingest as ing
 from models.catalogue import MULTILINGUAL_E5_SMALL
 from tui import failures
-from tui.bars import bars
+from tui.bars import bar
 from tui.terminal import cells, clean, columns, console, counted, duration, is_live, padded
 
 LOW_COVERAGE = 0.95
 """Below this share, too much of a document's text is missing from its passages."""
 
+_NAME_WIDTH = 34
 OUTCOMES = ("added", "updated", "moved", "unchanged", "removed")
 
 
@@ -113,6 +111,26 @@ class IngestFold:
         return self.looked_at - (self.under_way is not None)
 
     @property
+    def current(self) -> str:
+        """The name of the current file, to a fixed width."""
+        return padded(self.under_way.name if self.under_way else "", _NAME_WIDTH)
+
+    @property
+    def doing(self) -> str:
+        """What is done with the current file; "" between two files."""
+        if self.under_way is None:
+            return ""
+        done, of = self.passages or self.pages or (0, 0)
+        if of:
+            return f"{done:,} of {of:,} {'passages' if self.passages else 'scanned pages'}"
+        return "fetching …" if "://" in self.under_way.source else "reading …"
+
+    def share(self, total: int) -> float:
+        """The share of ``total`` files that is done, from 0 to 1; counts passages of the current one."""
+        done, passages = self.passages or (0, 0)
+        return (self.finished + (done / passages if passages else 0.0)) / max(1, total)
+
+    @property
     def news(self) -> list[ing.FileDone]:
         """The changes in the library."""
         return [file for file in self.done if file.outcome != "unchanged"]
@@ -184,9 +202,6 @@ def share(coverage: float) -> str:
     return f"{coverage:.1%}{' low' if is_low(coverage) else ''}"
 
 
-_NAME_WIDTH = 34
-
-
 def show_ingestion(events: Iterable[ing.IngestEvent]) -> int:
     """Show the progress and the result of an ingestion; returns the exit code.
 
@@ -194,101 +209,22 @@ def show_ingestion(events: Iterable[ing.IngestEvent]) -> int:
     """
     out = console()
     fold = IngestFold()
-    with _watching(out) as watcher:
+    live = is_live()
+    with bar(out) as shown:
         for event in events:
-            watcher.take(event)
             fold.take(event)
+            if isinstance(event, ing.ScansFound):
+                out.print(IngestFold(scans=[event]).scan_note)
+            elif live and fold.total:
+                shown.show(fold.current, fold.finished, fold.total, fold.doing)
+            elif isinstance(event, ing.FileDone) and event.outcome not in {"unchanged", "removed"}:
+                out.print(f"{fold.looked_at} of {fold.total}: {clean(event.name)} {event.outcome}")
     if fold.ended or fold.away:
         _summary(out, fold)
     for failure in fold.failed:
         failures.report(failure.error, about=clean(failure.name))
     nothing = not fold.done and not fold.unchanged
     return failures.EXIT_CODES["input"] if fold.failed or fold.away or nothing else failures.DONE
-
-
-class _Watcher(Protocol):
-    def take(self, event: ing.IngestEvent) -> None: ...
-
-
-@contextmanager
-def _watching(out: Console) -> Iterator[_Watcher]:
-    if not is_live():
-        yield _Lines(out)
-        return
-    with bars(out) as shown:
-        yield _Bars(shown)
-
-
-class _Bars:
-    """One bar for all files, and one for the current file."""
-
-    def __init__(self, bars: Progress) -> None:
-        self._bars = bars
-        self._all: TaskID | None = None
-        self._file: TaskID | None = None
-        self._total = 0
-
-    def take(self, event: ing.IngestEvent) -> None:
-        match event:
-            case ing.FileFound() if self._all is None:
-                self._total = event.total
-                self._all = self._bars.add_task(
-                    "all files".ljust(_NAME_WIDTH), total=event.total, said="files"
-                )
-            case ing.FileFound() if self._all is not None:  # inside another
-                self._total += event.total
-                self._bars.update(self._all, total=self._total)
-            case ing.FileStarted():
-                self._end()
-                name = padded(event.name, _NAME_WIDTH)
-                # Without a total the bar pulses: the number of passages is not known yet.
-                said = "fetching" if "://" in event.source else "reading"
-                self._file = self._bars.add_task(name, total=None, said=said)
-            case ing.FileEmbedding() if self._file is not None:
-                self._bars.update(
-                    self._file, completed=event.done_chunks, total=event.total_chunks, said="passages"
-                )
-            case ing.ScansFound():
-                self._bars.console.print(IngestFold(scans=[event]).scan_note)
-            case ing.PageRecognised() if self._file is not None:
-                self._bars.update(
-                    self._file, completed=event.done_pages, total=event.total_pages, said="scanned pages"
-                )
-            case ing.FileDone() | ing.FileFailed() | ing.FileSetAside():
-                self._end()
-                if self._all is not None and not (isinstance(event, ing.FileSetAside) and event.waits):
-                    self._bars.advance(self._all)
-            case _:
-                pass
-
-    def _end(self) -> None:
-        if self._file is not None:
-            self._bars.remove_task(self._file)
-            self._file = None
-
-
-class _Lines:
-    """One line for each file."""
-
-    def __init__(self, out: Console) -> None:
-        self._out = out
-        self._total = 0
-        self._looked_at = 0
-
-    def take(self, event: ing.IngestEvent) -> None:
-        match event:
-            case ing.FileFound():
-                self._total += event.total
-            case ing.FileStarted():
-                self._looked_at += 1
-            case ing.FileSetAside():
-                self._looked_at -= event.waits
-            case ing.ScansFound():
-                self._out.print(IngestFold(scans=[event]).scan_note)
-            case ing.FileDone() if event.outcome not in {"unchanged", "removed"}:
-                self._out.print(f"{self._looked_at} of {self._total}: {clean(event.name)} {event.outcome}")
-            case _:
-                pass
 
 
 def _summary(out: Console, fold: IngestFold) -> None:

@@ -6,8 +6,9 @@ import os
 import re
 import shlex
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
@@ -27,7 +28,7 @@ DEFAULT_COLLECTION = "documents"
 _ADDRESS = re.compile(r"([a-z][a-z0-9+.-]+)://", re.IGNORECASE)
 _NAME = re.compile(r"\w[\w .&+-]{0,63}")
 _FETCH_SECONDS = 120.0  # a person waits for this one, and a filing may be large
-_LOOKED_AT = 100_000  # directory entries
+_LOOKED_AT = 1000  # entries of a folder, for completion
 
 
 class WebOff(DeepthinkError):
@@ -206,37 +207,24 @@ def _of_file_address(name: str) -> str:
         return name
 
 
-def count_readable(
-    paths: Iterable[Path], most: int, stopped: Callable[[], bool] = lambda: False
-) -> tuple[int, bool]:
-    """How many files reading ``paths`` would bring, and whether there are more than were counted.
+def completions(typed: str) -> list[str]:
+    """What ``typed`` may be the beginning of: folders, and files that can be read, in order.
 
-    Args:
-        paths: Files, which count whatever they are, and folders; what is not there does not count.
-        most: Where counting ends.
-        stopped: Asked now and then whether anybody still wants to know.
+    A folder ends with the separator. Hidden names are left out unless one is being typed.
     """
-    files = _readable(paths, stopped)
-    count = sum(1 for _, _ in zip(range(most), files, strict=False))
-    return count, next(files, None) is not None
-
-
-def _readable(paths: Iterable[Path], stopped: Callable[[], bool]) -> Iterator[Path]:
     from agent.documents.reading import SUFFIXES
 
-    looked_at = 0
-    for given in paths:
-        path = existing_path(given)
-        if path is None:
-            continue
-        if not path.is_dir():
-            yield path
-            continue
-        for folder, folders, files in os.walk(path):
-            folders[:] = [name for name in folders if not name.startswith((".", "~$"))]
-            looked_at += len(files) + 1
-            if stopped() or looked_at > _LOOKED_AT:
-                return
-            for name in files:
-                if not name.startswith((".", "~$")) and Path(name).suffix.casefold() in SUFFIXES:
-                    yield Path(folder, name)
+    head, slash, begun = typed.rpartition(os.sep)
+    folder = existing_path(f"{head}{slash}" or ".")
+    if folder is None:
+        return []
+    try:
+        return sorted(
+            f"{head}{slash}{entry.name}{os.sep if entry.is_dir() else ''}"
+            for entry in islice(folder.iterdir(), _LOOKED_AT)
+            if entry.name.startswith(begun)
+            and (begun.startswith(".") or not entry.name.startswith("."))
+            and (entry.is_dir() or entry.suffix.casefold() in SUFFIXES)
+        )
+    except OSError:  # not a folder, or not ours to read
+        return []

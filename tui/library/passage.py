@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, ClassVar
 
@@ -12,7 +14,7 @@ from rich.cells import cell_len
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Horizontal, Vertical
+from textual.containers import Container, Horizontal, Vertical
 from textual.content import Content
 from textual.geometry import Size
 from textual.message import Message
@@ -21,6 +23,7 @@ from textual.screen import ModalScreen
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.visual import Visual
+from textual.widget import Widget
 from textual.widgets import Footer, Input, Static
 
 from agent.text.sentences import sentences
@@ -28,12 +31,75 @@ from traces.records import Document, Passage
 from tui.app.keys import bindings
 from tui.app.offers import deepthink
 from tui.app.work import in_background
-from tui.library.original import open_original
-from tui.library.page_picture import PagePicture
+from tui.library.original import content_of, open_original
 from tui.terminal import clean, one_line
 
 if TYPE_CHECKING:
+    from PIL.Image import Image
+
     from tui.run.evidence import Passage as Found
+
+
+_PICTURED = "-pictured"  # class of a screen with a picture beside its text
+_LONGEST_SIDE = 1400  # pixels: enough for half of a large screen
+
+
+class PagePicture(Container):
+    """A picture of one page; hidden where there is none.
+
+    Args:
+        widget: Draws pictures in this terminal.
+    """
+
+    @dataclass
+    class Drawn(Message):
+        """The picture of a page is ready; None if the page cannot be drawn."""
+
+        picture: Image | None
+
+    def __init__(self, widget: type[Widget]) -> None:
+        super().__init__()
+        self._widget = widget
+        self._page: tuple[str, int] | None = None
+
+    def compose(self) -> ComposeResult:
+        """The picture, empty at first."""
+        yield self._widget(id="page")
+
+    def show(self, document: Document | None, page: int | None) -> None:
+        """Show a page of a document, counted from 1; nothing where its pages are no pictures."""
+        from agent.documents.media_types import BY_TYPE
+
+        kind = BY_TYPE.get(document.media_type) if document is not None else None
+        if document is None or kind is None or not kind.has_scans:
+            self._page = None
+            self.screen.remove_class(_PICTURED)
+        elif self._page != (document.source, page or 1):
+            self._page = (document.source, page or 1)
+            in_background(self, partial(_drawn, *self._page), group="picture", exclusive=True)
+
+    @on(Drawn)
+    def _draw(self, message: Drawn) -> None:
+        self.screen.set_class(message.picture is not None, _PICTURED)
+        if message.picture is not None:
+            setattr(self.query_one(self._widget), "image", message.picture)  # noqa: B010 - textual-image's
+
+
+def _drawn(source: str, page: int) -> PagePicture.Drawn:
+    from agent.documents.document import UnreadableDocument
+    from agent.documents.formats.pictures import page_picture
+
+    try:
+        data = None if "://" in source else content_of(Path(source))
+        if data is None:
+            return PagePicture.Drawn(None)
+        pixels = page_picture(Path(source).name, data, page, _LONGEST_SIDE)
+    except UnreadableDocument:  # it has changed since it was read; its passages are still shown
+        return PagePicture.Drawn(None)
+    from PIL import Image
+
+    return PagePicture.Drawn(Image.fromarray(pixels))
+
 
 _LONG_ENOUGH = 12  # letters and signs of a part that is looked for by itself
 
@@ -366,7 +432,7 @@ _GONE = (
 
 
 class PassageScreen(ModalScreen[None]):
-    """Opens a passage where it stands.
+    """Shows a passage in its document.
 
     Args:
         passage_id: The stored passage.

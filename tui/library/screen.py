@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -14,18 +15,132 @@ from textual.containers import Horizontal
 from textual.message import Message
 from textual.widgets import ContentSwitcher, Input, Static, Tree
 
-from traces.records import Collection, Document
-from traces.typed_path import expanded_path
+from traces.records import Collection, Document, Passage
+from traces.typed_path import existing_path, expanded_path
 from tui.app.base import DeepScreen
 from tui.app.engine import EngineState
 from tui.app.keys import bindings
 from tui.app.work import in_background
-from tui.library import actions
 from tui.library.ingest_panel import IngestJob, IngestPanel
 from tui.library.intake import Intake
 from tui.library.search_panel import SearchPanel
 from tui.library.shelves import Details, Shelves
 from tui.terminal import one_line
+
+if TYPE_CHECKING:
+    from tui.app.engine import Engine
+
+
+@dataclass
+class Shelved(Message):
+    """The collections there are, the model that made their vectors, and a line on followed folders."""
+
+    collections: Sequence[Collection]
+    embedder: str
+    followed: str
+
+
+@dataclass
+class Listed(Message):
+    """The documents of a collection."""
+
+    collection: str
+    documents: Sequence[Document]
+
+
+@dataclass
+class Outlined(Message):
+    """The passages of a document."""
+
+    document: int
+    passages: Sequence[Passage]
+
+
+@dataclass
+class Changed(Message):
+    """The library was changed; ``told`` says how, in a sentence."""
+
+    told: str
+
+
+@dataclass
+class Named(Message):
+    """What is to be read, and a sentence for each document that cannot be."""
+
+    chosen: Intake
+    missing: Sequence[str] = ()
+
+
+def list_shelves(engine: Engine) -> Shelved:
+    """Ask what collections there are."""
+    from traces.folders import Folders
+    from traces.library import Library
+    from tui.library.changes import summary
+    from tui.library.embedding import vectors_by
+
+    library, folders = Library(engine.store), Folders(engine.store)
+    with library.together():
+        return Shelved(library.collections(), vectors_by(library), summary(folders))
+
+
+def list_documents(engine: Engine, collection: str) -> Listed:
+    """Ask what a collection holds."""
+    from traces.library import Library
+
+    return Listed(collection, Library(engine.store).documents(collection))
+
+
+def list_passages(engine: Engine, document: int) -> Outlined:
+    """Ask for the text of a document."""
+    from traces.library import Library
+
+    return Outlined(document, Library(engine.store).document_passages(document))
+
+
+def remove_from_library(engine: Engine, what: Collection | Document) -> Changed:
+    """Remove a document or a collection. Raises `UnknownDocument`, `UnknownCollection`."""
+    from agent.folders.sync import forget
+    from traces.library import Library
+    from tui.library.following import LEFT_OUT
+
+    if isinstance(what, Document):
+        left_out = LEFT_OUT if forget(engine.store, what) else ""
+        return Changed(f"Removed {what.name} from {what.collection}.{left_out}")
+    Library(engine.store).remove_collection(what.name)
+    return Changed(f"Removed {what.name}.")
+
+
+def describe_collection(engine: Engine, collection: str, description: str) -> Changed:
+    """Keep what a collection holds."""
+    from traces.library import Library
+
+    Library(engine.store).describe_collection(collection, description)
+    return Changed(f"{collection} is described.")
+
+
+def find_again(engine: Engine, what: Collection | Document) -> Named:
+    """Find the files and pages of a document or a collection."""
+    from traces.library import Library
+    from tui.library.intake import again
+
+    wanted = [what] if isinstance(what, Document) else Library(engine.store).documents(what.name)
+    return Named(*again(wanted, engine.settings()))
+
+
+def take_dropped(engine: Engine, text: str, collection: str) -> Named:
+    """Take a text that was pasted for paths. Raises `WebOff`, `WrongUsage`, `NothingToIngest`."""
+    from agent.documents.ingest import NothingToIngest
+    from tui.library.intake import intake, pasted
+    from tui.terminal import one_line
+
+    chosen = intake(pasted(text), engine.settings(), collection or None)
+    for path in chosen.paths:
+        if existing_path(path) is None:
+            raise NothingToIngest(
+                f"There is no file {one_line(str(path), 80)}.", "Add it from where it is now."
+            )
+    return Named(chosen)
+
 
 _EMPTY = """\
 The library is empty.
@@ -65,7 +180,7 @@ class LibraryScreen(DeepScreen):
         yield IngestPanel()
 
     def on_mount(self) -> None:
-        """What is read in followed folders is told as it happens."""
+        """Show what is read in followed folders as it happens."""
         self.query_one("#followed").display = False
         self.watch(self.app, "engine_states", self._follow)
 
@@ -86,7 +201,7 @@ class LibraryScreen(DeepScreen):
 
     @on(events.ScreenResume)
     def action_refresh(self) -> None:
-        self._ask(partial(actions.shelves, self.deepthink.engine), "shelves")
+        self._ask(partial(list_shelves, self.deepthink.engine), "shelves")
 
     def _ask(self, work: Callable[[], Message | None], group: str) -> None:
         in_background(self, work, group=group, exclusive=group != "change")
@@ -97,8 +212,8 @@ class LibraryScreen(DeepScreen):
 
     # --- what is there -----------------------------------------------------------------------
 
-    @on(actions.Shelved)
-    def _show_shelves(self, message: actions.Shelved) -> None:
+    @on(Shelved)
+    def _show_shelves(self, message: Shelved) -> None:
         self._collections, self._embedder = list(message.collections), message.embedder
         self.query_one(Shelves).show(message.collections)
         self.query_one("#shelves").set_class(not message.collections, "-empty")
@@ -116,10 +231,10 @@ class LibraryScreen(DeepScreen):
             self.query_one(Shelves).fill(message.collection.name, known[1])
             return
         name = message.collection.name
-        self._ask(partial(actions.documents, self.deepthink.engine, name), f"documents of {name}")
+        self._ask(partial(list_documents, self.deepthink.engine, name), f"documents of {name}")
 
-    @on(actions.Listed)
-    def _list(self, message: actions.Listed) -> None:
+    @on(Listed)
+    def _list(self, message: Listed) -> None:
         generations = {c.name: c.generation for c in self._collections or ()}
         if message.collection not in generations:
             return
@@ -135,18 +250,18 @@ class LibraryScreen(DeepScreen):
         self.refresh_bindings()
         if isinstance(chosen, Document):
             details.show_document(chosen)
-            self._ask(partial(actions.passages, self.deepthink.engine, chosen.id), "outline")
+            self._ask(partial(list_passages, self.deepthink.engine, chosen.id), "outline")
         elif chosen is not None:
             generation, documents = self._documents.get(chosen.name, (-1, []))
             details.show_collection(chosen, documents, self._embedder)
             if generation != chosen.generation:
-                self._ask(partial(actions.documents, self.deepthink.engine, chosen.name), "coverage")
+                self._ask(partial(list_documents, self.deepthink.engine, chosen.name), "coverage")
         elif self._collections is not None and not self._collections:
             add, samples = (self.deepthink.key_of(f"library.{name}") for name in ("add", "samples"))
             details.show_nothing(_EMPTY.format(add=add or "a", samples=samples or "t"))
 
-    @on(actions.Outlined)
-    def _outline(self, message: actions.Outlined) -> None:
+    @on(Outlined)
+    def _outline(self, message: Outlined) -> None:
         chosen = self.query_one(Shelves).chosen
         if isinstance(chosen, Document) and chosen.id == message.document:
             self.query_one(Details).show_sections(message.passages)
@@ -163,7 +278,7 @@ class LibraryScreen(DeepScreen):
         self._ask(partial(self._first_passage, document), "open")
 
     def _first_passage(self, document: int) -> Message | None:
-        passages = actions.passages(self.deepthink.engine, document).passages
+        passages = list_passages(self.deepthink.engine, document).passages
         return Details.Opened(passages[0].id) if passages else None
 
     @on(Details.Opened)
@@ -209,15 +324,15 @@ class LibraryScreen(DeepScreen):
     @on(events.Paste)
     def _dropped(self, event: events.Paste) -> None:
         collection = self.query_one(Shelves).collection
-        self._ask(partial(actions.dropped, self.deepthink.engine, event.text, collection), "change")
+        self._ask(partial(take_dropped, self.deepthink.engine, event.text, collection), "change")
 
     def action_reread(self) -> None:
         chosen = self.query_one(Shelves).chosen
         if chosen is not None:
-            self._ask(partial(actions.reread, self.deepthink.engine, chosen), "change")
+            self._ask(partial(find_again, self.deepthink.engine, chosen), "change")
 
-    @on(actions.Named)
-    def _read_named(self, message: actions.Named) -> None:
+    @on(Named)
+    def _read_named(self, message: Named) -> None:
         if message.missing:
             more = len(message.missing) - _TOLD
             lines = [*message.missing[:_TOLD], *([f"And {more} more."] if more > 0 else [])]
@@ -246,7 +361,7 @@ class LibraryScreen(DeepScreen):
 
         def remove() -> None:
             if not self._is_being_read(chosen):  # a reading may have begun meanwhile
-                self._ask(partial(actions.remove, self.deepthink.engine, chosen), "change")
+                self._ask(partial(remove_from_library, self.deepthink.engine, chosen), "change")
 
         ConfirmScreen.ask(self, question, detail, "Remove", remove)
 
@@ -254,8 +369,8 @@ class LibraryScreen(DeepScreen):
         """Whether the collection is being read into, so that removing it would be undone; warn if so."""
         if isinstance(chosen, Document) or not self.query_one(IngestPanel).is_reading_into(chosen.name):
             return False
-        told = f"{one_line(chosen.name, 60)} is being read. Stop that first, or remove it afterwards."
-        self.notify(told, severity="warning", markup=False)
+        text = f"{one_line(chosen.name, 60)} is being read. Stop that first, or remove it afterwards."
+        self.notify(text, severity="warning", markup=False)
         return True
 
     def action_changes(self) -> None:
@@ -272,12 +387,12 @@ class LibraryScreen(DeepScreen):
 
         def described(text: str | None) -> None:
             if text:
-                self._ask(partial(actions.describe, self.deepthink.engine, name, text), "change")
+                self._ask(partial(describe_collection, self.deepthink.engine, name, text), "change")
 
         self.app.push_screen(DescribeScreen(name, held), described)
 
-    @on(actions.Changed)
-    def _changed(self, message: actions.Changed) -> None:
+    @on(Changed)
+    def _changed(self, message: Changed) -> None:
         self.notify(one_line(message.told, 120), markup=False)
         self.action_refresh()
 

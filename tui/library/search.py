@@ -9,7 +9,6 @@ from rich.padding import Padding
 from rich.text import Text
 
 from agent.retrieval.recall import Hit, Recall, Strategy
-from agent.retrieval.sections import match_sections
 from agent.run import EmptyLibrary
 from traces.library import Library
 from traces.records import NO_FILTERS, Filters, Scope
@@ -27,7 +26,6 @@ def show_search(
     query: str,
     collections: list[str],
     strategy: Strategy,
-    section: str,
     limit: int,
     filters: Filters = NO_FILTERS,
     *,
@@ -37,13 +35,13 @@ def show_search(
 
     Raises:
         UnknownCollection, EmptyLibrary, ModelMissing: it cannot be searched.
-        WrongUsage: the query is empty, or no section is like ``section``.
+        WrongUsage: the query is empty.
     """
     if not any(c.isalnum() for c in query):
         raise WrongUsage("There is nothing to search for.", "Give a few words.")
     store = open_store()
     library = Library(store)
-    scope = replace(scope_of(library, collections, section), filters=filters)
+    scope = replace(scope_of(library, collections), filters=filters)
     embedder = open_embedder(load())
     embedding.before(store, embedder)
     recall = Recall(library, embedder)
@@ -52,7 +50,6 @@ def show_search(
         print_json([as_json_object(hit) for hit in hits])
     else:
         _show(hits)
-    embedding.after(store, embedder)
     return DONE if hits else NOT_FOUND
 
 
@@ -86,25 +83,12 @@ def _show(hits: Sequence[Hit]) -> None:
         out.print(Padding(Text(one_line(hit.passage.text, _SHOWN)), (0, 0, 0, 3), expand=False))
 
 
-def scope_of(library: Library, collections: Sequence[str], section: str) -> Scope:
-    """Where to search: the named collections, or all, and of them the sections like ``section`` if given.
-
-    Raises:
-        UnknownCollection, EmptyLibrary: there is nothing to search.
-        WrongUsage: no section is like ``section``.
-    """
+def scope_of(library: Library, collections: Sequence[str]) -> Scope:
+    """Where to search: the named collections, or all. Raises `UnknownCollection`, `EmptyLibrary`."""
     names = tuple(c.name for c in library.require_collections(collections) if c.chunks)
     if not names:
         raise EmptyLibrary("No document has been read yet.", "Add some: `deepthink ingest PATH`.")
-    scope = Scope(collections=names)
-    if not section:
-        return scope
-    matched = match_sections(section, library.sections(scope))
-    if not matched:
-        raise WrongUsage(
-            f"No section is like “{section}”.", "`deepthink library sections DOCUMENT` lists a document's."
-        )
-    return Scope(collections=names, sections=tuple(matched))
+    return Scope(collections=names)
 
 
 def _place(hit: Hit) -> str:

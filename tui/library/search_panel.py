@@ -21,11 +21,10 @@ from tui.app.work import Failed, in_background
 from tui.terminal import clean, one_line
 
 if TYPE_CHECKING:
-    from agent.retrieval.recall import Recall, Strategy
+    from agent.retrieval.recall import Recall
     from agent.steps.inspection import Staged
     from models.protocols import Embedder
 
-_STRATEGIES = ("hybrid", "vector", "keyword")
 _STAGES = {"rerank": "reader", "fused": "fused", "vector": "vector", "mmr": "MMR", "keyword": "keyword"}
 _DIGITS = {"keyword": 2, "fused": 4}
 _NUMBER, _STAGE, _GRADE = 4, 10, 16  # columns
@@ -52,10 +51,8 @@ cursor.
     SearchPanel .field Label.first { width: 8; }
     SearchPanel .field Input, SearchPanel .field Select { height: 1; border: none; margin-right: 2; }
     SearchPanel SelectCurrent { padding: 0 1; }
-    SearchPanel .field #query, SearchPanel .field #section { margin-right: 0; padding: 0 1; }
-    SearchPanel #strategy { width: 14; }
+    SearchPanel .field #query { margin-right: 0; padding: 0 1; }
     SearchPanel #within { width: 1fr; }
-    SearchPanel #section { width: 1fr; }
     SearchPanel #state { height: auto; max-height: 3; margin: 1 0; color: $foreground 75%; }
     SearchPanel #state.error { color: $error; }
     SearchPanel DataTable { height: auto; max-height: 48%; background: transparent; }
@@ -75,17 +72,15 @@ cursor.
 
     @dataclass
     class Found(Message):
-        """What a query brought; ``entered`` tells a search that Enter began."""
+        """The result of a query; ``entered`` is set if Enter started it."""
 
         query: str
-        strategy: str
         staged: Sequence[Staged]
         entered: bool
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id)
         self._staged: Sequence[Staged] = ()
-        self._strategy = ""
         self._offered: Sequence[str] = ()
         self._recall: tuple[Embedder, Recall] | None = None  # keeps its keyword index from search to search
 
@@ -94,13 +89,8 @@ cursor.
             yield Label("Search", classes="first")
             yield Input(id="query", placeholder="A question or a few words")
         with Horizontal(classes="field"):
-            yield Label("by", classes="first")
-            strategies = [(name, name) for name in _STRATEGIES]
-            yield Select(strategies, id="strategy", allow_blank=False, compact=True)
-            yield Label("in")
+            yield Label("in", classes="first")
             yield Select([("all collections", "")], id="within", allow_blank=False, compact=True)
-            yield Label("section")
-            yield Input(id="section", placeholder="any")
         yield Static(id="state", markup=False)
         yield DataTable(cursor_type="row", cell_padding=0)
         with VerticalScroll(id="preview"):
@@ -142,19 +132,15 @@ cursor.
         query = one_line(self.query_one("#query", Input).value)
         if not any(letter.isalnum() for letter in query):
             return
-        strategy = cast("Strategy", self.query_one("#strategy", Select).value)
         within = str(self.query_one("#within", Select).value)
-        section = self.query_one("#section", Input).value.strip()
         self._tell("Searching …")
 
         def work() -> Message:
-            return self.Found(
-                query, strategy, self._inspect(query, strategy, within, section), entered=entered
-            )
+            return self.Found(query, self._inspect(query, within), entered=entered)
 
         in_background(self, work, group="search", exclusive=True)
 
-    def _inspect(self, query: str, strategy: Strategy, within: str, section: str) -> Sequence[Staged]:
+    def _inspect(self, query: str, within: str) -> Sequence[Staged]:
         from agent.retrieval.recall import Recall
         from agent.steps.inspection import inspect
         from models.protocols import Loadable
@@ -163,13 +149,13 @@ cursor.
 
         engine = deepthink(self).engine
         library = Library(engine.store)
-        scope = scope_of(library, [within] if within else [], section)
+        scope = scope_of(library, [within] if within else [])
         embedder = engine.embedder()
         if isinstance(embedder, Loadable) and not embedder.ready():
             self.post_message(self.Loading())
         if self._recall is None or self._recall[0] is not embedder:
             self._recall = (embedder, Recall(library, embedder))
-        return inspect(query, strategy, scope, recall=self._recall[1], reader=engine.reader())
+        return inspect(query, "hybrid", scope, recall=self._recall[1], reader=engine.reader())
 
     @on(Loading)
     def _tell_loading(self) -> None:
@@ -181,16 +167,16 @@ cursor.
 
     @on(Found)
     def _show(self, message: Found) -> None:
-        self.show(message.staged, message.strategy)
+        self.show(message.staged)
         line = self.query_one("#query", Input)
         typed_on = one_line(line.value) != message.query
         if message.staged and message.entered and line.has_focus and not typed_on:
             self.query_one(DataTable).focus()
 
-    def show(self, staged: Sequence[Staged], strategy: str) -> None:
+    def show(self, staged: Sequence[Staged]) -> None:
         """Show what a search brought."""
-        self._staged, self._strategy = staged, strategy
-        found = f"{len(staged)} passage{'' if len(staged) == 1 else 's'} by {strategy} search"
+        self._staged = staged
+        found = f"{len(staged)} passage{'' if len(staged) == 1 else 's'}"
         self._tell(f"{found}, in the reader's order" if staged else "Nothing found.")
         self._fill()
 
@@ -250,11 +236,6 @@ cursor.
     def _open(self, event: DataTable.RowSelected) -> None:
         if event.row_key.value:
             self.post_message(self.Opened(int(event.row_key.value)))
-
-    def action_strategy(self) -> None:
-        field = cast("Select[str]", self.query_one("#strategy", Select))
-        at = _STRATEGIES.index(str(field.value))
-        field.value = _STRATEGIES[(at + 1) % len(_STRATEGIES)]
 
     def action_results(self) -> None:
         if self._staged:

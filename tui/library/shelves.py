@@ -144,13 +144,13 @@ def of_collection(collection: Collection, documents: Sequence[Document], embedde
     if documents:
         mean = sum(document.coverage for document in documents) / len(documents)
         low = sorted((d for d in documents if is_low(d.coverage)), key=lambda d: d.coverage)
-        told = f"{mean:.1%} on average"
+        text = f"{mean:.1%} on average"
         if low:
             others = f" and {len(low) - 1} more" if len(low) > 1 else ""
-            told += f"; {share(low[0].coverage)} in {one_line(low[0].name)}{others}"
+            text += f"; {share(low[0].coverage)} in {one_line(low[0].name)}{others}"
         counted = Counter(_kind(document) for document in documents)
         facts += [
-            ("coverage", told),
+            ("coverage", text),
             ("kinds", ", ".join(f"{count:,} {kind}" for kind, count in counted.most_common())),
             ("size", size(sum(document.bytes for document in documents))),
         ]
@@ -239,10 +239,10 @@ class FactSheet(Static):
         lines = [*self._above, *([Content("")] if self._facts else [])]
         width = max(self.content_size.width - _LABEL, 16)
         for label, value in self._facts:
-            told = Content(value)
+            text = Content(value)
             if label == "coverage" and " low" in value:
-                told = told.stylize("$warning")
-            first, *rest = told.wrap(width) or [told]
+                text = text.stylize("$warning")
+            first, *rest = text.wrap(width) or [text]
             lines.append(Content.assemble((label.ljust(_LABEL), "$foreground 65%"), first))
             lines += [Content.assemble(" " * _LABEL, line) for line in rest]
         lines += [Content(f"! {one_line(notice)}").stylize("$warning") for notice in self._notices]

@@ -1,13 +1,12 @@
-"""The models as rows to show, and the work on them, for threads."""
+"""The work on models, for threads, and the view of a download."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
 
 from textual.content import Content
 from textual.dom import DOMNode
@@ -18,10 +17,10 @@ from tui.app.work import Failed, failed
 from tui.terminal import clean, one_line, size
 
 if TYPE_CHECKING:
-    from models.catalogue import CatalogueRole, ModelEntry
+    from models.catalogue import CatalogueRole
     from models.fetch import PullProgress
     from tui.app.engine import Engine
-    from tui.settings.settings import Settings
+    from tui.models.tables import ModelRow
 
 _PHASES: Final = {
     "waiting": "waiting",
@@ -77,7 +76,7 @@ def pull_models(node: DOMNode, names: Sequence[str], cancel: threading.Event) ->
                 fetch.pull(entry(name), progress=tell, cancel=cancel, sources=sources)
     except PullCancelled:
         return PullEnded(names, stopped=True)
-    except BaseException as error:  # noqa: BLE001 - told as a message: a worker never closes the app
+    except BaseException as error:  # noqa: BLE001 - sent as a message: a worker never closes the app
         return PullEnded(names, failure=failed(error))
     return PullEnded(names)
 
@@ -139,34 +138,6 @@ def bar(share: float, width: int, of: str) -> Content:
     return Content.assemble(("━" * full, "$primary"), ("┄" * (room - full), "$foreground 40%"), words)
 
 
-Role = Literal["chat", "embedder", "reranker"]
-ROLES: Final[tuple[Role, ...]] = ("chat", "embedder", "reranker")
-
-
-@dataclass(frozen=True, slots=True)
-class ModelRow:
-    """One model.
-
-    Attributes:
-        name: As the setting takes it: a catalogue name, a path, a server's model, or none.
-        label: As it is shown.
-        size: Bytes; 0 where nobody says.
-        known: Whether the catalogue has it, so that it can be fetched and verified.
-        about: What it is and where it lies.
-        probe: What was measured, as labels and words; empty if it was not.
-    """
-
-    role: Role
-    name: str
-    label: str
-    size: int
-    here: bool
-    used: bool
-    known: bool
-    about: str
-    probe: Mapping[str, str] = field(default_factory=dict)
-
-
 @dataclass
 class ModelsListed(Message):
     """What the catalogue and the models folder have, and what is in use."""
@@ -187,7 +158,7 @@ class ServersListed(Message):
 class ModelUsed(Message):
     """A model is in the settings; ``note`` is what follows from that, "" if nothing does."""
 
-    role: Role
+    role: CatalogueRole
     name: str
     note: str
 
@@ -217,39 +188,24 @@ class JobEnded(Message):
 
 def list_models(engine: Engine) -> ModelsListed:
     """The catalogue, the models folder, and what the settings name beyond them. Raises `BadSetting`."""
-    from models.catalogue import CATALOGUE
     from traces.paths import models_dir
-    from tui.assemble import NO_RERANKER
+    from tui.models.tables import local_rows
 
-    settings = engine.settings()
-    rows = [_of_catalogue(entry, settings) for entry in CATALOGUE]
-    rows += _of_folder(settings)
-    named = {(row.role, row.name) for row in rows}
-    for role, name in _wanted(settings).items():
-        if name == NO_RERANKER:
-            continue
-        if (role, name.lower()) not in named and (role, name) not in named:
-            rows.append(_row(role, name, Path(name).stem if _is_path(name) else name, settings, about=name))
-    without = "The reader that ships orders the passages by itself."
-    rows.append(_row("reranker", NO_RERANKER, NO_RERANKER, settings, about=without))
-    return ModelsListed(sorted(rows, key=lambda row: ROLES.index(row.role)), str(models_dir()))
+    return ModelsListed(local_rows(engine.settings()), str(models_dir()))
 
 
 def list_servers(engine: Engine) -> ServersListed:
     """What the servers have that answer at once; none is needed. Raises `BadSetting`."""
-    from tui.models.servers import served
+    from tui.models.tables import served, served_rows
 
     settings = engine.settings()
     servers = served(settings)
-    rows = [
-        _row(role, name, name.removesuffix(":latest"), settings, about=server.url)
-        for server in servers
-        for name, role in server.models
-    ]
-    return ServersListed(rows, "\n".join(server.told for server in servers))
+    return ServersListed(served_rows(servers, settings), "\n".join(server.told for server in servers))
 
 
-def use(engine: Engine, name: str, role: Role | None, *, confirmed: bool = False) -> ModelUsed | ToConfirm:
+def use(
+    engine: Engine, name: str, role: CatalogueRole | None, *, confirmed: bool = False
+) -> ModelUsed | ToConfirm:
     """Put a model into the settings, which the engine reads again.
 
     A model on another machine is not used before the user has agreed that documents are sent there.
@@ -267,7 +223,7 @@ def use(engine: Engine, name: str, role: Role | None, *, confirmed: bool = False
         if not confirmed:
             return ToConfirm(name, url)
         put("openai_confirmed", url)
-    wanted: Role = role or role_of(name)
+    wanted: CatalogueRole = role or role_of(name)
     _, stored = take(name, wanted)
     engine.reload()
     note = ""
@@ -297,101 +253,6 @@ def probe(node: DOMNode, engine: Engine, row: ModelRow, cancel: threading.Event)
         remember(result)
     except GenerationCancelled:
         return JobEnded("Stopped.")
-    except BaseException as error:  # noqa: BLE001 - told as a message: a worker never closes the app
+    except BaseException as error:  # noqa: BLE001 - sent as a message: a worker never closes the app
         return JobEnded(failure=failed(error))
     return JobEnded(f"{row.label} is measured.")
-
-
-def verify(node: DOMNode, row: ModelRow, cancel: threading.Event) -> JobEnded:
-    """Compare a catalogue model's files with its publisher's sha256, telling ``node``."""
-    from models import fetch
-    from models.catalogue import entry
-    from models.fetch import PullCancelled
-
-    def tell(progress: PullProgress) -> None:
-        node.post_message(PullTold(progress, ""))
-
-    try:
-        fetch.checked(entry(row.name), progress=tell, cancel=cancel, again=True)
-    except PullCancelled:
-        return JobEnded("Stopped.")
-    except BaseException as error:  # noqa: BLE001 - told as a message: a worker never closes the app
-        return JobEnded(failure=failed(error))
-    return JobEnded(f"{row.label} is as its publisher lists it, byte for byte.")
-
-
-def _of_catalogue(entry: ModelEntry, settings: Settings) -> ModelRow:
-    from models.fetch import begun, installed
-
-    here, left = installed(entry) is not None, begun(entry)
-    half = f" {size(left)} of it is fetched; fetching resumes there." if left and not here else ""
-    return _row(
-        entry.role,
-        entry.name,
-        entry.name,
-        settings,
-        about=f"{entry.description} ({entry.licence}){half}",
-        size=entry.size,
-        here=here,
-        known=True,
-    )
-
-
-def _of_folder(settings: Settings) -> Iterator[ModelRow]:
-    """Files and folders in the models folder that the catalogue does not name."""
-    from models.catalogue import CATALOGUE
-    from models.protocols import ModelMissing
-    from traces.paths import models_dir
-    from tui.models.tables import role_of
-
-    known = {entry.name for entry in CATALOGUE}
-    folder = models_dir()
-    places = sorted(folder.iterdir()) if folder.is_dir() else []
-    for place in places:
-        if place.name in known or place.name.startswith("."):
-            continue
-        inside = sorted(place.glob("*.gguf")) if place.is_dir() else [place]
-        for path in inside or [place]:
-            if path.is_file() and path.suffix.lower() != ".gguf":
-                continue
-            try:
-                role: CatalogueRole = role_of(str(path))
-            except ModelMissing:
-                continue
-            size = path.stat().st_size if path.is_file() else _folder_size(path)
-            yield _row(
-                role, str(path), path.stem if path.is_file() else path.name, settings, str(path), size
-            )
-
-
-def _row(
-    role: Role,
-    name: str,
-    label: str,
-    settings: Settings,
-    about: str = "",
-    size: int = 0,
-    here: bool = True,
-    known: bool = False,
-) -> ModelRow:
-    from models.probe import recall
-    from tui.assemble import OLLAMA, OPENAI
-    from tui.models.tables import measured
-
-    wanted = _wanted(settings)[role]
-    used = (wanted.lower() if known else wanted) == name
-    called = name if name.startswith((OLLAMA, OPENAI)) else f"llama.cpp:{label}"
-    result = recall(called) if role == "chat" else None
-    return ModelRow(role, name, label, size, here, used, known, about, measured(result) if result else {})
-
-
-def _wanted(settings: Settings) -> dict[Role, str]:
-    return {"chat": settings.model, "embedder": settings.embedder, "reranker": settings.reranker}
-
-
-def _folder_size(folder: Path) -> int:
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-
-
-def _is_path(name: str) -> bool:
-    return "/" in name or name.lower().endswith(".gguf")

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from textwrap import wrap
-from typing import ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual import on
 from textual.app import ComposeResult
@@ -23,16 +23,13 @@ from tui.app.keys import bindings
 from tui.app.lists import KEYS_BUT_ENTER
 from tui.app.work import Failed, in_background
 from tui.models.actions import (
-    ROLES,
     JobEnded,
-    ModelRow,
     ModelsListed,
     ModelUsed,
     ProbeStep,
     PullEnded,
     PullTold,
     PullView,
-    Role,
     ServersListed,
     ToConfirm,
     list_models,
@@ -40,12 +37,15 @@ from tui.models.actions import (
     probe,
     pull_models,
     use,
-    verify,
 )
 from tui.run.live import a_run_goes_on, load_anew
 from tui.terminal import clean, padded, size
 
-TITLES: Final[Mapping[Role, str]] = {
+if TYPE_CHECKING:
+    from models.catalogue import CatalogueRole
+    from tui.models.tables import ModelRow
+
+TITLES: Final[Mapping[CatalogueRole, str]] = {
     "chat": "Language models",
     "embedder": "Embedders, which turn text into vectors",
     "reranker": "Rerankers, which order the passages",
@@ -85,7 +85,7 @@ class ModelList(OptionList, inherit_bindings=False):
         self._rows = rows
         self._redraw(before)
 
-    def go_to(self, role: Role, name: str) -> None:
+    def go_to(self, role: CatalogueRole, name: str) -> None:
         """Put the cursor on a model, if it is there."""
         wanted = next((row for row in self._rows if (row.role, row.name) == (role, name)), None)
         if wanted is not None:
@@ -97,7 +97,7 @@ class ModelList(OptionList, inherit_bindings=False):
     def _redraw(self, before: ModelRow | None) -> None:
         width = max(self.scrollable_content_region.width - 1, 40)
         options: list[Option] = []
-        for role in ROLES:
+        for role in TITLES:
             rows = [row for row in self._rows if row.role == role]
             if not rows:
                 continue
@@ -237,9 +237,8 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
             "use": lambda: free and row is not None and row.here and not row.used,
             "pull": lambda: free and row is not None and row.known and not row.here,
             "probe": lambda: free and row is not None and row.role == "chat" and row.here,
-            "verify": lambda: free and row is not None and row.known and row.here,
             "file": lambda: free,
-            "stop": lambda: self._busy in {"fetching", "measuring", "verifying"},
+            "stop": lambda: self._busy in {"fetching", "measuring"},
             "leave": lambda: typing,
             "refresh": lambda: free,
         }
@@ -259,9 +258,6 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
             return
         engine = self.deepthink.engine
         self._on_row("measuring", lambda row, cancel: probe(self, engine, row, cancel))
-
-    def action_verify(self) -> None:
-        self._on_row("verifying", lambda row, cancel: verify(self, row, cancel))
 
     def action_file(self) -> None:
         path = self.query_one("#path", Input)
@@ -300,7 +296,7 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
         if event.value.strip():
             self._use(event.value.strip(), None)
 
-    # --- what workers tell -----------------------------------------------------------------------
+    # --- messages of workers -----------------------------------------------------------------------
 
     @on(ModelsListed)
     def _take(self, message: ModelsListed) -> None:
@@ -345,14 +341,14 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
 
     @on(PullEnded)
     def _pulled(self, message: PullEnded) -> None:
-        told = "Stopped; what was fetched is kept." if message.stopped else f"✓ {message.names[0]} is here."
-        self._end(told, message.failure)
+        text = "Stopped; what was fetched is kept." if message.stopped else f"✓ {message.names[0]} is here."
+        self._end(text, message.failure)
         row = next((row for row in self._listed if row.name == message.names[0]), None)
         if message.stopped or message.failure is not None or row is None or row.used:
             return
         if self.app.screen is self:
             self._offer(row)
-        else:  # a question would take the keys from who types there
+        else:  # a question would take the keys from someone who is typing
             key = self.deepthink.key_of("app.models") or "f7"
             self.notify(f"{row.label} is here; {key} uses it.", title="Models", markup=False)
 
@@ -385,7 +381,7 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
                 partial(work, row, self._cancel),
             )
 
-    def _use(self, name: str, role: Role | None, *, confirmed: bool = False) -> None:
+    def _use(self, name: str, role: CatalogueRole | None, *, confirmed: bool = False) -> None:
         self._begin("choosing", "", partial(use, self.deepthink.engine, name, role, confirmed=confirmed))
 
     def _begin(self, busy: str, told: str, work: Callable[[], Message]) -> None:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final
 
 import typer
@@ -16,62 +19,225 @@ from models.encoders.folder import is_onnx
 from models.fetch import begun, installed
 from models.probe import ProbeResult, probe, recall, remember
 from models.protocols import ModelMissing
+from models.servers.ollama import OllamaServer
+from models.servers.openai import OpenAiServer
+from models.servers.wire import Patience
+from traces.errors import DeepthinkError
 from traces.paths import models_dir
 from traces.typed_path import expanded_path
 from tui import assemble, failures
+from tui.assemble import OLLAMA, OPENAI
 from tui.interrupts import ctrl_c
-from tui.models.servers import Served, served
 from tui.settings.file import put
 from tui.settings.settings import Settings, load
-from tui.terminal import console, print_json, size
+from tui.terminal import console, counted, print_json, size
+
+SHORT: Final = Patience(connect=1.5, first_token=3.0, idle=3.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """What one server has.
+
+    Attributes:
+        kind: How its models' names begin: ``ollama:`` or ``openai:``.
+        url: Its address.
+        models: As the settings name them, each with what it is for.
+        told: The same in words, or why there are none.
+    """
+
+    kind: str
+    url: str
+    models: list[tuple[str, CatalogueRole]]
+    told: str
+
+
+def served(settings: Settings) -> list[Served]:
+    """What Ollama has, and the server that ``openai_url`` names, if they answer at once."""
+    return [_ollama(settings), *([_openai(settings)] if settings.openai_url else [])]
+
+
+def _ollama(settings: Settings) -> Served:
+    try:
+        server = OllamaServer(settings.ollama_url or None, SHORT)
+    except DeepthinkError as error:
+        return Served(OLLAMA, settings.ollama_url, [], f"{error.message} {error.way_out}")
+    models: list[tuple[str, CatalogueRole]] = []
+    try:
+        for name in server.models():
+            embeds = "embedding" in server.facts(name).capabilities
+            models.append((f"{OLLAMA}{name}", "embedder" if embeds else "chat"))
+    except DeepthinkError:
+        return Served(OLLAMA, server.url, [], f"No Ollama answers at {server.url}; it is optional.")
+    return Served(
+        OLLAMA, server.url, models, f"Ollama at {server.url} has {counted(len(models), 'model')}."
+    )
+
+
+def _openai(settings: Settings) -> Served:
+    server = OpenAiServer(settings.openai_url, SHORT)
+    try:
+        models: list[tuple[str, CatalogueRole]] = [(f"{OPENAI}{name}", "chat") for name in server.models()]
+    except DeepthinkError as error:
+        return Served(OPENAI, server.url, [], error.message)
+    text = f"The server at {server.url} has {counted(len(models), 'model')}."
+    return Served(OPENAI, server.url, models, text)
+
 
 KEYS: dict[CatalogueRole, str] = {"chat": "model", "embedder": "embedder", "reranker": "reranker"}
-"""Role of a model to the setting that names the one in use."""
+"""CatalogueRole of a model to the setting that names the one in use."""
 _SERVERS: Final = (assemble.OLLAMA, assemble.OPENAI)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRow:
+    """One model.
+
+    Attributes:
+        name: As the setting takes it: a catalogue name, a path, a server's model, or none.
+        label: As it is shown.
+        size: Bytes; 0 where nobody says.
+        known: Whether the catalogue has it, so that it can be fetched and verified.
+        about: What it is and where it lies.
+        probe: What was measured, as labels and words; empty if it was not.
+    """
+
+    role: CatalogueRole
+    name: str
+    label: str
+    size: int
+    here: bool
+    used: bool
+    known: bool
+    about: str
+    probe: Mapping[str, str] = field(default_factory=dict)
+
+
+def local_rows(settings: Settings) -> list[ModelRow]:
+    """The catalogue, the models folder, and what the settings name beyond them, by role."""
+    rows = [_of_catalogue(known, settings) for known in CATALOGUE]
+    rows += _of_folder(settings)
+    named = {(row.role, row.name) for row in rows}
+    for role, name in _wanted(settings).items():
+        if name == assemble.NO_RERANKER:
+            continue
+        if (role, name.lower()) not in named and (role, name) not in named:
+            rows.append(_row(role, name, Path(name).stem if _is_path(name) else name, settings, about=name))
+    none = assemble.NO_RERANKER
+    about = "The reader that ships orders the passages by itself."
+    rows.append(_row("reranker", none, none, settings, about=about))
+    return sorted(rows, key=lambda row: list(KEYS).index(row.role))
+
+
+def served_rows(servers: Sequence[Served], settings: Settings) -> list[ModelRow]:
+    """The models of servers."""
+    return [
+        _row(role, name, name.removesuffix(":latest"), settings, about=server.url)
+        for server in servers
+        for name, role in server.models
+    ]
+
+
+def _of_catalogue(entry: ModelEntry, settings: Settings) -> ModelRow:
+    here, left = installed(entry) is not None, begun(entry)
+    half = f" {size(left)} of it is fetched; fetching resumes there." if left and not here else ""
+    return _row(
+        entry.role,
+        entry.name,
+        entry.name,
+        settings,
+        about=f"{entry.description} ({entry.licence}){half}",
+        size=entry.size,
+        here=here,
+        known=True,
+    )
+
+
+def _of_folder(settings: Settings) -> Iterator[ModelRow]:
+    """Files and folders in the models folder that the catalogue does not name."""
+    known = {entry.name for entry in CATALOGUE}
+    folder = models_dir()
+    places = sorted(folder.iterdir()) if folder.is_dir() else []
+    for place in places:
+        if place.name in known or place.name.startswith("."):
+            continue
+        inside = sorted(place.glob("*.gguf")) if place.is_dir() else [place]
+        for path in inside or [place]:
+            if path.is_file() and path.suffix.lower() != ".gguf":
+                continue
+            try:
+                role: CatalogueRole = role_of(str(path))
+            except ModelMissing:
+                continue
+            size = path.stat().st_size if path.is_file() else _folder_size(path)
+            yield _row(
+                role, str(path), path.stem if path.is_file() else path.name, settings, str(path), size
+            )
+
+
+def _row(
+    role: CatalogueRole,
+    name: str,
+    label: str,
+    settings: Settings,
+    about: str = "",
+    size: int = 0,
+    here: bool = True,
+    known: bool = False,
+) -> ModelRow:
+    wanted = _wanted(settings)[role]
+    used = (wanted.lower() if known else wanted) == name
+    called = name if name.startswith(_SERVERS) else f"llama.cpp:{label}"
+    result = recall(called) if role == "chat" else None
+    return ModelRow(role, name, label, size, here, used, known, about, measured(result) if result else {})
+
+
+def _wanted(settings: Settings) -> dict[CatalogueRole, str]:
+    return {"chat": settings.model, "embedder": settings.embedder, "reranker": settings.reranker}
+
+
+def _folder_size(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def _is_path(name: str) -> bool:
+    return "/" in name or name.lower().endswith(".gguf")
 
 
 def show_models(*, as_json: bool = False) -> None:
     """The catalogue with what is here and in use, what the servers have, and what is in use beyond them."""
     settings = load()
     out = console()
-    used = _in_use(settings)
     servers = served(settings)
-    found = [model for server in servers for model in server.models]
+    from_servers = {name for server in servers for name, _ in server.models}
     if as_json:
         print_json(
             {
-                "in_use": used,
+                "in_use": {KEYS[role]: name for role, name in _wanted(settings).items()},
                 "folder": models_dir(),
                 "known": [{**_as_row(known), "here": installed(known) is not None} for known in CATALOGUE],
                 **{server.kind.removesuffix(":"): _as_server(server) for server in servers},
             }
         )
         return
-    for known in CATALOGUE:
-        here = installed(known) is not None
-        half = f", {size(left)} of it fetched" if not here and (left := begun(known)) else ""
-        states = ["here" if here else f"not here{half}: deepthink models pull {known.name}"]
-        if known.name in used.values():
-            states.insert(0, "in use")
-        line = Text(known.name, style="bold" if here else "")
-        line.append(f"  {KEYS[known.role]}, {size(known.size)}, {', '.join(states)}", style="not bold")
+    listed = [row for row in local_rows(settings) if row.name not in from_servers]
+    for row in [*listed, *served_rows(servers, settings)]:
+        if row.name == assemble.NO_RERANKER and not row.used:
+            continue
+        states = ["in use"] if row.used else []
+        if row.name in from_servers:
+            states.append("from Ollama" if row.name.startswith(assemble.OLLAMA) else "from the server")
+        elif row.known:
+            states.append("here" if row.here else f"not here: deepthink models pull {row.name}")
+        line = Text(row.name, style="bold" if row.here else "")
+        facts = [KEYS[row.role], *([size(row.size)] if row.size else []), *states]
+        line.append(f"  {', '.join(facts)}", style="not bold")
         out.print(line)
-        out.print(
-            Padding(Text(f"{known.description} ({known.licence})", style="dim"), (0, 0, 0, 4), expand=False)
-        )
-    for name, role in found:
-        where = "from Ollama" if name.startswith(assemble.OLLAMA) else "from the server"
-        states = ["in use", where] if name in used.values() else [where]
-        out.print(Text(f"{name}  {KEYS[role]}, {', '.join(states)}"))
-    names = {*(known.name for known in CATALOGUE), *(name for name, _ in found)}
-    for key, name in used.items():
-        if name not in {*names, assemble.NO_RERANKER}:
-            out.print(Text(f"in use as {key}: {name}"))
-    for model in (f"llama.cpp:{known.name}" for known in CATALOGUE if known.role == "chat"):
-        known_of = recall(model)
-        if known_of is not None:
+        if row.known:
+            out.print(Padding(Text(row.about, style="dim"), (0, 0, 0, 4), expand=False))
+        if row.probe:
             out.print(
-                Text(f"{model}, measured {known_of.measured_at[:10]}: {_speed(known_of)}", style="dim")
+                Padding(Text(f"measured: {row.probe['speed']}", style="dim"), (0, 0, 0, 4), expand=False)
             )
     out.print(
         Text(
@@ -134,7 +300,7 @@ def choose(name: str, role: CatalogueRole | None) -> None:
             failures.warn(f"{server.told} Without {stored} nothing can be answered{how}.")
     if key == KEYS["embedder"]:
         failures.warn(
-            "A library that another made is embedded anew as you go on, or by `library embed` now."
+            "A library that another made is embedded anew by `library embed`, or by the app meanwhile."
         )
 
 
@@ -216,7 +382,3 @@ def _as_row(known: ModelEntry) -> dict[str, object]:
 
 def _as_server(server: Served) -> dict[str, object]:
     return {"url": server.url, "models": [{"name": name, "role": role} for name, role in server.models]}
-
-
-def _in_use(settings: Settings) -> dict[str, str]:
-    return {"model": settings.model, "embedder": settings.embedder, "reranker": settings.reranker}

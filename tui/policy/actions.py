@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from textual.dom import DOMNode
 from textual.message import Message
@@ -17,11 +17,8 @@ if TYPE_CHECKING:
     from policy.decisions.gathered import Gathered
     from policy.serving.registry import Activation, Registry
     from tui.app.engine import Engine
-    from tui.settings.settings import Entry
 
-RULES, LLM, LEARNED, NOBODY = "rules", "llm", "learned", ""
-SOURCES: Final = (RULES, LLM, LEARNED)
-"""Who can decide, in the order in which a key goes through them."""
+RULES, LLM, LEARNED = "rules", "llm", "learned"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,17 +26,14 @@ class Deciding:
     """Who takes the decisions of runs to come.
 
     Attributes:
-        decider: One of `SOURCES`.
+        decider: Rules, language model or learned policy.
         profile: The profile that says so; "" where the setting ``decider`` does.
         shadow: Whose second opinion is recorded; "" for nobody's.
-        fixed: Settings that the environment has, which the settings file cannot change, with the
-            variable of each.
     """
 
     decider: str
     profile: str
     shadow: str
-    fixed: dict[str, str]
 
 
 @dataclass
@@ -50,13 +44,6 @@ class PolicyRead(Message):
     deciding: Deciding
     policies: Policies
     sources: tuple[Source, ...]
-
-
-@dataclass
-class DecidingChanged(Message):
-    """The settings say something else now."""
-
-    deciding: Deciding
 
 
 @dataclass
@@ -79,19 +66,6 @@ def read_policy(node: DOMNode, engine: Engine) -> None:
         return PolicyRead(found, _deciding(engine), policies, collected())
 
     in_background(node, work, group="policy", exclusive=True)
-
-
-def change_setting(node: DOMNode, engine: Engine, key: str, value: str) -> None:
-    """Write ``decider`` or ``shadow`` in a worker; `DecidingChanged` or `Failed` is posted to ``node``."""
-
-    def work() -> Message:
-        from tui.settings import file
-
-        file.put(key, value)
-        engine.reload()
-        return DecidingChanged(_deciding(engine))
-
-    in_background(node, work, group="setting")
 
 
 def use_policy(node: DOMNode, row: PolicyRow, *, force: bool) -> None:
@@ -122,21 +96,9 @@ def collected() -> tuple[Source, ...]:
     return tuple(Source(path, path.stat().st_size) for path in sorted(folder.glob("*.duckdb")))
 
 
-def after(now: str, values: list[str]) -> str:
-    """The value after ``now``, the first after the last."""
-    return values[(values.index(now) + 1) % len(values)] if now in values else values[0]
-
-
 def _deciding(engine: Engine) -> Deciding:
     from agent.profiles import decides
-    from tui.settings.settings import entries
 
-    found: dict[str, Entry] = {e.key: e for e in entries() if e.key in {"decider", "shadow", "profile"}}
-    decider, profile = str(found["decider"].value), str(found["profile"].value)
-    fixed = {key: e.origin for key, e in found.items() if e.layer == "environment"}
-    return Deciding(
-        decider or decides(profile, learned=engine.learned() is not None),
-        "" if decider else profile,
-        str(found["shadow"].value),
-        fixed,
-    )
+    settings = engine.settings()
+    decider = settings.decider or decides(settings.profile, learned=engine.learned() is not None)
+    return Deciding(decider, "" if settings.decider else settings.profile, settings.shadow)

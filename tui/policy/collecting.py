@@ -1,4 +1,4 @@
-"""Collecting decisions with something to look at, and what came of it."""
+"""Collecting decisions on the command line: progress and result."""
 
 from __future__ import annotations
 

@@ -5,36 +5,27 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Annotated, Literal
 
 import typer
 from rich.table import Table
 from rich.text import Text
+from typer.core import TyperGroup
 
 from agent.decisions.learned import LEARNED
 from agent.profiles import decides
 from policy.serving.card import sections
-from policy.serving.folder import CARD, Manifest, check_base, open_policy, read
+from policy.serving.folder import CARD, check_base, read
 from policy.serving.manifest import BOX
 from policy.serving.registry import Activation, Listed, Registry, base_of
-from tui.failures import WrongUsage, warn
+from tui.failures import warn
+from tui.options import AsJson, Plain, Yes, confirm
 from tui.policy.policies import when
 from tui.settings.settings import load
 from tui.terminal import cells, clean, columns, console, one_line, print_json
 
-if TYPE_CHECKING:
-    from policy.judging.comparing import Comparison
-    from policy.judging.gate import Opponent
-
-
-from typing import Annotated, Literal
-
-from typer.core import TyperGroup
-
-from tui.options import AsJson, Plain
-
 app = typer.Typer(
-    help="See, choose and compare learned policies.", invoke_without_command=True, rich_markup_mode=None
+    help="See and choose learned policies.", invoke_without_command=True, rich_markup_mode=None
 )
 _Name = Annotated[
     str, typer.Argument(metavar="NAME", help="Its name, the beginning of it, or box for the shipped one.")
@@ -43,7 +34,7 @@ _Name = Annotated[
 
 @app.callback()
 def policy(context: typer.Context, as_json: AsJson = False) -> None:
-    """See, choose and compare learned policies; without a command: list them.
+    """See and choose learned policies; without a command: list them.
 
     A policy decides after each research step whether to go on, revise the plan or answer. The one in the
     box is active until another is chosen; `deepthink train-policy` makes new ones from your own runs.
@@ -150,58 +141,15 @@ def history(as_json: AsJson = False) -> None:
     console().print(table)
 
 
-@app.command("compare")
-def compare(
-    first: Annotated[str, typer.Argument(metavar="A", help="A policy.")],
-    second: Annotated[
-        str, typer.Argument(metavar="[B]", help="Another one; the active one if none is named.")
-    ] = "",
-    sources: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--from",
-            metavar="traces|FILE",
-            help="Your own traces (the default), collected stores, exports; can be given several times.",
-        ),
-    ] = None,
-    everything: Annotated[
-        bool, typer.Option("--all", help="All questions: for data that neither was trained on.")
-    ] = False,
-) -> None:
-    """Compare two policies on the same held-out questions.
-
-    Quality, steps and utility of each with the default schedule beside them, the differences with their 95%
-    intervals, and how often both decide alike. Your own runs hold one path each: what a policy would have
-    done differently is known only where it stops earlier.
-    """
-    from policy.decisions.returns import COST
-    from policy.judging.comparing import compare as compared
-    from policy.judging.comparing import questions
-    from tui.assemble import open_store
-
-    registry = Registry()
-    one = _opened(registry, first)
-    two = _opened(registry, second or registry.active().name)
-    named = sources or ["traces"]
-    files = [Path(source) for source in named if source != "traces"]
-    own = open_store() if "traces" in named else None
-    trees = questions(files, own, everything=everything)
-    cost = float(one[1].settings.get("cost", COST))
-    _show_comparison(compared(one[0], two[0], trees, cost))
-
-
 @app.command("remove")
 def remove(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Its whole name.")],
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Yes = False,
 ) -> None:
     """Delete a policy of your own; the active one and the box stay."""
     registry = Registry()
     registry.removable(name)  # before a yes is asked for
-    if not yes:
-        if not sys.stdin.isatty():
-            raise WrongUsage(f"Deleting the policy {name} needs a yes.", "Add --yes.")
-        typer.confirm(f"Delete the policy {name}?", abort=True)
+    confirm(f"Delete the policy {name}?", yes)
     typer.echo(f"Deleted the policy {registry.remove(name)}.")
 
 
@@ -448,39 +396,6 @@ def _show_card(wanted: str) -> None:
         return
     read(folder)
     sys.stdout.write((folder / CARD).read_text(encoding="utf-8"))
-
-
-def _show_comparison(found: Comparison) -> None:
-    out = console()
-    known = min(worth.known for worth in found.worth)
-    asked = "1 question" if found.questions == 1 else f"{found.questions:,} questions"
-    line = f"{asked}, a step costs {found.cost:g}"
-    if known < found.questions:
-        line += f"; the outcome of {known:,} is known for all of them, the rest was never tried"
-    out.print(line)
-    table = columns("", "quality", "complete", "steps", "utility", "known", right=("known",))
-    for worth in found.worth:
-        means = (f"{i.estimate:.3f}" for i in (worth.quality, worth.complete, worth.steps, worth.utility))
-        table.add_row(*cells(worth.name, *(m.replace("nan", "–") for m in means), f"{worth.known:,}"))
-    out.print(table)
-    one, two = found.worth[0].name, found.worth[1].name
-    out.print(Text(f"\n{one} less {two}, with 95% intervals", style="bold"))
-    differences = {"utility": found.utility, "quality": found.quality, "steps": found.steps}
-    told = {
-        name: str(value).replace("+nan [+nan, +nan]", "not known") for name, value in differences.items()
-    }
-    share = (
-        f"{found.agreement:.1%} of {found.states:,} states with a choice" if found.states else "no choice"
-    )
-    out.print(_pairs({**told, "agreement": share}))
-
-
-def _opened(registry: Registry, name: str) -> tuple[Opponent, Manifest]:
-    from policy.judging.gate import Opponent
-
-    folder = registry.find(name)
-    scorer, rule, manifest = open_policy(folder, base_of(read(folder)))
-    return Opponent(manifest.name, scorer, rule), manifest
 
 
 def _wanted(registry: Registry, name: str) -> Path | None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 GateSaid = Literal["passed", "not passed", "not asked", "unusable"]
 
 _GAIN = "utility over the default schedule"
-_CHANGES = 8  # of the active policy, told at most
+_CHANGES = 8  # of the active policy, shown at most
 _HOW = {"use": "chosen", "rollback": "rolled back to", "train": "trained"}
 
 
@@ -68,7 +68,7 @@ class Policies:
 
 
 def read_policies(registry: Registry) -> Policies:
-    """Every policy, with what its manifest tells; meant for a worker."""
+    """Read every policy and its manifest; for a worker."""
     found = registry.listed()
     single = sum(one.boxed for one in found) == 1
     return Policies(

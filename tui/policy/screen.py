@@ -1,34 +1,177 @@
-"""Policy: who decides, what was learned, and what there is to learn from."""
+"""Policy: who decides, the learned policies, and training a new one."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Vertical, VerticalScroll
+from textual.containers import Container, Vertical, VerticalScroll
 from textual.content import Content
-from textual.widgets import Static, TabbedContent, TabPane
+from textual.message import Message
+from textual.widgets import OptionList, Static, TabbedContent, TabPane
 
+from policy.serving.card import difference
 from tui.app.base import DeepScreen
 from tui.app.confirm import ConfirmScreen
 from tui.app.keys import ACTIONS, bindings
+from tui.app.lists import KEYS_BUT_ENTER, Line, MarkedList, facts, titled
 from tui.app.work import Failed
-from tui.decisions.strip import ORIGINS, SIGNS, bar, percent, source
+from tui.decisions.strip import bar, percent
 from tui.policy import actions
 from tui.policy.actions import LEARNED, LLM, RULES, Deciding
-from tui.policy.agreement import table
-from tui.policy.list import PolicyBook
 from tui.policy.policies import Policies, PolicyRow
 from tui.policy.training_choice import TrainingChoice
 from tui.policy.training_panel import TrainingPanel
-from tui.terminal import one_line
+from tui.terminal import clean, counted, one_line, padded
 
 if TYPE_CHECKING:
     from policy.decisions.gathered import Gathered
+
+
+GATE: Final = {
+    "passed": ("✓ passed", "$success"),
+    "not passed": ("✗ not passed", "$error"),
+    "not asked": ("– not asked", "$foreground 65%"),
+    "unusable": ("✗ unusable", "$error"),
+}
+"""What the gate said, in a sign and a word."""
+
+_QUIET = "$foreground 65%"
+_METHOD, _GAINS, _GATE, _ACTIVE = 8, 8, 14, 8
+_NOTHING = """\
+There is no policy yet: this version came without one, and none was trained here.
+
+{train} goes to the training. Until there is a policy, {by}."""
+
+
+class PolicyRows(MarkedList, inherit_bindings=False):
+    """The rows; Enter is the screen's, so that it can be remapped."""
+
+    HELP = """\
+### Policies
+
+Each was trained, here or by whoever made this version (the *box*). The figure is what it gains over the
+default schedule on questions it has not seen; the gate says whether that is enough. One of them is active.
+"""
+    BINDINGS: ClassVar[list[BindingType]] = KEYS_BUT_ENTER
+
+
+class PolicyBook(Container):
+    """The list, and under it the policy that is under the cursor."""
+
+    DEFAULT_CSS = """
+    PolicyBook { layout: vertical; height: 1fr; }
+    PolicyBook #head { height: 1; padding: 0 1; color: $foreground 65%; }
+    PolicyBook #listed { height: auto; max-height: 8; }
+    PolicyBook PolicyRows { max-height: 7; }
+    PolicyBook #card { height: 1fr; padding: 0 1; border-top: solid $panel; scrollbar-gutter: stable; }
+    PolicyBook #card:focus { border-top: solid $primary; }
+    PolicyBook #none { padding: 1 2; color: $foreground 65%; }
+    PolicyBook.-none #listed, PolicyBook.-none #card { display: none; }
+    PolicyBook #none { display: none; }
+    PolicyBook.-none #none { display: block; }
+    """
+
+    class Moved(Message):
+        """Another policy is under the cursor."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._policies = Policies()
+
+    def compose(self) -> ComposeResult:
+        with Container(id="listed"):
+            yield Static(_heads(), id="head")
+            yield PolicyRows(id="policy-rows")
+        with VerticalScroll(id="card"):
+            yield Static(markup=False)
+        yield Static(id="none", markup=False)
+
+    @property
+    def row(self) -> PolicyRow | None:
+        """The policy under the cursor."""
+        chosen = self.query_one(PolicyRows).chosen
+        return next((row for row in self._policies.rows if row.name == chosen), None)
+
+    def show(self, policies: Policies, decided_by: str, train: str) -> None:
+        """Draw them.
+
+        Args:
+            policies: What there is.
+            decided_by: Who decides while there is none, in words.
+            train: The key of a training.
+        """
+        self._policies = policies
+        self.set_class(not policies.rows, "-none")
+        self.query_one("#none", Static).update(_NOTHING.format(train=train, by=decided_by))
+        active = policies.active
+        lines = [Line(row.name, lambda width, row=row: _line(row, width)) for row in policies.rows]  # type: ignore[misc]
+        self.query_one(PolicyRows).show(lines, active.name if active else "")
+        self._draw_card()
+
+    def take_focus(self) -> None:
+        """The keys go to the list, if there is one."""
+        if self._policies.rows:
+            self.query_one(PolicyRows).focus()
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self._draw_card)
+
+    @on(OptionList.OptionHighlighted)
+    def _moved(self, event: OptionList.OptionHighlighted) -> None:
+        event.stop()
+        self.query_one("#card").scroll_home(animate=False)
+        self._draw_card()
+        self.post_message(self.Moved())
+
+    def _draw_card(self) -> None:
+        row = self.row
+        card = self.query_one("#card Static", Static)
+        width = max(self.query_one("#card").scrollable_content_region.width - 1, 40)
+        card.update(Content("\n").join(_card(row, self._policies, width)) if row else "")
+
+
+def _heads() -> Content:
+    return Content(f"  {{:<24}}{'method':<{_METHOD}}{'gain':>{_GAINS}}  {'gate':<{_GATE}}".format("policy"))
+
+
+def _line(row: PolicyRow, width: int) -> Content:
+    """Name, method, gain, gate, and whether it is the active one."""
+    room = min(width - _METHOD - _GAINS - 2 - _GATE - _ACTIVE, 24)
+    gain = f"{row.gain[0]:+.3f}" if row.gain else "–"
+    sign, style = GATE[row.said]
+    return Content.assemble(
+        (padded(one_line(row.name, room - 1), room), "bold" if row.active else ""),
+        (row.method.ljust(_METHOD), _QUIET),
+        f"{gain:>{_GAINS}}  ",
+        (sign.ljust(_GATE), style),
+        ("● active" if row.active else "", "bold $primary"),
+    )
+
+
+def _card(row: PolicyRow, policies: Policies, width: int) -> list[Content]:
+    sign, style = GATE[row.said]
+    gain = [("gain", f"{difference(row.gain)} over the default schedule")] if row.gain else []
+    gate = sign if row.said == "unusable" else f"{sign[0]} gate {sign[2:]}"
+    lines = [
+        Content.assemble(
+            (clean(row.name), "bold $primary"),
+            ("  ● active" if row.active else "", "bold"),
+            ("  came with this version" if row.boxed else "", _QUIET),
+        ),
+        *facts([(gate, row.reason), *gain], width, len(gate) + 2),
+    ]
+    lines[1] = lines[1].stylize(style, 0, len(gate))
+    lines.append(Content(""))
+    for title, rows in row.sections:
+        lines += titled(title, facts(rows, width))
+    if row.active and policies.changes:
+        lines += titled("How the active policy came to be", facts(policies.changes, width))
+    return lines
 
 
 class Pane(TabPane):
@@ -43,15 +186,10 @@ class Pane(TabPane):
         event.stop()
 
 
-_QUIET = "$foreground 65%"
-_ABOUT, _NAME, _BAR = 13, 20, 9  # cells; with the figures a line has 55
-_RATINGS: Mapping[str, str] = {"good": "good", "partly": "good in part", "wrong": "wrong"}
 _HOW: Mapping[str, str] = {
     RULES: "the plan is followed and revised once",
     LLM: "the language model is asked at each step",
 }
-
-Line = Content | str
 
 
 def deciding(who: Deciding, policies: Policies, width: int) -> Content:
@@ -66,10 +204,6 @@ def deciding(who: Deciding, policies: Policies, width: int) -> Content:
     lines = [
         _told("decides", f"{who.decider}, {origin}", _how(who.decider, policies), width),
         _told("second opinion", beside, why, width),
-    ]
-    lines += [
-        Content.styled(f"! {variable} in the environment goes before the settings", "$warning")
-        for variable in who.fixed.values()
     ]
     if policies.warning:
         lines.append(Content.styled(f"! {one_line(policies.warning)}", "$warning"))
@@ -95,81 +229,39 @@ def _told(name: str, value: str, why: str, width: int) -> Content:
     return longer if longer.cell_length <= width else line
 
 
-def data_lines(found: Gathered, ask: str) -> Content:
-    """What was decided, and what people said of it; ``ask`` is the key that leads to a question."""
-    if not found.decisions:
-        return _section(
-            "What has been gathered",
-            [
-                "Nothing yet. Whenever a run decides, the state it saw is kept, and later what came of it.",
-                "",
-                f"Press {ask} and ask something that takes more than one step.",
-            ],
-        )
-    lines: list[Line] = [f"{_counted(found.decisions, 'decision')} in {_counted(found.runs, 'run')}"]
-    lines += _bars("taken by", [(source(name), n) for name, n in found.sources.items()])
-    lines += _bars("action", [(f"{SIGNS.get(name, ' ')} {name}", n) for name, n in found.actions.items()])
-    lines += _bars("labels", [(ORIGINS.get(name, name), n) for name, n in found.labels.items()])
-    lines += _bars("ratings", [(_RATINGS.get(name, name), n) for name, n in found.ratings.items()])
-    return _section("What has been gathered", lines)
-
-
-def training(found: Gathered) -> Content:
+def enough(found: Gathered) -> Content:
     """How much there is to learn from, and how to get what is missing."""
     share = min(1.0, found.usable / found.needed)
-    lines: list[Line] = [
-        Content.assemble(
-            bar(share, 24), f" {percent(share)}  {found.usable:,} of {found.needed:,} decisions"
-        )
+    figures = f" {percent(share)}  {found.usable:,} of {found.needed:,} decisions"
+    lines = [
+        Content.styled("What your own runs have gathered for it", "bold $primary"),
+        Content.assemble(bar(share, 24), figures),
     ]
     if found.missing:
-        lines.append(
-            f"{_counted(found.missing, 'decision')} missing until a training can be expected to gain."
-        )
+        missing = counted(found.missing, "decision")
+        lines.append(Content(f"{missing} missing until a training can be expected to gain."))
         if found.usable and found.runs:
-            runs = -(-found.missing * found.runs // found.decisions)
-            lines.append(_quiet(f"About {_counted(runs, 'run')} more, if they go on like those so far."))
+            runs = counted(-(-found.missing * found.runs // found.decisions), "run")
+            lines.append(Content.styled(f"About {runs} more, if they go on like those so far.", _QUIET))
     else:
-        lines.append("Enough for a training.")
+        lines.append(Content("Enough for a training."))
     older = found.decisions - found.usable
     if older:
-        lines.append(_quiet(f"{_counted(older, 'decision')} of an older encoding cannot be learnt from."))
+        lines.append(
+            Content.styled(
+                f"{counted(older, 'decision')} of an older encoding cannot be learnt from.", _QUIET
+            )
+        )
     if not sum(found.labels.values()):
-        lines.append(_quiet("No label of yours yet: the screen Decisions takes them."))
-    return _section("What your own runs have gathered for it", lines)
+        lines.append(Content.styled("No label of yours yet: the screen Decisions takes them.", _QUIET))
+    return Content("\n").join(lines)
 
 
-def _section(title: str, lines: Iterable[Line]) -> Content:
-    return Content("\n").join([Content.styled(title, "bold $primary"), *lines])
-
-
-def _quiet(text: str) -> Content:
-    return Content.styled(text, _QUIET)
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'s' * (number != 1)}"
-
-
-def _bars(title: str, counts: Sequence[tuple[str, int]]) -> list[Line]:
-    """A line for each count, its share of all of them as a bar; one line if all are nothing."""
-    total = sum(count for _, count in counts)
-    if not total:
-        return ["", Content.assemble((f"{title:<{_ABOUT}}", _QUIET), "none yet")]
-    lines: list[Line] = [""]
-    for place, (name, count) in enumerate(counts):
-        about = ("" if place else title).ljust(_ABOUT)
-        figures = f"{count:>8,} {percent(count / total)}"
-        drawn = bar(count / total, _BAR)
-        lines.append(Content.assemble((about, _QUIET), f"{name:<{_NAME}}", drawn, figures))
-    return lines
-
-
-_TITLES = {"policies": "1 Policies", "training": "2 Training", "gathered": "3 Gathered"}
+_TITLES = {"policies": "1 Policies", "training": "2 Training"}
 
 
 class PolicyScreen(DeepScreen):
-    """Who decides, and three tabs: policies, training, gathered data."""
+    """Who decides, and two tabs: policies and training."""
 
     MODE: ClassVar[str] = "policy"
     PLACES: ClassVar[tuple[str, ...]] = ("policy",)
@@ -180,11 +272,11 @@ class PolicyScreen(DeepScreen):
 ### Policy
 
 After each step a run decides whether to go on, to revise its plan or to finish. The first lines tell who
-takes these decisions. **1**, **2** and **3** go to the policies, the training, and what was gathered.
+takes these decisions. **1** and **2** go to the policies and the training.
 
-- **d** has the rules decide, the language model, or the learned policy. It counts for runs to come.
-- **s** chooses whose *second opinion* is recorded beside each decision, without being acted on: it shows
-  how often two sources agree, and costs a model call a decision where it is the language model's.
+The settings *decider* and *shadow* (F8) choose the rules, the language model or the learned policy, and
+whose *second opinion* is recorded beside each decision without being acted on.
+
 - **Enter** or **p** makes the policy under the cursor the active one, **b** goes back to the one before. A
   policy that the gate did not pass can be used all the same; that is recorded.
 - **t** goes to the training and, pressed there, begins it. **Escape** stops it after the step under way. It
@@ -192,12 +284,12 @@ takes these decisions. **1**, **2** and **3** go to the policies, the training, 
   was as soon as the same training is begun again.
 - **u** reads everything again.
 
-Labels are given on the screen *Decisions*, ratings on the screen *Runs*.
+Labels are given on the screen *Decisions*, ratings on the screen *Runs*. `deepthink traces stats` counts
+both, and how often two sources agree.
 """
 
     def __init__(self) -> None:
         super().__init__()
-        self._gathered: Gathered | None = None
         self._deciding: Deciding | None = None
         self._policies = Policies()
 
@@ -211,11 +303,6 @@ Labels are given on the screen *Decisions*, ratings on the screen *Runs*.
                 with Pane(_TITLES["training"], id="training"):
                     yield TrainingChoice()
                     yield TrainingPanel()
-                with Pane(_TITLES["gathered"], id="gathered"), VerticalScroll(id="counts"):
-                    with Vertical(id="left"):
-                        yield Static(id="data")
-                    with Vertical(id="right"):
-                        yield Static(id="agreement")
 
     def on_mount(self) -> None:
         self.query_one("#told", Static).update("Counting what has been gathered …")
@@ -246,16 +333,6 @@ Labels are given on the screen *Decisions*, ratings on the screen *Runs*.
     def action_tab(self, name: str) -> None:
         self.query_one(TabbedContent).active = name
         self.call_after_refresh(self._take_focus)
-
-    def action_decider(self) -> None:
-        if self._deciding is not None:
-            self._set("decider", actions.after(self._deciding.decider, self._sources))
-
-    def action_shadow(self) -> None:
-        """Choose the next source of second opinions; none after the last."""
-        if self._deciding is not None:
-            others = [name for name in self._sources if name != self._deciding.decider]
-            self._set("shadow", actions.after(self._deciding.shadow, [actions.NOBODY, *others]))
 
     def action_use(self) -> None:
         """Make the policy under the cursor the active one; asked first if the gate did not pass it."""
@@ -300,25 +377,16 @@ Labels are given on the screen *Decisions*, ratings on the screen *Runs*.
 
     @on(actions.PolicyRead)
     def _read(self, message: actions.PolicyRead) -> None:
-        self._gathered, self._deciding = message.gathered, message.deciding
+        self._deciding = message.deciding
         self._policies = message.policies
         self.query_one("#told").display = False
         everything = self.query_one("#all")
         first, everything.display = not everything.display, True
-        until = training(message.gathered)
-        self.query_one(TrainingChoice).show(
-            message.sources, message.gathered.usable, until, self._train_key
-        )
+        choice = self.query_one(TrainingChoice)
+        choice.show(message.sources, message.gathered.usable, enough(message.gathered), self._train_key)
         self._draw()
         if first:
             self.call_after_refresh(self._take_focus)
-
-    @on(actions.DecidingChanged)
-    def _changed(self, message: actions.DecidingChanged) -> None:
-        self._deciding = message.deciding
-        self._draw()
-        self.notify("It counts for runs to come.")
-        self.tell_ask()
 
     @on(actions.PolicyChanged)
     def _promoted(self, message: actions.PolicyChanged) -> None:
@@ -350,7 +418,7 @@ Labels are given on the screen *Decisions*, ratings on the screen *Runs*.
 
     @on(Failed)
     def _failed(self, message: Failed) -> None:
-        if self._gathered is None:  # what goes wrong later is told by the app, and what is shown stays
+        if self._deciding is None:  # later failures are shown by the app, and what is shown stays
             error = message.error
             again = f"{self.deepthink.key_of('policy.reload') or 'u'} reads again."
             text = "\n".join(filter(None, (error.message, error.way_out, f"\n{again}")))
@@ -361,11 +429,6 @@ Labels are given on the screen *Decisions*, ratings on the screen *Runs*.
         self._draw()
 
     # --- drawing ---------------------------------------------------------------------------------
-
-    @property
-    def _sources(self) -> list[str]:
-        """Who can decide; the learned policy only where there is one."""
-        return [name for name in actions.SOURCES if name != actions.LEARNED or self._policies.active]
 
     @property
     def _tab(self) -> str:
@@ -386,17 +449,14 @@ Labels are given on the screen *Decisions*, ratings on the screen *Runs*.
         return next(self.deepthink.key_for(a) for a in ACTIONS["policy"] if a.id == "policy.train")
 
     def _draw(self) -> None:
-        found, who = self._gathered, self._deciding
-        if found is None or who is None:
+        who = self._deciding
+        if who is None:
             return
         width = self.size.width - 2
         self.query_one("#deciding", Static).update(deciding(who, self._policies, width))
         self._panel.learned_decides = who.decider == LEARNED
         by = decided_by(who, self._policies)
         self.query_one(PolicyBook).show(self._policies, by, self._train_key)
-        ask = self.deepthink.key_of("app.ask") or "f2"
-        self.query_one("#data", Static).update(data_lines(found, ask))
-        self.query_one("#agreement", Static).update(table(found.agreement))
         self.refresh_bindings()
 
     def _label(self) -> None:
@@ -408,17 +468,7 @@ Labels are given on the screen *Decisions*, ratings on the screen *Runs*.
         """The keys go to what the tab shows."""
         if self._tab == "policies":
             self.query_one(PolicyBook).take_focus()
-        elif self._tab == "gathered":
-            self.query_one("#counts").focus()
         elif self._panel.job is not None:
             self._panel.focus()
         else:
             self.query_one(TrainingChoice).take_focus()
-
-    def _set(self, key: str, value: str) -> None:
-        assert self._deciding is not None
-        if key in self._deciding.fixed:
-            variable = self._deciding.fixed[key]
-            self.notify(f"{variable} in the environment says so; unset it first.", severity="warning")
-        else:
-            actions.change_setting(self, self.deepthink.engine, key, value)

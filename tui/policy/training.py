@@ -1,105 +1,46 @@
-"""A training with something to look at: data sheet, a bar with loss and held-out value, the verdict."""
+"""A training on the command line: what it learns from, its progress, held-out measures, the verdict."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from typing import Protocol
+from collections.abc import Iterable
 
 from rich.console import Console
-from rich.progress import Progress, TaskID
 from rich.text import Text
 
 from policy.training import progress as told
 from tui import failures
-from tui.bars import bars
-from tui.terminal import cells, clean, columns, console, duration, is_live
-
-_EVERY = 20  # steps between two lines where nothing moves
+from tui.bars import bar
+from tui.terminal import cells, clean, columns, console, duration
 
 
 def show_training(events: Iterable[told.TrainingEvent], *, plain: bool = False) -> int:
     """Show a training until its end; the exit code."""
     out = console()
-    with _watching(out, plain) as watcher:
+    phase = ""
+    with bar(out, plain=plain) as shown:
         for event in events:
             match event:
+                case told.Began():
+                    phase = clean(event.message)
+                    shown.show(phase)
+                case told.Trained():
+                    shown.show(phase, event.step, event.steps, _step(event))
+                case told.HeldOut():
+                    out.print(Text(_held_out(event)))
                 case told.DataSheet():
-                    watcher.rest()
+                    shown.clear()
                     _sheet(out, event)
                 case told.Warned():
-                    watcher.rest()
+                    shown.clear()
                     failures.warn(clean(event.message))
-                case told.HeldOut():
-                    watcher.take(event)
-                    out.print(Text(_held_out(event)))
                 case told.Verdict():
-                    watcher.rest()
+                    shown.clear()
                     _verdict(out, event)
                 case told.Finished():
-                    watcher.rest()
+                    shown.clear()
                     _finished(out, event)
-                case _:
-                    watcher.take(event)
     return failures.DONE
-
-
-class _Watcher(Protocol):
-    def take(self, event: told.TrainingEvent) -> None: ...
-
-    def rest(self) -> None: ...
-
-
-@contextmanager
-def _watching(out: Console, plain: bool) -> Iterator[_Watcher]:
-    if not is_live(plain=plain):
-        yield _Lines(out)
-        return
-    with bars(out) as shown:
-        yield _Bars(shown)
-
-
-class _Bars:
-    """One bar for the phase under way."""
-
-    def __init__(self, bars: Progress) -> None:
-        self._bars = bars
-        self._phase: TaskID | None = None
-
-    def take(self, event: told.TrainingEvent) -> None:
-        match event:
-            case told.Began():
-                self.rest()
-                self._phase = self._bars.add_task(clean(event.message), total=None, said="")
-            case told.Trained() if self._phase is not None:
-                self._bars.update(self._phase, completed=event.step, total=event.steps, said=_step(event))
-            case _:
-                pass
-
-    def rest(self) -> None:
-        if self._phase is not None:
-            self._bars.remove_task(self._phase)
-            self._phase = None
-
-
-class _Lines:
-    """One line for each phase, and one for some steps."""
-
-    def __init__(self, out: Console) -> None:
-        self._out = out
-
-    def take(self, event: told.TrainingEvent) -> None:
-        match event:
-            case told.Began():
-                self._out.print(clean(event.message))
-            case told.Trained() if event.step % _EVERY == 0 or event.step in {1, event.steps}:
-                self._out.print(f"  step {event.step} of {event.steps}: {_step(event)}".rstrip(": "))
-            case _:
-                pass
-
-    def rest(self) -> None:
-        """Nothing moves here."""
 
 
 def _step(event: told.Trained) -> str:

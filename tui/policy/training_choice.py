@@ -15,7 +15,7 @@ from textual.message import Message
 from textual.widgets import OptionList, Static
 
 from tui.app.lists import Line, MarkedList
-from tui.policy.job import Wish
+from tui.policy.training_panel import Wish
 from tui.terminal import one_line, size
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _QUIET = "$foreground 65%"
 _NAME, _WHAT, _COST = 9, 42, 18  # cells
-OWN, ALL = "own", "all"
+OWN = "own"
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +102,6 @@ class TrainingChoice(VerticalScroll, can_focus=False):
         """
         self._sources, self._until, self._key = sources, until, key
         lines = [Line(OWN, lambda width: _source("your own runs", f"{decisions:,} decisions", width))]
-        if len(sources) > 1:
-            count = f"{len(sources)} stores"
-            lines.append(Line(ALL, lambda width: _source("everything collected", count, width)))
         lines += [
             Line(
                 str(one.path),
@@ -119,9 +116,9 @@ class TrainingChoice(VerticalScroll, can_focus=False):
     def wish(self) -> Wish:
         """What is chosen."""
         method, source = self.query_one(MethodList).chosen, self.query_one(SourceList).chosen
-        paths = tuple(one.path for one in self._sources if source in {ALL, str(one.path)})
-        told = ", ".join(path.stem for path in paths) or "your own runs"
-        return Wish(next(name for name in WAYS if name == method), paths, told)
+        paths = tuple(one.path for one in self._sources if source == str(one.path))
+        text = ", ".join(path.stem for path in paths) or "your own runs"
+        return Wish(next(name for name in WAYS if name == method), paths, text)
 
     def take_focus(self) -> None:
         """The keys go to the methods."""

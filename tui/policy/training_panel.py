@@ -1,32 +1,182 @@
-"""A training under way, or the last one: phases, bar, curves, verdict, data sheet."""
+"""A training in a thread, and the panel that shows it: phases, progress, verdict, data sheet."""
 
 from __future__ import annotations
 
 import math
+import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import closing
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from textual import on
 from textual.app import ComposeResult
-from textual.containers import Vertical, VerticalScroll
+from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.message import Message
 from textual.timer import Timer
-from textual.widgets import Sparkline, Static
+from textual.widget import Widget
+from textual.widgets import Static
 
 from policy.serving.card import figure
+from policy.training import progress as told
 from tui.app.failure import in_the_app
 from tui.app.keys import ACTIONS
 from tui.app.lists import facts, titled
 from tui.app.offers import deepthink
-from tui.app.work import Failed
-from tui.policy.job import PHASES, TrainingEnded, TrainingFold, TrainingJob, TrainingTold, Wish
+from tui.app.work import Batch, Failed, failed, in_background
 from tui.terminal import clean, duration, one_line
 
 if TYPE_CHECKING:
+    from policy.serving.manifest import Method
+    from policy.training.progress import TrainingEvent
     from traces.errors import DeepthinkError
+
+
+PHASES = ("data", "train", "calibrate", "evaluate", "gate", "write")
+"""In the order in which they come."""
+
+
+class TrainingFold:
+    """One training.
+
+    Attributes:
+        phase: The one under way, of `PHASES`; "" before the first.
+        message: What it says of itself.
+        sheet: What is learned from, by name.
+        step: Optimiser steps done in this go.
+        steps: Of how many; 0 until it is known.
+        seconds_left: Estimate; NaN where there is none.
+        losses: Step and training loss; none where the method has no loss.
+        held_out: Looks at the held-out questions, in order.
+        warnings: What a person should know.
+        verdict: The gate's, once it was asked.
+        finished: The policy, once it is written.
+    """
+
+    def __init__(self) -> None:
+        self.phase = ""
+        self.message = ""
+        self.sheet: Mapping[str, str] = {}
+        self.step = 0
+        self.steps = 0
+        self.seconds_left = math.nan
+        self.losses: list[tuple[int, float]] = []
+        self.held_out: list[told.HeldOut] = []
+        self.warnings: list[str] = []
+        self.verdict: told.Verdict | None = None
+        self.finished: told.Finished | None = None
+
+    def take(self, events: Iterable[told.TrainingEvent]) -> None:
+        """Add what has happened."""
+        for event in events:
+            self._take(event)
+
+    @property
+    def share(self) -> float:
+        """Of the steps, those that are done; 0 while their number is not known."""
+        return self.step / self.steps if self.steps else 0.0
+
+    def _take(self, event: told.TrainingEvent) -> None:
+        match event:
+            case told.Began(phase, message):
+                self.phase, self.message = phase, message
+            case told.DataSheet(rows):
+                self.sheet = rows
+            case told.Trained():
+                self.step, self.steps, self.seconds_left = event.step, event.steps, event.seconds_left
+                if math.isfinite(event.loss):
+                    self.losses.append((event.step, event.loss))
+            case told.HeldOut():
+                self.held_out.append(event)
+            case told.Warned(message):
+                self.warnings.append(message)
+            case told.Verdict():
+                self.verdict = event
+            case told.Finished():
+                self.finished = event
+
+
+_MOMENT = 2.0  # seconds; a step of most methods ends within
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a person wants trained.
+
+    Attributes:
+        method: As `policy.serving.manifest.Method`.
+        sources: Collected stores; none for the person's own runs.
+        learned_from: The same in a few words.
+    """
+
+    method: Method
+    sources: tuple[Path, ...]
+    learned_from: str
+
+
+@dataclass
+class TrainingTold(Message):
+    """Events have come; the widget that shows the training drains them."""
+
+    job: TrainingJob
+
+
+@dataclass
+class TrainingEnded(Message):
+    """The training's thread has ended; ``failure`` is what it raised, being stopped included."""
+
+    job: TrainingJob
+    failure: Failed | None
+
+
+class TrainingJob:
+    """One training.
+
+    Args:
+        wish: What is trained.
+
+    Attributes:
+        cancel: Set to stop after the step under way; the same wish goes on from there.
+    """
+
+    def __init__(self, wish: Wish) -> None:
+        self.wish = wish
+        self.cancel = threading.Event()
+        self._events: Batch[TrainingEvent] = Batch(lambda: TrainingTold(self))
+        self._ended = threading.Event()
+
+    def start(self, shown_by: Widget) -> None:
+        """Begin; `TrainingTold` and at last `TrainingEnded` are posted to ``shown_by``."""
+        self._events.goes_to(shown_by)
+        in_background(shown_by, self._work, group="training")
+
+    def leave(self) -> None:
+        """Stop it because the app ends, and wait a moment; the same training can be resumed."""
+        self.cancel.set()
+        self._ended.wait(_MOMENT)
+
+    def drain(self) -> list[TrainingEvent]:
+        """The events since the last time."""
+        return self._events.drain()
+
+    def _work(self) -> Message:
+        failure: Failed | None = None
+        try:
+            from policy.training.course import train
+            from policy.training.request import TrainingRequest
+
+            request = TrainingRequest(method=self.wish.method, sources=self.wish.sources)
+            with closing(train(request, self.cancel)) as events:
+                for event in events:
+                    self._events.put(event)
+        except BaseException as error:  # noqa: BLE001 - sent as a message: a worker never closes the app
+            failure = failed(error)
+        self._ended.set()
+        return TrainingEnded(self, failure)
+
 
 _QUIET = "$foreground 65%"
 _BAR = 30
@@ -48,7 +198,7 @@ KeyOf = Callable[[str], str]
 def standing(
     fold: TrainingFold, wish: Wish, *, running: bool, stopping: bool, lasted: float, width: int
 ) -> list[Content]:
-    """What is trained, the phases, and how far the one under way is.
+    """What is trained, the phases, how far the one under way is, and its latest measures.
 
     Args:
         fold: What is known.
@@ -77,6 +227,21 @@ def standing(
         for warning in fold.warnings
         for at, line in enumerate(_folded(warning, width - 2))
     ]
+    return lines + measures(fold)
+
+
+def measures(fold: TrainingFold) -> list[Content]:
+    """The latest loss, and the latest utility on held-out questions, as far as there are any."""
+    lines: list[Content] = []
+    if fold.losses:
+        step, loss = fold.losses[-1]
+        lines.append(Content.assemble(("Loss", "bold"), f"  {loss:.3f} at step {step:,}"))
+    if fold.held_out:
+        last = fold.held_out[-1]
+        default = (f"  default {last.default:.3f}", _QUIET)
+        lines.append(
+            Content.assemble(("Held-out utility", "bold"), f"  learned {last.utility:.3f}", default)
+        )
     return lines
 
 
@@ -147,14 +312,14 @@ def _next(fold: TrainingFold, key_of: KeyOf, width: int, *, decides: bool) -> li
     assert finished is not None
     name = one_line(finished.name)
     if not finished.active:
-        told = (
+        text = (
             f"It is kept: among the policies ({key_of('policies')}), {key_of('use')} uses it all the same; "
             "that is recorded."
         )
-        return [Content.styled(f"· {name} is not active", "bold"), *_plain(told, width)]
-    then = "It decides in runs to come" if decides else f"{key_of('decider')} has it decide in runs to come"
-    told = f"{then}; {key_of('rollback')} goes back to the policy before."
-    return [Content.styled(f"● {name} is active now", "bold $primary"), *_plain(told, width)]
+        return [Content.styled(f"· {name} is not active", "bold"), *_plain(text, width)]
+    then = "It decides in runs to come" if decides else "The setting decider has it decide in runs to come"
+    text = f"{then}; {key_of('rollback')} goes back to the policy before."
+    return [Content.styled(f"● {name} is active now", "bold $primary"), *_plain(text, width)]
 
 
 def _phases(fold: TrainingFold, sign: str) -> Content:
@@ -196,51 +361,8 @@ def _folded(text: str, width: int) -> list[str]:
     return [line for part in clean(text).splitlines() for line in wrap(part, width)]
 
 
-class TrainingCurves(Vertical):
-    """The loss and the held-out utility so far, each as soon as there is something of it."""
-
-    DEFAULT_CSS = """
-    TrainingCurves { height: auto; display: none; }
-    TrainingCurves.-shown { display: block; }
-    TrainingCurves Static { height: 1; text-wrap: nowrap; text-overflow: ellipsis; }
-    TrainingCurves Sparkline { height: 2; }
-    TrainingCurves Sparkline > .sparkline--min-color, TrainingCurves Sparkline > .sparkline--max-color {
-        color: $primary;
-    }
-    """
-
-    def compose(self) -> ComposeResult:
-        for which in ("loss", "value"):
-            yield Static(id=f"{which}-figure")
-            yield Sparkline(summary_function=_mean, id=which)
-
-    def show(self, fold: TrainingFold) -> None:
-        """Draw what is known by now."""
-        self.set_class(bool(fold.losses or fold.held_out), "-shown")
-        if fold.losses:
-            step, loss = fold.losses[-1]
-            figure = Content.assemble(("Loss", "bold"), f"  {loss:.3f} at step {step:,}")
-            self._draw("loss", figure, [loss for _, loss in fold.losses])
-        if fold.held_out:
-            last = fold.held_out[-1]
-            figure = Content.assemble(
-                ("Held-out utility", "bold"),
-                f"  learned {last.utility:.3f}",
-                (f"  default {last.default:.3f}", _QUIET),
-            )
-            self._draw("value", figure, [look.utility for look in fold.held_out])
-
-    def _draw(self, which: str, figure: Content, values: list[float]) -> None:
-        self.query_one(f"#{which}-figure", Static).update(figure)
-        self.query_one(f"#{which}", Sparkline).data = values
-
-
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)
-
-
 _REDRAW = 0.25  # seconds between two pictures
-_SILENT = 10.0  # seconds of a phase after which its length is told: silence looks like a hang
+_SILENT = 10.0  # seconds of a phase after which its duration is shown: silence looks like a hang
 
 
 class TrainingPanel(VerticalScroll, can_focus=True):
@@ -257,14 +379,13 @@ class TrainingPanel(VerticalScroll, can_focus=True):
     HELP = """\
 ### A training
 
-The loss falls as it learns; what counts is the curve below it, the utility on held-out questions, which has
-to rise above the default schedule's. At the end the gate applies a rule that was stated before. You can go
-to any other screen meanwhile; leaving the app stops it, and the same training goes on from where it was.
+The loss falls as it learns; what counts is the utility on held-out questions, which has to rise above the
+default schedule's. At the end the gate applies a rule that was stated before. You can go to any other
+screen meanwhile; leaving the app stops the training, and starting the same one again continues it.
 """
     DEFAULT_CSS = """
     TrainingPanel { height: 1fr; padding: 0 1; scrollbar-gutter: stable; }
     TrainingPanel > Static { height: auto; margin-bottom: 1; }
-    TrainingPanel TrainingCurves { margin-bottom: 1; }
     """
 
     @dataclass
@@ -286,7 +407,6 @@ to any other screen meanwhile; leaving the app stops it, and the same training g
     def compose(self) -> ComposeResult:
         yield Static(id="standing")
         yield Static(id="outcome")
-        yield TrainingCurves()
         yield Static(id="sheet")
 
     def on_mount(self) -> None:
@@ -361,7 +481,7 @@ to any other screen meanwhile; leaving the app stops it, and the same training g
         self.scroll_home(animate=False)
         self.post_message(self.Changed(ended=True))
         if message.failure is not None and message.failure.error.kind != "cancelled":
-            self.post_message(message.failure)  # the app tells it as well
+            self.post_message(message.failure)  # the app shows it too
 
     def _tick(self) -> None:
         if self.running and time.monotonic() - self._since >= _SILENT:
@@ -399,7 +519,6 @@ to any other screen meanwhile; leaving the app stops it, and the same training g
         told = self.query_one("#outcome", Static)
         told.display = bool(came) and not self.running
         told.update(Content("\n").join(came))
-        self.query_one(TrainingCurves).show(fold)
         sheet = self.query_one("#sheet", Static)
         sheet.display = bool(fold.sheet)
         rows = tuple(fold.sheet.items())

@@ -1,4 +1,4 @@
-"""What a run asks, in the place where the conversation stands: a choice, or a line to type."""
+"""A question of the run, in the conversation: a choice, or a line to type."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MEANS: Mapping[str, str] = {
     "REVISE": "change the plan",
     "FINISH": "answer now",
 }
-_MOST = 6  # sentences that are told one by one
+_MOST = 6  # sentences that are listed
 
 
 class AskedBox(Vertical):
@@ -56,7 +56,7 @@ the prompt; once more, and the run is cancelled, which can be resumed.
 
     @dataclass
     class Posed(Message):
-        """The question stands there, to be answered."""
+        """The question is on the screen, to be answered."""
 
         box: AskedBox
 

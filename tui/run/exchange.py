@@ -28,9 +28,81 @@ from tui.library.original import open_original
 from tui.run.asked import AskedBox
 from tui.run.evidence import Passage
 from tui.run.fold import EVERYTHING, Part, RunFold
-from tui.run.ways_on import WaysOn
 from tui.run.words import DOING, ENDINGS, doubt, first_look, place, supported
 from tui.terminal import clean, duration, one_line, unmarked
+
+_WORDS = 160
+
+
+class WaysOn(Offers):
+    """Passages and ways, one a row; **Enter** takes the one under the cursor."""
+
+    HELP = """\
+### What next
+
+The passages that came nearest, and other ways to look. **Enter** opens a passage, or takes the way.
+"""
+
+    @dataclass
+    class Taken(Message):
+        """A way was taken: ``ask`` (put the question into the prompt), ``everywhere`` or ``search``."""
+
+        way: str
+        question: str
+
+    @dataclass
+    class Opened(Message):
+        """A passage is to be opened."""
+
+        passage: Passage
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._rows: list[tuple[str, str | Passage, tuple[str, str]]] = []  # way, what of, lead and words
+
+    def show(self, fold: RunFold, *, narrowed: bool) -> None:
+        """Offer what the end of a run leaves to do.
+
+        Args:
+            fold: The run.
+            narrowed: Whether it looked in some collections only.
+        """
+        self._rows = []
+        outcome = fold.outcome
+        if outcome.status in {"not_found", "stopped"}:
+            for hit in outcome.nearest():
+                words = f"{place(hit)}: {one_line(hit['text'], _WORDS)}"
+                opens = Passage(
+                    hit["passage_id"],
+                    0,
+                    hit["collection"],
+                    hit["title"] or hit["document"],
+                    hit["section"],
+                    hit["text"],
+                    "",
+                )
+                self._rows.append(("open", opens, ("nearest  ", words)))
+            self._rows.append(("ask", outcome.question, ("→ ", "Ask in other words")))
+            if narrowed:
+                self._rows.append(("everywhere", outcome.question, ("→ ", "Search all collections")))
+            self._rows.append(("search", outcome.question, ("→ ", "Search the library with this question")))
+        elif outcome.status == "answered" and outcome.answered is not None:
+            self._rows += [
+                ("ask", question, ("→ ", f"Ask about what is missing: “{one_line(question, _WORDS)}”"))
+                for question in outcome.answered.missing
+            ]
+        self.redraw()
+        self.set_class(not self._rows, "hidden")
+
+    def rows(self) -> Iterable[Option]:
+        return (Option(Content(hanging(*told, self.width))) for *_, told in self._rows)
+
+    @on(OptionList.OptionSelected)
+    def _take(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
+        way, about, _ = self._rows[event.option_index]
+        self.post_message(self.Opened(about) if isinstance(about, Passage) else self.Taken(way, about))
+
 
 _CITATION = re.compile(r"\[(\d+)\]")
 _BEGINNING = 40  # characters by which a sentence is found in the answer
@@ -69,7 +141,7 @@ stands for in its document, with the supporting sentence marked. A mouse click o
 
     @dataclass
     class Opened(Message):
-        """A citation is to be opened: ``number`` as it stands in the brackets; or its ``original``."""
+        """A citation is to be opened: ``number`` is in the brackets; or its ``original``."""
 
         number: int
         original: bool = False
@@ -365,7 +437,7 @@ class Exchange(Vertical):
             self.query_one(WaysOn).show(fold, narrowed=not library <= set(searched))
 
     def _show_look(self, fold: RunFold) -> None:
-        """What was found at once stands there until the answer does."""
+        """Show what the first look found until there is an answer."""
         line, looked = self.query_one(".look", Static), fold.outcome.looked
         shown = looked is not None and not (fold.text or fold.over or fold.outcome.answered)
         line.set_class(not shown, "hidden")

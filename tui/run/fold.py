@@ -67,7 +67,7 @@ _EXIT_CODES = {
 
 @dataclass(slots=True)
 class Step:
-    """One research step: its searches, how what they brought was graded, and what came of it."""
+    """One research step: its searches, their grades, and its finding."""
 
     number: int
     question: str = ""

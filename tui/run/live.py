@@ -105,7 +105,7 @@ class LiveRun:
             ):
                 for event in events:
                     self._events.put(event)
-        except BaseException as error:  # noqa: BLE001 - told as a message: a worker never closes the app
+        except BaseException as error:  # noqa: BLE001 - sent as a message: a worker never closes the app
             failure = failed(error)
         self._ended.set()
         shown_by.post_message(RunEnded(self, failure))

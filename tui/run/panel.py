@@ -114,7 +114,7 @@ _TABS = ("plan", "evidence", "decisions")
 
 
 class RunPanel(Vertical):
-    """What stands beside a conversation or a replay; every part is drawn from the fold alone."""
+    """The panel beside a conversation or a replay; every part is drawn from the fold alone."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("thinking")
     HELP = """\

@@ -156,7 +156,7 @@ REPLIES: Mapping[str, str] = {
 
 _REFERENCE = re.compile(r"#(\d+)\b")
 _TITLES = 3
-# Characters while the run goes on; the sources show all.
+# Characters during the run; the sources show all.
 _TITLE, _QUERY, _PLACE, _LINE, _SENTENCE = 36, 100, 32, 70, 240
 _ROUTES = {
     "clarify": "unclear",
@@ -211,7 +211,7 @@ def doubt(claim: Claim) -> str:
 
 
 def source(item: Evidence, quote: str = "") -> Block:
-    """A cited passage: what it is, where it stands, and its words.
+    """A cited passage: its title, its place, and its words.
 
     Args:
         item: The passage.
@@ -512,7 +512,7 @@ class Transcript:
         """Know what happened in a run before it was resumed, without showing it."""
         for event in events:
             self.take(event)
-        self._run_id = ""  # whoever watches now has not read the question
+        self._run_id = ""  # the question has not been shown here
 
     def rest(self) -> list[Block]:
         """The blocks held back so far, for a run that was cut off."""

@@ -17,7 +17,7 @@ from traces.typed_path import expanded_path
 from tui import completion
 from tui.assemble import open_store
 from tui.failures import WrongUsage
-from tui.options import AsJson
+from tui.options import AsJson, RunId, Yes, confirm
 from tui.run.export import written
 from tui.run.fold import events_of, stored_or_told
 from tui.run.render import LiveRun, PlainRun, Renderer
@@ -26,10 +26,6 @@ from tui.runs import actions
 from tui.terminal import cells, clean, columns, console, counted, duration, is_live, one_line, print_json
 
 app = typer.Typer(help="Look at earlier runs.", invoke_without_command=True, rich_markup_mode=None)
-_Id = Annotated[
-    str,
-    typer.Argument(metavar="RUN", help="The beginning of its id, or last.", autocompletion=completion.runs),
-]
 _Unfinished = Annotated[
     bool, typer.Option("--unfinished", "-u", help="Only what can be resumed, and why it stopped.")
 ]
@@ -73,7 +69,7 @@ def list_runs(
 
 @app.command("show")
 def show(
-    wanted: _Id = "last",
+    wanted: RunId = "last",
     plain: Annotated[bool, typer.Option("--plain", help="One line per event, no colour.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -110,7 +106,7 @@ def show(
 
 @app.command("rate")
 def rate(
-    wanted: _Id,
+    wanted: RunId,
     rating: Annotated[
         Literal["good", "partly", "wrong"] | None,
         typer.Argument(metavar="[RATING]", help="good, partly or wrong."),
@@ -136,8 +132,8 @@ def rate(
 
 @app.command("delete")
 def delete(
-    wanted: _Id,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    wanted: RunId,
+    yes: Yes = False,
 ) -> None:
     """Delete a run with all that is stored of it.
 
@@ -146,17 +142,14 @@ def delete(
     store = open_store()
     run = Runs(store).find(wanted)
     actions.check_stopped(store, run.id)
-    if not yes:
-        if not sys.stdin.isatty():
-            raise WrongUsage(f"Deleting run {run.id} needs a yes.", "Add --yes.")
-        typer.confirm(f"Delete run {run.id} “{one_line(run.question, 80)}”?", abort=True)
+    confirm(f"Delete run {run.id} “{one_line(run.question, 80)}”?", yes)
     actions.delete_run(store, run.id)
     typer.echo(f"Deleted run {run.id}.")
 
 
 @app.command("export")
 def export(
-    wanted: _Id = "last",
+    wanted: RunId = "last",
     form: Annotated[
         Literal["md", "html", "json"],
         typer.Option("--format", "-f", help="Markdown, one HTML page, or one JSON object."),
@@ -277,7 +270,7 @@ def name(
 @sessions_app.command("delete")
 def delete_one_session(
     wanted: _Wanted,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Yes = False,
 ) -> None:
     """Delete a session with all its runs.
 
@@ -286,12 +279,7 @@ def delete_one_session(
     store = open_store()
     session = Sessions(store).find(wanted)
     runs = actions.check_idle(store, session)
-    if not yes:
-        if not sys.stdin.isatty():
-            raise WrongUsage(f"Deleting session {actions.called(session)} needs a yes.", "Add --yes.")
-        typer.confirm(
-            f"Delete session {actions.called(session)} with {counted(len(runs), 'run')}?", abort=True
-        )
+    confirm(f"Delete session {actions.called(session)} with {counted(len(runs), 'run')}?", yes)
     gone = actions.delete_session(store, session)
     typer.echo(f"Deleted session {actions.called(session)} with {counted(gone, 'run')}.")
 

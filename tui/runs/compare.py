@@ -250,8 +250,8 @@ took over what A took. `1` and `2` replay either, `s` swaps them.
     @on(Failed)
     def _failed(self, message: Failed) -> None:
         if self._both is None:
-            told = f"✗ They cannot be compared.\n\n{message.error.message}\n{message.error.way_out}"
-            self.query_one("#compare-state", Static).update(told)
+            text = f"✗ They cannot be compared.\n\n{message.error.message}\n{message.error.way_out}"
+            self.query_one("#compare-state", Static).update(text)
 
     async def _show(self) -> None:
         assert self._both is not None

@@ -299,8 +299,8 @@ class RunFilter(Horizontal):
 
     def tell(self, total: int | None) -> None:
         """How many runs fit; None if that could not be found out."""
-        told = "✗" if total is None else f"{total:,} run{'s' * (total != 1)}{' found' * self.active}"
-        self.query_one("#run-count", Static).update(told)
+        text = "✗" if total is None else f"{total:,} run{'s' * (total != 1)}{' found' * self.active}"
+        self.query_one("#run-count", Static).update(text)
 
     @on(Input.Changed)
     def _type(self, event: Input.Changed) -> None:
@@ -319,8 +319,8 @@ class RunFilter(Horizontal):
 
     def _show_status(self) -> None:
         style = "bold $primary" if self._status else ""
-        told = Content.assemble("status ", (f"‹{STATUSES[self._status][0]}›", style))
-        self.query_one("#run-status", Static).update(told.stylize("@click=screen.status(1)"))
+        text = Content.assemble("status ", (f"‹{STATUSES[self._status][0]}›", style))
+        self.query_one("#run-status", Static).update(text.stylize("@click=screen.status(1)"))
 
 
 Going = Literal["", "resumable", "going on"]
@@ -438,8 +438,8 @@ class RunPreview(VerticalScroll):
         run = preview.run
         question.update(Content(one_line(run.question)))
         facts.update(Content("\n".join(_facts(preview))))
-        told = clean(run.answer).strip() or _without_answer(preview, key_for(RESUME))
-        answer.update(Content(told))
+        text = clean(run.answer).strip() or _without_answer(preview, key_for(RESUME))
+        answer.update(Content(text))
         keys.update(" · ".join(f"{key_for(a)} {a.label.lower()}" for a in BESIDES))
 
 

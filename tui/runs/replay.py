@@ -30,16 +30,12 @@ from tui.run.exchange import Exchange
 from tui.run.fold import EVERYTHING, Part, RunFold, events_of, told_by
 from tui.run.meters import Meters
 from tui.run.panel import RunPanel
-from tui.run.words import block_of, told
+from tui.run.words import told
 from tui.terminal import duration
 
-READING: Final = 0
-"""The speed at which each event stands as long as its words take to read."""
-SPEEDS: Final[Sequence[int]] = (1, 4, 16, READING)
+SPEEDS: Final[Sequence[int]] = (1, 4, 16)
 """Speeds in the order in which they are gone through."""
 _LONGEST = 2.0  # seconds at speed 1: nobody waits for a model that has long answered
-_WORDS_PER_SECOND = 4.0  # 240 a minute, as people read on a screen
-_LONGEST_READING = 8.0  # seconds; a whole answer is read with the player paused
 
 
 class Player:
@@ -120,8 +116,6 @@ class Player:
         position = self.position if position is None else position
         if position >= len(self.events) or not position:
             return 0.0
-        if self.speed == READING:
-            return min(reading_time(self.events[position - 1]), _LONGEST_READING)
         gap = max(0.0, self.at[position] - self.at[position - 1])
         return min(gap, _LONGEST) / self.speed
 
@@ -139,15 +133,6 @@ class Player:
         self.speed = SPEEDS[max(0, min(at, len(SPEEDS) - 1))]
 
 
-def reading_time(event: ev.Event) -> float:
-    """Seconds that a person takes to read what an event brings; none for what only counts and measures."""
-    if isinstance(event, ev.NodeStarted | ev.NodeFinished | ev.ModelCalled | ev.NotebookGrew | ev.Reranked):
-        return 0.0
-    block = block_of(event)
-    text = event.answer if isinstance(event, ev.Answered) else " ".join([block.text, *block.items])
-    return len(text.split()) / _WORDS_PER_SECOND
-
-
 class PlayerBar(Vertical, can_focus=True):
     """Two lines; research steps are marked on the track, and a click on it goes there."""
 
@@ -156,7 +141,7 @@ class PlayerBar(Vertical, can_focus=True):
 
 **Space** plays and pauses, **→** and **←** go one event on and back, `n` and `p` to the next research step
 and the one before, **Home** and **End** to either end, `+` and `-` change the speed. Long waits are cut to
-two seconds; the last speed lets each event stand as long as its words take to read.
+two seconds.
 """
     DEFAULT_CSS = """
     PlayerBar { height: 2; padding: 0 1; background: $surface; }
@@ -202,8 +187,7 @@ two seconds; the last speed lets each event stand as long as its words take to r
         count = len(player.events)
         sign = "▶" if self._playing else "■" if player.over else "‖"
         before = f"{sign} {player.position:>{len(str(count))}}/{count} "
-        speed = "reading" if player.speed == READING else f"{player.speed}×"
-        after = f" {duration(player.elapsed)} of {duration(player.total)} · {speed}"
+        after = f" {duration(player.elapsed)} of {duration(player.total)} · {player.speed}×"
         width = max(4, self.content_size.width - len(before) - len(after))
         self._track = (len(before), width)
         here = _column(player.position, count, width)
@@ -289,8 +273,8 @@ evidence and the decisions, where you can say what a decision should have been.
     @on(Failed)
     def _failed(self, message: Failed) -> None:
         if self._run is None:
-            told = f"✗ The run cannot be read.\n\n{message.error.message}\n{message.error.way_out}"
-            self.query_one("#replay-none", Static).update(Content(told))
+            text = f"✗ The run cannot be read.\n\n{message.error.message}\n{message.error.way_out}"
+            self.query_one("#replay-none", Static).update(Content(text))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         return True if action == "close" else self._run is not None

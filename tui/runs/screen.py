@@ -109,8 +109,8 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; the same a
             error, again = message.error, self.deepthink.key_for(REFRESH)
             self.query_one("#runs").add_class("-none")
             self.query_one(RunFilter).tell(None)
-            told = f"✗ The runs cannot be read.\n\n{error.message}\n{error.way_out}\n\n{again} tries again."
-            self.query_one("#runs-none", Static).update(Content(told))
+            text = f"✗ The runs cannot be read.\n\n{error.message}\n{error.way_out}\n\n{again} tries again."
+            self.query_one("#runs-none", Static).update(Content(text))
 
     @on(RunList.NearEnd)
     def _load_more(self) -> None:

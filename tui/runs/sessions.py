@@ -103,8 +103,8 @@ one, `r` gives it a name by which the command line knows it too, `d` deletes it 
     @on(Failed)
     def _failed(self, message: Failed) -> None:
         if not self._read:
-            told = f"✗ The sessions cannot be read.\n\n{message.error.message}\n{message.error.way_out}"
-            self._show_none(told)
+            text = f"✗ The sessions cannot be read.\n\n{message.error.message}\n{message.error.way_out}"
+            self._show_none(text)
             self.set_focus(None)
 
     def _show(self) -> None:
@@ -113,9 +113,9 @@ one, `r` gives it a name by which the command line knows it too, `d` deletes it 
         table.clear()
         for session in self._sessions.values():
             if all(word in f"{session.name} {session.first}".casefold() for word in self._words):
-                told = one_line(session.first, _LONGEST) or "(nothing asked yet)"
+                text = one_line(session.first, _LONGEST) or "(nothing asked yet)"
                 name = f"{one_line(session.name)} · " if session.name else ""
-                table.put(session.id, (when(session.latest), f"{session.runs:,}", name + told))
+                table.put(session.id, (when(session.latest), f"{session.runs:,}", name + text))
         table.go_to(here)
         if table.row_count:
             self.query_one("#sessions").remove_class("-none")

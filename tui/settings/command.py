@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 from typing import Annotated
 
 import typer
 
 from tui import completion
+from tui.options import AsJson
 
 _Key = Annotated[
     str,
@@ -20,7 +20,7 @@ app = typer.Typer(help="Show and change the settings.", invoke_without_command=T
 @app.callback()
 def config(
     context: typer.Context,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Show and change the settings; without a command: every value and where it comes from."""
     if context.invoked_subcommand:
@@ -29,12 +29,12 @@ def config(
 
     from traces.paths import config_file
     from tui.settings.settings import entries
-    from tui.terminal import console, one_line
+    from tui.terminal import console, one_line, print_json
 
     found = entries()
     if as_json:
         rows = {e.key: {"value": e.value, "layer": e.layer, "origin": e.origin} for e in found}
-        typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+        print_json(rows)
         return
     out = console()
     for entry in found:
@@ -90,19 +90,12 @@ def unset(
     typer.echo(f"{key} is back to its default." if drop(key) else f"{key} is not in the file.")
 
 
-@app.command("path")
-def path() -> None:
-    """Print where the settings file is, or would be."""
-    from traces.paths import config_file
-
-    typer.echo(config_file())
-
-
 def paths(
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Show where everything is kept."""
     from traces import paths as known
+    from tui.terminal import print_json
 
     found = {
         "library": known.store_file(),
@@ -112,7 +105,7 @@ def paths(
         "log": known.log_file(),
     }
     if as_json:
-        typer.echo(json.dumps({name: str(path) for name, path in found.items()}, indent=2))
+        print_json(found)
         return
     for name, path in found.items():
         typer.echo(f"{name:<9} {path}{'' if path.exists() else '  (not there yet)'}")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final, Literal, get_args, get_origin
 
 from textual import on
 from textual.app import ComposeResult
@@ -24,8 +24,161 @@ from tui.app.lists import KEYS_BUT_ENTER
 from tui.app.themes import TEXTUAL
 from tui.app.work import Failed, in_background
 from tui.run.live import load_anew
-from tui.settings.actions import LOADED, Row, SettingChecked, SettingsRead, change, check, meaning, read
 from tui.terminal import clean, one_line
+
+if TYPE_CHECKING:
+    from pydantic.fields import FieldInfo
+
+    from tui.app.engine import Engine
+    from tui.settings.settings import Layer
+
+
+Kind = Literal["switch", "choice", "text"]
+
+GROUPS: Final = ("model", "answer", "web", "budget", "app")
+_OF_MODEL: Final = frozenset(
+    "model embedder reranker ollama_url openai_url openai_confirmed context_tokens threads".split()
+)
+LOADED: Final = _OF_MODEL - {"reranker"}
+"""Settings that mean another model in memory."""
+_MEANS: Final[Mapping[tuple[str, str], str]] = {
+    ("ollama_url", ""): "from OLLAMA_HOST",
+    ("openai_url", ""): "no such server",
+    ("openai_confirmed", ""): "no other machine",
+    ("threads", "0"): "chosen from the machine",
+    ("decider", ""): "from the profile",
+    ("collection", ""): "documents; all searched",
+    ("approve", ""): "ask on a terminal",
+    ("shadow", ""): "off",
+    ("web_contact", ""): "none",
+    ("app.keys", ""): "none remapped",
+}
+"""What values mean that do not say it themselves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One setting.
+
+    Attributes:
+        value: As it would be written on the command line; "" if it is empty.
+        layer: Where the value comes from.
+        origin: The variable or the file, "" for a default.
+        choices: All values it can have, where those are few.
+    """
+
+    key: str
+    group: str
+    value: str
+    layer: Layer
+    origin: str
+    description: str
+    kind: Kind
+    choices: Sequence[str] = ()
+
+
+def meaning(key: str, value: str) -> str:
+    """What ``value`` means where it does not say so itself; "" where it does."""
+    return _MEANS.get((key, value), "" if value else "empty")
+
+
+@dataclass
+class SettingsRead(Message):
+    """Every setting as it is in force; ``changed`` is the one that was just written, "" if none was."""
+
+    rows: Sequence[Row]
+    changed: str = ""
+
+
+@dataclass
+class SettingRefused(Message):
+    """A text cannot be the value of a setting; ``why`` says so in a sentence."""
+
+    key: str
+    why: str
+
+
+def read(engine: Engine | None = None) -> SettingsRead:
+    """Read them all, the ``engine`` too if one is given. Raises `BadSetting`."""
+    if engine is not None:
+        engine.reload()
+    return SettingsRead(_rows())
+
+
+def change(engine: Engine, key: str, text: str | None) -> Message:
+    """Write a setting, or take it out of the file if ``text`` is None; the engine reads it again.
+
+    Raises:
+        BadSetting: the file cannot be read or written.
+    """
+    from tui.settings.file import drop, put
+    from tui.settings.settings import BadSetting, checked
+
+    if text is None:
+        drop(key)
+    else:
+        try:
+            checked(key, text)
+        except BadSetting as bad:
+            return SettingRefused(key, bad.message)
+        put(key, text)
+    engine.reload()
+    return SettingsRead(_rows(), key)
+
+
+def _rows() -> list[Row]:
+    from tui.settings.settings import entries
+
+    rows = []
+    for entry in entries():
+        kind, choices = _kind(entry.key)
+        value = str(entry.value).lower() if isinstance(entry.value, bool) else str(entry.value)
+        rows.append(
+            Row(
+                entry.key,
+                _group(entry.key),
+                value,
+                entry.layer,
+                entry.origin,
+                entry.description,
+                kind,
+                choices,
+            )
+        )
+    return sorted(rows, key=lambda row: GROUPS.index(row.group))
+
+
+def _group(key: str) -> str:
+    first, dot, _ = key.partition(".")
+    if dot:
+        return first
+    return "model" if key in _OF_MODEL else "web" if key.startswith("web") else "answer"
+
+
+def _kind(key: str) -> tuple[Kind, Sequence[str]]:
+    from agent.profiles import PROFILES, SOURCES
+
+    annotation = _field(key).annotation
+    if annotation is bool:
+        return "switch", ("true", "false")
+    if get_origin(annotation) is Literal:
+        return "choice", get_args(annotation)
+    named: dict[str, Sequence[str]] = {
+        "profile": tuple(PROFILES),
+        "decider": ("", *SOURCES),
+        "shadow": ("", *SOURCES),
+    }
+    return ("choice", named[key]) if key in named else ("text", ())
+
+
+def _field(key: str) -> FieldInfo:
+    from tui.settings.settings import Settings
+
+    shape = Settings
+    *groups, name = key.split(".")
+    for group in groups:
+        shape = shape.model_fields[group].annotation  # type: ignore[assignment]
+    return shape.model_fields[name]
 
 
 class _Switch(Checkbox):
@@ -40,7 +193,7 @@ class _Switch(Checkbox):
 
 
 class SettingEditor(VerticalScroll, can_focus=False):
-    """Shows what `show` is given; `Changed` and `Typed` tell what a person does to it."""
+    """Shows a setting; posts `Changed` when it is edited."""
 
     DEFAULT_CSS = """
     SettingEditor { height: auto; max-height: 12; padding: 0 1; border-top: solid $panel; }
@@ -63,13 +216,6 @@ class SettingEditor(VerticalScroll, can_focus=False):
     @dataclass
     class Changed(Message):
         """A person wants the setting ``key`` to be ``text``."""
-
-        key: str
-        text: str
-
-    @dataclass
-    class Typed(Message):
-        """A value is being typed."""
 
         key: str
         text: str
@@ -98,8 +244,8 @@ class SettingEditor(VerticalScroll, can_focus=False):
         self.query_one("#name", Static).update(Content.assemble(name, f"  {_origin(row)}"))
         self.query_one("#description", Static).update(clean(row.description))
         fixed = row.layer == "environment"
-        told = f"{row.origin} in the environment wins over the file; unset it to change the setting here."
-        self.query_one("#told", Static).update(told if fixed else "")
+        text = f"{row.origin} in the environment wins over the file; unset it to change the setting here."
+        self.query_one("#told", Static).update(text if fixed else "")
         self.query_one("#told").display = fixed
         if not same:
             self.wrong("")
@@ -168,8 +314,7 @@ class SettingEditor(VerticalScroll, can_focus=False):
     @on(Input.Changed)
     def _typed(self, event: Input.Changed) -> None:
         event.stop()
-        if self.row is not None and event.input.has_focus:
-            self.post_message(self.Typed(self.row.key, event.value))
+        self.wrong("")
 
     def _post(self, text: str) -> None:
         if self.row is not None:
@@ -304,22 +449,18 @@ it stays. Theme, motion and keys take effect at once, a model with the next ques
         if self.check_action("edit", ()):
             self.action_edit()
 
-    @on(SettingEditor.Typed)
-    def _typed(self, message: SettingEditor.Typed) -> None:
-        in_background(self, partial(check, message.key, message.text), group="check", exclusive=True)
-
     @on(SettingEditor.Changed)
     def _changed(self, message: SettingEditor.Changed) -> None:
         work = partial(change, self.deepthink.engine, message.key, message.text)
         in_background(self, work, group="change")
 
-    # --- what workers tell -----------------------------------------------------------------------
+    # --- messages of workers -----------------------------------------------------------------------
 
-    @on(SettingChecked)
-    def _checked(self, message: SettingChecked) -> None:
+    @on(SettingRefused)
+    def _refused(self, message: SettingRefused) -> None:
         editor = self.query_one(SettingEditor)
         if editor.row is not None and editor.row.key == message.key:
-            editor.wrong(message.wrong)
+            editor.wrong(message.why)
 
     @on(SettingsRead)
     def _read(self, message: SettingsRead) -> None:
@@ -397,12 +538,9 @@ it stays. Theme, motion and keys take effect at once, a model with the next ques
             options = [Option(Content("Nothing is called that; Escape shows all."), disabled=True)]
         rows.set_options(options)
         if self._shown:
-            kept = (
-                before.key
-                if before in self._shown or (before and before.key in {r.key for r in self._shown})
-                else ""
-            )
-            rows.highlighted = rows.get_option_index(kept or self._shown[0].key)
+            keys = [row.key for row in self._shown]
+            kept = before.key if before is not None and before.key in keys else keys[0]
+            rows.highlighted = rows.get_option_index(kept)
         self.query_one(SettingEditor).show(self._under_cursor())
         self.refresh_bindings()
 
@@ -414,11 +552,11 @@ def _line(row: Row, width: int) -> Content:
     room = width - _KEY - 14
     means = meaning(row.key, row.value)
     value = one_line(row.value, room)
-    told = one_line(f"({means})" if means else "", max(room - len(value) - 1, 0))
+    text = one_line(f"({means})" if means else "", max(room - len(value) - 1, 0))
     return Content.assemble(
         (f"{'•' if changed else ' '} {row.key:<{_KEY - 2}} ", "bold" if changed else ""),
         f"{value} " if value else "",
-        (told, "$foreground 55%"),
-        " " * (room - len(told) - (len(value) + 1 if value else 0)),
+        (text, "$foreground 55%"),
+        " " * (room - len(text) - (len(value) + 1 if value else 0)),
         (f" {layer:>12}", "$foreground 65%"),
     )

@@ -123,7 +123,7 @@ def test_remapped_keys_are_read() -> None:
         ("app.runs=backspace", "would take backspace from the prompt"),
         ("app.runs=ctrl+q", "ctrl\\+q is the key of app.quit"),
         ("app.runs=f1", "f1 is the key of app.help"),
-        ("search.strategy=ctrl+p", "ctrl\\+p is the key of app.palette"),
+        ("search.results=ctrl+p", "ctrl\\+p is the key of app.palette"),
         ("app.runs=enter", "enter is the key of"),
         ("app.runs=ctrl+m", "ctrl\\+m is the key of"),
         ("app.runs=ctrl+g", "ctrl\\+g is the key of run.skip"),

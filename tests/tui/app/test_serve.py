@@ -169,7 +169,7 @@ def test_the_address_is_told_strangers_are_warned_of_and_ctrl_c_ends_it_well(
     host: str, tmp_path: Path
 ) -> None:
     process = subprocess.Popen(
-        [sys.executable, "-m", "tui.app", "--serve", "--host", host, "--port", "0"],
+        [sys.executable, "-m", "tui.app.main", "--serve", "--host", host, "--port", "0"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

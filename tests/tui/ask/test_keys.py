@@ -22,13 +22,10 @@ from traces.runs import Runs
 from tui.app.engine import Engine
 from tui.ask.conversation import Conversation
 from tui.ask.prompt import Prompt
-from tui.ask.watching import RunBar
 from tui.decisions.strip import DecisionStrip
-from tui.library.passage import PassageScreen
 from tui.run.asked import AskedBox
 from tui.run.evidence import EvidenceList
 from tui.run.exchange import Answer, Exchange
-from tui.run.meters import Meters
 from tui.run.panel import PlanTree
 
 
@@ -100,22 +97,6 @@ async def test_who_went_to_the_citations_before_the_run_had_ended_stays_there(
         await over(pilot, screen)
         await pilot.pause()
         assert isinstance(app.focused, Answer)
-
-
-async def test_an_answer_has_citations_from_when_it_is_known_not_when_it_is_drawn(
-    make_app: MakeApp, filled: Path
-) -> None:
-    app = make_app(Answering())
-    async with app.run_test(size=(120, 40)) as pilot:
-        screen = await asked(pilot)
-        answer = screen.query_one(Answer)
-        answer.write("Ceramic")
-        assert not answer.has_citations
-        answer.finish("Ceramic bearings [1].")
-        screen.action_citations()  # at once
-        assert app.focused is answer
-        await pilot.press("enter")
-        await until(pilot, lambda: isinstance(app.screen, PassageScreen))
 
 
 async def test_who_was_at_a_question_that_is_taken_away_is_at_the_prompt(
@@ -234,24 +215,6 @@ async def test_skipping_and_deciding_are_refused_where_nothing_is_left_to_skip_o
         await pilot.press("escape")
         gate.open()
         await over(pilot, screen)
-
-
-async def test_on_80_columns_every_meter_that_matters_and_every_key_of_the_run_is_there(
-    make_app: MakeApp, filled: Path
-) -> None:
-    app = make_app(Answering())
-    async with app.run_test(size=(80, 24)) as pilot:
-        screen = await asked(pilot)
-        meters = shown(screen.query_one(Meters))
-        assert len(meters) <= 78
-        for part in ("scripted", "all collections", "web off", " s"):
-            assert part in meters
-        screen.query_one(RunBar).add_class("-on")
-        await pilot.pause()
-        bar = shown(screen.query_one(RunBar))
-        assert len(bar) <= 78
-        for word in ("cancel", "pause", "answer", "skip", "add", "decide", "teach"):
-            assert word in bar
 
 
 async def test_a_collection_that_was_read_meanwhile_can_be_named(

@@ -19,18 +19,16 @@ from tests.tui.conftest import QUESTION, Answering, Gate, MakeApp
 from tests.tui.waiting import until
 from traces.runs import Runs
 from tui.app.app import DeepthinkApp
-from tui.ask.conversation import Conversation
-from tui.ask.find import FindBar
+from tui.ask.conversation import Conversation, FindBar
 from tui.ask.prompt import Prompt
 from tui.ask.screen import AskScreen
 from tui.ask.watching import RunBar, Typed, begin
 from tui.library.passage import PassageScreen
 from tui.library.screen import LibraryScreen
 from tui.run.evidence import EvidenceList
-from tui.run.exchange import Answer, Exchange, Sources
+from tui.run.exchange import Answer, Exchange, Sources, WaysOn
 from tui.run.meters import Meters
 from tui.run.panel import PlanTree
-from tui.run.ways_on import WaysOn
 
 
 def ask_screen(app: DeepthinkApp) -> AskScreen:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +12,10 @@ from textual.pilot import Pilot
 from textual.widgets import Static
 from textual.widgets._footer import FooterKey
 
-from agent.documents.ingest import FileEmbedding, FileFound, FileStarted
 from agent.documents.sample_library import demo_question
 from models.catalogue import ModelEntry
-from models.encoders.sentence_transformers import LocalEmbedder
 from models.fetch import ChecksumMismatch, DiskFull, PullCancelled, PullProgress
-from models.protocols import ModelMissing, Vectors
+from models.protocols import ModelMissing
 from tests.scripted import HashEmbedder
 from tests.tui.app.bare import bare
 from tests.tui.conftest import Answering, Look, MakeApp, Snap
@@ -28,7 +26,7 @@ from tui.app.app import DeepthinkApp
 from tui.app.engine import Engine
 from tui.ask.conversation import Beginning, load_beginning
 from tui.ask.prompt import Prompt
-from tui.ask.welcome import Reading, WelcomeScreen
+from tui.ask.welcome import WelcomeScreen
 from tui.ask.welcome import look as what_is_here
 from tui.library.intake import Intake
 from tui.settings.settings import Settings, load
@@ -147,50 +145,6 @@ async def test_enter_enter_enter_and_a_question_that_works(
         held = {c.name: c.documents for c in Library(app.engine.store).collections()}
         assert held == {"reports": 5, "newsroom": 7}
         assert Runs(app.engine.store).recent(1) == []
-
-
-@pytest.mark.usefixtures("bare")
-async def test_the_reading_is_of_all_documents_and_waits_for_the_embedder(
-    make_app: MakeApp, machine: _Machine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    machine.pulled = ["qwen2.5-coder-1.5b", "bge-small-en"]
-    app = _make(make_app, machine, monkeypatch)
-    loaded = threading.Event()
-
-    class Slow(LocalEmbedder):
-        """Hashed vectors, once it is loaded."""
-
-        def ready(self) -> bool:
-            return loaded.is_set()
-
-        def embed_passages(self, texts: Sequence[str]) -> Vectors:
-            assert loaded.wait(PATIENCE)
-            return HashEmbedder().embed_passages(texts)
-
-    slow = Slow(Path("/models/bge-small-en"), HashEmbedder().name)
-    monkeypatch.setattr(Slow, "dimensions", HashEmbedder().dimensions)
-    monkeypatch.setattr("tui.assemble.open_embedder", lambda _settings: slow)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await _opened(app, pilot, [])
-        assert "⏎ reads the sample library: 12 documents" in _shown(app)
-        await pilot.press("enter")
-        await until(pilot, lambda: "The embedder is being loaded" in _shown(app))
-        assert "0% of 12 documents" in _shown(app)
-        loaded.set()
-        await until(pilot, lambda: "✓ 2" in _shown(app))
-        assert "being loaded" not in _shown(app)
-
-
-def test_a_reading_tells_its_share_of_all_documents() -> None:
-    reading = Reading.of(4)
-    reading.waits = True
-    assert (reading.share, reading.whole) == (0.0, "4 documents")
-    for event in (FileFound(2), FileStarted("/a.md", "a.md"), FileEmbedding("/a.md", 0, 8)):
-        reading.take(event)
-    assert (reading.share, reading.told) == (0.0, "The embedder is being loaded: some seconds, once …")
-    reading.take(FileEmbedding("/a.md", 4, 8))
-    assert (reading.share, reading.told) == (0.125, "a.md")
-    assert Reading.of(0).whole == "the documents"
 
 
 @pytest.mark.usefixtures("bare")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Any
 
-import pytest
 from textual.pilot import Pilot
 
 from tests.tui.conftest import MakeApp
@@ -16,11 +15,6 @@ from traces.store import Store
 from tui.decisions.screen import DecisionsScreen
 
 _NOON = datetime(2026, 3, 14, 12)
-
-
-@pytest.fixture(autouse=True)
-def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tui.decisions.screen._PAGE", 2)
 
 
 def _store(store: Store, *numbers: int) -> list[str]:
@@ -48,7 +42,7 @@ async def test_what_was_asked_meanwhile_is_there_on_return(make_app: MakeApp) ->
         await pilot.press("f2")
         _store(store, 4, 5)
         await pilot.press("f5")
-        await until(pilot, lambda: "run 4 of 4+" in text(screen, "#run"))
+        await until(pilot, lambda: "run 4 of 6" in text(screen, "#run"))
         assert "Question 2?" in text(screen, "#run"), "the person had gone there"
         await _go(pilot, screen, "right_square_bracket", 3, 4, 5)
         await _go(pilot, screen, "left_square_bracket", 4, 3, 2, 1, 0)
@@ -67,16 +61,6 @@ async def test_what_was_deleted_meanwhile_is_gone(make_app: MakeApp) -> None:
         await pilot.press("f5")
         await until(pilot, lambda: "run 1 of 2" in text(screen, "#run"))
         await _go(pilot, screen, "left_square_bracket", 0)
-
-
-async def test_older_runs_are_reached_where_new_ones_moved_them_on(make_app: MakeApp) -> None:
-    app = make_app()
-    _store(app.engine.store, 0, 1, 2, 3)
-    async with app.run_test(size=(80, 24)) as pilot:
-        screen = await opened(pilot)
-        _store(app.engine.store, 4, 5, 6)  # by another process: the next page is of what is known
-        await _go(pilot, screen, "left_square_bracket", 2, 1, 0)
-        await _go(pilot, screen, "right_square_bracket", 1, 2, 3)
 
 
 async def test_the_first_decisions_are_shown_on_return(make_app: MakeApp) -> None:

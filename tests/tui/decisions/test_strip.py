@@ -124,20 +124,6 @@ def test_a_compact_row_has_two_lines_of_forty_cells() -> None:
     assert lines[1].endswith("✎ REVISE")
 
 
-def test_agreement_and_judgement_are_told_in_words() -> None:
-    assert "= llm agrees" in row(Row(LAST), "stacked", 60, marked=False).plain
-    assert (
-        "✎ you: right (said afterwards)"
-        in row(Row(LAST, Label(0, "FINISH")), "stacked", 60, marked=False).plain
-    )
-    taught = Row(LAST, Label(0, "CONTINUE", "teach"))
-    assert "✎ you: CONTINUE (asked in teach mode)" in row(taught, "inline", 90, marked=False).plain
-    assert (
-        "by the budget"
-        in row(Row(decided("FINISH", (0, 0, 1), source="budget")), "inline", 90, marked=False).plain
-    )
-
-
 def test_numbers() -> None:
     assert [percent(share) for share in (0, 0.001, 0.5, 0.999, 1)] == [
         "  0%",

@@ -80,8 +80,6 @@ def test_the_library_lists_what_it_holds(library: Path, deepthink: Run) -> None:
     listed = deepthink("library", "list", "facts").out
     assert "fire.md" in listed
     assert "100.0%" in listed
-    outline = deepthink("library", "sections", "fire").out
-    assert outline.splitlines()[0] == "Fire"
 
 
 def test_an_empty_library_says_how_to_begin(deepthink: Run) -> None:
@@ -100,18 +98,6 @@ def test_search_shows_the_score_of_each_stage(strategy: str, library: Path, deep
     stages = {"vector": ["vector"], "keyword": ["keyword"], "hybrid": ["vector", "keyword", "fused"]}
     for stage in stages[strategy]:
         assert f"{stage} " in ran.out
-
-
-def test_search_within_a_section(library: Path, deepthink: Run) -> None:
-    (library / "both.md").write_text(
-        "# Both\n\n## Risks\n\nFire may strike.\n\n## Staff\n\nFire drills are held.\n"
-    )
-    deepthink("ingest", str(library), "-c", "facts")
-    found = deepthink("library", "search", "fire", "--section", "risks section").out
-    assert "Risks" in found
-    assert "Staff" not in found
-    refused = deepthink("library", "search", "fire", "--section", "weather")
-    assert (refused.code, refused.out) == (2, "")
 
 
 def test_nothing_found_is_exit_3(library: Path, deepthink: Run) -> None:
@@ -139,8 +125,7 @@ def test_removing_asks_first_and_says_so_where_nobody_can_answer(library: Path, 
         ("library", "list", "nope"),
         ("library", "remove", "nope", "--yes"),
         ("library", "remove", "facts", "nope", "--yes"),
-        ("library", "sections", "nope"),
-        ("library", "sections", ".md"),
+        ("library", "remove", "facts", ".md", "--yes"),
         ("library", "search", "fire", "-c", "nope"),
         ("library", "search", "?"),
     ],

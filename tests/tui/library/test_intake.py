@@ -9,7 +9,7 @@ import pytest
 
 from traces.records import Document
 from tui.failures import WrongUsage
-from tui.library.intake import Intake, WebOff, again, count_readable, intake, pasted
+from tui.library.intake import Intake, WebOff, again, intake, pasted
 from tui.settings.settings import Settings
 
 
@@ -34,7 +34,6 @@ def test_what_can_be_no_path_is_left_as_it_was_typed() -> None:
     assert pasted("x" * 300) == ["x" * 300]
     assert pasted("a\0b") == ["a\0b"]
     assert pasted("file://[") == ["file://["]
-    assert count_readable([Path("~nobody-here"), Path("x" * 300)], 100) == (0, False)
 
 
 def test_names_are_sorted_into_paths_and_addresses() -> None:
@@ -52,16 +51,6 @@ def test_what_cannot_be_is_refused() -> None:
         intake(["ftp://example.org"], Settings(web=True))
     with pytest.raises(WrongUsage):
         intake(["a.md"], Settings(), "/")
-
-
-def test_files_are_counted_as_they_would_be_read(tmp_path: Path) -> None:
-    for name in ("a.md", "b.PDF", "c.exe", ".d.md", "inner/e.txt", ".git/f.md", "~$g.docx"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).touch()
-    assert count_readable([tmp_path], 100) == (3, False)
-    assert count_readable([tmp_path], 2) == (2, True)
-    assert count_readable([tmp_path / "c.exe", tmp_path / "nowhere"], 100) == (1, False)
-    assert count_readable([tmp_path], 100, lambda: True) == (0, False)
 
 
 def test_what_is_read_again_is_what_can_be_found(tmp_path: Path) -> None:

@@ -20,8 +20,7 @@ from tests.tui.waiting import until
 from traces.library import Library
 from tui.app.engine import Engine
 from tui.library.original import find_original
-from tui.library.page_picture import PagePicture
-from tui.library.passage import DocumentText, PassageScreen, aligned, find_quote, find_words
+from tui.library.passage import DocumentText, PagePicture, PassageScreen, aligned, find_quote, find_words
 
 SIZE = (80, 24)
 

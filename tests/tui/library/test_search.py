@@ -24,7 +24,7 @@ __all__ = ["begin_here"]
 async def search(pilot: Pilot[int], words: str) -> SearchPanel:
     await pilot.press("slash", *words, "enter")
     panel = pilot.app.screen.query_one(SearchPanel)
-    await until(pilot, lambda: "passages by" in state(panel) or "Nothing" in state(panel))
+    await until(pilot, lambda: "passages, in" in state(panel) or "Nothing" in state(panel))
     return panel
 
 
@@ -56,12 +56,6 @@ async def test_the_search_shows_every_stage(make_app: MakeApp) -> None:
         preview = str(panel.query_one("#preview Static", Static).content)
         assert "news · fire.md · 2025-05-12" in preview
         assert panel.query_one(DataTable).has_focus
-        await pilot.press("ctrl+t")
-        await until(pilot, lambda: "by vector search" in state(panel))
-        assert columns(panel) == ["#", "passage", "grade", "reader", "vector"]
-        await pilot.press("ctrl+t")
-        await until(pilot, lambda: "by keyword search" in state(panel))
-        assert row(panel, 0)[1].startswith("Fire ·")
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, PassageScreen))
         await pilot.press("escape", "d", "a", "e", "r")
@@ -83,15 +77,7 @@ async def test_the_search_is_filtered_and_says_what_is_wrong(make_app: MakeApp) 
         within = panel.query_one("#within", Select)
         within.value = "filings"
         await until(pilot, lambda: row(panel, 0)[1].startswith("Item 1A."))
-        section = panel.query_one("#section", Input)
-        section.value = "risk factors"
-        section.focus()
-        await pilot.press("enter")
-        await until(pilot, lambda: "1 passage by" in state(panel))
-        section.value = "weather"
-        await pilot.press("enter")
-        await until(pilot, lambda: "✗ No section is like “weather”." in state(panel))
-        assert app.failures
+        panel.query_one("#query", Input).focus()
         panel.query_one("#query", Input).value = " ? "
         before = state(panel)
         await pilot.press("enter")
@@ -120,7 +106,7 @@ async def test_the_search_takes_no_keys_from_who_types_while_something_is_read(m
             assert within.value == "filings"
             assert (query.value, state(panel)) == ("bearings", before)
         within.value = "notes"
-        await until(pilot, lambda: "1 passage by" in state(panel))
+        await until(pilot, lambda: "1 passage, in" in state(panel))
         assert query.has_focus, "Enter did not begin it"
         await pilot.press("enter")
         await until(pilot, lambda: panel.query_one(DataTable).has_focus)
@@ -148,19 +134,9 @@ async def test_who_types_on_while_it_is_searched_keeps_the_keys(
         panel = screen.query_one(SearchPanel)
         await pilot.press("slash", *"fire", "enter", *" at")
         go.set()
-        await until(pilot, lambda: "passages by" in state(panel))
+        await until(pilot, lambda: "passages, in" in state(panel))
         await pilot.press(*" the plant")
         assert panel.query_one("#query", Input).value == "fire at the plant"
-
-
-async def test_the_reader_has_its_column(make_app: MakeApp) -> None:
-    app = make_app()
-    fill(app.engine.store)
-    async with app.run_test(size=(120, 40)) as pilot:
-        await opened(pilot)
-        panel = await search(pilot, "ceramic bearings")
-        assert columns(panel)[2:4] == ["grade", "reader"]
-        assert row(panel, 0)[3].split() == ["1", "1.000"]
 
 
 async def test_an_empty_library_cannot_be_searched(make_app: MakeApp) -> None:

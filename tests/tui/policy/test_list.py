@@ -17,9 +17,8 @@ from tests.tui.conftest import MakeApp
 from tests.tui.policy.test_screen import opened, text
 from tests.tui.waiting import until
 from tui.app.confirm import ConfirmScreen
-from tui.policy.list import PolicyBook, PolicyRows
 from tui.policy.policies import read_policies
-from tui.policy.screen import PolicyScreen
+from tui.policy.screen import PolicyBook, PolicyRows, PolicyScreen
 
 SHIPPED, PASSED, FAILED, UNASKED = "forest-shipped", "value-c", "value-b", "value-a"
 GAIN = "utility over the default schedule"

@@ -111,7 +111,7 @@ def have(patch: pytest.MonkeyPatch, *rows: PolicyRow) -> None:
     """There are these policies."""
     there = Policies(rows, "", (("2026-11-20 10:20", "chosen box"),))
     patch.setattr("tui.policy.actions.read_policies", lambda _registry: there)
-    deciding = Deciding("learned" if rows else "rules", "lean", "", {})
+    deciding = Deciding("learned" if rows else "rules", "lean", "")
     patch.setattr("tui.policy.actions._deciding", lambda _engine: deciding)
 
 
@@ -198,16 +198,5 @@ def test_a_verdict(
 
     async def before(pilot: Pilot[Any]) -> None:
         await train(pilot)
-
-    assert snap_compare(make_app(theme=look.theme), terminal_size=look.size, run_before=before)
-
-
-@looks("120x40-light")
-def test_what_was_gathered(look: Look, make_app: MakeApp, snap_compare: Snap) -> None:
-    async def before(pilot: Pilot[Any]) -> None:
-        screen = await opened(pilot)
-        await pilot.press("3")
-        await until(pilot, lambda: screen.focused)
-        await pilot.pause()
 
     assert snap_compare(make_app(theme=look.theme), terminal_size=look.size, run_before=before)

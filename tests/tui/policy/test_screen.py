@@ -1,4 +1,4 @@
-"""The screen of the policy: what was gathered, who decides, and changing that."""
+"""The screen of the policy: who decides, and how much there is to learn from."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import pytest
 from textual.pilot import Pilot
 from textual.widgets import Static
 
@@ -20,9 +19,8 @@ from tests.tui.waiting import until
 from traces.decisions import Agreement
 from traces.ratings import Ratings
 from traces.store import Store
-from tui.policy.agreement import pairs, table
 from tui.policy.screen import PolicyScreen
-from tui.settings import settings
+from tui.settings.file import put
 
 MARCH = date(2026, 3, 2)
 
@@ -73,46 +71,22 @@ def text(screen: PolicyScreen, of: str) -> str:
     return str(screen.query_one(of, Static).content)
 
 
-async def test_without_decisions_it_says_how_they_come_about(make_app: MakeApp) -> None:
+async def test_what_can_be_learned_from_is_counted(make_app: MakeApp) -> None:
+    app = make_app()
+    fill(app.engine.store)
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await opened(pilot)
+        assert "2,992 decisions missing" in text(screen, "#until")
+        assert "About 748 runs more" in text(screen, "#until")
+
+
+async def test_without_a_policy_it_says_how_to_get_one(make_app: MakeApp) -> None:
     async with make_app().run_test(size=(80, 24)) as pilot:
         screen = await opened(pilot)
-        assert "Nothing yet" in text(screen, "#data")
-        assert "Press f2 and ask" in text(screen, "#data")
         assert "0 of 3,000 decisions" in text(screen, "#until")
-        assert "No two sources" in text(screen, "#agreement")
         assert "There is no policy yet" in text(screen, "#none")
         assert "t goes to the training" in text(screen, "#none")
         assert "the rules decide" in text(screen, "#none")
-
-
-async def test_what_was_gathered_is_counted_and_drawn(make_app: MakeApp) -> None:
-    app = make_app()
-    fill(app.engine.store)
-    async with app.run_test(size=(120, 40)) as pilot:
-        screen = await opened(pilot)
-        told = text(screen, "#data")
-        assert "8 decisions in 2 runs" in told
-        for part in ("llm ", "you ", "the budget", "→ CONTINUE", "asked in teach mode", "good in part"):
-            assert part in told, part
-        assert "2,992 decisions missing" in text(screen, "#until")
-        assert "About 748 runs more" in text(screen, "#until")
-        assert "llm and rules" in text(screen, "#agreement")
-        assert "15 Mar" in text(screen, "#agreement")
-
-
-async def test_who_decides_is_switched(make_app: MakeApp) -> None:
-    app = make_app()
-    async with app.run_test(size=(80, 24)) as pilot:
-        screen = await opened(pilot)
-        assert "default of the profile lean" in text(screen, "#deciding")
-        await pilot.press("d")
-        await until(pilot, lambda: "llm, as set" in text(screen, "#deciding"))
-        assert settings.load().decider == "llm"
-        assert app.engine.settings().decider == "llm", "for the next run"
-        assert "the language model decides" in text(screen, "#none")
-        await pilot.press("d")
-        await until(pilot, lambda: "rules, as set" in text(screen, "#deciding"))
-        assert settings.load().decider == "rules", "there is no policy that could decide"
 
 
 async def says(pilot: Pilot[Any], screen: PolicyScreen, part: str) -> None:
@@ -120,53 +94,22 @@ async def says(pilot: Pilot[Any], screen: PolicyScreen, part: str) -> None:
     await until(pilot, lambda: part in text(screen, "#deciding"))
 
 
-async def test_a_policy_decides_and_is_asked_where_there_is_one(make_app: MakeApp, home: Path) -> None:
+async def test_who_decides_is_told(make_app: MakeApp, home: Path) -> None:
     policy(home / "data" / "policies", "forest-a")
     Registry().use("forest-a")
     app = make_app()
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await opened(pilot)
         await says(pilot, screen, "learned, default of the profile lean · the policy forest-a")
-        for name in ("rules", "llm", "learned"):
-            await pilot.press("d")
+        for name in ("rules", "llm"):
+            put("decider", name)
+            app.engine.reload()
+            await pilot.press("u")
             await says(pilot, screen, f"{name}, as set")
-            assert settings.load().decider == name
-        await pilot.press("d")
-        await says(pilot, screen, "rules, as set")  # whose second opinion is asked goes by who decides
-        for name in ("llm", "learned"):
-            await pilot.press("s")
-            await says(pilot, screen, f"{name}, recorded and not acted on")
-            assert settings.load().shadow == name
-
-
-async def test_what_the_environment_says_is_not_written_over(
-    make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("DEEPTHINK_DECIDER", "llm")
-    app = make_app()
-    async with app.run_test(size=(80, 24)) as pilot:
-        screen = await opened(pilot)
-        assert "DEEPTHINK_DECIDER in the environment goes before" in text(screen, "#deciding")
-        await pilot.press("d")
-        told = [n.message for n in app._notifications]
-        assert told == ["DEEPTHINK_DECIDER in the environment says so; unset it first."]
-        assert settings.load().decider == "llm"
-
-
-async def test_a_settings_file_that_cannot_be_written_is_told(
-    make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def broken(*_arguments: object) -> None:
-        raise settings.BadSetting("The settings file cannot be written.", "Make the folder writable.")
-
-    monkeypatch.setattr("tui.settings.file.put", broken)
-    app = make_app()
-    async with app.run_test(size=(80, 24)) as pilot:
-        screen = await opened(pilot)
-        await pilot.press("d")
-        await until(pilot, lambda: app.failures)
-        assert "cannot be written" in app.failures[0].error.message
-        assert "rules, default of the profile" in text(screen, "#deciding")
+        put("shadow", "learned")
+        app.engine.reload()
+        await pilot.press("u")
+        await says(pilot, screen, "learned, recorded and not acted on")
 
 
 async def test_a_store_that_cannot_be_read_is_told_and_read_again(make_app: MakeApp) -> None:
@@ -178,23 +121,10 @@ async def test_a_store_that_cannot_be_read_is_told_and_read_again(make_app: Make
         screen = await opened(pilot)
         assert "The library file is damaged" in text(screen, "#told")
         assert "u reads again" in text(screen, "#told")
-        await pilot.press("d", "s")
         path.unlink()
         await pilot.press("u")
-        await until(pilot, lambda: "Nothing yet" in text(screen, "#data"))
-        assert not screen.query_one("#told").display
-
-
-def test_pairs_and_their_table() -> None:
-    first, second = pairs(some().agreement)
-    assert (first.name, first.compared) == ("llm and rules", 200)
-    assert second.name == "rules and you"
-    assert first.share == pytest.approx(sum(range(9, 19)) / 200)
-    lines = table(some().agreement).plain.splitlines()
-    assert lines[2].startswith("llm and rules")
-    assert "90% of 20, 11 Mar" in lines[2]
-    assert lines[3].startswith("rules and you")
-    assert max(map(len, lines)) < 60
+        await until(pilot, lambda: not screen.query_one("#told").display)
+        assert "0 of 3,000 decisions" in text(screen, "#until")
 
 
 def test_what_is_counted_is_what_the_store_holds(store: Store) -> None:

@@ -66,9 +66,7 @@ def test_it_shows_what_is_learned_from_how_it_goes_and_what_the_gate_says(
         "questions, toy 80 to learn from, 20 held out",
         "Training: value.",
         "held-out questions after step 0: value 0.400 with 2.50 steps, default schedule 0.410, Brier 0.250",
-        "step 1 of 40: loss 1.000, about 39 s left",
-        "step 20 of 40: loss 0.050, about 20 s left",
-        "step 40 of 40: loss 0.025",
+        "Training: value. 1 of 40 loss 1.000, about 39 s left",
         "held-out questions after step 40: value 0.450 with 2.10 steps, default schedule 0.410",
         "The gate: passed. Utility over the default schedule +0.040 [+0.010, +0.070] on 200 held-out "
         "questions.",

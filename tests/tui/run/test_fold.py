@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -114,9 +113,3 @@ def test_wide_characters_count_twice() -> None:
     assert one_line("日本語の文章", 7) == "日本語…"
     assert (padded("日本", 6), padded("日本語の文章", 6)) == ("日本  ", "日本… ")
     assert [line.plain for line in facts([("名前", "Tolvang")], 30)] == ["名前        Tolvang"]
-
-
-def test_the_fold_does_not_keep_events_of_another_run() -> None:
-    first = folded(parts.started())
-    second = folded(replace(parts.started(), run_id="other"))
-    assert (first.run_id, second.run_id) == ("abc123def456", "other")

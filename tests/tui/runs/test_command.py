@@ -81,17 +81,6 @@ def test_export_to_json_is_what_ask_gives(library: Path, model: Answer, deepthin
     assert json.loads(deepthink("runs", "export", "--format", "json").out) == asked
 
 
-def test_document_text_is_no_markdown(library: Path, model: Answer, deepthink: Run) -> None:
-    (library / "evil.md").write_text(
-        "# *Bold* <b>\n\nOrlavane buys `all` of its *ceramic* bearings | here.\n"
-    )
-    deepthink("ingest", str(library), "-c", "facts")
-    model()
-    deepthink("ask", QUESTION)
-    text = deepthink("runs", "export").out
-    assert "<b>" not in text
-
-
 def test_markdown_of_a_run_in_which_everything_happened(deepthink: Run) -> None:
     stored.store_page()
     stored.store_run(stored.everything(), question=stored.ASKED)

@@ -10,7 +10,7 @@ from agent import events as ev
 from tests.tui import parts, stored
 from tui.run.fold import EVERYTHING, RunFold
 from tui.run.words import told
-from tui.runs.replay import READING, SPEEDS, Player, reading_time
+from tui.runs.replay import SPEEDS, Player
 
 
 def a_run() -> tuple[list[ev.Event], list[float]]:
@@ -82,7 +82,7 @@ def test_research_steps_are_gone_through(player: Player) -> None:
 def test_long_waits_are_cut_short_and_speeds_divide_them(player: Player) -> None:
     player.seek(1)
     waits = []
-    for speed in SPEEDS[:3]:
+    for speed in SPEEDS:
         player.speed = speed
         waits.append(player.wait())
     assert waits == [2.0, 0.5, 0.125]
@@ -91,18 +91,6 @@ def test_long_waits_are_cut_short_and_speeds_divide_them(player: Player) -> None
     assert player.wait() == 0.5
     player.seek(len(player.events))
     assert player.wait() == 0.0
-
-
-def test_at_reading_speed_an_event_stands_as_long_as_it_has_words(player: Player) -> None:
-    player.speed = READING
-    player.seek(1)
-    assert player.wait() == pytest.approx(len(parts.LONG.split()) / 4)
-    assert reading_time(ev.NodeFinished("plan", 0, 3.0)) == 0.0
-    long = ev.Answered("word " * 1000, [], [])
-    slow = Player([long, long], [0.0, 0.1])
-    slow.speed = READING
-    slow.seek(1)
-    assert slow.wait() == 8.0
 
 
 def test_what_is_close_together_is_shown_together() -> None:

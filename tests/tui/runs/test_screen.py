@@ -8,8 +8,7 @@ from typing import Any, cast
 
 import pytest
 from textual.pilot import Pilot
-from textual.widgets import Footer, Static
-from textual.widgets._footer import FooterKey
+from textual.widgets import Static
 
 from agent import checkpoints
 from tests.traces.many_runs import fill
@@ -48,17 +47,6 @@ def said(app: DeepthinkApp, selector: str) -> str:
 def listed(app: DeepthinkApp) -> list[str]:
     """The ids in the list, as it has them."""
     return [str(row.key.value) for row in app.screen.query_one(RunList).ordered_rows]
-
-
-def footer(app: DeepthinkApp) -> list[str]:
-    """What the footer says in 80 columns, word by word."""
-    line = app.screen.query_one(Footer)
-    parts = [(part.region, part) for part in line.query("FooterKey, FooterLabel")]
-    return [
-        part.description or part.key if isinstance(part, FooterKey) else str(part.render())
-        for region, part in parts
-        if region.right <= line.region.right
-    ]
 
 
 async def opened(pilot: Pilot[Any], count: int) -> None:
@@ -223,19 +211,6 @@ class Asked:
         self.calls.append(arguments)
 
 
-async def test_a_question_is_asked_again(
-    three: list[str], make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked = Asked(monkeypatch)
-    app = make_app()
-    async with app.run_test(size=SIZE) as pilot:
-        await opened(pilot, 3)
-        await pilot.press("o")
-        await until(pilot, lambda: asked.calls)
-        assert app.current_mode == "ask"
-    assert asked.calls == [(stored.QUESTION,)]
-
-
 async def test_the_question_is_in_the_prompt(
     three: list[str], make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -265,15 +240,6 @@ async def test_only_what_can_go_on_is_resumed(make_app: MakeApp, monkeypatch: py
         await until(pilot, lambda: asked.calls)
         assert app.current_mode == "ask"
     assert asked.calls == [(resumable,)]
-
-
-async def test_what_matters_most_fits_into_the_footer(make_app: MakeApp) -> None:
-    cut_off()
-    app = make_app()
-    async with app.run_test(size=(80, 24)) as pilot:
-        await opened(pilot, 1)
-        await until(pilot, lambda: "Resume" in footer(app))
-        assert footer(app)[:9] == ["Open", "Search", "g", "p", "w", "Rate", "Resume", "Export", "Delete"]
 
 
 async def test_a_list_that_cannot_be_read_says_so_and_is_read_again(

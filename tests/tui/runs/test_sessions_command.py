@@ -137,16 +137,3 @@ def test_a_session_whose_run_is_going_on_is_not_deleted(session: str, deepthink:
     assert (ran.code, ran.out) == (2, "")
     assert run_id in ran.err
     assert len(Runs(store).of_session(session)) == 3
-
-
-def test_deleting_asks_on_a_terminal(session: str, deepthink: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
-    asked: list[str] = []
-
-    def confirm(text: str, **_how: object) -> None:
-        asked.append(text)
-
-    monkeypatch.setattr("typer.confirm", confirm)
-    assert deepthink("sessions", "delete", "last").code == 0
-    assert asked == [f"Delete session {session} with 2 runs?"]
-    assert not Sessions(open_store()).recent()

@@ -14,8 +14,8 @@ from tests.tui.waiting import until
 from traces.paths import config_file
 from tui.app.app import DeepthinkApp
 from tui.app.engine import EngineState
-from tui.settings.actions import Row
 from tui.settings.file import put
+from tui.settings.screen import Row
 from tui.settings.settings import BadSetting, keys, load
 
 __all__ = ["bare"]
@@ -77,16 +77,12 @@ async def test_every_setting_is_there_with_its_description_and_origin(
         assert "threads" not in config_file().read_text()
 
 
-async def test_a_line_is_checked_while_it_is_typed_and_written_with_enter(
-    make_app: MakeApp, prepared: list[str]
-) -> None:
+async def test_a_line_is_checked_and_written_with_enter(make_app: MakeApp, prepared: list[str]) -> None:
     app = make_app()
     async with app.run_test(size=(80, 24)) as pilot:
         await _at(app, pilot, "budget.steps")
-        await pilot.press("enter", "end", "x")
+        await pilot.press("enter", "end", "x", "enter")
         await until(pilot, lambda: "it has to be a whole number" in _told(app, "wrong"))
-        await pilot.press("enter")
-        await pilot.pause()
         assert app.screen.query_one("#text", Input).has_focus
         assert not config_file().exists()
         await pilot.press("home", "shift+end", "4", "2")
@@ -142,7 +138,7 @@ async def test_the_look_and_the_keys_change_at_once(make_app: MakeApp) -> None:
         await until(pilot, lambda: load().app.reduced_motion)
         await until(pilot, lambda: app.animation_level == "none")
         await _at(app, pilot, "app.keys")
-        await pilot.press("enter", *"nope=f12")
+        await pilot.press("enter", *"nope=f12", "enter")
         refused = "app.keys: there is no action “nope”; the help (F1) lists them."
         await until(pilot, lambda: _told(app, "wrong") == f"✗ {refused}")
         await pilot.press("home", "shift+end", *"settings.search=f11", "enter")
@@ -241,7 +237,7 @@ def test_settings_in_pictures(
     async def show(pilot: Pilot[Any]) -> None:
         await _at(app, pilot, {"wrong": "budget.steps", "choice": "approve"}.get(state, "web"))
         if state == "wrong":
-            await pilot.press("enter", "x")
+            await pilot.press("enter", "x", "enter")
             await until(pilot, lambda: _told(app, "wrong"))
             app.screen.query_one("#text", Input).cursor_blink = False
         elif state == "choice":

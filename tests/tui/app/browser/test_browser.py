@@ -38,7 +38,7 @@ async def test_a_question_is_asked_and_answered_in_a_browser(
     assert read.returncode == 0, read.stderr
 
     server = subprocess.Popen(
-        [sys.executable, "-m", "tui.app", "--serve", "--port", "0"],
+        [sys.executable, "-m", "tui.app.main", "--serve", "--port", "0"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

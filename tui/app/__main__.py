@@ -1,5 +1,0 @@
-"""``python -m tui.app``."""
-
-from tui.app.main import main
-
-main()
