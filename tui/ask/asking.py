@@ -195,7 +195,7 @@ def resume(run_id: str, settings: Settings, form: Form = "auto", approve: Approv
 
 
 def _answer(begin: Callable[..., Generator[ev.Event]], settings: Settings, form: Form) -> int:
-    """Show what ``begin`` yields, given the models, the store and the web."""
+    """Show what ``begin`` yields, given the models, the store, the web and the person's wheel."""
     store = open_store()
     watch = Watch(store, form)
     with closing(open_chat(settings)) as chat:

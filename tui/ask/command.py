@@ -79,7 +79,7 @@ def ask(
 
     In a pipe the answer alone goes to stdout, and progress to stderr. Exits with 0 if it was answered, 3 if
     the documents do not say, 7 if it waits for you, 8 if the answer was withheld, 9 if it was answered in
-    part, 10 if it was stopped first. Ctrl-C cancels it; `deepthink resume` continues it.
+    part, 10 if it was stopped first. While it runs on a terminal, ? shows the keys that steer it.
     """
     from tui.ask import warm
     from tui.ask.terminal import is_interactive

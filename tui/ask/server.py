@@ -26,7 +26,7 @@ from tui.settings.settings import Settings, load
 
 _LOCK_SECONDS: Final = 10.0  # for a server that is about to end
 _LOOK_SECONDS: Final = 0.5
-_STEERED: Final = {"reply", "cancel"}
+_STEERED: Final = {"pause", "resume", "finish", "skip", "add", "override", "reply", "cancel"}
 
 
 class AlreadyServed(DeepthinkError):

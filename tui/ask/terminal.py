@@ -17,9 +17,10 @@ from tui import failures
 from tui.interrupts import ctrl_c
 from tui.run import questions
 from tui.run.fold import Outcome, events_of
-from tui.run.render import LiveRun, PipedRun, PlainRun, Renderer
+from tui.run.keyboard import Wheel, keys
+from tui.run.render import PipedRun, Renderer, renderer
 from tui.run.words import place
-from tui.terminal import console, is_live, one_line
+from tui.terminal import is_live, one_line
 
 Form = Literal["auto", "plain", "quiet", "json"]
 Route = Literal["", "single", "deep"]
@@ -33,7 +34,7 @@ def is_interactive(form: Form) -> bool:
 
 
 class Watch:
-    """A run on the terminal: shown, its questions asked.
+    """A run on the terminal: shown, steered by keys, its questions asked.
 
     Args:
         store: Where the run is stored.
@@ -65,8 +66,10 @@ class Watch:
         try:
             with ctrl_c() as cancel:
                 steering = self._steers(cancel)
+                wheel = Wheel(steering) if self._live and sys.stdin.isatty() else None
                 with (
-                    self._screen() as screen,
+                    self._screen(wheel) as screen,
+                    keys(wheel.press if wheel else None) as keyboard,
                     # A closed pipe must end the run before the model is closed under it.
                     closing(begin(steering=steering)) as events,
                 ):
@@ -82,18 +85,18 @@ class Watch:
                         self.outcome.take(event)
                         screen.take(event)
                         if isinstance(event, ev.Asked):
-                            with screen.aside():
+                            with screen.aside(), keyboard.aside():
                                 questions.put(event, steering, live=self._live)
         finally:
             if warming is not None:
                 warming.join()  # an interpreter that ends in the middle of an import may crash
 
-    def _screen(self) -> Renderer:
+    def _screen(self, wheel: Wheel | None) -> Renderer:
         if self._form == "json":
             return Renderer()
         if self._form == "quiet" or (self._form == "auto" and not sys.stdout.isatty()):
             return PipedRun(quiet=self._form == "quiet")
-        return LiveRun(console()) if self._live else PlainRun()
+        return renderer(wheel, plain=not self._live)
 
     def tell_nearest(self) -> None:
         """Where nothing was found, show the nearest passages and how to search by hand."""

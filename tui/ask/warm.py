@@ -98,15 +98,39 @@ class Lines:
 
 
 class _Remote(Steering):
-    """Passes replies on to the server."""
+    """Steering that the server is told of."""
 
     def __init__(self, cancel: threading.Event, send: Callable[[Mapping[str, Any]], None]) -> None:
         super().__init__(cancel)
         self._send = send
 
+    def pause(self) -> None:
+        super().pause()
+        self._tell("pause")
+
+    def resume(self) -> None:
+        super().resume()
+        self._tell("resume")
+
+    def finish(self) -> None:
+        super().finish()
+        self._tell("finish")
+
+    def skip(self) -> None:
+        self._tell("skip")
+
+    def add(self, question: str) -> None:
+        self._tell("add", question)
+
+    def override(self, action: str) -> None:
+        self._tell("override", action)
+
     def reply(self, text: str) -> None:
+        self._tell("reply", text)
+
+    def _tell(self, *what: str) -> None:
         with suppress(OSError):  # a server that has gone is noticed where its events are read
-            self._send({"steer": ["reply", text]})
+            self._send({"steer": what})
 
 
 def ask_server(typed: Typed, settings: Settings, form: Form) -> int | None:

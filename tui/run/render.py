@@ -13,6 +13,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import TracebackType
 from typing import Self
 
+from rich.cells import cell_len
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.spinner import Spinner
@@ -21,8 +22,9 @@ from rich.text import Text
 
 from agent import events as ev
 from tui import failures
+from tui.run.keyboard import KEYS, Wheel
 from tui.run.words import DOING, IN_STEP, RESUMABLE, Block, Tone, Transcript, going_on
-from tui.terminal import clean, duration, one_line
+from tui.terminal import clean, console, duration, is_live, one_line
 
 LABEL_WIDTH = 10
 """Columns to the left of what is said, the gap included."""
@@ -73,6 +75,16 @@ class Renderer:
     def aside(self) -> AbstractContextManager[object]:
         """Leave the terminal to a question."""
         return nullcontext()
+
+
+def renderer(wheel: Wheel | None = None, *, plain: bool) -> Renderer:
+    """Live where a person watches a terminal, plain lines everywhere else.
+
+    Args:
+        wheel: What single keys do, where they are read; a live run shows which there are.
+        plain: Nothing moves, even on a terminal.
+    """
+    return LiveRun(console(), wheel=wheel) if is_live(plain=plain) else PlainRun()
 
 
 class PlainRun(Renderer):
@@ -135,14 +147,17 @@ class LiveRun(Renderer):
     Args:
         out: A terminal.
         replay: A stored run is being shown: nothing moves.
+        wheel: What single keys do, if they are read.
     """
 
-    def __init__(self, out: Console, *, replay: bool = False) -> None:
+    def __init__(self, out: Console, *, replay: bool = False, wheel: Wheel | None = None) -> None:
         self._out = out
         self._replay = replay
+        self._wheel = wheel
         self._transcript = Transcript()
         self._began = time.monotonic()
         self._doing = "loading the models"
+        self._paused = False
         self._written = 0
         self._draft = ""
         self._drafted = False  # the draft is complete
@@ -193,6 +208,7 @@ class LiveRun(Renderer):
         match event:
             case ev.NodeStarted():
                 self._doing = _at_step(event, DOING.get(event.node, event.node))
+                self._paused = False
             case ev.NodeProgress() if " " in event.message:  # else the name of a model call
                 self._doing = _at_step(event, one_line(event.message))
             case ev.ModelCalled():
@@ -204,6 +220,10 @@ class LiveRun(Renderer):
                 self._drafted = False
             case ev.Answered():
                 self._drafted = True
+            case ev.Steered():
+                self._paused = event.what == "pause"
+                if self._wheel is not None:
+                    self._wheel.heard()
             case ev.RunFinished():
                 self._live.stop()
             case _:
@@ -226,15 +246,41 @@ class LiveRun(Renderer):
     def _bottom(self) -> RenderableType:
         parts: list[RenderableType] = []
         if self._draft:
-            room = max(3, self._out.height - 4)
+            room = max(3, self._out.height - 4 - (len(KEYS) + 1 if self._helping else 0))
             lines = Text(clean(self._draft).strip()).wrap(self._out, self._out.width - LABEL_WIDTH)
             parts.append(_row("answer", Text("\n").join(lines[-room:]), "bold"))
+        if self._helping:
+            parts.append(_row("keys", Text("\n".join(f"{k}  {does}" for k, does in KEYS.items())), "bold"))
+        parts.append(self._status())
+        if self._wheel is not None and self._wheel.prompt:
+            prompt = Text(self._wheel.prompt, style="bold")
+            shown = prompt.wrap(self._out, self._out.width)[-1]  # the end, where it is typed
+            parts.append(shown)
+        return Group(*parts)
+
+    @property
+    def _helping(self) -> bool:
+        return self._wheel is not None and self._wheel.helping
+
+    def _status(self) -> RenderableType:
         elapsed = duration(time.monotonic() - self._began)
         written = f" · {self._written:,} tokens written" if self._written else ""
-        status = Text(f"{self._doing} · {elapsed}{written}", style="dim")
-        status.truncate(self._out.width - 2, overflow="ellipsis")  # the spinner and a space
-        self._spinner.update(text=status)
-        return Group(*parts, self._spinner)
+        doing = "paused" if self._paused else self._doing
+        text = Text(f"{doing} · {elapsed}{written}", style="yellow" if self._paused else "dim")
+        room = self._out.width - 2  # the spinner and a space
+        if self._wheel is not None:
+            said = self._wheel.said
+            for hint in (said,) if said else self._wheel.hints:
+                gap = room - text.cell_len - cell_len(hint)
+                if gap >= 3:
+                    text.append(" " * gap)
+                    text.append(hint, "yellow" if said else "dim")
+                    break
+        text.truncate(room, overflow="ellipsis")
+        if self._paused:
+            return Text.assemble(("= ", "yellow"), text)
+        self._spinner.update(text=text)
+        return self._spinner
 
 
 def _at_step(event: ev.NodeStarted | ev.NodeProgress, doing: str) -> str:

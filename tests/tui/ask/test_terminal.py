@@ -1,4 +1,4 @@
-"""A run as it is watched: under a pseudo-terminal, with questions and Ctrl-C."""
+"""A run as it is watched: under a pseudo-terminal, with keys, questions and Ctrl-C."""
 
 from __future__ import annotations
 
@@ -47,6 +47,12 @@ def until(condition, steering):
 def run(request, *, steering, **_parts):
     yield ev.RunStarted("abc123def456", request.question, "lean", "scripted", "", "", "rules", ["facts"])
     yield ev.NodeStarted("distil", 1)
+    yield from until(lambda: steering.paused, steering)
+    yield ev.Steered("pause")
+    yield from until(lambda: not steering.paused, steering)
+    yield ev.Steered("resume")
+    added = yield from until(steering.take_added, steering)
+    yield ev.Steered("add", added[0])
     for about, options in OPTIONS.items():
         yield ev.Asked(about, "What do you say?", options, [CLAIM] if options else [])
         reply = yield from until(lambda: steering.wait_for_reply(lambda: True), steering)
@@ -131,7 +137,16 @@ def terminal() -> Iterator[Terminal]:
     made.close()
 
 
-def test_a_person_answers_what_a_run_asks(terminal: Terminal) -> None:
+def test_a_person_steers_a_run_and_answers_it(terminal: Terminal) -> None:
+    terminal.until("? keys")
+    terminal.type("?")
+    terminal.until("skip this step")
+    terminal.type("?p")
+    terminal.until("paused ·")
+    terminal.type("p")
+    terminal.until("resumed")
+    terminal.type("aWhen?\r")
+    terminal.until("also to be found out: When?")
     terminal.until("Enter alone: answer as best it can")
     terminal.until("> ")
     terminal.type("In May.\r")
@@ -147,10 +162,23 @@ def test_a_person_answers_what_a_run_asks(terminal: Terminal) -> None:
 
 
 def test_ctrl_c_at_a_question_cancels_the_run_and_says_how_to_go_on(terminal: Terminal) -> None:
+    terminal.until("? keys")
+    terminal.type("p")
+    terminal.until("paused ·")
+    terminal.type("p")
+    terminal.until("resumed")
+    terminal.type("aWhen?\r")
     terminal.until("Enter alone: answer as best it can")
     terminal.until("> ")
     terminal.waits()
     terminal.type("\x03")
     terminal.until("Run abc123def456 can be resumed: `deepthink resume abc123def456`")
     terminal.until("Cancelled: The run was cancelled.")
+    assert terminal.end() == 130
+
+
+def test_ctrl_c_cancels_the_run(terminal: Terminal) -> None:
+    terminal.until("? keys")
+    terminal.type("\x03")
+    terminal.until("`deepthink resume abc123def456`")
     assert terminal.end() == 130

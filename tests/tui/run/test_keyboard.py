@@ -1,0 +1,195 @@
+"""Reading single keys from a pseudo-terminal, which is afterwards as it was."""
+
+from __future__ import annotations
+
+import os
+import pty
+import queue
+import signal
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tui.run import keyboard
+from tui.run.keyboard import Keyboard, NoKeys
+
+PATIENCE = 60.0  # seconds until a test gives up; none waits for it
+ROOT = Path(__file__).parents[3]
+
+
+class Terminal:
+    """Both ends of a pseudo-terminal, and the keys that were read from it."""
+
+    def __init__(self) -> None:
+        self.person, self.program = pty.openpty()
+        self.read: queue.Queue[str] = queue.Queue()
+        self.keyboard = Keyboard(self.read.put, self.program, self.program)
+
+    def type(self, text: str) -> None:
+        os.write(self.person, text.encode())
+
+    def keys(self, count: int) -> str:
+        return "".join(self.read.get(timeout=PATIENCE) for _ in range(count))
+
+    @property
+    def modes(self) -> tuple[bool, bool]:
+        """Whether it waits for Enter, and echoes."""
+        local = termios.tcgetattr(self.program)[3]
+        return bool(local & termios.ICANON), bool(local & termios.ECHO)
+
+
+@pytest.fixture
+def terminal() -> Iterator[Terminal]:
+    made = Terminal()
+    yield made
+    os.close(made.person)
+    os.close(made.program)
+
+
+def test_keys_are_read_one_by_one_without_echo(terminal: Terminal) -> None:
+    before = termios.tcgetattr(terminal.program)
+    with terminal.keyboard:
+        assert terminal.modes == (False, False)
+        terminal.type("p")
+        assert terminal.keys(1) == "p"
+        terminal.type("aé\r")
+        assert terminal.keys(3) in {"aé\r", "aé\n"}
+    assert termios.tcgetattr(terminal.program) == before
+
+
+def test_arrows_and_the_like_are_no_keys(terminal: Terminal) -> None:
+    with terminal.keyboard:
+        terminal.type("\x1b[A\x1bOP\x1b[1;5Dx")
+        assert terminal.keys(1) == "x"
+        terminal.type("\x1b")
+        assert terminal.keys(1) == "\x1b"
+
+
+def test_the_terminal_is_put_back_after_an_exception(terminal: Terminal) -> None:
+    with pytest.raises(ZeroDivisionError), terminal.keyboard:
+        raise ZeroDivisionError
+    assert terminal.modes == (True, True)
+
+
+def test_lines_can_be_read_aside(terminal: Terminal) -> None:
+    with terminal.keyboard:
+        with terminal.keyboard.aside():
+            assert terminal.modes == (True, True)
+            terminal.type("a line\n")
+            assert os.read(terminal.program, 100) == b"a line\n"
+        assert terminal.modes == (False, False)
+        terminal.type("f")
+        assert terminal.keys(1) == "f"
+    assert terminal.read.empty()
+
+
+def test_an_exception_aside_leaves_it_as_it_was(terminal: Terminal) -> None:
+    with pytest.raises(KeyboardInterrupt), terminal.keyboard, terminal.keyboard.aside():
+        raise KeyboardInterrupt
+    assert terminal.modes == (True, True)
+
+
+@pytest.fixture
+def not_ignored() -> Iterator[None]:
+    """A shell may have started the tests with SIGQUIT ignored, and what is ignored is left alone."""
+    before = signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGQUIT, before)
+
+
+@pytest.mark.usefixtures("not_ignored")
+def test_signals_are_caught_only_while_keys_are_read(terminal: Terminal) -> None:
+    watched = (signal.SIGTSTP, signal.SIGCONT, signal.SIGTERM, signal.SIGQUIT)
+    before = [signal.getsignal(number) for number in watched]
+    with terminal.keyboard:
+        assert all(callable(signal.getsignal(number)) for number in watched)
+    assert [signal.getsignal(number) for number in watched] == before
+
+
+def test_in_the_background_the_terminal_is_left_alone_until_it_is_in_front_again(
+    terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_front = False
+    monkeypatch.setattr(Keyboard, "_in_front", lambda _self: in_front)
+    with terminal.keyboard:
+        assert terminal.modes == (True, True)
+        in_front = True
+        _until(lambda: terminal.modes == (False, False))
+        terminal.type("p")
+        assert terminal.keys(1) == "p"
+
+
+def test_what_comes_to_the_front_before_its_first_look_takes_the_terminal(
+    terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks = iter([False])  # when it begins; from then on it is in front
+    monkeypatch.setattr(Keyboard, "_in_front", lambda _self: next(looks, True))
+    with terminal.keyboard:
+        _until(lambda: terminal.modes == (False, False))
+
+
+def _until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+_PROGRAM = """
+import time
+from tui.run.keyboard import Keyboard
+
+with Keyboard(lambda key: print(f"key {key}", flush=True), 0, 0):
+    print("begun", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_stopped_it_gives_the_terminal_back_and_continued_it_takes_it_again() -> None:
+    """Ctrl-Z and fg, then an end by SIGTERM, as a shell would see them."""
+    person, program = pty.openpty()
+    child = subprocess.Popen(
+        [sys.executable, "-c", _PROGRAM],
+        stdin=program,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+        process_group=0,  # one that has a parent in its session, else it cannot be stopped
+    )
+    assert child.stdout is not None
+
+    def until_it_echoes(wanted: bool) -> None:
+        _until(lambda: bool(termios.tcgetattr(program)[3] & termios.ECHO) is wanted)
+
+    try:
+        assert child.stdout.readline() == "begun\n"
+        until_it_echoes(False)
+        child.send_signal(signal.SIGTSTP)
+        _, status = os.waitpid(child.pid, os.WUNTRACED)
+        assert os.WIFSTOPPED(status)
+        until_it_echoes(True)
+        child.send_signal(signal.SIGCONT)
+        until_it_echoes(False)
+        os.write(person, b"p")
+        assert child.stdout.readline() == "key p\n"
+        child.send_signal(signal.SIGTERM)
+        assert child.wait(PATIENCE) == -signal.SIGTERM
+        until_it_echoes(True)
+    finally:
+        child.kill()
+        child.wait()
+        child.stdout.close()
+        os.close(person)
+        os.close(program)
+
+
+def test_without_a_terminal_there_are_no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert isinstance(keyboard.keys(lambda _key: None), NoKeys)
+    assert isinstance(keyboard.keys(None), NoKeys)
+    with NoKeys() as none, none.aside():
+        pass

@@ -1,0 +1,107 @@
+"""Single keys: what each does to the run, and what the person is told."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from agent.steering import Steering
+from tui.run.keyboard import KEYS, Wheel
+
+
+@pytest.fixture
+def steering() -> Steering:
+    return Steering()
+
+
+@pytest.fixture
+def wheel(steering: Steering) -> Wheel:
+    return Wheel(steering)
+
+
+def _type(wheel: Wheel, text: str) -> None:
+    for key in text:
+        wheel.press(key)
+
+
+def test_p_pauses_and_goes_on(wheel: Wheel, steering: Steering) -> None:
+    wheel.press("p")
+    assert (steering.paused, wheel.said) == (True, "pausing after this step")
+    assert wheel.hints[0].startswith("p resume")
+    wheel.press("P")
+    assert (steering.paused, wheel.said) == (False, "resumed")
+
+
+def test_f_s_and_q(wheel: Wheel, steering: Steering) -> None:
+    _type(wheel, "fs")
+    assert steering.finishing
+    assert steering.skipping
+    assert not steering.cancelled.is_set()
+    wheel.press("q")
+    assert steering.cancelled.is_set()
+    assert wheel.said == "cancelling"
+
+
+def test_a_step_is_typed_corrected_and_added(wheel: Wheel, steering: Steering) -> None:
+    _type(wheel, "aWho paid qp\x7f\x7fit\x15When was pàid?")
+    assert "Esc" in wheel.prompt
+    assert wheel.prompt.endswith("When was pàid?▏")
+    assert not steering.paused
+    _type(wheel, "\x01\r")
+    assert steering.take_added() == ["When was pàid?"]
+    assert (wheel.prompt, wheel.said) == ("", "added to the plan")
+
+
+@pytest.mark.parametrize("typed", ["aWhat?\x1b", "a\r", "a  \n"])
+def test_no_step_is_added_by_escape_or_without_words(typed: str, wheel: Wheel, steering: Steering) -> None:
+    _type(wheel, typed)
+    assert steering.take_added() == []
+    assert wheel.prompt == ""
+
+
+@pytest.mark.parametrize(("key", "action"), [("c", "CONTINUE"), ("R", "REVISE"), ("f", "FINISH")])
+def test_d_decides(key: str, action: str, wheel: Wheel, steering: Steering) -> None:
+    wheel.press("d")
+    assert "r revise" in wheel.prompt
+    wheel.press(key)
+    assert steering.take_override() == action
+    assert not steering.finishing
+    assert wheel.said == f"the next decision is {action}"
+
+
+def test_a_decision_can_be_left_to_the_decider(wheel: Wheel, steering: Steering) -> None:
+    _type(wheel, "d\x1b")
+    assert steering.take_override() is None
+    assert wheel.prompt == ""
+
+
+def test_other_keys_do_nothing(wheel: Wheel, steering: Steering) -> None:
+    _type(wheel, "xyz \t\r\x1b1[")
+    assert (wheel.said, wheel.prompt, wheel.helping) == ("", "", False)
+    assert (steering.finishing, steering.skipping, steering.paused) == (False, False, False)
+
+
+def test_help_comes_and_goes(wheel: Wheel) -> None:
+    wheel.press("?")
+    shown = [wheel.helping]
+    wheel.press("?")
+    assert [*shown, wheel.helping] == [True, False]
+    assert set(KEYS) == set("pfsadq?")
+
+
+def test_what_was_said_goes_once_the_run_took_notice_or_time_has_passed(
+    wheel: Wheel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wheel.press("s")
+    wheel.heard()
+    assert wheel.said == ""
+    wheel.press("s")
+    now = time.monotonic()
+    monkeypatch.setattr("time.monotonic", lambda: now + 60)
+    assert wheel.said == ""
+
+
+def test_what_is_typed_cannot_steer_the_terminal(wheel: Wheel) -> None:
+    _type(wheel, "a\x9b31m\x07x")
+    assert wheel.prompt.endswith(" 31mx▏")
