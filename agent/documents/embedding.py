@@ -41,7 +41,6 @@ def embed_library(
     embedder: Embedder,
     *,
     cancel: threading.Event | None = None,
-    seconds: float | None = None,
 ) -> Iterator[Embedded]:
     """Embed the passages without a vector; yields the progress after each batch.
 
@@ -52,7 +51,6 @@ def embed_library(
         library: Has the passages; vectors of another model are dropped with the first batch.
         embedder: Makes the vectors.
         cancel: Stops between two batches.
-        seconds: Stops after about this time; None for no limit.
 
     Raises:
         GenerationCancelled: ``cancel`` was set.
@@ -74,9 +72,6 @@ def embed_library(
                 return
             made += len(some)
             done, total = library.embedded(embedder.name)
-            took = time.monotonic() - began
-            yield Embedded(done, total, took / made * (total - done))
-            if seconds is not None and took >= seconds:
-                return
+            yield Embedded(done, total, (time.monotonic() - began) / made * (total - done))
     finally:
         lock.release()

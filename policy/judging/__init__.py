@@ -1,1 +1,1 @@
-"""Judging a policy: calibration, margin, walks over held-out trees, intervals, the gate, comparisons."""
+"""Judging a policy: calibration, margin, walks over held-out trees, intervals, the gate."""

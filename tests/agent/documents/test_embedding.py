@@ -66,10 +66,6 @@ def test_it_goes_on_where_it_was_stopped_and_is_searched_meanwhile(old: Library)
     assert -1.0 not in _found(old, new).values()
 
 
-def test_it_stops_after_a_time(old: Library) -> None:
-    assert len(list(embed_library(old, HashEmbedder(64), seconds=0))) == 1
-
-
 def test_one_works_at_it_at_a_time(old: Library) -> None:
     with filelock.FileLock(old.path.with_suffix(".embedding.lock")):
         assert list(embed_library(old, HashEmbedder(64))) == []
