@@ -28,7 +28,7 @@ from models.protocols import (
 
 BOOK = " ".join(f"In {1900 + year} the village counted {year * 7 + 3} goats." for year in range(16))
 LONG = " ".join(f"Item {number} costs {number * 3} coins." for number in range(300))  # some 3,500 tokens
-SHAPE = {
+SHAPE: dict[str, Any] = {
     "type": "object",
     "properties": {
         "mood": {"enum": ["good", "bad"]},
@@ -111,7 +111,10 @@ def test_max_tokens_cuts_the_answer(real_chat: LlamaCppChat) -> None:
 @pytest.mark.model
 def test_an_answer_matches_its_schema_even_against_the_prompt(real_chat: LlamaCppChat) -> None:
     contrary = user("Write three lines of prose with many blank lines. Never write JSON.")
-    reply = real_chat.generate(contrary, ChatOptions(max_tokens=200, schema=SHAPE))
+    # Without a limit a model this small may repeat itself to the last token.
+    short = {"type": "array", "items": {"type": "string", "maxLength": 40}, "maxItems": 2}
+    shape = {**SHAPE, "properties": {**SHAPE["properties"], "notes": short}}
+    reply = real_chat.generate(contrary, ChatOptions(max_tokens=200, schema=shape))
     value = json.loads(reply.text)
     assert set(value) == {"mood", "notes", "count"}
     assert value["mood"] in {"good", "bad"}

@@ -63,13 +63,13 @@ def test_from_the_first_start_to_a_run_that_is_resumed(terminal: Tmux, tmp_path:
     terminal.start(command, environment)
     terminal.shows("▸ 2  Documents")
     terminal.press("welcome.files")
-    terminal.shows("holds 12 files")
+    terminal.shows("▸ orlavane")
     terminal.key("shift+tab")  # from the tree to the line for a path
     terminal.shows(
         "esc Cancel", lambda screen: " Mark " not in screen
     )  # the footer: the line has the focus
     terminal.type(f"{documents}/")
-    terminal.shows("Enter reads 12 files.")
+    terminal.shows("Enter reads it.")
     terminal.press("file_tree.take")
     terminal.shows("✓ 2  Documents", "12 in the library", patience=_LONG)
     terminal.press("welcome.next")
