@@ -117,8 +117,8 @@ _FAR_BEHIND = 0.05  # share of the best passage's probability
 def grade(state: RunState, deps: Deps) -> dict[str, Any]:
     """Reads plan, position, step, candidates, notebook. Writes candidates (graded, best first) and grade.
 
-    Passages of one grade keep their order. A passage far behind the best is not kept: a small reader is led
-    astray by what merely sounds alike.
+    The order of before stands among equals. A passage far behind the best is not kept: a small reader
+    is led astray by what merely sounds alike.
     """
     question = state["plan"][state["position"]]["question"]
     candidates = state["candidates"]
@@ -146,5 +146,5 @@ def grade(state: RunState, deps: Deps) -> dict[str, Any]:
         )
         for c, one in zip(candidates, graded, strict=True)
     ]
-    order = ("correct", "ambiguous", "incorrect")
-    return {"candidates": sorted(marked, key=lambda c: order.index(c["grade"])), "grade": together}
+    order = sorted(range(len(marked)), key=lambda i: -graded[i].probability)
+    return {"candidates": [marked[i] for i in order], "grade": together}

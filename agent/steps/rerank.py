@@ -1,4 +1,4 @@
-"""Step ``rerank``: the reader reads what the phrasings brought, and ranks it together with the search."""
+"""Step ``rerank``: the reader reads what the phrasings brought; the most probable passage comes first."""
 
 from __future__ import annotations
 
@@ -36,15 +36,12 @@ def rerank(state: RunState, deps: Deps) -> dict[str, Any]:
 
 
 def read(reader: Reader, question: str, candidates: Sequence[Candidate]) -> list[Candidate]:
-    """The candidates with the reader's score and answer spans, best first.
-
-    What a search puts first and what the reader does are fused by rank: among own documents' questions the
-    first three passages hold all of the answer for 55 %, with either order alone for 49 and 51 %.
+    """The candidates with the reader's score and answer spans, most probable first.
 
     Args:
         reader: Reads them in one batch.
         question: What they may answer.
-        candidates: In the order of the search.
+        candidates: In any order; of equals the earlier stays first.
     """
     shown = [show(c["title"], c["section"], dated(c), c["text"], c["kind"]) for c in candidates]
     readings = reader.read(question, [passage.text for passage in shown])
@@ -62,11 +59,7 @@ def read(reader: Reader, question: str, candidates: Sequence[Candidate]) -> list
         scored.append(
             Candidate({**candidate, "score": reading.probability, "scores": scores, "spans": spans})
         )
-    by_reader = sorted(range(len(scored)), key=lambda place: -scored[place]["score"])
-    by_search = sorted(range(len(scored)), key=lambda rank: by_reader[rank])
-    # Of equals the reader's comes first.
-    fused = reciprocal_rank_fusion([range(len(scored)), by_search])
-    return [scored[by_reader[rank]] for rank in best_first(fused)]
+    return sorted(scored, key=lambda c: -c["score"])
 
 
 def _quoted(text: str) -> str:
