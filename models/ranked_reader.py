@@ -9,7 +9,6 @@ from models.protocols import Loadable, Reader, Reading, Reranker, Support
 
 _SAY = 0.1  # of the reranker
 _LEAST = 1e-4  # a score nearer to 0 or 1 says no more than this one
-_REMEMBERED = 512  # readings; a run reads the passages of its question again in the question's only step
 
 
 class RankedReader:
@@ -30,7 +29,6 @@ class RankedReader:
     def __init__(self, reader: Reader, reranker: Reranker) -> None:
         self._reader = reader
         self._reranker = reranker
-        self._known: dict[tuple[str, str], Reading] = {}
 
     @property
     def name(self) -> str:
@@ -46,18 +44,10 @@ class RankedReader:
         self.read("warm up", ["warm up\nwarm up"])
 
     def read(self, question: str, passages: Sequence[str]) -> list[Reading]:
-        """The reader's spans, and probabilities on which both agree. Recent readings are remembered."""
-        known = self._known
-        fresh = [one for one in dict.fromkeys(passages) if (question, one) not in known]
-        if len(known) + len(fresh) > _REMEMBERED:
-            known = {key: known[key] for one in passages if (key := (question, one)) in known}
-        if fresh:
-            scores = self._reranker.score(question, fresh)
-            readings = self._reader.read(question, fresh)
-            together = map(_together, readings, scores)
-            known = {**known, **{(question, one): new for one, new in zip(fresh, together, strict=True)}}
-        self._known = known
-        return [known[question, one] for one in passages]
+        """The reader's spans, and probabilities on which both agree."""
+        scores = self._reranker.score(question, passages)
+        readings = self._reader.read(question, passages)
+        return [_together(reading, score) for reading, score in zip(readings, scores, strict=True)]
 
     def support(self, pairs: Sequence[tuple[str, str]]) -> list[Support]:
         """As the reader judges."""

@@ -37,23 +37,6 @@ def test_both_judge_a_passage_and_the_reader_marks_it() -> None:
     assert _RANKED.name == "words with shortest"
 
 
-def test_what_was_just_read_is_not_read_again() -> None:
-    scored: list[str] = []
-
-    class Counting(_Shortest):
-        def score(self, query: str, passages: Sequence[str]) -> list[float]:
-            scored.extend(passages)
-            return super().score(query, passages)
-
-    ranked = RankedReader(WordReader({_QUESTION: ("Tolvang", 0.9)}), Counting())
-    first = ranked.read(_QUESTION, ["Tolvang supplies them.", "Why?"])
-    again = ranked.read(_QUESTION, ["Why?", "Who?", "Tolvang supplies them."])
-    assert scored == ["Tolvang supplies them.", "Why?", "Who?"]
-    assert [again[2], again[0]] == first
-    ranked.read("Another question?", ["Why?"])
-    assert scored[3:] == ["Why?"]
-
-
 @pytest.mark.parametrize("score", [0.0, 1.0])
 def test_a_reranker_that_is_certain_is_not_alone(score: float) -> None:
     class Certain(_Shortest):
