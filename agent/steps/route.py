@@ -56,9 +56,9 @@ def _routed(
     reason = "as you asked for" if source == "person" else _REASONS[chosen]
     deps.session.emit(Routed(chosen, reason, source, state["asked"], question))
     # What was searched before a clarification was searched for less than the whole question.
-    anew: dict[str, Any] = {"looked": [], "notebook": []} if state["clarified"] else {}
+    cleared: dict[str, Any] = {"looked": [], "notebook": []} if state["clarified"] else {}
     return {
-        **anew,
+        **cleared,
         "question": question,
         "route": chosen,
         "asking": asking,

@@ -6,7 +6,6 @@ import hashlib
 import json
 import os
 import re
-import tempfile
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -149,9 +148,3 @@ def opened(source: Path, folder: Path) -> Store:
     store = Store(place)
     take_in(store, [there], STATE_VERSION)
     return store
-
-
-def trees_of(source: Path) -> list[Tree]:
-    """The trees that can be learned from in what ``source`` holds. Raises as `opened`."""
-    with tempfile.TemporaryDirectory(prefix="deepthink-") as folder:
-        return load_trees(opened(source, Path(folder))).trees

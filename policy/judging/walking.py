@@ -56,11 +56,6 @@ def sufficient(node: Node) -> float:
     return math.nan if known is None else float(known)
 
 
-def is_stop(node: Node) -> bool:
-    """True if FINISH is valid here and its quality known."""
-    return "FINISH" in node.valid and node.quality is not None
-
-
 def last_state(tree: Tree, decide: Decide) -> tuple[Node, bool]:
     """The state that ``decide`` finishes in, and True; or the last one known on its way, and False.
 

@@ -24,7 +24,7 @@ from typing import cast, get_args
 import numpy as np
 
 from agent.state import Action
-from policy.decisions.reading import distinct, trees_of
+from policy.decisions.reading import distinct, load_trees
 from policy.decisions.returns import COST
 from policy.decisions.trees import Node, Tree, default_action
 from policy.evaluation.report import Table, circumstances, markdown_table
@@ -204,7 +204,7 @@ def _milliseconds(scorer: Scorer, trees: Sequence[Tree]) -> float:
 
 
 def _trees(stores: Sequence[Path]) -> list[Tree]:
-    found = distinct([tree for store in stores for tree in trees_of(store)])
+    found = distinct([tree for store in stores for tree in load_trees(Store(store, named=True)).trees])
     return [tree for tree in found if any(node.quality is not None for node in tree.nodes.values())]
 
 
