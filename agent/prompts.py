@@ -249,7 +249,8 @@ def answer(
     """Asks for the answer from whole passages, in one prompt (``lean``).
 
     A small model that may refuse does so where the answer is before it, so it may not: what it says is
-    checked against the passages and by the reader.
+    checked against the passages and by the reader. Nor is it asked to cite: it gets answers wrong that it
+    gets right without, and which passage a sentence comes from can be found out.
 
     Args:
         question: The run's.
@@ -263,8 +264,9 @@ def answer(
     parts = "Answer every part of the question. " if len(found) > 1 else ""
     return (
         f"PASSAGES:\n{shown}\n\n{hint}QUESTION: {question}\n"
-        f"{parts}{_LENGTHS[length]}, and put the number of the passage it comes from at the end of each, "
-        "like [1]. If the passages do not say it in full, give the answer that they make the most likely."
+        f"{parts}{_LENGTHS[length]}, in the language of the question, with figures, units, dates and names "
+        "copied exactly. If the passages do not say it in full, give the answer that they make the most "
+        "likely."
     )
 
 

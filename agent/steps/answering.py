@@ -1,13 +1,16 @@
-"""Whether an answer answers: a sentence may be true of its passage and still be about something else."""
+"""What an answer rests on: which passage a sentence comes from, and whether it answers what was asked."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Final
 
+from agent import citations
 from agent.notebook import dated
 from agent.retrieval.passage_text import show
 from agent.state import Claim, Evidence, Note
+from agent.support import missing_numbers, support
+from agent.text.language import readable
 from models.protocols import Reader
 
 LEAD: Final = " – "
@@ -45,6 +48,46 @@ def answering(
     ]
     judged = [one for question in questions if pairs for one in reader.judge(question, pairs)]
     return max((one.supported for one in judged), default=0.0)
+
+
+def cited(reader: Reader, draft: str, evidence: Sequence[Evidence]) -> str:
+    """The draft, with the passages that its sentences come from.
+
+    Passages that hold all numbers of a sentence come first. Of these the one that the reader takes for its
+    best support is cited; in a language it does not know, the one that shares most words. Others
+    are cited for numbers that the first does not hold.
+
+    Args:
+        reader: Judges.
+        draft: What the model wrote. Sentences that cite already are left alone.
+        evidence: What it may have been written from; not empty.
+    """
+    claims = citations.claims(draft, evidence)
+    unmarked = [claim["text"] for claim in claims if not claim["cites"]]
+    pairs = [(text, shown([item])) for text in unmarked if readable(text) for item in evidence]
+    supports = iter(reader.support(pairs) if pairs else [])
+    sources: dict[str, list[int]] = {}
+    for text in unmarked:
+        known = readable(text)
+        scores = [next(supports).supported if known else support(text, item) for item in evidence]
+        sources[text] = _sources(text, evidence, scores)
+    marked = [
+        Claim({**claim, "cites": claim["cites"] or sources[claim["text"]], "verdict": "supported"})
+        for claim in claims
+    ]
+    return citations.render(marked, draft)
+
+
+def _sources(text: str, evidence: Sequence[Evidence], scores: Sequence[float]) -> list[int]:
+    """Numbers of the passages that ``text`` comes from, given how well each supports it."""
+    missing = [len(missing_numbers(text, [item])) for item in evidence]
+    order = sorted(range(len(evidence)), key=lambda place: (missing[place], -scores[place]))
+    chosen = [evidence[order[0]]]
+    for place in order[1:]:
+        left = missing_numbers(text, chosen)
+        if left and len(missing_numbers(text, [*chosen, evidence[place]])) < len(left):
+            chosen.append(evidence[place])
+    return [item["number"] for item in chosen]
 
 
 def shown(items: Sequence[Evidence]) -> str:

@@ -22,7 +22,7 @@ from agent.state import (
     still_missing,
     without_marks,
 )
-from agent.steps.answering import ANSWERS, LEAD, answering, asked
+from agent.steps.answering import ANSWERS, LEAD, answering, asked, cited
 from agent.steps.distil import as_evidence
 from agent.steps.grade import graded
 from agent.steps.look import likeliest
@@ -35,7 +35,7 @@ _SENTENCE_END = re.compile(r"[.!?。！？](?:\s*\[[\d\s,]+\])*(?=\s|$)|(?:\[\d+
 _QUESTION = re.compile(
     r"(?:(?<=\n)|(?<=[.!?。！？\]]\s)|^)[^.!?。！？\n]*[?？](?:\s*\[[\d\s,]+\])*[.?？]?\s*"
 )
-_BRIEF_TOKENS = 96
+_BRIEF_TOKENS = 128
 _LONGEST_QUOTE = 280  # characters of a sentence in an answer that the model does not write
 _SHORT_ANSWER, _MISSING = "Short answer", "What was not found"
 
@@ -256,6 +256,7 @@ def _written(state: RunState, notes: list[Note], deps: Deps) -> str:
         length: Length = "normal" if state["route"] == "deep" and deps.length == "normal" else "brief"
         on_text = show if likely else hide
         draft = writer.answer(deps.session, question, passages, _found(state), on_text, length)
+        draft = cited(deps.reader, draft, passages)
     else:
         draft = writer.write(deps.session, state["notebook"], question, notes, show, deps.length)
     claims = citations.claims(draft, state["evidence"])
