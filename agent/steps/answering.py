@@ -87,7 +87,7 @@ def _sources(text: str, evidence: Sequence[Evidence], scores: Sequence[float]) -
         left = missing_numbers(text, chosen)
         if left and len(missing_numbers(text, [*chosen, evidence[place]])) < len(left):
             chosen.append(evidence[place])
-    return [item["number"] for item in chosen]
+    return sorted(item["number"] for item in chosen)
 
 
 def shown(items: Sequence[Evidence]) -> str:

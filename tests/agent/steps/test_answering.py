@@ -1,0 +1,36 @@
+"""Which passages a model's sentences come from."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent.steps.answering import cited
+from tests.agent.made import evidence
+from tests.scripted import WordReader
+
+_FIRE = evidence(1, "A fire at the Brevnes plant halted all production for seven weeks.")
+_RENT_2023 = evidence(2, "The rent of the Brevnes plant was 1,200 euros in 2023, and the roof was mended.")
+_RENT_2024 = evidence(3, "From 2024 on the rent is 1,350 euros.")
+_LEASE = evidence(4, "Die Miete beträgt 900 Euro im Monat, die Laufzeit zwei Jahre.")
+
+
+@pytest.mark.parametrize(
+    ("draft", "expected"),
+    [
+        ("A fire halted production.", "A fire halted production [1]."),
+        (
+            "The rent of the Brevnes plant is 1,350 euros.",
+            "The rent of the Brevnes plant is 1,350 euros [3].",
+        ),
+        ("It rose from 1,200 to 1,350 euros.", "It rose from 1,200 to 1,350 euros [2][3]."),
+        ("A fire halted production [3].", "A fire halted production [3]."),
+        ("Die Laufzeit sind zwei Jahre.", "Die Laufzeit sind zwei Jahre [4]."),
+        (
+            "- A fire halted production.\n- The roof was mended.",
+            "- A fire halted production [1].\n- The roof was mended [2].",
+        ),
+    ],
+    ids=["reader", "number", "two-numbers", "already", "unread-language", "list"],
+)
+def test_a_sentence_cites_what_it_comes_from(draft: str, expected: str) -> None:
+    assert cited(WordReader(), draft, [_FIRE, _RENT_2023, _RENT_2024, _LEASE]) == expected
