@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from agent.documents import sample_library
 from agent.documents.embedding import embed_library
-from agent.documents.ingest import FileDone, FileFailed, ingest
+from agent.documents.ingest import FileDone, FileFailed, FileFound, ingest
 from models.protocols import Embedder
 from traces.errors import DeepthinkError
 from traces.library import Library
@@ -189,7 +189,7 @@ def fill(
         DeepthinkError: a file cannot be read.
     """
     for collection, files in asked.files:
-        done = 0
+        total = done = 0
         for event in ingest(
             list(files),
             collection=collection,
@@ -200,9 +200,11 @@ def fill(
         ):
             if isinstance(event, FileFailed):
                 raise event.error
-            if isinstance(event, FileDone):
+            if isinstance(event, FileFound):
+                total = event.total
+            elif isinstance(event, FileDone):
                 done += 1
-                yield done, len(files)
+                yield done, total
     for at in embed_library(Library(store), embedder, cancel=cancel):
         yield at.done, at.total
 

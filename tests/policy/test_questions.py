@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
-from policy.questions import BadQuestions, Case, CaseSet, Place, read_set, sets_in
+from policy.questions import BadQuestions, Case, CaseSet, Place, fill, read_set, sets_in
+from tests.scripted import HashEmbedder
+from traces.store import Store
 
 
 def _file(tmp_path: Path, *records: Any) -> Path:
@@ -127,6 +129,15 @@ def test_a_folder_names_the_sets_in_it(tmp_path: Path) -> None:
     assert sets_in("sample") == ["sample"]
     with pytest.raises(BadQuestions, match="no set of questions"):
         sets_in(str(one / "docs"))
+
+
+def test_files_are_counted_while_a_folder_is_read(tmp_path: Path) -> None:
+    folder = _own_set(tmp_path / "own", _OWN)
+    for name in ("a", "b", "c"):
+        (folder / "docs" / f"{name}.md").write_text(f"Passage {name}.", "utf-8")
+    asked = read_set(str(folder / "questions.jsonl"))
+    progress = list(fill(asked, Store(tmp_path / "store.duckdb"), HashEmbedder()))
+    assert progress[:3] == [(1, 3), (2, 3), (3, 3)]
 
 
 def test_a_pattern_that_cannot_be_compiled_is_told_with_its_line(tmp_path: Path) -> None:
