@@ -9,7 +9,7 @@ from agent import citations
 from agent.notebook import dated
 from agent.retrieval.passage_text import show
 from agent.state import Claim, Evidence, Note
-from agent.support import missing_numbers, support
+from agent.support import missing_names, missing_numbers, support
 from agent.text.language import readable
 from models.protocols import Reader
 
@@ -50,15 +50,16 @@ def answering(
     return max((one.supported for one in judged), default=0.0)
 
 
-def cited(reader: Reader, draft: str, evidence: Sequence[Evidence]) -> str:
+def cited(reader: Reader, question: str, draft: str, evidence: Sequence[Evidence]) -> str:
     """The draft, with the passages that its sentences come from.
 
-    Passages that hold all numbers of a sentence come first. Of these the one that the reader takes for its
-    best support is cited; in a language it does not know, the one that shares most words. Others
-    are cited for numbers that the first does not hold.
+    Passages that hold all numbers and names of a sentence come first. Of these the one that the reader
+    takes for its best support is cited; in a language it does not know, the one that shares most words.
+    Others are cited for numbers that the first does not hold.
 
     Args:
         reader: Judges.
+        question: The run's.
         draft: What the model wrote. Sentences that cite already are left alone.
         evidence: What it may have been written from; not empty.
     """
@@ -70,7 +71,7 @@ def cited(reader: Reader, draft: str, evidence: Sequence[Evidence]) -> str:
     for text in unmarked:
         known = readable(text)
         scores = [next(supports).supported if known else support(text, item) for item in evidence]
-        sources[text] = _sources(text, evidence, scores)
+        sources[text] = _sources(text, question, evidence, scores)
     marked = [
         Claim({**claim, "cites": claim["cites"] or sources[claim["text"]], "verdict": "supported"})
         for claim in claims
@@ -78,12 +79,17 @@ def cited(reader: Reader, draft: str, evidence: Sequence[Evidence]) -> str:
     return citations.render(marked, draft)
 
 
-def _sources(text: str, evidence: Sequence[Evidence], scores: Sequence[float]) -> list[int]:
+def _sources(text: str, question: str, evidence: Sequence[Evidence], scores: Sequence[float]) -> list[int]:
     """Numbers of the passages that ``text`` comes from, given how well each supports it."""
-    missing = [len(missing_numbers(text, [item])) for item in evidence]
-    order = sorted(range(len(evidence)), key=lambda place: (missing[place], -scores[place]))
-    chosen = [evidence[order[0]]]
-    for place in order[1:]:
+
+    def misfit(place: int) -> tuple[int, int, float]:
+        item = [evidence[place]]
+        names = missing_names(text, item, question, evidence)
+        return len(missing_numbers(text, item)), len(names), -scores[place]
+
+    first, *others = sorted(range(len(evidence)), key=misfit)
+    chosen = [evidence[first]]
+    for place in others:
         left = missing_numbers(text, chosen)
         if left and len(missing_numbers(text, [*chosen, evidence[place]])) < len(left):
             chosen.append(evidence[place])

@@ -256,7 +256,7 @@ def _written(state: RunState, notes: list[Note], deps: Deps) -> str:
         length: Length = "normal" if state["route"] == "deep" and deps.length == "normal" else "brief"
         on_text = show if likely else hide
         draft = writer.answer(deps.session, question, passages, _found(state), on_text, length)
-        draft = cited(deps.reader, draft, passages)
+        draft = cited(deps.reader, question, draft, passages)
     else:
         draft = writer.write(deps.session, state["notebook"], question, notes, show, deps.length)
     claims = citations.claims(draft, state["evidence"])

@@ -13,6 +13,8 @@ _RENT_2023 = evidence(2, "The rent of the Brevnes plant was 1,200 euros in 2023,
 _RENT_2024 = evidence(3, "From 2024 on the rent is 1,350 euros.")
 _LEASE = evidence(4, "Die Miete beträgt 900 Euro im Monat, die Laufzeit zwei Jahre.")
 
+_ALL = [_FIRE, _RENT_2023, _RENT_2024, _LEASE]
+
 
 @pytest.mark.parametrize(
     ("draft", "expected"),
@@ -33,4 +35,13 @@ _LEASE = evidence(4, "Die Miete beträgt 900 Euro im Monat, die Laufzeit zwei Ja
     ids=["reader", "number", "two-numbers", "already", "unread-language", "list"],
 )
 def test_a_sentence_cites_what_it_comes_from(draft: str, expected: str) -> None:
-    assert cited(WordReader(), draft, [_FIRE, _RENT_2023, _RENT_2024, _LEASE]) == expected
+    assert cited(WordReader(), "What happened?", draft, _ALL) == expected
+
+
+def test_a_passage_that_holds_the_name_comes_before_one_in_like_words() -> None:
+    other = evidence(
+        2, "Production at the plant of Tolvang in Ostrand was halted in March.", document="b.md"
+    )
+    draft = "All production at the Ostrand plant halted for weeks."
+    expected = "All production at the Ostrand plant halted for weeks [2]."
+    assert cited(WordReader(), "What happened?", draft, [_FIRE, other]) == expected
