@@ -23,7 +23,7 @@ from rich.text import Text
 from agent import events as ev
 from tui import failures
 from tui.run.keyboard import KEYS, Wheel
-from tui.run.words import DOING, IN_STEP, RESUMABLE, Block, Tone, Transcript, going_on
+from tui.run.words import RESUMABLE, Block, Tone, Transcript, doing, going_on
 from tui.terminal import clean, console, duration, is_live, one_line
 
 LABEL_WIDTH = 10
@@ -117,7 +117,7 @@ class PlainRun(Renderer):
 
     def _write(self, blocks: Sequence[Block]) -> None:
         for block in blocks:
-            sys.stdout.write(f"{_as_line(block)}\n")
+            sys.stdout.write(f"{as_line(block)}\n")
         sys.stdout.flush()
 
 
@@ -138,7 +138,7 @@ class PipedRun(PlainRun):
                 sys.stdout.write(f"{block.text}\n")
                 sys.stdout.flush()
             elif not self._quiet:
-                sys.stderr.write(f"{_as_line(block)}\n")
+                sys.stderr.write(f"{as_line(block)}\n")
 
 
 class LiveRun(Renderer):
@@ -207,10 +207,10 @@ class LiveRun(Renderer):
     def _move(self, event: ev.Event) -> None:
         match event:
             case ev.NodeStarted():
-                self._doing = _at_step(event, DOING.get(event.node, event.node))
+                self._doing = doing(event)
                 self._paused = False
             case ev.NodeProgress() if " " in event.message:  # else the name of a model call
-                self._doing = _at_step(event, one_line(event.message))
+                self._doing = doing(event, one_line(event.message))
             case ev.ModelCalled():
                 self._written += event.generated
             case ev.Heartbeat():
@@ -265,8 +265,10 @@ class LiveRun(Renderer):
     def _status(self) -> RenderableType:
         elapsed = duration(time.monotonic() - self._began)
         written = f" · {self._written:,} tokens written" if self._written else ""
-        doing = "paused" if self._paused else self._doing
-        text = Text(f"{doing} · {elapsed}{written}", style="yellow" if self._paused else "dim")
+        text = Text(
+            f"{'paused' if self._paused else self._doing} · {elapsed}{written}",
+            style="yellow" if self._paused else "dim",
+        )
         room = self._out.width - 2  # the spinner and a space
         if self._wheel is not None:
             said = self._wheel.said
@@ -283,17 +285,13 @@ class LiveRun(Renderer):
         return self._spinner
 
 
-def _at_step(event: ev.NodeStarted | ev.NodeProgress, doing: str) -> str:
-    return f"step {event.step}: {doing}" if event.step and event.node in IN_STEP else doing
-
-
-def _as_line(block: Block) -> str:
+def as_line(block: Block) -> str:
     """The block in one line; what is long by nature, the answer and a source, keeps its lines."""
     if block.tone == "sources":
         quoted = "".join(f"\n    {item}" for item in block.items)
         return f"{block.label} {block.text}".rstrip() + quoted if block.text else f"{block.label}:"
-    items = "; ".join(block.items)
-    return f"{block.label}: {' | '.join(part for part in (block.text, items) if part)}"
+    text = " | ".join(part for part in (block.text, "; ".join(block.items)) if part)
+    return f"{block.label}: {text}" if text else block.label
 
 
 def as_grid(block: Block) -> RenderableType:

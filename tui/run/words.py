@@ -470,6 +470,13 @@ def told(event: ev.Event) -> str:
 IN_STEP = frozenset({"retrieve", "rerank", "grade", "correct", "distil", "reflect"})
 """The nodes that work on one research step."""
 
+
+def doing(event: ev.NodeStarted | ev.NodeProgress, message: str = "") -> str:
+    """What a node is doing, with the research step it works on."""
+    text = message or DOING.get(event.node, event.node)
+    return f"step {event.step}: {text}" if event.step and event.node in IN_STEP else text
+
+
 RESUMABLE = frozenset({"waiting", "interrupted", "cancelled", "failed"})
 """Statuses of a run that `deepthink resume` takes up again."""
 
