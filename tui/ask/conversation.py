@@ -26,19 +26,12 @@ if TYPE_CHECKING:
 _HISTORY = 200  # earlier questions that ↑ brings back
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """What the settings say of runs to come, as the line of meters shows it."""
-
-    model: str
-    offline: bool
-
-
 @dataclass
 class Beginning(Message):
     """The state at the start: settings, collections, earlier questions, resumable runs."""
 
-    setting: Setting
+    model: str
+    offline: bool
     collections: Sequence[tuple[str, int]]  # name, documents
     history: Sequence[str]  # oldest first
     unfinished: Sequence[Resumable]
@@ -89,7 +82,8 @@ def load_beginning(engine: Engine) -> Beginning:
     recent = runs.search(limit=_HISTORY)
     history = list(dict.fromkeys(run.question for run in recent))
     return Beginning(
-        Setting(settings.model, not settings.web),
+        settings.model,
+        not settings.web,
         [(c.name, c.documents) for c in Library(engine.store).collections()],
         history[::-1],
         offered(resumable(engine.store)),

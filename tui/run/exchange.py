@@ -26,8 +26,8 @@ from tui.app.lists import Offers, hanging
 from tui.app.offers import deepthink
 from tui.library.original import open_original
 from tui.run.asked import AskedBox
-from tui.run.evidence import Passage
-from tui.run.fold import EVERYTHING, Part, RunFold
+from tui.run.evidence import Passage, passage_of
+from tui.run.fold import EVERYTHING, Outcome, Part, RunFold
 from tui.run.words import DOING, ENDINGS, doubt, first_look, place, supported
 from tui.terminal import clean, duration, one_line, unmarked
 
@@ -35,19 +35,19 @@ _WORDS = 160
 
 
 class WaysOn(Offers):
-    """Passages and ways, one a row; **Enter** takes the one under the cursor."""
+    """What the end of a run leaves to do: passages to open, questions to ask."""
 
     HELP = """\
 ### What next
 
-The passages that came nearest, and other ways to look. **Enter** opens a passage, or takes the way.
+The passages that came nearest, or questions about what is missing. **Enter** opens the passage, or puts the
+question into the prompt.
 """
 
     @dataclass
-    class Taken(Message):
-        """A way was taken: ``ask`` (put the question into the prompt), ``everywhere`` or ``search``."""
+    class Ask(Message):
+        """A question is to be put into the prompt."""
 
-        way: str
         question: str
 
     @dataclass
@@ -58,50 +58,31 @@ The passages that came nearest, and other ways to look. **Enter** opens a passag
 
     def __init__(self) -> None:
         super().__init__()
-        self._rows: list[tuple[str, str | Passage, tuple[str, str]]] = []  # way, what of, lead and words
+        self._choices: list[Passage | str] = []
+        self._lines: list[tuple[str, str]] = []  # lead and words of each choice
 
-    def show(self, fold: RunFold, *, narrowed: bool) -> None:
-        """Offer what the end of a run leaves to do.
-
-        Args:
-            fold: The run.
-            narrowed: Whether it looked in some collections only.
-        """
-        self._rows = []
-        outcome = fold.outcome
+    def show(self, outcome: Outcome) -> None:
+        """Show what the end of a run leaves to do."""
+        self._choices, self._lines = [], []
         if outcome.status in {"not_found", "stopped"}:
             for hit in outcome.nearest():
-                words = f"{place(hit)}: {one_line(hit['text'], _WORDS)}"
-                opens = Passage(
-                    hit["passage_id"],
-                    0,
-                    hit["collection"],
-                    hit["title"] or hit["document"],
-                    hit["section"],
-                    hit["text"],
-                    "",
-                )
-                self._rows.append(("open", opens, ("nearest  ", words)))
-            self._rows.append(("ask", outcome.question, ("→ ", "Ask in other words")))
-            if narrowed:
-                self._rows.append(("everywhere", outcome.question, ("→ ", "Search all collections")))
-            self._rows.append(("search", outcome.question, ("→ ", "Search the library with this question")))
+                self._choices.append(passage_of(hit))
+                self._lines.append(("nearest  ", f"{place(hit)}: {one_line(hit['text'], _WORDS)}"))
         elif outcome.status == "answered" and outcome.answered is not None:
-            self._rows += [
-                ("ask", question, ("→ ", f"Ask about what is missing: “{one_line(question, _WORDS)}”"))
-                for question in outcome.answered.missing
-            ]
+            for question in outcome.answered.missing:
+                self._choices.append(question)
+                self._lines.append(("→ ", f"Ask about what is missing: “{one_line(question, _WORDS)}”"))
         self.redraw()
-        self.set_class(not self._rows, "hidden")
+        self.set_class(not self._choices, "hidden")
 
     def rows(self) -> Iterable[Option]:
-        return (Option(Content(hanging(*told, self.width))) for *_, told in self._rows)
+        return (Option(Content(hanging(*line, self.width))) for line in self._lines)
 
     @on(OptionList.OptionSelected)
     def _take(self, event: OptionList.OptionSelected) -> None:
         event.stop()
-        way, about, _ = self._rows[event.option_index]
-        self.post_message(self.Opened(about) if isinstance(about, Passage) else self.Taken(way, about))
+        choice = self._choices[event.option_index]
+        self.post_message(self.Opened(choice) if isinstance(choice, Passage) else self.Ask(choice))
 
 
 _CITATION = re.compile(r"\[(\d+)\]")
@@ -431,10 +412,8 @@ class Exchange(Vertical):
         checks.update(Content("\n".join(doubts)))
         checks.set_class(not doubts, "hidden")
         sources.show(answered)
-        if fold.over and hasattr(self.screen, "on_ways_on_taken"):  # not where a run is only replayed
-            searched = fold.outcome.started.collections if fold.outcome.started else ()
-            library: frozenset[str] = getattr(self.screen, "known", frozenset())
-            self.query_one(WaysOn).show(fold, narrowed=not library <= set(searched))
+        if fold.over and hasattr(self.screen, "on_ways_on_ask"):  # not where a run is only replayed
+            self.query_one(WaysOn).show(fold.outcome)
 
     def _show_look(self, fold: RunFold) -> None:
         """Show what the first look found until there is an answer."""
@@ -493,22 +472,10 @@ class Exchange(Vertical):
                 open_original(self, item["passage_id"])
                 return
             if item["number"] == number:
-                self.post_message(self.PassageWanted(passage_of(item, answered.quotes if answered else {})))
+                quote = answered.quotes.get(str(number), "") if answered else ""
+                self.post_message(self.PassageWanted(passage_of(item, number, quote)))
                 return
         self.notify(f"No passage stands behind [{number}].", severity="warning")
-
-
-def passage_of(item: Evidence, quotes: dict[str, str]) -> Passage:
-    """What it takes to open a cited passage."""
-    return Passage(
-        item["passage_id"],
-        item["number"],
-        item["collection"],
-        item["title"] or item["document"],
-        item["section"],
-        item["text"],
-        quotes.get(str(item["number"]), ""),
-    )
 
 
 def _words(item: Evidence, answered: ev.Answered | None) -> str:

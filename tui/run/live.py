@@ -168,7 +168,6 @@ class Steers(Screen[None]):
         else:
             steering.pause()
             self.notify("Pausing after this step.")
-        self.paused_changed(steering.paused)
 
     def action_finish(self) -> None:
         if self.live is not None:
@@ -215,7 +214,6 @@ class Steers(Screen[None]):
         self.notify(
             "Teaching: each decision waits for you." if self.teaching else "Automatic decisions again."
         )
-        self.teaching_changed()
 
     def reply(self, text: str) -> None:
         """Hand the run what the person replied; the decision they asked for is taken with it."""
@@ -225,12 +223,6 @@ class Steers(Screen[None]):
         if self.deciding:
             self.deciding = False
             self.live.steering.teach(self.teaching)
-
-    def paused_changed(self, paused: bool) -> None:
-        """To be shown."""
-
-    def teaching_changed(self) -> None:
-        """To be shown."""
 
 
 def a_run_goes_on(node: DOMNode) -> bool:

@@ -264,7 +264,7 @@ async def test_a_question_that_is_cancelled_before_its_run_begins_is_over(
             raise GenerationCancelled("The run was cancelled.")
 
         with pytest.MonkeyPatch.context() as patched:
-            patched.setattr("tui.ask.watching.begin", cancelled)
+            patched.setattr("tui.ask.screen.begin", cancelled)
             screen.ask(QUESTION)
             await over(pilot, screen)
         await until(pilot, lambda: screen.query(".state"))

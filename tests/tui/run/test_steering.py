@@ -20,10 +20,9 @@ from traces.runs import Runs
 from tui.ask.conversation import Conversation
 from tui.ask.prompt import Prompt
 from tui.ask.screen import AskScreen
-from tui.ask.watching import RunBar
 from tui.run.asked import AskedBox
 from tui.run.exchange import Exchange
-from tui.run.meters import Meters
+from tui.run.meters import Meters, RunBar
 
 UNSUPPORTED = "Orlavane buys its ceramic bearings from Mars Mining, which employs 4,711 people."
 
