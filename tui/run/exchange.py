@@ -59,24 +59,24 @@ question into the prompt.
     def __init__(self) -> None:
         super().__init__()
         self._choices: list[Passage | str] = []
-        self._lines: list[tuple[str, str]] = []  # lead and words of each choice
+        self._texts: list[tuple[str, str]] = []  # lead and words of each choice
 
     def show(self, outcome: Outcome) -> None:
         """Show what the end of a run leaves to do."""
-        self._choices, self._lines = [], []
+        self._choices, self._texts = [], []
         if outcome.status in {"not_found", "stopped"}:
             for hit in outcome.nearest():
                 self._choices.append(passage_of(hit))
-                self._lines.append(("nearest  ", f"{place(hit)}: {one_line(hit['text'], _WORDS)}"))
+                self._texts.append(("nearest  ", f"{place(hit)}: {one_line(hit['text'], _WORDS)}"))
         elif outcome.status == "answered" and outcome.answered is not None:
             for question in outcome.answered.missing:
                 self._choices.append(question)
-                self._lines.append(("→ ", f"Ask about what is missing: “{one_line(question, _WORDS)}”"))
+                self._texts.append(("→ ", f"Ask about what is missing: “{one_line(question, _WORDS)}”"))
         self.redraw()
         self.set_class(not self._choices, "hidden")
 
     def rows(self) -> Iterable[Option]:
-        return (Option(Content(hanging(*line, self.width))) for line in self._lines)
+        return (Option(Content(hanging(*line, self.width))) for line in self._texts)
 
     @on(OptionList.OptionSelected)
     def _take(self, event: OptionList.OptionSelected) -> None:
