@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from textual.message import Message
 
@@ -26,6 +26,7 @@ _THEN = ("langgraph.graph", "agent.graph")  # what works on it: seconds, before 
 
 _POLL_SECONDS = 0.2
 
+T = TypeVar("T")
 EngineState = Literal["cold", "loading", "ready", "missing"]
 
 
@@ -78,11 +79,7 @@ class Engine:
         self._lock = threading.RLock()
         self._settings: Settings | None = None
         self._chat: _OpenChat | None = None
-        self._embedder: Embedder | None = None
-        self._embedder_made_of: tuple[object, ...] = ()
-        self._reader: Reader | None = None
-        self._planner: Completer | None = None
-        self._reader_made_of = ""
+        self._opened: dict[str, tuple[object, Any]] = {}  # part to what it was opened with, and itself
         self._learned: Served | None = None
         self._embedding = threading.Lock()
         self.closing = threading.Event()
@@ -149,34 +146,33 @@ class Engine:
 
     def embedder(self) -> Embedder:
         """The embedder, not necessarily loaded. Raises `ModelMissing`."""
-        from tui import assemble
+        from tui.assemble import open_embedder
 
         settings = self.settings()
         made_of = (settings.embedder, settings.ollama_url)
-        with self._lock:
-            if self._embedder is None or made_of != self._embedder_made_of:
-                self._embedder, self._embedder_made_of = assemble.open_embedder(settings), made_of
-            return self._embedder
+        return self._kept("embedder", made_of, lambda: open_embedder(settings))
 
     def reader(self) -> Reader:
         """The reader, not necessarily loaded. Raises `ModelMissing` where a named reranker is not there."""
-        from tui import assemble
+        from tui.assemble import open_reader
 
         settings = self.settings()
-        with self._lock:
-            if self._reader is None or settings.reranker != self._reader_made_of:
-                self._reader, self._reader_made_of = assemble.open_reader(settings), settings.reranker
-            return self._reader
+        return self._kept("reader", settings.reranker, lambda: open_reader(settings))
 
     def planner(self) -> Completer | None:
         """The taught planner, not necessarily loaded; None where the language model plans."""
-        from tui import assemble
+        from tui.assemble import open_planner
 
         settings = self.settings()
+        return self._kept("planner", settings.planner, lambda: open_planner(settings))
+
+    def _kept(self, part: str, made_of: object, make: Callable[[], T]) -> T:
+        """A part that is opened once, and anew when the settings it is made of have changed."""
         with self._lock:
-            if self._planner is None or settings.planner != "taught":
-                self._planner = assemble.open_planner(settings)
-            return self._planner
+            if part not in self._opened or self._opened[part][0] != made_of:
+                self._opened[part] = (made_of, make())
+            kept: T = self._opened[part][1]
+            return kept
 
     def learned(self) -> Served | None:
         """The active learned policy, loaded at its first decision; None where there is none.

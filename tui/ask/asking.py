@@ -54,11 +54,11 @@ def choose(wanted: str) -> Run | str:
     store = open_store()
     if wanted:
         return Runs(store).find(wanted)
-    found = resumable(store)
-    stopped = [entry.run for entry in found if entry.why != "going on"]
+    unfinished = resumable(store)
+    stopped = [entry.run for entry in unfinished if entry.why != "going on"]
     if stopped:
         return stopped[0]
-    return GOING_ON.format(found[0].run.id) if found else NOTHING
+    return GOING_ON.format(unfinished[0].run.id) if unfinished else NOTHING
 
 
 def model_of(run: Run) -> str | None:
@@ -72,10 +72,9 @@ def model_of(run: Run) -> str | None:
         return None
 
 
-def web_of(run: Run) -> bool | None:
-    """Whether a run may search the web, as it was asked; None if an older version did not store that."""
-    stored = run.request.get("web")
-    return stored if isinstance(stored, bool) else None
+def web_of(run: Run) -> bool:
+    """Whether a run may search the web, as it was asked."""
+    return bool(run.request.get("web"))
 
 
 def request(

@@ -95,7 +95,7 @@ def _step(step: Step) -> list[str]:
     sentence = _text(note["sentence"]) if note and note["found"] else "nothing found"
     lines = [f"{step.number}. {_text(step.question)}  ", f"   {sentence} {marks}".rstrip()]
     for event in step.trail:
-        lines.append(f"   - {_text(words.told(event))}")
+        lines.append(f"   - {_text(words.as_text(event))}")
         if isinstance(event, ev.Corrected):
             lines += [f"     - {_page(str(page.get('url', '')))}" for page in event.pages]
     return lines

@@ -17,7 +17,7 @@ from tui.app.lists import HangingList, hanging
 from tui.decisions.strip import DecisionStrip
 from tui.run.evidence import EvidenceList
 from tui.run.fold import EVERYTHING, Part, RunFold, Step, StepState
-from tui.run.words import step_question, told
+from tui.run.words import as_text, step_question
 from tui.terminal import one_line, unmarked
 
 _SIGNS: Mapping[StepState, str] = {
@@ -98,7 +98,7 @@ step: its searches, how what they brought was graded, and what else was tried. `
         state = fold.state_of(step)
         label = _label(state, step.number, step.question or fold.outcome.question, self.width)
         opened = (state == "under way") != (step.number in self._toggled)
-        beneath = [told(event) for event in step.trail] if opened else []
+        beneath = [as_text(event) for event in step.trail] if opened else []
         lines = [hanging("   ", line, self.width) for line in beneath]
         if step.note is not None and step.note["sentence"]:
             lines.append(hanging("   → ", unmarked(one_line(step.note["sentence"])), self.width))

@@ -461,7 +461,7 @@ def block_of(event: ev.Event) -> Block:  # noqa: PLR0911, PLR0912 - one arm per 
             return Block(event.kind)
 
 
-def told(event: ev.Event) -> str:
+def as_text(event: ev.Event) -> str:
     """An event in a line."""
     block = block_of(event)
     return one_line(f"{block.label}: {block.text}" if block.text else block.label)

@@ -326,15 +326,6 @@ class RunFilter(Horizontal):
 Going = Literal["", "resumable", "going on"]
 
 
-@dataclass(frozen=True, slots=True)
-class Preview:
-    """A run, the number of its sources, and whether it can go on or is going on."""
-
-    run: Run
-    sources: int
-    going: Going
-
-
 @dataclass
 class RunsLoaded(Message):
     """A page of the runs that fit, and how many fit in all; the ``first`` page begins the list anew."""
@@ -345,10 +336,12 @@ class RunsLoaded(Message):
 
 
 @dataclass
-class Previewed(Message):
-    """What is to be shown of a run."""
+class Preview(Message):
+    """A run, the number of its sources, and whether it can be resumed or is running."""
 
-    preview: Preview
+    run: Run
+    sources: int
+    going: Going
 
 
 @dataclass
@@ -390,7 +383,7 @@ def delete(store: Store, run_id: str) -> RunDeleted:
     return RunDeleted(run_id)
 
 
-def preview(store: Store, run_id: str) -> Previewed:
+def preview(store: Store, run_id: str) -> Preview:
     """What is to be shown of a run; for a worker. Raises `UnknownRun`."""
     from agent import checkpoints
 
@@ -404,7 +397,7 @@ def preview(store: Store, run_id: str) -> Previewed:
         store, run.id
     ):
         going = "going on" if checkpoints.held(store, run.id) else "resumable"
-    return Previewed(Preview(run, len(answers[-1]["sources"]) if answers else 0, going))
+    return Preview(run, len(answers[-1]["sources"]) if answers else 0, going)
 
 
 class RunPreview(VerticalScroll):

@@ -27,10 +27,10 @@ from tui.app.keys import bindings
 from tui.app.work import Failed, in_background
 from tui.run.evidence import EvidenceList
 from tui.run.exchange import Exchange
-from tui.run.fold import EVERYTHING, Part, RunFold, events_of, told_by
+from tui.run.fold import EVERYTHING, Part, RunFold, events_of, stored_or_told
 from tui.run.meters import Meters
 from tui.run.panel import RunPanel
-from tui.run.words import told
+from tui.run.words import as_text
 from tui.terminal import duration
 
 SPEEDS: Final[Sequence[int]] = (1, 4, 16)
@@ -199,7 +199,7 @@ two seconds.
             before, (cells[: here + 1], "$accent"), (cells[here + 1 :], "$foreground 50%"), after
         )
         self.query_one("#player-track", Static).update(track)
-        last = told(player.last) if player.last is not None else "Before the beginning: Space plays."
+        last = as_text(player.last) if player.last is not None else "Before the beginning: Space plays."
         self.query_one("#player-words", Static).update(Content(last))
 
 
@@ -387,9 +387,5 @@ def _read(store: Store, run_id: str) -> ReplayScreen.Ready:
     runs = Runs(store)
     with store.connect():
         run = runs.find(run_id)
-        stored = runs.events(run.id)
-        decisions = [] if stored else runs.decisions(run.id)
-    if not stored:
-        told = told_by(run, decisions)
-        return ReplayScreen.Ready(run, told, [float(second) for second in range(len(told))])
+        stored = stored_or_told(runs, run)
     return ReplayScreen.Ready(run, events_of(stored), [entry.elapsed for entry in stored])

@@ -117,14 +117,12 @@ def test_the_reply_that_let_it_go_on_is_stored(library: Path, model: Answer, dee
     [
         (False, (), True, False),  # it was asked with --no-web
         (True, (), False, True),
-        (None, (), True, True),  # an older version did not store it
-        (None, (), False, False),
         (True, ("--no-web",), True, False),
         (False, ("--web",), False, True),
     ],
 )
 def test_a_run_goes_on_with_the_web_or_without_as_it_was_asked(
-    asked: bool | None,
+    asked: bool,
     option: tuple[str, ...],
     is_set: bool,
     searches: bool,
@@ -133,7 +131,7 @@ def test_a_run_goes_on_with_the_web_or_without_as_it_was_asked(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("DEEPTHINK_WEB", str(is_set))
-    cut_off(request={} if asked is None else asdict(Request("Who?", web=asked)))
+    cut_off(request=asdict(Request("Who?", web=asked)))
     assert deepthink("resume", *option).code == 7
     assert [call["web"] for call in resumed.calls] == [searches]
 

@@ -9,7 +9,7 @@ import pytest
 from agent import events as ev
 from tests.tui import parts, stored
 from tui.run.fold import EVERYTHING, RunFold
-from tui.run.words import told
+from tui.run.words import as_text
 from tui.runs.replay import SPEEDS, Player
 
 
@@ -126,7 +126,7 @@ def test_a_run_without_events_is_over() -> None:
 def test_every_event_that_is_stored_has_words_that_cannot_steer_the_terminal() -> None:
     events = [event for _, event in stored.everything()] + [e for e in parts.whole_run() if e.stored]
     for event in [*events, ev.NotebookGrew(stored.EVIL), ev.Steered("skip"), ev.Resumed("", "", "", "")]:
-        line = told(event)
+        line = as_text(event)
         assert line
         assert "\x1b" not in line
         assert "\n" not in line

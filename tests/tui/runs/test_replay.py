@@ -20,7 +20,7 @@ from tui.assemble import open_store
 from tui.decisions.strip import DecisionStrip
 from tui.library.passage import PassageScreen
 from tui.run.exchange import Answer, Exchange
-from tui.run.fold import told_by
+from tui.run.fold import implied_events
 from tui.runs.replay import ReplayScreen
 from tui.runs.screen import RunsScreen
 
@@ -201,16 +201,16 @@ async def test_a_run_that_came_without_its_events_shows_its_decisions_and_its_an
     with open_store().connect() as db:
         db.execute("DELETE FROM events WHERE run_id = ?", [run_id])
 
-    told = told_by(runs.find(run_id), runs.decisions(run_id))
-    assert [event.kind for event in told] == ["RunStarted", "Decided", "Answered", "RunFinished"]
-    assert isinstance(told[1], ev.Decided)
-    assert told[1].shadow is not None
-    assert told[1].shadow["action"] == "REVISE"
+    implied = implied_events(runs.find(run_id), runs.decisions(run_id))
+    assert [event.kind for event in implied] == ["RunStarted", "Decided", "Answered", "RunFinished"]
+    assert isinstance(implied[1], ev.Decided)
+    assert implied[1].shadow is not None
+    assert implied[1].shadow["action"] == "REVISE"
 
     app = make_app()
     async with app.run_test(size=SIZE) as pilot:
         screen = await replayed(pilot, run_id)
         await pilot.press("end")
         await pilot.pause()
-        assert screen.player.fold.outcome.decisions == [told[1]]
+        assert screen.player.fold.outcome.decisions == [implied[1]]
         assert "Tolvang." in screen.query_one(Answer).source
