@@ -28,7 +28,6 @@ from tui.runs.replay import ReplayScreen
 from tui.settings.settings import load
 
 __all__ = ["bare"]
-_MODES = [mode for mode in DeepthinkApp.MODES if mode != "ask"]
 
 
 @pytest.fixture(autouse=True)
@@ -80,23 +79,13 @@ async def test_everything_possible_is_offered_by_who_can_do_it(mode: str, make_a
             assert hasattr(app if destination else owner, f"action_{name}"), action_id
 
 
-@pytest.mark.parametrize("mode", _MODES)
-@pytest.mark.usefixtures("bare")
-async def test_every_screen_is_reached(mode: str, make_app: MakeApp) -> None:
-    app = make_app()
-    (action,) = (action for action in ACTIONS["app"] if action.id == f"app.{mode}")
-    async with app.run_test(size=(80, 24)) as pilot:
-        found = await _opened(app, pilot, action.help)
-        assert any(line.startswith(f"{action.label}  f") for line in found)
-        await pilot.press("enter")
-        await until(pilot, lambda: app.current_mode == mode)
-
-
 @pytest.mark.usefixtures("bare")
 async def test_an_action_of_the_screen_works_from_it(make_app: MakeApp) -> None:
     app = make_app()
     async with app.run_test(size=(80, 24)) as pilot:
-        await pilot.press("f8")
+        await _opened(app, pilot, "Everything that can be set")
+        await pilot.press("enter")
+        await until(pilot, lambda: app.current_mode == "settings")
         await _opened(app, pilot, "Find a setting by its name")
         await pilot.press("enter")
         await until(pilot, lambda: app.focused is not None and app.focused.id == "search")
@@ -116,7 +105,6 @@ async def test_an_action_of_the_screen_works_from_it(make_app: MakeApp) -> None:
             "p: Fetch the model; resumes a download.",
         ),
         ("delete run", "Runs: Delete  d", "runs", "d: Delete the run, with all of it."),
-        ("copy report", "Doctor: Copy report  c", "doctor", "c: Put the report on the clipboard"),
     ],
 )
 async def test_what_other_screens_do_is_found_and_gone_to(

@@ -195,24 +195,6 @@ async def test_what_is_not_found_shows_what_came_nearest(make_app: MakeApp, fill
         await until(pilot, lambda: isinstance(app.screen, PassageScreen))
 
 
-async def test_on_a_narrow_screen_the_thinking_takes_the_place_of_the_conversation(
-    make_app: MakeApp, filled: Path
-) -> None:
-    app = make_app(Answering())
-    async with app.run_test(size=(80, 24)) as pilot:
-        screen = await ready(pilot)
-        await pilot.press("ctrl+l")  # nothing yet
-        assert screen.query_one(Conversation).display
-        await asked(pilot)
-        assert not screen.query_one("#thinking").display
-        await pilot.press("ctrl+l")
-        await until(pilot, lambda: isinstance(app.focused, PlanTree))
-        assert not screen.query_one(Conversation).display
-        await pilot.press("ctrl+l")
-        await until(pilot, lambda: isinstance(app.focused, Prompt))
-        assert screen.query_one(Conversation).display
-
-
 async def test_a_follow_up_belongs_to_the_session_and_a_new_session_does_not(
     make_app: MakeApp, filled: Path
 ) -> None:
@@ -409,13 +391,6 @@ async def test_without_a_model_the_way_out_is_told(
         told = shown(screen.query_one(Exchange).query_one(".failed", Static))
         assert "Models" in told
         assert "deepthink models" not in told
-
-
-async def test_the_state_of_the_models_is_told_while_they_load(make_app: MakeApp, filled: Path) -> None:
-    app = make_app(Answering(), prepare=True)
-    async with app.run_test(size=(120, 40)) as pilot:
-        await until(pilot, lambda: app.engine_states.get("embedder", ("",))[0] == "ready")
-        assert "✓ scripted" in shown(app.screen.query_one("#engine", Static))
 
 
 async def test_one_run_at_a_time(make_app: MakeApp, filled: Path) -> None:

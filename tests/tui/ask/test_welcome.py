@@ -286,7 +286,7 @@ async def test_who_is_writing_a_question_at_the_first_start_is_left_alone(
 @pytest.mark.usefixtures("bare")
 @pytest.mark.parametrize(
     ("look", "step"),
-    [("80x24-dark", "nothing"), ("120x40-light", "fetching"), ("80x24-dark", "question")],
+    [("120x40-light", "fetching"), ("80x24-dark", "question")],
     indirect=["look"],
 )
 def test_welcome_in_pictures(

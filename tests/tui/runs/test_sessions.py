@@ -90,21 +90,15 @@ async def test_a_session_is_named_in_place(two: list[str], make_app: MakeApp) ->
     app = make_app()
     async with app.run_test(size=SIZE) as pilot:
         screen, chosen = await opened(pilot, 2)
-        await pilot.press("down", "r", *"seals", "enter")
+        await pilot.press("down", "r", *"bearings", "enter")
+        await until(pilot, lambda: app.failures)
+        assert app.failures[0].error.message == "Another session is called “bearings”."
+        await pilot.press("r", *"seals", "enter")
         await until(pilot, lambda: "seals · Who makes the seals?" in " ".join(shown(screen)))
         assert Sessions(open_store()).find("seals").id == two[1]
         await pilot.press("r", "escape")
         assert not chosen  # only the line for the name is left
         assert screen.query_one(SessionList).has_focus
-
-
-async def test_a_name_that_is_taken_is_told(two: list[str], make_app: MakeApp) -> None:
-    app = make_app()
-    async with app.run_test(size=SIZE) as pilot:
-        await opened(pilot, 2)
-        await pilot.press("down", "r", *"bearings", "enter")
-        await until(pilot, lambda: app.failures)
-    assert app.failures[0].error.message == "Another session is called “bearings”."
 
 
 async def test_deleting_asks_first_and_takes_the_runs_along(two: list[str], make_app: MakeApp) -> None:
