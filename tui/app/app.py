@@ -87,7 +87,7 @@ class DeepthinkApp(App[int]):
     Args:
         engine: Models and store; those of the settings if not given.
         look: Theme, motion and keys; as set if not given.
-        prepare: Whether the models are loaded as soon as the first frame stands.
+        prepare: Whether to load the models once the first frame is drawn.
         picture_widget: Draws pictures in this terminal; None if it cannot show them.
     """
 

@@ -29,11 +29,7 @@ _MARKS: Mapping[str, str] = {"loading": "…", "ready": "✓", "missing": "✗",
 
 
 class Navigation(Horizontal):
-    """One line; the current screen is marked by brackets as well as by colour.
-
-    Args:
-        here: Mode of the screen it stands on.
-    """
+    """One line; the current screen is marked by brackets as well as by colour."""
 
     DEFAULT_CSS = """
     Navigation { height: 1; background: $panel; }

@@ -66,10 +66,8 @@ class _OpenChat:
 class Engine:
     """What runs need. Every method may be called from any thread.
 
-    Args:
-        tell: Takes messages about what is loaded; `textual.app.App.post_message` is safe for it.
-
     Attributes:
+        tell: Takes messages about what is loaded.
         closing: To be set when the app ends: work in the background stops.
     """
 
@@ -105,15 +103,10 @@ class Engine:
 
     @contextmanager
     def chat(self, model: str = "") -> Iterator[Chat]:
-        """The language model, not necessarily loaded, for as long as it is used.
+        """The language model, not necessarily loaded, for as long as it is used. Raises `ModelMissing`.
 
-        One of another name closes the one before, once nobody uses that any more.
-
-        Args:
-            model: As the setting ``model`` names it; that setting if empty.
-
-        Raises:
-            ModelMissing: it is not on this machine.
+        ``model`` is named as in the settings; "" for the one that is set. The one before is closed once it is
+        no longer used.
         """
         from tui import assemble
 

@@ -51,12 +51,7 @@ _SCREENS: Final[Mapping[str, str]] = {
 
 
 def in_the_app(error: DeepthinkError, keys: Mapping[str, str] | None = None) -> str:
-    """What to do next, by the app's screens and keys where the error's way out names commands.
-
-    Args:
-        error: What went wrong.
-        keys: Remapped keys by action id, as `tui.app.keys.keymap` gives them.
-    """
+    """What to do next, by the app's screens and keys where the error's way out names commands."""
     if "deepthink " not in error.way_out:
         return error.way_out
     text = _BY_ERROR.get(type(error).__name__) or _without_commands(error.way_out)

@@ -54,13 +54,7 @@ class _Row:
 
 
 class HelpScreen(ModalScreen[None]):
-    """What F1 shows; made by `of`.
-
-    Args:
-        texts: Markdown about what has the focus and what holds it, nearest first.
-        groups: Titles with the keys that work there now.
-        others: The same of what works elsewhere.
-    """
+    """What F1 shows: texts about what has the focus, its keys, and those of other places; made by `of`."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("help")
 

@@ -42,13 +42,11 @@ class Column:
     """One system's answer as it comes: a fold over its events.
 
     Attributes:
-        system: Its name.
-        status: Where it is.
-        doing: What it is at, in a few words.
-        run_id: Of the stored run, where the system makes one.
-        checked: The answer with its sources, where it has any.
-        answered: What it gave, once it has.
-        error: What kept it from answering.
+        doing: Its current activity, in a few words.
+        run_id: Of the stored run, if the system makes one.
+        checked: The answer with its sources, if it has any.
+        answered: The result.
+        error: Why there is no answer.
     """
 
     system: str
@@ -135,8 +133,7 @@ def _cost(cost: Cost) -> str:
 class Shown:
     """Shows the answers one after the other, and on a terminal a line with the current activity.
 
-    Args:
-        form: ``json`` shows nothing, ``plain`` nothing that moves.
+    The form ``json`` shows nothing, ``plain`` nothing that moves.
     """
 
     def __init__(self, form: Form) -> None:
@@ -209,20 +206,19 @@ def compare(
 ) -> int:
     """Show what each system answers, and what it took; the exit code.
 
-    A system that fails does not keep the others from answering. The code is the first failure's, else
-    `failures.NOT_FOUND` if none found an answer; after Ctrl-C it is that of what was cancelled.
+    A failure of one system does not stop the others. The code is the first failure's, else
+    `failures.NOT_FOUND` if none found an answer; after Ctrl-C that of a cancelled run.
 
     Args:
-        question: In the person's words.
-        names: Of the systems, with commas between; they answer in this order.
+        question: The question.
+        names: Of the systems, separated by commas; they answer in this order.
         settings: Which models to use, and what each answer may cost.
-        form: ``auto`` moves on a terminal, ``plain`` never does, ``json`` is one object at the end.
+        form: How it is shown; see `Shown`.
         collections: Where to look; all if empty.
 
     Raises:
         WrongUsage: there is no such system.
-        DeepthinkError: whatever keeps all of them from answering: there is nothing to ask or to search, or
-            a model cannot be opened.
+        DeepthinkError: none of them can answer.
     """
     systems = _named(names, settings)
     columns = [Column(system.name) for system in systems]
@@ -279,13 +275,7 @@ def _named(names: str, settings: Settings) -> list[System]:
 
 
 def _loaded(question: str, parts: Parts) -> str:
-    """The question in one line; what is loaded once is loaded here, so that no system is charged for it.
-
-    Raises:
-        UnusableQuestion: there is no question, or it is too long.
-        ModelError: a model cannot be opened.
-        GenerationCancelled: a person stopped it.
-    """
+    """The question in one line; everything is loaded, so that no system is charged for it."""
     import langgraph.checkpoint.sqlite
     import langgraph.graph  # noqa: F401 - what a run needs; it takes seconds to import
 

@@ -92,13 +92,7 @@ def load_beginning(engine: Engine) -> Beginning:
 
 
 def load_session(engine: Engine, session: str, but: str = "") -> SessionLoaded:
-    """Read a session's latest turns; each takes tens of milliseconds. Raises `UnknownSession`.
-
-    Args:
-        engine: Where the store comes from.
-        session: Its id.
-        but: Id of a run that is left out.
-    """
+    """Read a session's latest turns, without the run ``but``. Raises `UnknownSession`."""
     from traces.runs import Runs
     from traces.sessions import Sessions
 
@@ -314,11 +308,7 @@ Type words of a question or an answer. **Enter** and **↑** go to the place bef
 
 
 class Finder:
-    """The places of some words in the questions and answers that are shown; one of them is marked.
-
-    Args:
-        conversation: Where to look.
-    """
+    """The places of some words in the questions and answers that are shown; one of them is marked."""
 
     def __init__(self, conversation: Conversation) -> None:
         self._conversation = conversation
@@ -329,8 +319,7 @@ class Finder:
     def find(self, words: str, by: int) -> tuple[int, int]:
         """Mark a place and scroll to it: the last one for new words, else ``by`` on, around the ends.
 
-        Returns:
-            Its number, from 1 on, and how many places there are; 0, 0 if none.
+        Returns its number, from 1, and how many places there are; 0, 0 if none.
         """
         from tui.library.passage import find_words
 

@@ -56,11 +56,7 @@ def _forget_moved(library: Library, collection: str) -> None:
 
 
 def demonstrate(form: Form) -> int:
-    """Make sure of models and sample library, then ask its demo question.
-
-    Returns:
-        The exit code of `ask`; 0 for an answer in part.
-    """
+    """Fetch models, read the sample library, ask its question; the exit code, 0 for an answer in part."""
     settings = load()
     out = console()
     missing = [entry for entry in default_entries(settings) if installed(entry) is None]

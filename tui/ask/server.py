@@ -49,7 +49,7 @@ def serve(minutes: float) -> int:
     Raises:
         AlreadyServed: another server runs.
         NoSocket: the socket cannot be made.
-        DeepthinkError: a model is not there.
+        DeepthinkError: a model is missing.
     """
     path = socket_file()
     path.parent.mkdir(parents=True, exist_ok=True)

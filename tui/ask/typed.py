@@ -36,12 +36,9 @@ class Typed:
 
 
 def read(text: str, known: frozenset[str]) -> Typed:
-    """Take apart what was typed.
+    """Take apart what was typed; ``known`` are names of collections.
 
-    Args:
-        text: As it stands in the prompt.
-        known: Names of collections. ``#1`` is part of the question, as is ``@`` before a word that is not
-            written as a path.
+    ``#1`` is part of the question, as is ``@`` before a word that is not written as a path.
     """
     collections: list[str] = []
     paths: list[Path] = []
@@ -84,21 +81,19 @@ def begin(
     warn: Callable[[str], None],
     cancelled: threading.Event,
 ) -> Begin:
-    """Read what is to be read first, then what `agent.run.run` needs; for the thread of the run.
+    """Read the files a question names, then prepare `agent.run.run`; for the thread of the run.
 
     Args:
         engine: Settings, store and embedder.
         typed: The question.
-        session: Id of the session; "" begins one, and so does one that was deleted meanwhile.
+        session: Id of the session; "" begins one, as does one that was deleted meanwhile.
         tell: Takes a few words about what is read.
-        warn: Takes a sentence about what keeps nothing from being asked: a session that is gone, what in a
-            folder cannot be read.
+        warn: Takes a sentence about what is left out: a deleted session, unreadable files of a folder.
         cancelled: Ends the reading.
 
     Raises:
         BadFilter: a filter has a value that it cannot have.
-        DeepthinkError: a file that is named, or all of a folder, cannot be read, or the settings cannot be
-            used.
+        DeepthinkError: a named file, or all of a folder, cannot be read, or the settings cannot be used.
     """
     from agent import run as agent_run
     from agent.retrieval.filters import filters_of

@@ -136,8 +136,7 @@ class _Remote(Steering):
 def ask_server(typed: Typed, settings: Settings, form: Form) -> int | None:
     """Have a running server answer, and show it as `tui.ask.asking.ask` does.
 
-    Returns:
-        The exit code; None if no server answers this question, and nothing was shown.
+    Returns the exit code; None if no server answers, and nothing was shown.
 
     Raises:
         DeepthinkError: what the run raised; `ServerGone` if the server ended in its middle.

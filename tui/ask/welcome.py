@@ -36,13 +36,13 @@ if TYPE_CHECKING:
 
 @dataclass
 class First(Message):
-    """What is here at the first start.
+    """What is on this machine at the first start.
 
     Attributes:
-        model: The language model that is here, "" if none is.
+        model: The language model, "" if none is here.
         missing: Catalogue names of what has to be fetched.
         size: Bytes of that.
-        begun: Bytes of it that are here already, from a fetch that was interrupted.
+        begun: Bytes of it that an interrupted fetch left.
         smaller: The same with the smaller language model.
         smaller_size: Bytes of that.
         documents: How many are in the library.
@@ -113,11 +113,7 @@ def look(engine: Engine) -> First:
 
 
 def use(engine: Engine, names: Sequence[str]) -> None:
-    """Make the models of the catalogue called ``names`` those in use.
-
-    Raises:
-        BadSetting: the settings file cannot be read or written.
-    """
+    """Use the models of the catalogue with these names. Raises `BadSetting`."""
     from models.catalogue import entry
     from tui.models.tables import KEYS
     from tui.settings.file import put

@@ -97,8 +97,8 @@ def _parser() -> MarkdownIt:
 class Answer(Markdown, can_focus=True):
     """An answer as it is written, and as it is read.
 
-    Appending parses the last block only. Square brackets are text, never links: what stands in them is a
-    citation, or came from a document.
+    Appending parses the last block only. Square brackets are text, never links: they hold a citation, or
+    came from a document.
 
     Attributes:
         has_citations: Whether there are any, or will be once all of it is drawn.
@@ -271,11 +271,7 @@ best. **Enter** opens it in its document.
 
 
 class Exchange(Vertical):
-    """A question, what is under way, the answer, its sources, what the run warns of.
-
-    Args:
-        question: In the person's words.
-    """
+    """A question, what is under way, the answer, its sources, and warnings."""
 
     BINDINGS: ClassVar[list[BindingType]] = []
     DEFAULT_CSS = """

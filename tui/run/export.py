@@ -150,13 +150,7 @@ Form = Literal["md", "html", "json"]
 
 
 def written(run: Run, stored: Sequence[StoredEvent], form: Form) -> str:
-    """The whole document.
-
-    Args:
-        run: As `traces.runs.Runs.find` gives it.
-        stored: Its events (`traces.runs.Runs.events`).
-        form: Which document.
-    """
+    """A run with its events as a document."""
     outcome = outcome_of(run, stored)
     if form == "json":
         return json.dumps(outcome.to_json(), ensure_ascii=False, indent=2) + "\n"

@@ -312,12 +312,7 @@ class Outcome:
 
 
 def outcome_of(run: Run, stored: Sequence[StoredEvent]) -> Outcome:
-    """The outcome of a stored run, with the addresses of the web pages that the library still holds.
-
-    Args:
-        run: As `traces.runs.Runs.find` gives it.
-        stored: Its events (`traces.runs.Runs.events`).
-    """
+    """The outcome of a stored run, with the addresses of the web pages that the library still holds."""
     outcome = Outcome(unfinished="waiting" if run.status == "waiting" else "running")
     for event in events_of(stored):
         outcome.take(event)
@@ -439,13 +434,13 @@ class RunFold:
         outcome: Everything that is stored of it.
         node: The node under way; "" before the first and after the last.
         step: The research step under way, 0 outside steps.
-        message: What the node is at, in a few words.
-        text: The answer as it is being written; begun anew when it is written anew.
+        message: What the node is doing, in a few words.
+        text: The answer as it is being written.
         asked: What the run waits for, if anything.
         paused: Whether a person paused it.
-        elapsed: Seconds since it began, as far as told.
-        steered: Steps that were given up.
-        failure: What its worker failed with, in words; a run that could not begin has no other end.
+        elapsed: Seconds since it began, as far as reported.
+        steered: Steps that were skipped.
+        failure: Why its worker failed; a run that could not begin has no other end.
     """
 
     outcome: Outcome = field(default_factory=Outcome)
@@ -542,12 +537,7 @@ def stored_or_told(runs: Runs, run: Run) -> list[StoredEvent]:
 
 
 def implied_events(run: Run, decisions: Sequence[DecisionRow]) -> list[ev.Event]:
-    """A run's beginning, its decisions, its answer without sources, and its end if it has one.
-
-    Args:
-        run: As it is stored.
-        decisions: `traces.runs.Runs.decisions`, in order, second opinions after the decision.
-    """
+    """A run's beginning, its decisions, its answer without sources, and its end if it has one."""
     events: list[ev.Event] = [
         ev.RunStarted(
             run.id,

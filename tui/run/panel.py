@@ -38,10 +38,9 @@ _SAID: Mapping[StepState, str] = {"nothing": " (nothing found)", "skipped": " (s
 
 
 class PlanTree(HangingList):
-    """Steps that are done and under way as they happened, then those the plan still holds.
+    """The steps so far, then those the plan still holds.
 
-    Textual's own tree cuts its lines off; questions have to be read whole, so this is a list whose entries
-    open and close.
+    A list whose entries open and close: Textual's own tree cuts off long lines.
     """
 
     HELP = """\

@@ -24,7 +24,7 @@ from agent import events as ev
 from tui import failures
 from tui.run.keyboard import KEYS, Wheel
 from tui.run.words import RESUMABLE, Block, Tone, Transcript, doing, going_on
-from tui.terminal import clean, console, duration, is_live, one_line
+from tui.terminal import clean, duration, one_line
 
 LABEL_WIDTH = 10
 """Columns to the left of what is said, the gap included."""
@@ -77,22 +77,8 @@ class Renderer:
         return nullcontext()
 
 
-def renderer(wheel: Wheel | None = None, *, plain: bool) -> Renderer:
-    """Live where a person watches a terminal, plain lines everywhere else.
-
-    Args:
-        wheel: What single keys do, where they are read; a live run shows which there are.
-        plain: Nothing moves, even on a terminal.
-    """
-    return LiveRun(console(), wheel=wheel) if is_live(plain=plain) else PlainRun()
-
-
 class PlainRun(Renderer):
-    """One line per event, without codes; for pipes, logs and screen readers.
-
-    Args:
-        replay: A stored run is being shown: its warnings are part of the text.
-    """
+    """One line per event, without codes; in a replay warnings are part of the text."""
 
     def __init__(self, *, replay: bool = False) -> None:
         self._transcript = Transcript()
@@ -122,11 +108,7 @@ class PlainRun(Renderer):
 
 
 class PipedRun(PlainRun):
-    """The answer on stdout, everything else on stderr.
-
-    Args:
-        quiet: Nothing else is written.
-    """
+    """The answer on stdout, everything else on stderr, or nowhere if ``quiet``."""
 
     def __init__(self, *, quiet: bool = False) -> None:
         super().__init__()
@@ -144,10 +126,7 @@ class PipedRun(PlainRun):
 class LiveRun(Renderer):
     """Events scroll by above a line with the current activity and the growing answer.
 
-    Args:
-        out: A terminal.
-        replay: A stored run is being shown: nothing moves.
-        wheel: What single keys do, if they are read.
+    In a replay nothing moves. ``wheel`` is what single keys do, if they are read.
     """
 
     def __init__(self, out: Console, *, replay: bool = False, wheel: Wheel | None = None) -> None:

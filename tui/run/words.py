@@ -211,12 +211,7 @@ def doubt(claim: Claim) -> str:
 
 
 def source(item: Evidence, quote: str = "") -> Block:
-    """A cited passage: its title, its place, and its words.
-
-    Args:
-        item: The passage.
-        quote: The sentence in it that the answer rests on; its whole excerpt if empty.
-    """
+    """A cited passage: title, place, and the quoted sentence; the whole excerpt without a ``quote``."""
     where = [item["collection"], item["document"]]
     if item["date"]:
         where.append(item["date"])
@@ -282,12 +277,7 @@ def plan(event: ev.Planned) -> Block:
 
 
 def search(together: Sequence[ev.Searched], question: str) -> Block:
-    """One round of searches: the phrasings, and the documents they found.
-
-    Args:
-        together: The searches, one for each phrasing.
-        question: What is looked for; not repeated where it was searched as it stands.
-    """
+    """One round of searches, a search for each phrasing: the phrasings, and the documents they found."""
     phrasings = dict.fromkeys(one_line(event.query) for event in together)
     first, *others = (
         "as it is asked" if p == one_line(question) else one_line(p, _QUERY) for p in phrasings
@@ -493,8 +483,7 @@ _QUIET = (
 class Transcript:
     """A fold over the events of one run.
 
-    Searches that run side by side are shown together once they are all there, and of several answers
-    the last, when the run is over.
+    Searches that run side by side are shown together; of several answers the last, when the run is over.
     """
 
     def __init__(self) -> None:

@@ -43,12 +43,7 @@ class FormButton(RadioButton):
 
 
 class ExportScreen(ModalScreen[None]):
-    """Asks for form and file, writes, and says where it is.
-
-    Args:
-        run_id: The run.
-        question: What it was asked, which names the file.
-    """
+    """Asks for form and file, writes, and says where it is; the question names the file."""
 
     CSS_PATH = "export.tcss"
     BINDINGS: ClassVar[list[BindingType]] = bindings("export")

@@ -98,21 +98,13 @@ class Player:
         return changed
 
     def part(self, by: int) -> int:
-        """The position where the next research step begins, or where the one before does.
-
-        Args:
-            by: 1 for the next, the run's end if there is none; -1 for the one before, else the beginning.
-        """
+        """The position of the next research step (``by`` 1, or the end), or of the one before (-1, or 0)."""
         if by > 0:
             return next((step for step in self.steps if step > self.position), len(self.events))
         return next((step for step in reversed(self.steps) if step < self.position), 0)
 
     def wait(self, position: int | None = None) -> float:
-        """Seconds until the next event is to be shown, at the speed that is set.
-
-        Args:
-            position: As if one were there; where one is if not given.
-        """
+        """Seconds until the event at a position, by default the next, is to be shown at this speed."""
         position = self.position if position is None else position
         if position >= len(self.events) or not position:
             return 0.0
@@ -211,11 +203,7 @@ _FRAME = 0.05  # seconds; events that are closer together are shown together
 
 
 class ReplayScreen(DeepScreen):
-    """Exchange, panel and meters of a run, drawn from the fold of a `Player`.
-
-    Args:
-        run_id: A stored run.
-    """
+    """A stored run as it was shown, drawn from the fold of a `Player`."""
 
     MODE: ClassVar[str] = "runs"
     PLACES: ClassVar[Sequence[str]] = ("replay", "strip")

@@ -38,10 +38,9 @@ class SessionList(RowTable):
 
 
 class SessionsScreen(ModalScreen[str | None]):
-    """Returns the id of the session to go on with, "" for a new one, None for neither.
+    """Returns the id of the session to continue, "" for a new one, None for neither.
 
-    Attributes:
-        deleted: Ids of the sessions that were deleted here.
+    `deleted` has the ids of the sessions that were deleted here.
     """
 
     CSS_PATH = "sessions.tcss"

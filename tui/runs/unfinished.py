@@ -58,11 +58,7 @@ class UnfinishedList(OptionList):
 
 
 class UnfinishedScreen(ModalScreen[Run | None]):
-    """Returns the run to resume; None for later.
-
-    Args:
-        found: Of `find_unfinished`.
-    """
+    """Returns the run to resume; None for later."""
 
     CSS_PATH = "unfinished.tcss"
     BINDINGS: ClassVar[list[BindingType]] = bindings("unfinished")
