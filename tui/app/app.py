@@ -1,7 +1,7 @@
 """The app: its screens as modes, its theme and keys, and how failures are shown.
 
 Only the settings file and the environment are looked at, without checking: the settings proper are loaded,
-checked and told about by a worker once the first frame stands.
+checked and reported by a worker once the first frame is drawn.
 """
 
 from __future__ import annotations

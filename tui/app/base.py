@@ -76,11 +76,11 @@ class Navigation(Horizontal):
         return Content("").join(pieces)
 
     def _show_engine(self, states: Mapping[str, tuple[EngineState, str]]) -> None:
-        self.query_one("#engine", Static).update(Content(_told(states)))
+        self.query_one("#engine", Static).update(Content(_engine_text(states)))
         self.on_resize()
 
 
-def _told(states: Mapping[str, tuple[EngineState, str]]) -> str:
+def _engine_text(states: Mapping[str, tuple[EngineState, str]]) -> str:
     """What is missing, else what is not ready yet, else the model's name."""
     if states.get("settings", ("cold", ""))[0] == "missing":  # which models are wanted is not known
         return f"{_MARKS['missing']} settings"
@@ -92,7 +92,7 @@ def _told(states: Mapping[str, tuple[EngineState, str]]) -> str:
     if state == "loading":
         return f"{_MARKS[state]} library embedded: {done}"
     part, (state, name) = next(
-        ((part, told) for part, told in parts.items() if told[0] != "ready"), ("", parts["model"])
+        ((part, state) for part, state in parts.items() if state[0] != "ready"), ("", parts["model"])
     )
     return f"{_MARKS[state]} {part or name.removeprefix('llama.cpp:')}"
 

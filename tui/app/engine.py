@@ -73,7 +73,7 @@ class Engine:
 
     def __init__(self, tell: Callable[[Message], object] | None = None) -> None:
         self.tell: Callable[[Message], object] = tell or (lambda _message: None)
-        self.store = Store(store_file(), on_wait=lambda told: self.tell(Noticed("Library", told)))
+        self.store = Store(store_file(), on_wait=lambda message: self.tell(Noticed("Library", message)))
         self._lock = threading.RLock()
         self._settings: Settings | None = None
         self._chat: _OpenChat | None = None
@@ -92,8 +92,8 @@ class Engine:
                 self._settings = load(warn=self._doubt)
             return self._settings
 
-    def _doubt(self, told: str) -> None:
-        self.tell(Noticed("Settings", told))
+    def _doubt(self, message: str) -> None:
+        self.tell(Noticed("Settings", message))
 
     def reload(self) -> Settings:
         """Read the settings again; models that they no longer name are closed at their next use."""
@@ -105,7 +105,7 @@ class Engine:
     def chat(self, model: str = "") -> Iterator[Chat]:
         """The language model, not necessarily loaded, for as long as it is used. Raises `ModelMissing`.
 
-        ``model`` is named as in the settings; "" for the one that is set. The one before is closed once it is
+        ``model`` is named as in the settings; "" for the one that is set. Another one is closed once it is
         no longer used.
         """
         from tui import assemble
@@ -184,7 +184,7 @@ class Engine:
     def prepare(self) -> None:
         """Load everything that the first question needs, posting each state; for a worker.
 
-        What cannot be loaded is told as missing, not raised: the app can be used without it.
+        What cannot be loaded is reported as missing, not raised: the app can be used without it.
         """
         for module in _FIRST:
             import_module(module)

@@ -241,9 +241,9 @@ class Stored(Provider):
         screen.call_after_refresh(screen.open_document, document_id)  # it may be shown for the first time
 
 
-def _hit(kind: str, name: str, told: str, run: Callable[[], None]) -> Hit:
+def _hit(kind: str, name: str, text: str, run: Callable[[], None]) -> Hit:
     shown = f"{kind}: {one_line(name, _LONG)}"
-    return Hit(_SCORE, Content(shown), run, text=shown, help=one_line(told, _LONG))
+    return Hit(_SCORE, Content(shown), run, text=shown, help=one_line(text, _LONG))
 
 
 def _fitting(items: Sequence[T], query: str, text: Callable[[T], str]) -> Sequence[T]:

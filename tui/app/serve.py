@@ -171,8 +171,8 @@ class Served(Server):
     ) -> web.StreamResponse:
         """Refuse pages of other sites, and anyone without the link.
 
-        A browser names the site that opens a WebSocket. Where only this machine is served, another host name
-        was made to point here by another site. The token keeps out other users of the machine.
+        A browser names the site that opens a WebSocket. Where only this machine is served, another host
+        name was made to point here by another site. The token keeps out other users of the machine.
         """
         origin = request.headers.get("Origin")
         if origin is not None and urlsplit(origin).netloc != request.host:

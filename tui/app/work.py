@@ -29,8 +29,8 @@ class Failed(Message):
 class Batch(Generic[T]):
     """Items from a thread, handed over in batches; the message is posted when nothing waited before."""
 
-    def __init__(self, told: Callable[[], Message]) -> None:
-        self._told = told
+    def __init__(self, message: Callable[[], Message]) -> None:
+        self._message = message
         self._to: MessagePump | None = None
         self._lock = threading.Lock()
         self._waiting: list[T] = []
@@ -45,7 +45,7 @@ class Batch(Generic[T]):
             self._waiting.append(item)
             first = len(self._waiting) == 1
         if first and self._to is not None:  # the others are drained with it
-            self._to.post_message(self._told())
+            self._to.post_message(self._message())
 
     def drain(self) -> list[T]:
         """The items since the last call."""

@@ -226,7 +226,7 @@ def compare(
     embedding.before(store, embedder)
     with closing(open_chat(settings)) as chat, ctrl_c() as cancel:
         library = Library(store)
-        where = tuple(found.name for found in searchable(library, collections, web=False))
+        where = tuple(collection.name for collection in searchable(library, collections, web=False))
         parts = Parts(
             chat=chat,
             embedder=embedder,
@@ -345,8 +345,8 @@ def _exit_code(columns: Sequence[Column]) -> int:
         failures.report(errors[alike[0]], ", ".join(alike))
     if errors:
         return failures.EXIT_CODES[next(iter(errors.values())).kind]
-    found = any(column.status == "answered" for column in columns)
-    return failures.DONE if found else failures.NOT_FOUND
+    answered = any(column.status == "answered" for column in columns)
+    return failures.DONE if answered else failures.NOT_FOUND
 
 
 def _as_json(column: Column) -> dict[str, Any]:

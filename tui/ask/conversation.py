@@ -97,10 +97,10 @@ def load_session(engine: Engine, session: str, but: str = "") -> SessionLoaded:
     from traces.sessions import Sessions
 
     with engine.store.connect():
-        found = Sessions(engine.store).find(session)
-        runs = [run for run in Runs(engine.store).of_session(found.id) if run.id != but]
+        stored = Sessions(engine.store).find(session)
+        runs = [run for run in Runs(engine.store).of_session(stored.id) if run.id != but]
         folds = [load_fold(engine, run) for run in runs[-AT_ONCE:]]
-    return SessionLoaded(found.id, found.name, folds, runs[:-AT_ONCE])
+    return SessionLoaded(stored.id, stored.name, folds, runs[:-AT_ONCE])
 
 
 def load_turns(engine: Engine, runs: Sequence[Run]) -> TurnsLoaded:

@@ -168,7 +168,7 @@ class _Server:
         from tui.ask.asking import request_of
         from tui.run.fold import outcome_of
 
-        store = Store(store_file(), on_wait=lambda told: lines.send({"warning": told}))
+        store = Store(store_file(), on_wait=lambda message: lines.send({"warning": message}))
         steering, embedder, run_id = Steering(), self._parts["embedder"], ""
         try:
             done, total = Library(store).embedded(embedder.name)
@@ -198,8 +198,8 @@ class _Server:
             raise
         except Exception as error:  # noqa: BLE001 - sent back, and shown as by the command line
             known = explained(error)
-            told = {"title": known.title, "kind": known.kind, "message": known.message}
-            lines.send({"error": {**told, "way_out": known.way_out}})
+            error_parts = {name: getattr(known, name) for name in ("title", "kind", "message", "way_out")}
+            lines.send({"error": error_parts})
 
 
 def _steer(lines: Lines, steering: Any) -> None:

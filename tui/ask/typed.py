@@ -44,20 +44,20 @@ def read(text: str, known: frozenset[str]) -> Typed:
     paths: list[Path] = []
     unknown: list[str] = []
 
-    def taken(found: re.Match[str]) -> str:
-        sign, word = found[1], found[2]
+    def taken(match: re.Match[str]) -> str:
+        sign, word = match[1], match[2]
         if sign == "#" and word in known:
             collections.append(word)
             return ""
         if sign == "#" and known and word[0].isalpha():
-            unknown.append(found[0])
+            unknown.append(match[0])
         path = existing_path(word) if sign == "@" else None
         if path is not None:
             paths.append(path)
             return ""
         if sign == "@" and any(mark in word for mark in "/~"):
-            unknown.append(found[0])
-        return found[0]
+            unknown.append(match[0])
+        return match[0]
 
     from agent.retrieval.filters import taken_from
 

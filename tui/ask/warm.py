@@ -98,7 +98,7 @@ class Lines:
 
 
 class _Remote(Steering):
-    """Steering that the server is told of."""
+    """Steering that is sent to the server."""
 
     def __init__(self, cancel: threading.Event, send: Callable[[Mapping[str, Any]], None]) -> None:
         super().__init__(cancel)
@@ -191,7 +191,7 @@ def _events(
         if "event" in message:
             yield ev.from_stored(message["event"], message["payload"])
         elif "error" in message:
-            raise _told(message["error"])
+            raise _error_of(message["error"])
         elif "done" in message:
             done.append(message["done"])
             return
@@ -209,7 +209,7 @@ def _events(
                 continue
 
 
-def _told(error: Mapping[str, str]) -> DeepthinkError:
+def _error_of(error: Mapping[str, str]) -> DeepthinkError:
     """An error of the server, raised here."""
     kind = type("ToldError", (DeepthinkError,), {"title": error["title"], "kind": error["kind"]})
     raised: DeepthinkError = kind(error["message"], error["way_out"])

@@ -108,8 +108,8 @@ class Answer(Markdown, can_focus=True):
     HELP = """\
 ### The answer
 
-Each `[n]` is a citation. **→** and **←** go from one to the next, **Enter** opens the passage it
-stands for in its document, with the supporting sentence marked. A mouse click on it does the same.
+Each `[n]` is a citation. **→** and **←** go from one to the next, **Enter** opens the passage
+behind it in its document, with the supporting sentence marked. A mouse click on it does the same.
 **o** opens the original, the file or the page itself.
 **g**, **p** and **w** rate the answer as good, partly good or wrong; the same again takes it back.
 **c** copies it with its sources, **x** exports the run.
@@ -147,7 +147,7 @@ stands for in its document, with the supporting sentence marked. A mouse click o
             self.call_later(self._append, clean(fresh))
 
     def finish(self, text: str, claims: Sequence[Claim] = ()) -> None:
-        """Show the whole answer, with citations that can be opened; what is not supported stands out."""
+        """Show the whole answer, with citations that can be opened; unsupported sentences are marked."""
         self.has_citations = bool(_CITATION.search(text))
         self._doubted = [claim["text"] for claim in claims if claim["verdict"] != "supported"]
         self.call_later(self._finish, text)
@@ -248,7 +248,7 @@ class Sources(Offers):
     HELP = """\
 ### The sources
 
-Each passage that the answer cites: its number, where it stands, and the sentence that supports the answer
+Each passage that the answer cites: its number, its place, and the sentence that supports the answer
 best. **Enter** opens it in its document.
 """
 
@@ -441,10 +441,10 @@ class Exchange(Vertical):
         finished = fold.outcome.finished
         if finished is None:
             return Content(_under_way(fold))
-        told, style = _ended(fold, finished)
+        parts, style = _ended(fold, finished)
         key = deepthink(self).key_of("ask.panel")
         thinking = [f"{key} shows the thinking"] if key and fold.outcome.plan else []
-        return Content(" · ".join([*told, *thinking])).stylize(style, 0, len(told[0]))
+        return Content(" · ".join([*parts, *thinking])).stylize(style, 0, len(parts[0]))
 
     @on(WaysOn.Opened)
     def _nearest_opened(self, event: WaysOn.Opened) -> None:
@@ -511,12 +511,12 @@ def _ended(fold: RunFold, finished: ev.RunFinished) -> tuple[list[str], str]:
     }.get(status, ("✗", "$error"))
     if status == "answered" and outcome.partial:
         sign, style, ended = "!", "$warning", "answered in part"
-    told = [f"{sign} {ended}"]
+    parts = [f"{sign} {ended}"]
     claims = outcome.answered.sentences if outcome.answered else ()
     if claims and status == "answered":
-        told.append(supported(claims))
-    told.append(duration(finished.seconds))
+        parts.append(supported(claims))
+    parts.append(duration(finished.seconds))
     because, last = finished.stopped_because, outcome.decisions[-1:]
     if because not in {"", status} and all(decision.source in {"human", "budget"} for decision in last):
-        told.append(one_line(because))
-    return told, style
+        parts.append(one_line(because))
+    return parts, style

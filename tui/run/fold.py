@@ -95,11 +95,11 @@ class Step:
     @property
     def hits(self) -> list[Candidate]:
         """Every passage that a search brought, once."""
-        found: dict[int, Candidate] = {}
+        hits: dict[int, Candidate] = {}
         for search in self.searches:
             for hit in search.hits:
-                found.setdefault(hit["passage_id"], hit)
-        return list(found.values())
+                hits.setdefault(hit["passage_id"], hit)
+        return list(hits.values())
 
 
 @dataclass(slots=True)
@@ -203,13 +203,13 @@ class Outcome:
     def nearest(self, most: int = 3) -> list[Candidate]:
         """The passages that come nearest to an answer, the likeliest first."""
         graded: dict[int, float] = {}
-        found: dict[int, Candidate] = {}
+        hits: dict[int, Candidate] = {}
         for step in self.steps:
             for event in step.gradings:
                 graded.update(zip(event.passages, event.probabilities, strict=True))
-            found.update((hit["passage_id"], hit) for hit in step.hits)
+            hits.update((hit["passage_id"], hit) for hit in step.hits)
         likeliest = sorted(
-            found.values(), key=lambda hit: (-graded.get(hit["passage_id"], 0.0), -hit["score"])
+            hits.values(), key=lambda hit: (-graded.get(hit["passage_id"], 0.0), -hit["score"])
         )
         return likeliest[:most]
 

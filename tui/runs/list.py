@@ -105,8 +105,8 @@ class RowTable(DataTable[Text]):
 
 def when(moment: datetime) -> str:
     """The day and the time of this year, only the day of another; 11 columns."""
-    told = local(moment)
-    return f"{told:%m-%d %H:%M}" if told.year == local(now()).year else f"{told:%Y-%m-%d}"
+    moment = local(moment)
+    return f"{moment:%m-%d %H:%M}" if moment.year == local(now()).year else f"{moment:%Y-%m-%d}"
 
 
 _NEAR = 40  # rows before the last at which the next page is asked for
@@ -227,7 +227,7 @@ STATUSES: Sequence[tuple[str, tuple[str, ...]]] = (
     ("failed", ("failed",)),
     ("rejected", ("rejected",)),
 )
-"""What can be chosen, with the statuses of the store that it stands for."""
+"""What can be chosen, with the statuses of the store."""
 
 
 class RunFilter(Horizontal):
@@ -362,8 +362,8 @@ class RunDeleted(Message):
 def load(store: Store, text: str, statuses: Sequence[str], limit: int, offset: int) -> RunsLoaded:
     """A page of the runs that fit."""
     with store.connect():  # one opening for both
-        found = Runs(store).search(text, statuses, limit=limit, offset=offset)
-        return RunsLoaded(not offset, found, Runs(store).count(text, statuses))
+        page = Runs(store).search(text, statuses, limit=limit, offset=offset)
+        return RunsLoaded(not offset, page, Runs(store).count(text, statuses))
 
 
 def rate(store: Store, run_id: str, rating: Rating | None) -> Rated:

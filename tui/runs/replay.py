@@ -98,7 +98,7 @@ class Player:
         return changed
 
     def part(self, by: int) -> int:
-        """The position of the next research step (``by`` 1, or the end), or of the one before (-1, or 0)."""
+        """The position of the next research step (``by`` 1; else the end), or of the one before (-1)."""
         if by > 0:
             return next((step for step in self.steps if step > self.position), len(self.events))
         return next((step for step in reversed(self.steps) if step < self.position), 0)

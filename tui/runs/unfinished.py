@@ -45,9 +45,9 @@ def find_unfinished(store: Store) -> FoundUnfinished:
     return FoundUnfinished(resumable(store))
 
 
-def offered(found: Sequence[Resumable]) -> list[Resumable]:
+def offered(unfinished: Sequence[Resumable]) -> list[Resumable]:
     """The runs to offer: not cancelled ones, and not those running in another process."""
-    return [entry for entry in found if entry.why not in {"cancelled", "going on"}]
+    return [entry for entry in unfinished if entry.why not in {"cancelled", "going on"}]
 
 
 class UnfinishedList(OptionList):
@@ -75,9 +75,9 @@ from where it was; no model call that was answered is made again. `d` gives one 
 
         run_id: str
 
-    def __init__(self, found: Sequence[Resumable]) -> None:
+    def __init__(self, unfinished: Sequence[Resumable]) -> None:
         super().__init__()
-        self._found = {entry.run.id: entry for entry in found}
+        self._found = {entry.run.id: entry for entry in unfinished}
         self._forgetting: set[str] = set()
 
     def compose(self) -> ComposeResult:
@@ -85,7 +85,7 @@ from where it was; no model call that was answered is made again. `d` gives one 
             count = len(self._found)
             title = "One run can go on" if count == 1 else f"{count} runs can go on"
             yield Static(title, classes="title")
-            options = [Option(_told(entry), id=run_id) for run_id, entry in self._found.items()]
+            options = [Option(_row(entry), id=run_id) for run_id, entry in self._found.items()]
             yield UnfinishedList(*options, markup=False)
             yield Footer(compact=True, show_command_palette=False)
 
@@ -146,7 +146,7 @@ from where it was; no model call that was answered is made again. `d` gives one 
         self.dismiss(None)
 
 
-def _told(entry: Resumable) -> Content:
+def _row(entry: Resumable) -> Content:
     run = entry.run
     why = f"{WHY[entry.why]} · {local(run.started):%Y-%m-%d %H:%M} · {one_line(run.chat_model)}"
     return Content.assemble(one_line(run.question, _LONGEST), "\n", (f"  {why}", "$foreground 65%"))
