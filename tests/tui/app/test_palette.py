@@ -54,29 +54,33 @@ async def _opened(app: DeepthinkApp, pilot: Pilot[Any], words: str) -> list[str]
     return [Content.from_text(str(option.prompt)).plain for option in found.options]
 
 
-@pytest.mark.parametrize("mode", DeepthinkApp.MODES)
-async def test_everything_possible_is_offered_by_who_can_do_it(mode: str, make_app: MakeApp) -> None:
+async def test_everything_possible_is_offered_by_who_can_do_it(make_app: MakeApp) -> None:
     app = make_app()
     async with app.run_test(size=(120, 40)) as pilot:
-        app.action_mode(mode)
-        await pilot.pause()
-        screen = app.screen
-        offered = {action.id: owner for action, owner, _ in possible(screen)}
-        bound = {b.id for _, b, enabled, _ in screen.active_bindings.values() if enabled and b.id}
-        assert bound - {"app.palette"} <= set(offered)
-        here = {"app", *getattr(screen, "PLACES", ())}
-        for place in here:
-            for action in ACTIONS[place]:
-                _, name, parameters = parse(action.does)
-                impossible = place != "app" and not screen.check_action(name, parameters)
-                assert action.id in offered or impossible or action.id == "app.palette", action.id
-        for place, actions in ACTIONS.items():
-            elsewhere = {action.id for action in actions} - bound
-            assert place in here or not elsewhere & set(offered), place
-        for action_id, owner in offered.items():
-            action = next(a for a in ACTIONS[action_id.partition(".")[0]] if a.id == action_id)
-            destination, name, _ = parse(action.does)
-            assert hasattr(app if destination else owner, f"action_{name}"), action_id
+        for mode in DeepthinkApp.MODES:
+            app.action_mode(mode)
+            await pilot.pause()
+            _check_offered(app)
+
+
+def _check_offered(app: DeepthinkApp) -> None:
+    screen = app.screen
+    offered = {action.id: owner for action, owner, _ in possible(screen)}
+    bound = {b.id for _, b, enabled, _ in screen.active_bindings.values() if enabled and b.id}
+    assert bound - {"app.palette"} <= set(offered)
+    here = {"app", *getattr(screen, "PLACES", ())}
+    for place in here:
+        for action in ACTIONS[place]:
+            _, name, parameters = parse(action.does)
+            impossible = place != "app" and not screen.check_action(name, parameters)
+            assert action.id in offered or impossible or action.id == "app.palette", action.id
+    for place, actions in ACTIONS.items():
+        elsewhere = {action.id for action in actions} - bound
+        assert place in here or not elsewhere & set(offered), place
+    for action_id, owner in offered.items():
+        action = next(a for a in ACTIONS[action_id.partition(".")[0]] if a.id == action_id)
+        destination, name, _ = parse(action.does)
+        assert hasattr(app if destination else owner, f"action_{name}"), action_id
 
 
 @pytest.mark.usefixtures("bare")

@@ -62,7 +62,6 @@ def test_it_holds_everything(html: str) -> None:
         stored.ASKED,
         f"Taken to ask: {stored.QUESTION}",
         "supported: Tolvang supplies it. [1]",
-        "1 of 3 sentences is supported by its sources.",
         "only partly supported (the sources do not say “May”): It burnt in May. [2]",
         "[1] Supply › Bearings, p. 3",
         "40 units [1] (2024-05-01) is followed",
