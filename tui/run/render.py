@@ -22,6 +22,7 @@ from rich.text import Text
 
 from agent import events as ev
 from tui import failures
+from tui.run.fold import RunFold
 from tui.run.keyboard import KEYS, Wheel
 from tui.run.words import RESUMABLE, Block, Tone, Transcript, doing, going_on
 from tui.terminal import clean, duration, one_line
@@ -135,11 +136,8 @@ class LiveRun(Renderer):
         self._wheel = wheel
         self._transcript = Transcript()
         self._began = time.monotonic()
-        self._doing = "loading the models"
-        self._paused = False
-        self._written = 0
-        self._draft = ""
-        self._drafted = False  # the draft is complete
+        self._fold = RunFold()
+        self._written = 0  # tokens
         self._asked = False  # the next reply has just been typed here
         self._spinner = Spinner("dots", style="cyan")
         self._live = self._new_live()
@@ -158,6 +156,7 @@ class LiveRun(Renderer):
 
     def take(self, event: ev.Event) -> None:
         """Show the event above the moving line, or move that line."""
+        self._fold.take(event)
         self._move(event)
         if isinstance(event, ev.Warned) and not self._replay:
             failures.warn(clean(event.message))
@@ -185,24 +184,12 @@ class LiveRun(Renderer):
 
     def _move(self, event: ev.Event) -> None:
         match event:
-            case ev.NodeStarted():
-                self._doing = doing(event)
-                self._paused = False
-            case ev.NodeProgress() if " " in event.message:  # else the name of a model call
-                self._doing = doing(event, one_line(event.message))
             case ev.ModelCalled():
                 self._written += event.generated
             case ev.Heartbeat():
                 self._written = max(self._written, event.generated)
-            case ev.AnswerText():
-                self._draft = event.text if self._drafted else self._draft + event.text
-                self._drafted = False
-            case ev.Answered():
-                self._drafted = True
-            case ev.Steered():
-                self._paused = event.what == "pause"
-                if self._wheel is not None:
-                    self._wheel.heard()
+            case ev.Steered() if self._wheel is not None:
+                self._wheel.heard()
             case ev.RunFinished():
                 self._live.stop()
             case _:
@@ -224,9 +211,9 @@ class LiveRun(Renderer):
 
     def _bottom(self) -> RenderableType:
         parts: list[RenderableType] = []
-        if self._draft:
+        if self._fold.text:
             room = max(3, self._out.height - 4 - (len(KEYS) + 1 if self._helping else 0))
-            lines = Text(clean(self._draft).strip()).wrap(self._out, self._out.width - LABEL_WIDTH)
+            lines = Text(clean(self._fold.text).strip()).wrap(self._out, self._out.width - LABEL_WIDTH)
             parts.append(_row("answer", Text("\n").join(lines[-room:]), "bold"))
         if self._helping:
             parts.append(_row("keys", Text("\n".join(f"{k}  {does}" for k, does in KEYS.items())), "bold"))
@@ -244,10 +231,11 @@ class LiveRun(Renderer):
     def _status(self) -> RenderableType:
         elapsed = duration(time.monotonic() - self._began)
         written = f" · {self._written:,} tokens written" if self._written else ""
-        text = Text(
-            f"{'paused' if self._paused else self._doing} · {elapsed}{written}",
-            style="yellow" if self._paused else "dim",
-        )
+        fold = self._fold
+        message = one_line(fold.message) if " " in fold.message else ""  # else the name of a model call
+        activity = doing(fold, message) if fold.node else "loading the models"
+        style = "yellow" if fold.paused else "dim"
+        text = Text(f"{'paused' if fold.paused else activity} · {elapsed}{written}", style=style)
         room = self._out.width - 2  # the spinner and a space
         if self._wheel is not None:
             said = self._wheel.said
@@ -258,7 +246,7 @@ class LiveRun(Renderer):
                     text.append(hint, "yellow" if said else "dim")
                     break
         text.truncate(room, overflow="ellipsis")
-        if self._paused:
+        if fold.paused:
             return Text.assemble(("= ", "yellow"), text)
         self._spinner.update(text=text)
         return self._spinner

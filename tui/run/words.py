@@ -17,7 +17,7 @@ from agent import events as ev
 from agent.state import Candidate, Claim, Evidence
 from traces.records import SECTION_SEPARATOR
 from traces.runs import Run, RunSummary
-from tui.run.fold import Outcome, reading_order, renumbered
+from tui.run.fold import Outcome, RunFold, reading_order, renumbered
 from tui.terminal import clean, counted, duration, one_line, unmarked
 
 WHY: Final[Mapping[str, str]] = {
@@ -461,10 +461,10 @@ IN_STEP = frozenset({"retrieve", "rerank", "grade", "correct", "distil", "reflec
 """The nodes that work on one research step."""
 
 
-def doing(event: ev.NodeStarted | ev.NodeProgress, message: str = "") -> str:
+def doing(at: ev.NodeStarted | RunFold, message: str = "") -> str:
     """What a node is doing, with the research step it works on."""
-    text = message or DOING.get(event.node, event.node)
-    return f"step {event.step}: {text}" if event.step and event.node in IN_STEP else text
+    text = message or DOING.get(at.node, at.node)
+    return f"step {at.step}: {text}" if at.step and at.node in IN_STEP else text
 
 
 RESUMABLE = frozenset({"waiting", "interrupted", "cancelled", "failed"})
