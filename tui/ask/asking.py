@@ -19,7 +19,7 @@ from traces.records import NO_FILTERS, Filters
 from traces.runs import Run, Runs
 from traces.sessions import Sessions, SeveralSessions, UnknownSession
 from tui.ask.terminal import Form, Route, Watch, is_interactive
-from tui.ask.warm import Typed
+from tui.ask.warm import AskOptions
 from tui.assemble import (
     OLLAMA,
     OPENAI,
@@ -105,7 +105,7 @@ def request(
     )
 
 
-def request_of(typed: Typed, settings: Settings, *, interactive: bool) -> Request:
+def request_of(typed: AskOptions, settings: Settings, *, interactive: bool) -> Request:
     """What a run is asked to do by a question as it was typed. Raises as `session_of`, and `BadFilter`."""
     return request(
         typed.question,

@@ -104,7 +104,7 @@ def ask(
         }
     )
     form = form_of(as_json=as_json, plain=plain, quiet=quiet)
-    typed = warm.Typed(
+    typed = warm.AskOptions(
         question_of(question),
         collections_of(collection, settings),
         route or "",

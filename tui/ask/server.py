@@ -19,7 +19,7 @@ from filelock import FileLock, Timeout
 from models.protocols import Loadable
 from traces.errors import DeepthinkError
 from traces.paths import socket_file
-from tui.ask.warm import Lines, Typed, identity
+from tui.ask.warm import AskOptions, Lines, identity
 from tui.failures import DONE, explained, warn
 from tui.interrupts import ctrl_c
 from tui.settings.settings import Settings, load
@@ -176,7 +176,7 @@ class _Server:
                 lines.send({"no": "library"})
                 return
             settings = Settings.model_validate(asked["settings"])
-            wanted = request_of(Typed(**asked["typed"]), settings, interactive=asked["interactive"])
+            wanted = request_of(AskOptions(**asked["typed"]), settings, interactive=asked["interactive"])
             lines.send({"yes": True})
             threading.Thread(target=_steer, args=(lines, steering), daemon=True).start()
             parts = {

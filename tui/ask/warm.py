@@ -50,7 +50,7 @@ class ServerGone(DeepthinkError):
 
 
 @dataclass(frozen=True, slots=True)
-class Typed:
+class AskOptions:
     """A question with its options, as they were typed; see `tui.ask.command.ask`."""
 
     question: str
@@ -133,7 +133,7 @@ class _Remote(Steering):
             self._send({"steer": what})
 
 
-def ask_server(typed: Typed, settings: Settings, form: Form) -> int | None:
+def ask_server(typed: AskOptions, settings: Settings, form: Form) -> int | None:
     """Have a running server answer, and show it as `tui.ask.asking.ask` does.
 
     Returns the exit code; None if no server answers, and nothing was shown.
