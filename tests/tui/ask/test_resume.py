@@ -102,14 +102,8 @@ def test_a_run_that_waits_goes_on_with_a_reply(library: Path, model: Answer, dee
     run = json.loads(ran.out)
     assert (run["question"], run["status"], run["grounded"]) == (QUESTION, "answered", False)
     assert len(run["steps"]) == 2  # those of before it waited
-    assert "nothing to resume" in deepthink("resume").out
-
-
-def test_the_reply_that_let_it_go_on_is_stored(library: Path, model: Answer, deepthink: Run) -> None:
-    model(answer="Tolvang Ceramics supplies the bearings [1]. The chairman resigned in anger [2].")
-    deepthink("ask", QUESTION, "--approve", "ask")
-    run = json.loads(deepthink("resume", "--approve", "always", "--json").out)
     assert [(reply["reply"], reply["by"]) for reply in run["replies"]] == [("accept", "rule")]
+    assert "nothing to resume" in deepthink("resume").out
 
 
 @pytest.mark.parametrize(

@@ -52,9 +52,6 @@ def test_export_to_markdown_holds_everything(ran: str, deepthink: Run, tmp_path:
     assert text.startswith(f"# {QUESTION}\n\nOrlavane buys its ceramic bearings from Tolvang Ceramics [")
     headings = [line for line in text.splitlines() if line.startswith("## ")]
     assert headings == ["## Claims", "## Sources", "## Plan", "## Steps", "## Decisions", "## Run"]
-    assert "> A fire at the Brevnes plant of Tolvang Ceramics halted production in May." in text
-    assert "after step 1: CONTINUE by rules" in text
-    assert " model calls; " in text
     file = tmp_path / "run.md"
     assert deepthink("runs", "export", "last", "-o", str(file)).code == 0
     assert file.read_text(encoding="utf-8") == text
