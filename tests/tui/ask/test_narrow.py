@@ -25,7 +25,7 @@ async def test_the_thinking_takes_the_place_of_the_answer_which_outlives_a_pane_
         await asked(pilot)
         await pilot.press("ctrl+l")
         await until(pilot, lambda: isinstance(app.focused, PlanTree))
-        assert not conversation.display
+        await until(pilot, lambda: not conversation.display)
         await pilot.press("ctrl+l")
         await until(pilot, lambda: isinstance(app.focused, Prompt))
         assert conversation.display
