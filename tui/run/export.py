@@ -137,7 +137,9 @@ def to_html(outcome: Outcome, when: datetime) -> str:
     def linked(mark: re.Match[str]) -> str:
         return f'<a href="#source-{mark[1]}">{mark[0]}</a>' if int(mark[1]) in known else mark[0]
 
-    parser = MarkdownIt("commonmark", {"html": False}).disable(["link", "image", "reference"])
+    parser = MarkdownIt("commonmark", {"html": False, "xhtmlOut": False}).disable(
+        ["link", "image", "reference"]
+    )
     body = _MARK.sub(linked, parser.render(to_markdown(outcome, when)))
     body = _SOURCE.sub(r'<strong id="source-\1"><a href="#source-\1">', body)
     body = body.replace('<a href="http', '<a rel="noopener noreferrer nofollow" href="http')
