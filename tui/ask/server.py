@@ -132,10 +132,9 @@ class _Server:
 
     def _take(self, connection: socket.socket) -> None:
         """One connection; what goes wrong with it ends it alone."""
-        with connection:
+        with connection, closing(Lines(connection)) as lines:
             if not _is_ours(connection):
                 return
-            lines = Lines(connection)
             with suppress(OSError, ValueError):  # the other side has gone, or speaks something else
                 asked = lines.receive()
                 if asked is None:

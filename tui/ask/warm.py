@@ -15,7 +15,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import asdict, dataclass
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
@@ -33,7 +33,6 @@ from tui.settings.settings import Settings
 from tui.terminal import print_json
 
 _PATIENCE: Final = 10.0  # seconds until a server that does not reply is taken for none
-_POLL_SECONDS: Final = 0.1
 _FOR_EACH_RUN: Final = set(
     "profile decider shadow collection length approve budget web web_search web_contact ocr app "
     "warm_minutes".split()
@@ -70,8 +69,12 @@ class Lines:
 
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
-        self._read = bytearray()
+        self._incoming = connection.makefile("rb")
         self._sending = threading.Lock()
+
+    def close(self) -> None:
+        """Stop reading, so that closing the connection ends it."""
+        self._incoming.close()
 
     def send(self, message: Mapping[str, Any]) -> None:
         """Send one object, from any thread. Raises OSError if the other side has gone."""
@@ -80,19 +83,13 @@ class Lines:
             self._connection.sendall(line)
 
     def receive(self) -> dict[str, Any] | None:
-        """The next object; None if the other side has gone. Raises TimeoutError as the socket does."""
-        while b"\n" not in self._read:
-            try:
-                data = self._connection.recv(65536)
-            except TimeoutError:
-                raise
-            except OSError:
-                return None
-            if not data:
-                return None
-            self._read += data
-        line, _, rest = self._read.partition(b"\n")
-        self._read = bytearray(rest)
+        """The next object; None if the other side has gone, or is silent for longer than the timeout."""
+        try:
+            line = self._incoming.readline()
+        except OSError:
+            return None
+        if not line.endswith(b"\n"):  # cut off
+            return None
         received: dict[str, Any] = json.loads(line)
         return received
 
@@ -144,8 +141,7 @@ def ask_server(typed: AskOptions, settings: Settings, form: Form) -> int | None:
     connection = _connect()
     if connection is None:
         return None
-    with connection:
-        lines = Lines(connection)
+    with connection, closing(Lines(connection)) as lines:
         try:
             lines.send(
                 {
@@ -182,12 +178,10 @@ def _events(
     steering: Steering,
 ) -> Generator[ev.Event]:
     """The run's events; the payload of its end goes into ``done``."""
-    connection.settimeout(_POLL_SECONDS)
-    cancelled = False
+    connection.settimeout(None)
+    threading.Thread(target=_pass_on_cancel, args=(steering, lines), daemon=True).start()
     message: dict[str, Any] | None = first
-    while True:
-        if message is None:
-            raise ServerGone("It ended while it answered.", "`deepthink resume` continues the run.")
+    while message is not None:
         if "event" in message:
             yield ev.from_stored(message["event"], message["payload"])
         elif "error" in message:
@@ -197,16 +191,14 @@ def _events(
             return
         elif "warning" in message:
             failures.warn_once(message["warning"])
-        while True:
-            if steering.cancelled.is_set() and not cancelled:
-                cancelled = True
-                with suppress(OSError):
-                    lines.send({"steer": ["cancel"]})
-            try:
-                message = lines.receive()
-                break
-            except TimeoutError:
-                continue
+        message = lines.receive()
+    raise ServerGone("It ended while it answered.", "`deepthink resume` continues the run.")
+
+
+def _pass_on_cancel(steering: Steering, lines: Lines) -> None:
+    steering.cancelled.wait()
+    with suppress(OSError):  # the run is over
+        lines.send({"steer": ["cancel"]})
 
 
 def _error_of(error: Mapping[str, str]) -> DeepthinkError:
