@@ -13,7 +13,7 @@ from textual.screen import Screen
 from textual.widgets import Footer, Static
 
 from tui.app.engine import EngineState
-from tui.app.keys import ACTIONS
+from tui.app.keys import modes
 from tui.app.offers import Deepthink, deepthink
 
 
@@ -63,10 +63,7 @@ class Navigation(Horizontal):
 
     def _places(self, *, short: bool, keys: bool) -> Content:
         pieces: list[Content] = []
-        for action in ACTIONS["app"]:
-            if not action.does.startswith("mode("):
-                continue
-            name = action.does.removeprefix("mode('").removesuffix("')")
+        for name, action in modes():
             label = self._SHORT.get(name, action.label) if short else action.label
             key = f"{action.key.upper()} " if keys else ""
             here = name == self._here

@@ -427,6 +427,11 @@ def every() -> Iterator[tuple[str, Action]]:
             yield place, action
 
 
+def modes() -> Iterator[tuple[str, Action]]:
+    """Each main screen's mode, with the action that goes there."""
+    return ((action.id.removeprefix("app."), action) for action in APP if action.does.startswith("mode("))
+
+
 def keymap(text: str) -> dict[str, str]:
     """Remapped keys by action id, from ``"run.pause=f11, app.runs=alt+r"``.
 

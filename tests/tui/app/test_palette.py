@@ -19,8 +19,8 @@ from tests.tui.waiting import until
 from traces.sessions import Sessions
 from tui.app.app import DeepthinkApp
 from tui.app.help import HelpScreen
-from tui.app.keys import ACTIONS
-from tui.app.palette import _PLACES, Actions, possible
+from tui.app.keys import ACTIONS, modes
+from tui.app.palette import Actions, possible
 from tui.app.themes import TEXTUAL
 from tui.ask.screen import AskScreen
 from tui.library.passage import PassageScreen
@@ -178,11 +178,11 @@ async def test_runs_conversations_and_documents_are_found_by_their_words(
         await until(pilot, lambda: screen.session == session)
 
 
-def test_each_screen_is_said_to_have_the_places_that_it_has() -> None:
-    for mode, places in _PLACES.items():
-        screen = DeepthinkApp.MODES[mode]
+def test_each_screen_has_the_places_that_are_offered_elsewhere() -> None:
+    assert {mode for mode, _ in modes()} == set(DeepthinkApp.MODES)
+    for mode, screen in DeepthinkApp.MODES.items():
         assert callable(screen)
-        assert set(places) <= set(getattr(screen(), "PLACES", ())), mode
+        assert {mode} <= set(getattr(screen(), "PLACES", ())), mode
 
 
 @pytest.mark.usefixtures("bare")
