@@ -330,8 +330,9 @@ class Exchange(Vertical):
         self.fold = fold
         if changed & {"status", "meters", "answer", "question"}:
             self.query_one(".state", Static).update(self._state(fold))
-            self._show_failure(fold)
-            self._show_warnings(fold)
+            self._fill(".failed", [f"✗ {fold.failure}"] if fold.failure else [])
+            warnings = dict.fromkeys(fold.outcome.warnings)
+            self._fill(".warned", [f"! {one_line(message)}" for message in warnings])
         if "text" in changed and fold.outcome.answered is None:
             self.query_one(Answer).write(fold.text)
         if "answer" in changed or "text" in changed:
@@ -404,32 +405,24 @@ class Exchange(Vertical):
             return
         self.query_one(Answer).finish(answered.answer, answered.sentences)
         doubts = [f"! {doubt(claim)}" for claim in answered.sentences if claim["verdict"] != "supported"]
-        checks = self.query_one(".checks", Static)
-        checks.update(Content("\n".join(doubts)))
-        checks.set_class(not doubts, "hidden")
+        self._fill(".checks", doubts)
         sources.show(answered)
         if fold.over and hasattr(self.screen, "on_ways_on_ask"):  # not where a run is only replayed
             self.query_one(WaysOn).show(fold.outcome)
 
     def _show_look(self, fold: RunFold) -> None:
         """Show what the first look found until there is an answer."""
-        line, looked = self.query_one(".look", Static), fold.outcome.looked
-        shown = looked is not None and not (fold.text or fold.over or fold.outcome.answered)
-        line.set_class(not shown, "hidden")
-        if looked is not None and shown:
-            said = first_look(looked)
-            line.update(Content("\n".join([said.text, *said.items])))
+        lines: list[str] = []
+        if fold.outcome.looked is not None and not (fold.text or fold.over or fold.outcome.answered):
+            block = first_look(fold.outcome.looked)
+            lines = [block.text, *block.items]
+        self._fill(".look", lines)
 
-    def _show_failure(self, fold: RunFold) -> None:
-        line = self.query_one(".failed", Static)
-        line.update(Content(f"✗ {fold.failure}"))
-        line.set_class(not fold.failure, "hidden")
-
-    def _show_warnings(self, fold: RunFold) -> None:
-        lines = [f"! {one_line(message)}" for message in dict.fromkeys(fold.outcome.warnings)]
-        box = self.query_one(".warned", Static)
-        box.update(Content("\n".join(lines)))
-        box.set_class(not lines, "hidden")
+    def _fill(self, selector: str, lines: Sequence[str]) -> None:
+        """Show lines in one of the texts, which is hidden without any."""
+        text = self.query_one(selector, Static)
+        text.update(Content("\n".join(lines)))
+        text.set_class(not lines, "hidden")
 
     def _show_asked(self, fold: RunFold) -> None:
         if fold.asked is None:
