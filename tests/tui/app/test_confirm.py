@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.tui.app.bare import bare
 from tests.tui.conftest import Look, MakeApp, Snap, looks
 from tui.app.confirm import ConfirmScreen
 
-__all__ = ["bare"]
 pytestmark = pytest.mark.usefixtures("bare")
 
 

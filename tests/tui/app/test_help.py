@@ -6,14 +6,13 @@ import pytest
 from textual.containers import VerticalScroll
 from textual.widgets import Markdown
 
-from tests.tui.app.bare import BareAnswer, bare
+from tests.tui.app.bare import BareAnswer
 from tests.tui.conftest import Look, MakeApp, Snap, looks
 from tests.tui.waiting import until
 from tui.app.app import DeepthinkApp
 from tui.app.help import HelpScreen
 from tui.app.keys import ACTIONS, every
 
-__all__ = ["bare"]
 pytestmark = pytest.mark.usefixtures("bare")
 
 

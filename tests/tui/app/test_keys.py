@@ -16,14 +16,11 @@ from textual.dom import DOMNode
 from textual.screen import Screen
 
 import tui
-from tests.tui.app.bare import bare
 from tests.tui.conftest import MakeApp
 from tui.app.app import DeepthinkApp
 from tui.app.help import HelpScreen
 from tui.app.keys import ACTIONS, every, keymap
 from tui.ask.screen import AskScreen
-
-__all__ = ["bare"]
 
 
 @cache

@@ -12,7 +12,6 @@ from textual.content import Content
 from textual.pilot import Pilot
 from textual.widgets import Input, OptionList
 
-from tests.tui.app.bare import bare
 from tests.tui.conftest import Look, MakeApp, Snap, looks
 from tests.tui.stored import QUESTION, everything, store_run
 from tests.tui.waiting import until
@@ -26,8 +25,6 @@ from tui.ask.screen import AskScreen
 from tui.library.passage import PassageScreen
 from tui.runs.replay import ReplayScreen
 from tui.settings.settings import load
-
-__all__ = ["bare"]
 
 
 @pytest.fixture(autouse=True)

@@ -13,6 +13,7 @@ from agent import checkpoints
 from agent.run import Request
 from tests.tui import stored
 from tests.tui.conftest import QUESTION, Answer, Run
+from tests.tui.stored import cut_off
 from traces.runs import Runs
 from tui import failures
 from tui.ask import asking
@@ -38,13 +39,6 @@ def resumed(monkeypatch: pytest.MonkeyPatch) -> Resumed:
     double = Resumed()
     monkeypatch.setattr("tui.ask.asking.resume", double, raising=False)
     return double
-
-
-def cut_off(**how: Any) -> str:
-    """A run that left a checkpoint."""
-    run_id = stored.store_run(**{"status": "running", **how})
-    with checkpoints.opened(open_store(), run_id, lambda _log: None):
-        return run_id
 
 
 def test_nothing_to_resume_is_said_kindly(resumed: Resumed, deepthink: Run) -> None:

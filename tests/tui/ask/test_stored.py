@@ -16,7 +16,7 @@ from models.protocols import ChatOptions, GenerationCancelled, ModelError, Model
 from tests.tui.ask.test_screen import asked, begun, ready, shown
 from tests.tui.conftest import QUESTION, Answering, Gate, MakeApp
 from tests.tui.run.test_steering import accept, asking, held, over
-from tests.tui.runs.test_screen import cut_off
+from tests.tui.stored import cut_off
 from tests.tui.waiting import PATIENCE, until
 from traces.runs import Runs
 from traces.sessions import Sessions

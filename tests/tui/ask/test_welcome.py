@@ -17,7 +17,6 @@ from models.catalogue import ModelEntry
 from models.fetch import ChecksumMismatch, DiskFull, PullCancelled, PullProgress
 from models.protocols import ModelMissing
 from tests.scripted import HashEmbedder
-from tests.tui.app.bare import bare
 from tests.tui.conftest import Answering, Look, MakeApp, Snap
 from tests.tui.waiting import PATIENCE, until
 from traces.library import Library
@@ -30,8 +29,6 @@ from tui.ask.welcome import WelcomeScreen
 from tui.ask.welcome import look as what_is_here
 from tui.library.intake import Intake
 from tui.settings.settings import Settings, load
-
-__all__ = ["bare"]
 
 
 class _Machine:

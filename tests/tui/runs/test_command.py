@@ -13,16 +13,10 @@ from agent import checkpoints
 from agent.run import Resumable
 from tests.tui import stored
 from tests.tui.conftest import QUESTION, Answer, Run
+from tests.tui.stored import cut_off
 from traces.runs import Runs
 from tui.assemble import open_store
 from tui.run.fold import outcome_of
-
-
-def cut_off() -> str:
-    """A run that left a checkpoint."""
-    run_id = stored.store_run(status="running")
-    with checkpoints.opened(open_store(), run_id, lambda _log: None):
-        return run_id
 
 
 @pytest.fixture

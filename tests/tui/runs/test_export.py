@@ -12,14 +12,12 @@ from textual.pilot import Pilot
 from textual.widgets import Input, RadioButton, RadioSet, Static
 
 from tests.tui import stored
-from tests.tui.app.bare import bare
 from tests.tui.conftest import MakeApp
 from tests.tui.waiting import until
 from tui.app.app import DeepthinkApp
 from tui.run.export import file_name
 from tui.runs.export import ExportScreen
 
-__all__ = ["bare"]
 pytestmark = pytest.mark.usefixtures("bare")
 SIZE = (80, 24)
 NAME = "who-supplies-orlavane-s-ceramic-bearings"

@@ -15,10 +15,9 @@ from textual.screen import Screen
 from textual.widgets import Input, Static
 
 from tests.tui import stored
-from tests.tui.app.bare import bare
 from tests.tui.conftest import Look, MakeApp, Snap, looks
 from tests.tui.runs.test_compare import two_runs
-from tests.tui.runs.test_screen import cut_off
+from tests.tui.stored import cut_off
 from tests.tui.waiting import until
 from traces.ratings import Ratings
 from traces.sessions import Sessions
@@ -32,7 +31,6 @@ from tui.runs.screen import RunsScreen
 from tui.runs.sessions import SessionList, SessionsScreen
 from tui.runs.unfinished import UnfinishedScreen, find_unfinished
 
-__all__ = ["bare"]
 pytestmark = pytest.mark.usefixtures("bare")
 LONG = "Which single supplier does Orlavane buy its ceramic bearings from, and why only one?"
 _NOON = datetime(2026, 3, 14, 12, 0)

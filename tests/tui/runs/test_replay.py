@@ -10,7 +10,6 @@ from textual.widgets import Static, TabbedContent
 
 from agent import events as ev
 from tests.tui import stored
-from tests.tui.app.bare import bare
 from tests.tui.conftest import MakeApp
 from tests.tui.waiting import until
 from traces.labels import Labels
@@ -24,7 +23,6 @@ from tui.run.fold import implied_events
 from tui.runs.replay import ReplayScreen
 from tui.runs.screen import RunsScreen
 
-__all__ = ["bare"]
 pytestmark = pytest.mark.usefixtures("bare")
 SIZE = (120, 40)
 

@@ -13,8 +13,9 @@ from textual.widgets import Static
 from agent import checkpoints
 from tests.traces.many_runs import fill
 from tests.tui import stored
-from tests.tui.app.bare import BareScreen, bare
+from tests.tui.app.bare import BareScreen
 from tests.tui.conftest import MakeApp
+from tests.tui.stored import cut_off
 from tests.tui.waiting import until
 from traces.ratings import Ratings
 from traces.runs import Runs
@@ -27,16 +28,8 @@ from tui.assemble import open_store
 from tui.runs.list import RunList
 from tui.runs.screen import RunsScreen
 
-__all__ = ["bare"]
 pytestmark = pytest.mark.usefixtures("bare")
 SIZE = (120, 40)
-
-
-def cut_off(**how: Any) -> str:
-    """A run that can be resumed."""
-    run_id = stored.store_run(**{"status": "running", **how})
-    with checkpoints.opened(open_store(), run_id, lambda _log: None):
-        return run_id
 
 
 def said(app: DeepthinkApp, selector: str) -> str:

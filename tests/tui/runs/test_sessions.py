@@ -9,7 +9,6 @@ from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
 from tests.tui import stored
-from tests.tui.app.bare import bare
 from tests.tui.conftest import MakeApp
 from tests.tui.waiting import until
 from traces.runs import Runs
@@ -19,7 +18,6 @@ from tui.app.confirm import ConfirmScreen
 from tui.assemble import open_store
 from tui.runs.sessions import SessionList, SessionsScreen
 
-__all__ = ["bare"]
 pytestmark = pytest.mark.usefixtures("bare")
 SIZE = (120, 40)
 

@@ -13,9 +13,9 @@ from textual.widgets import OptionList
 from agent import checkpoints
 from agent import events as ev
 from tests.tui import stored
-from tests.tui.app.bare import bare
 from tests.tui.conftest import MakeApp
-from tests.tui.runs.test_screen import Asked, cut_off, opened
+from tests.tui.runs.test_screen import Asked, opened
+from tests.tui.stored import cut_off
 from tests.tui.waiting import PATIENCE, until
 from traces.runs import Run, Runs
 from traces.store import Store
@@ -25,7 +25,6 @@ from tui.run.fold import events_of
 from tui.runs import actions
 from tui.runs.unfinished import UnfinishedScreen, find_unfinished, offered
 
-__all__ = ["bare"]
 pytestmark = pytest.mark.usefixtures("bare")
 SIZE = (120, 40)
 
