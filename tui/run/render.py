@@ -124,17 +124,16 @@ class PipedRun(PlainRun):
                 sys.stderr.write(f"{as_line(block)}\n")
 
 
-class LiveRun(Renderer):
+class LiveRun(PlainRun):
     """Events scroll by above a line with the current activity and the growing answer.
 
     In a replay nothing moves. ``wheel`` is what single keys do, if they are read.
     """
 
     def __init__(self, out: Console, *, replay: bool = False, wheel: Wheel | None = None) -> None:
+        super().__init__(replay=replay)
         self._out = out
-        self._replay = replay
         self._wheel = wheel
-        self._transcript = Transcript()
         self._began = time.monotonic()
         self._fold = RunFold()
         self._written = 0  # tokens
@@ -151,25 +150,17 @@ class LiveRun(Renderer):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._live.stop()
-        if kind is None:
-            self._print(self._transcript.rest())
+        super().__exit__(kind, error, trace)
 
     def take(self, event: ev.Event) -> None:
         """Show the event above the moving line, or move that line."""
-        self._fold.take(event)
         self._move(event)
-        if isinstance(event, ev.Warned) and not self._replay:
-            failures.warn(clean(event.message))
-            return
-        blocks = self._transcript.take(event)
+        self._fold.take(event)
         if isinstance(event, ev.Replied) and self._asked:
             self._asked = False
-            return
-        self._print(blocks)
-
-    def recall(self, events: Sequence[ev.Event]) -> None:
-        """Know what happened before."""
-        self._transcript.recall(events)
+            self._transcript.take(event)  # without showing what was just typed
+        else:
+            super().take(event)
 
     @contextmanager
     def aside(self) -> Iterator[None]:
@@ -195,7 +186,7 @@ class LiveRun(Renderer):
             case _:
                 pass
 
-    def _print(self, blocks: Sequence[Block]) -> None:
+    def _write(self, blocks: Sequence[Block]) -> None:
         for block in blocks:
             self._out.print(as_grid(block))
 
