@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
@@ -16,7 +17,6 @@ from textual.screen import ModalScreen
 from textual.widgets import Footer, OptionList, Static
 from textual.widgets.option_list import Option
 
-from traces.errors import DeepthinkError
 from traces.runs import Run
 from traces.store import Store
 from tui.app.keys import bindings
@@ -78,7 +78,6 @@ from where it was; no model call that was answered is made again. `d` gives one 
     def __init__(self, unfinished: Sequence[Resumable]) -> None:
         super().__init__()
         self._found = {entry.run.id: entry for entry in unfinished}
-        self._forgetting: set[str] = set()
 
     def compose(self) -> ComposeResult:
         with Vertical(id="unfinished"):
@@ -96,9 +95,7 @@ from where it was; no model call that was answered is made again. `d` gives one 
     @property
     def _current(self) -> Resumable | None:
         option = self.query_one(OptionList).highlighted_option
-        if option is None or option.id in self._forgetting:  # what is being given up has no second turn
-            return None
-        return self._found.get(option.id or "")
+        return self._found.get(option.id or "") if option is not None else None
 
     @on(OptionList.OptionSelected)
     def action_resume(self) -> None:
@@ -121,24 +118,17 @@ from where it was; no model call that was answered is made again. `d` gives one 
         def work() -> UnfinishedScreen.Forgotten:
             from tui.runs.actions import forget
 
-            try:
-                forget(store, run)
-            except DeepthinkError:  # it is still there
-                self._forgetting.discard(run.id)
-                raise
+            forget(store, run)
             return self.Forgotten(run.id)
 
-        def give_up() -> None:
-            self._forgetting.add(run.id)
-            in_background(self, work, group="forget")
-
+        give_up = partial(in_background, self, work, group="forget")
         detail = f"“{one_line(run.question, 160)}” cannot be resumed then. It stays among the runs."
         ConfirmScreen.ask(self, "Give this run up?", detail, "Give up", give_up)
 
     @on(Forgotten)
     def _forgotten(self, message: Forgotten) -> None:
-        del self._found[message.run_id]
-        self.query_one(OptionList).remove_option(message.run_id)
+        if self._found.pop(message.run_id, None) is not None:
+            self.query_one(OptionList).remove_option(message.run_id)
         if not self._found:
             self.dismiss(None)
 
