@@ -45,6 +45,7 @@ async def test_the_policy_in_the_box_decides_until_another_is_chosen(
         policy(policies_dir(), "late-1", save=Preferring("CONTINUE", 0.2).save)
         Registry().use("late-1")
         await pilot.press("f2")
+        await until(pilot, lambda: app.current_mode == "ask")
         await asked(pilot)
     runs = Runs(app.engine.store)
     latest, before = runs.recent(2)
