@@ -189,8 +189,8 @@ _Wanted = Annotated[
 def sessions(context: typer.Context, as_json: AsJson = False) -> None:
     """See, name and delete conversations; without a command: the latest.
 
-    Every question belongs to one. `deepthink ask --session NAME` goes on with a conversation: a follow-up
-    may lean on what was asked before it.
+    Every question belongs to one. `deepthink ask --session NAME` continues a conversation: a question
+    may refer to earlier ones.
     """
     if not context.invoked_subcommand:
         list_sessions(as_json=as_json)

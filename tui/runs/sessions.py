@@ -48,8 +48,8 @@ class SessionsScreen(ModalScreen[str | None]):
     HELP = """\
 ### Sessions
 
-A session is a conversation: a follow-up may lean on what was asked before. **Enter** opens one, `n` begins
-one, `r` gives it a name by which the command line knows it too, `d` deletes it with its runs.
+A session is a conversation: a question may refer to earlier ones. **Enter** opens one, `n` starts one, `r`
+gives it a name, which the command line knows too, `d` deletes it with its runs.
 """
 
     @dataclass

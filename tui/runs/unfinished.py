@@ -65,8 +65,8 @@ class UnfinishedScreen(ModalScreen[Run | None]):
     HELP = """\
 ### Unfinished runs
 
-These runs were cut off, failed, were cancelled, or wait for an answer of yours. **Enter** goes on with one
-from where it was; no model call that was answered is made again. `d` gives one up: it stays among the runs.
+These runs were interrupted, failed, were cancelled, or wait for your answer. **Enter** resumes one where it
+stopped; no answered model call is repeated. `d` gives one up: it stays among the runs.
 """
 
     @dataclass

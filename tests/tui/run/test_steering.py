@@ -92,7 +92,7 @@ async def test_a_pause_is_shown_from_when_it_is_asked_for_until_it_is_taken_back
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await held(pilot, gate)
         bar = screen.query_one(RunBar)
-        for label, said in (("go on", "Pausing after this step."), ("pause", "Resumed.")):
+        for label, said in (("resume", "Pausing after this step."), ("pause", "Resumed.")):
             await pilot.press("ctrl+o")
             screen.draw_all()  # as each event of the run has it
             assert label in shown(bar)
