@@ -23,12 +23,14 @@ from agent.prompts import NOT_FOUND
 from models.protocols import ChatOptions, Choice, GenerationCancelled, Message, Reply, Usage
 from tests.agent.conftest import UnsureReader
 from tests.scripted import HashEmbedder
+from tests.tui.app.bare import bare
 from tests.tui.waiting import until
 from traces.paths import store_file
 from traces.store import Store
 from tui import cli
 from tui.app.app import Appearance, DeepthinkApp
 
+__all__ = ["bare"]
 FACTS = {
     "supplier.md": "# Supply\n\nOrlavane buys all of its ceramic bearings from Tolvang Ceramics.\n",
     "fire.md": "# Fire\n\nA fire at the Brevnes plant of Tolvang Ceramics halted production in May.\n",

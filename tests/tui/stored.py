@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from agent import checkpoints
 from agent import events as ev
 from agent.state import Candidate, Claim, Evidence, Note, PlanStep, Verdict
 from traces.library import Library
@@ -212,3 +213,10 @@ def store_run(
     if status == "waiting":
         runs.wait(run_id)
     return run_id
+
+
+def cut_off(**how: Any) -> str:
+    """A run that left a checkpoint, so that it can be resumed."""
+    run_id = store_run(**{"status": "running", **how})
+    with checkpoints.opened(open_store(), run_id, lambda _log: None):
+        return run_id

@@ -1,7 +1,7 @@
 """The app: its screens as modes, its theme and keys, and how failures are shown.
 
 Only the settings file and the environment are looked at, without checking: the settings proper are loaded,
-checked and told about by a worker once the first frame stands.
+checked and reported by a worker once the first frame is drawn.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class DeepthinkApp(App[int]):
     Args:
         engine: Models and store; those of the settings if not given.
         look: Theme, motion and keys; as set if not given.
-        prepare: Whether the models are loaded as soon as the first frame stands.
+        prepare: Whether to load the models once the first frame is drawn.
         picture_widget: Draws pictures in this terminal; None if it cannot show them.
     """
 

@@ -13,7 +13,7 @@ from textual.screen import Screen
 from textual.widgets import Footer, Static
 
 from tui.app.engine import EngineState
-from tui.app.keys import ACTIONS
+from tui.app.keys import modes
 from tui.app.offers import Deepthink, deepthink
 
 
@@ -29,11 +29,7 @@ _MARKS: Mapping[str, str] = {"loading": "…", "ready": "✓", "missing": "✗",
 
 
 class Navigation(Horizontal):
-    """One line; the current screen is marked by brackets as well as by colour.
-
-    Args:
-        here: Mode of the screen it stands on.
-    """
+    """One line; the current screen is marked by brackets as well as by colour."""
 
     DEFAULT_CSS = """
     Navigation { height: 1; background: $panel; }
@@ -67,10 +63,7 @@ class Navigation(Horizontal):
 
     def _places(self, *, short: bool, keys: bool) -> Content:
         pieces: list[Content] = []
-        for action in ACTIONS["app"]:
-            if not action.does.startswith("mode("):
-                continue
-            name = action.does.removeprefix("mode('").removesuffix("')")
+        for name, action in modes():
             label = self._SHORT.get(name, action.label) if short else action.label
             key = f"{action.key.upper()} " if keys else ""
             here = name == self._here
@@ -80,11 +73,11 @@ class Navigation(Horizontal):
         return Content("").join(pieces)
 
     def _show_engine(self, states: Mapping[str, tuple[EngineState, str]]) -> None:
-        self.query_one("#engine", Static).update(Content(_told(states)))
+        self.query_one("#engine", Static).update(Content(_engine_text(states)))
         self.on_resize()
 
 
-def _told(states: Mapping[str, tuple[EngineState, str]]) -> str:
+def _engine_text(states: Mapping[str, tuple[EngineState, str]]) -> str:
     """What is missing, else what is not ready yet, else the model's name."""
     if states.get("settings", ("cold", ""))[0] == "missing":  # which models are wanted is not known
         return f"{_MARKS['missing']} settings"
@@ -96,7 +89,7 @@ def _told(states: Mapping[str, tuple[EngineState, str]]) -> str:
     if state == "loading":
         return f"{_MARKS[state]} library embedded: {done}"
     part, (state, name) = next(
-        ((part, told) for part, told in parts.items() if told[0] != "ready"), ("", parts["model"])
+        ((part, state) for part, state in parts.items() if state[0] != "ready"), ("", parts["model"])
     )
     return f"{_MARKS[state]} {part or name.removeprefix('llama.cpp:')}"
 

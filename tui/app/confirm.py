@@ -17,13 +17,7 @@ from tui.app.keys import bindings
 
 
 class ConfirmScreen(ModalScreen[bool]):
-    """Asks, and returns whether the answer was yes; enter takes what has the focus, at first “No”.
-
-    Args:
-        question: One line.
-        detail: What will happen, in a sentence or two.
-        yes: What the button does, in a verb.
-    """
+    """Asks, and returns whether the answer was yes; “No” has the focus at first."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("confirm")
     HELP = "A question before something that cannot be undone. Y is yes, N and Escape are no."

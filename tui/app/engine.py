@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from textual.message import Message
 
@@ -26,6 +26,7 @@ _THEN = ("langgraph.graph", "agent.graph")  # what works on it: seconds, before 
 
 _POLL_SECONDS = 0.2
 
+T = TypeVar("T")
 EngineState = Literal["cold", "loading", "ready", "missing"]
 
 
@@ -65,24 +66,18 @@ class _OpenChat:
 class Engine:
     """What runs need. Every method may be called from any thread.
 
-    Args:
-        tell: Takes messages about what is loaded; `textual.app.App.post_message` is safe for it.
-
     Attributes:
+        tell: Takes messages about what is loaded.
         closing: To be set when the app ends: work in the background stops.
     """
 
     def __init__(self, tell: Callable[[Message], object] | None = None) -> None:
         self.tell: Callable[[Message], object] = tell or (lambda _message: None)
-        self.store = Store(store_file(), on_wait=lambda told: self.tell(Noticed("Library", told)))
+        self.store = Store(store_file(), on_wait=lambda message: self.tell(Noticed("Library", message)))
         self._lock = threading.RLock()
         self._settings: Settings | None = None
         self._chat: _OpenChat | None = None
-        self._embedder: Embedder | None = None
-        self._embedder_made_of: tuple[object, ...] = ()
-        self._reader: Reader | None = None
-        self._planner: Completer | None = None
-        self._reader_made_of = ""
+        self._opened: dict[str, tuple[object, Any]] = {}  # part to what it was opened with, and itself
         self._learned: Served | None = None
         self._embedding = threading.Lock()
         self.closing = threading.Event()
@@ -97,8 +92,8 @@ class Engine:
                 self._settings = load(warn=self._doubt)
             return self._settings
 
-    def _doubt(self, told: str) -> None:
-        self.tell(Noticed("Settings", told))
+    def _doubt(self, message: str) -> None:
+        self.tell(Noticed("Settings", message))
 
     def reload(self) -> Settings:
         """Read the settings again; models that they no longer name are closed at their next use."""
@@ -108,15 +103,10 @@ class Engine:
 
     @contextmanager
     def chat(self, model: str = "") -> Iterator[Chat]:
-        """The language model, not necessarily loaded, for as long as it is used.
+        """The language model, not necessarily loaded, for as long as it is used. Raises `ModelMissing`.
 
-        One of another name closes the one before, once nobody uses that any more.
-
-        Args:
-            model: As the setting ``model`` names it; that setting if empty.
-
-        Raises:
-            ModelMissing: it is not on this machine.
+        ``model`` is named as in the settings; "" for the one that is set. Another one is closed once it is
+        no longer used.
         """
         from tui import assemble
 
@@ -149,34 +139,33 @@ class Engine:
 
     def embedder(self) -> Embedder:
         """The embedder, not necessarily loaded. Raises `ModelMissing`."""
-        from tui import assemble
+        from tui.assemble import open_embedder
 
         settings = self.settings()
         made_of = (settings.embedder, settings.ollama_url)
-        with self._lock:
-            if self._embedder is None or made_of != self._embedder_made_of:
-                self._embedder, self._embedder_made_of = assemble.open_embedder(settings), made_of
-            return self._embedder
+        return self._kept("embedder", made_of, lambda: open_embedder(settings))
 
     def reader(self) -> Reader:
         """The reader, not necessarily loaded. Raises `ModelMissing` where a named reranker is not there."""
-        from tui import assemble
+        from tui.assemble import open_reader
 
         settings = self.settings()
-        with self._lock:
-            if self._reader is None or settings.reranker != self._reader_made_of:
-                self._reader, self._reader_made_of = assemble.open_reader(settings), settings.reranker
-            return self._reader
+        return self._kept("reader", settings.reranker, lambda: open_reader(settings))
 
     def planner(self) -> Completer | None:
         """The taught planner, not necessarily loaded; None where the language model plans."""
-        from tui import assemble
+        from tui.assemble import open_planner
 
         settings = self.settings()
+        return self._kept("planner", settings.planner, lambda: open_planner(settings))
+
+    def _kept(self, part: str, made_of: object, make: Callable[[], T]) -> T:
+        """A part that is opened once, and anew when the settings it is made of have changed."""
         with self._lock:
-            if self._planner is None or settings.planner != "taught":
-                self._planner = assemble.open_planner(settings)
-            return self._planner
+            if part not in self._opened or self._opened[part][0] != made_of:
+                self._opened[part] = (made_of, make())
+            kept: T = self._opened[part][1]
+            return kept
 
     def learned(self) -> Served | None:
         """The active learned policy, loaded at its first decision; None where there is none.
@@ -195,7 +184,7 @@ class Engine:
     def prepare(self) -> None:
         """Load everything that the first question needs, posting each state; for a worker.
 
-        What cannot be loaded is told as missing, not raised: the app can be used without it.
+        What cannot be loaded is reported as missing, not raised: the app can be used without it.
         """
         for module in _FIRST:
             import_module(module)

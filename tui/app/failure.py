@@ -51,12 +51,7 @@ _SCREENS: Final[Mapping[str, str]] = {
 
 
 def in_the_app(error: DeepthinkError, keys: Mapping[str, str] | None = None) -> str:
-    """What to do next, by the app's screens and keys where the error's way out names commands.
-
-    Args:
-        error: What went wrong.
-        keys: Remapped keys by action id, as `tui.app.keys.keymap` gives them.
-    """
+    """What to do next, by the app's screens and keys where the error's way out names commands."""
     if "deepthink " not in error.way_out:
         return error.way_out
     text = _BY_ERROR.get(type(error).__name__) or _without_commands(error.way_out)
@@ -69,7 +64,7 @@ def _without_commands(way_out: str) -> str:
     for pattern, instead in _PHRASES:
         way_out = pattern.sub(instead, way_out)
     return _COMMAND.sub(
-        lambda found: f"{{{_SCREENS[found[1]]}}}" if found[1] in _SCREENS else found[0], way_out
+        lambda command: f"{{{_SCREENS[command[1]]}}}" if command[1] in _SCREENS else command[0], way_out
     )
 
 
@@ -91,7 +86,7 @@ class FailureScreen(ModalScreen[None]):
 
     def __init__(self, failures: Sequence[Failed]) -> None:
         super().__init__()
-        self._text = "\n\n".join(_told(failure) for failure in reversed(failures))
+        self._text = "\n\n".join(_written(failure) for failure in reversed(failures))
 
     def compose(self) -> ComposeResult:
         with Vertical(id="failure"):
@@ -107,7 +102,7 @@ class FailureScreen(ModalScreen[None]):
         self.dismiss()
 
 
-def _told(failure: Failed) -> str:
+def _written(failure: Failed) -> str:
     error = failure.error
     is_fault = error.kind == "internal"  # of the program; for what a person can mend the words will do
     return "\n".join(

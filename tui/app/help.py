@@ -49,18 +49,12 @@ class _Row:
     """One line of a list of keys; ``id`` is "" for what cannot be remapped."""
 
     key: str
-    told: str
+    text: str
     id: str = ""
 
 
 class HelpScreen(ModalScreen[None]):
-    """What F1 shows; made by `of`.
-
-    Args:
-        texts: Markdown about what has the focus and what holds it, nearest first.
-        groups: Titles with the keys that work there now.
-        others: The same of what works elsewhere.
-    """
+    """What F1 shows: texts about what has the focus, its keys, and those of other places; made by `of`."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("help")
 
@@ -79,8 +73,8 @@ class HelpScreen(ModalScreen[None]):
     def of(cls, screen: Screen[object]) -> HelpScreen:
         """Help for what has the focus on ``screen``, with its keys as they are mapped now."""
         groups = _active(screen)
-        told = {row.id for _, rows in groups for row in rows}
-        return cls(_texts(screen.focused or screen), groups, _elsewhere(told, screen.app))
+        listed = {row.id for _, rows in groups for row in rows}
+        return cls(_texts(screen.focused or screen), groups, _elsewhere(listed, screen.app))
 
     def compose(self) -> ComposeResult:
         with Vertical(id="help"):
@@ -125,11 +119,11 @@ class _Keys(Widget):
         room = max(width - self._KEY - self._names - 2, 20)
         lines: list[Content] = []
         for row in self._rows:
-            told = wrap(row.told, room) or [""]
+            folded = wrap(row.text, room) or [""]
             key = Content(row.key.ljust(self._KEY)).stylize("bold $accent")
             name = Content(row.id.rjust(self._names)).stylize("$foreground 55%")
-            lines.append(Content.assemble(key, told[0].ljust(room), "  ", name))
-            lines += [Content(" " * self._KEY + rest) for rest in told[1:]]
+            lines.append(Content.assemble(key, folded[0].ljust(room), "  ", name))
+            lines += [Content(" " * self._KEY + rest) for rest in folded[1:]]
         return lines
 
 
@@ -155,12 +149,12 @@ def _active(screen: Screen[object]) -> list[tuple[str, list[_Row]]]:
         places.setdefault(place, []).append(_Row(" ".join(displays), action.help, name))
     groups = [(_title(place), rows) for place, rows in places.items()]
     if own:
-        rows = [_Row(" ".join(displays[:2]), f"{told.capitalize()}.") for told, displays in own.items()]
+        rows = [_Row(" ".join(displays[:2]), f"{text.capitalize()}.") for text, displays in own.items()]
         groups.append(("Moving about", rows))
     return groups
 
 
-def _elsewhere(told: Iterable[str], app: App[object]) -> list[tuple[str, list[_Row]]]:
+def _elsewhere(listed: Iterable[str], app: App[object]) -> list[tuple[str, list[_Row]]]:
     """Every action that is not ``told`` already, so that each name is found somewhere."""
 
     def displayed(action: Action) -> str:
@@ -172,7 +166,7 @@ def _elsewhere(told: Iterable[str], app: App[object]) -> list[tuple[str, list[_R
     groups: list[tuple[str, list[_Row]]] = []
     for place, actions in ACTIONS.items():
         rows = [
-            _Row(displayed(action), action.help, action.id) for action in actions if action.id not in told
+            _Row(displayed(action), action.help, action.id) for action in actions if action.id not in listed
         ]
         if rows:
             groups.append((_title(place), rows))

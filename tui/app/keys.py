@@ -343,46 +343,6 @@ _EDITING: Final = {"backspace", "delete", "left", "right", "home", "end"}
 _SAME: Final = {alias: key for key, aliases in KEY_ALIASES.items() for alias in aliases}
 
 
-def read(text: str, actions: Mapping[str, Sequence[Action]]) -> dict[str, str]:
-    """Remapped keys by action id; see `tui.app.keys.keymap`."""
-    known = {action.id: action for place in actions.values() for action in place}
-    mapped: dict[str, str] = {}
-    for pair in filter(None, (part.strip() for part in text.split(","))):
-        name, _, key = (part.strip() for part in pair.partition("="))
-        if name not in known:
-            raise ValueError(f"there is no action “{name}”; the help (F1) lists them")
-        if not key:
-            raise ValueError(f"“{pair}” names no key; write for example {name}=f11")
-        if not _is_key(key):
-            raise ValueError(f"“{pair}”: there is no key “{key}”; keys are f11, ctrl+f, slash and the like")
-        if known[name].priority and (_printable(key) or key in _EDITING):
-            raise ValueError(
-                f"“{pair}” would take {key} from the prompt; use a function key, or one with ctrl or alt"
-            )
-        mapped[name] = f"{mapped[name]},{key}" if name in mapped else key
-    _refuse_conflicts(mapped, actions)
-    return mapped
-
-
-def _refuse_conflicts(mapped: Mapping[str, str], actions: Mapping[str, Sequence[Action]]) -> None:
-    placed = [(place, action) for place, held in actions.items() for action in held]
-    defaults = {action.id: set(_keys(action.key)) for _, action in placed}
-    for name, written in mapped.items():
-        here = name.partition(".")[0]
-        for key in written.split(","):
-            for place, action in placed:
-                other = action.id
-                if _plain(key) not in _keys(mapped.get(other, action.key)) or other == name:
-                    continue
-                both = defaults[name] & defaults[other]  # the inner of the two has it, as it is meant to
-                if _plain(key) not in both and (place in _around(here) or here in _around(place)):
-                    raise ValueError(f"“{name}={key}”: {key} is the key of {other}")
-
-
-def _around(place: str) -> set[str]:
-    return {place, "app", *_WITHIN.get(place, ())}
-
-
 def _keys(written: str) -> Iterator[str]:
     yield from (_plain(key) for key in written.split(",") if key)
 
@@ -407,8 +367,6 @@ def _is_key(key: str) -> bool:
         return False  # a terminal sends the capital letter alone
     return types or name in _NAMED
 
-
-__all__ = ["ACTIONS", "Action", "bindings", "every", "keymap"]
 
 ACTIONS: Mapping[str, Sequence[Action]] = {
     "app": APP,
@@ -469,6 +427,11 @@ def every() -> Iterator[tuple[str, Action]]:
             yield place, action
 
 
+def modes() -> Iterator[tuple[str, Action]]:
+    """Each main screen's mode, with the action that goes there."""
+    return ((action.id.removeprefix("app."), action) for action in APP if action.does.startswith("mode("))
+
+
 def keymap(text: str) -> dict[str, str]:
     """Remapped keys by action id, from ``"run.pause=f11, app.runs=alt+r"``.
 
@@ -476,5 +439,35 @@ def keymap(text: str) -> dict[str, str]:
         ValueError: an action or a key is unknown, a pair has no key, a key is another action's in the same
             place or one around it, or it would keep the prompt from being typed in; in words.
     """
+    known = {action.id: action for _, action in every()}
+    mapped: dict[str, str] = {}
+    for pair in filter(None, (part.strip() for part in text.split(","))):
+        name, _, key = (part.strip() for part in pair.partition("="))
+        if name not in known:
+            raise ValueError(f"there is no action “{name}”; the help (F1) lists them")
+        if not key:
+            raise ValueError(f"“{pair}” names no key; write for example {name}=f11")
+        if not _is_key(key):
+            raise ValueError(f"“{pair}”: there is no key “{key}”; keys are f11, ctrl+f, slash and the like")
+        if known[name].priority and (_printable(key) or key in _EDITING):
+            raise ValueError(
+                f"“{pair}” would take {key} from the prompt; use a function key, or one with ctrl or alt"
+            )
+        mapped[name] = f"{mapped[name]},{key}" if name in mapped else key
+    for name, written in mapped.items():
+        for key in written.split(","):
+            if other := _same_key(known[name], _plain(key), mapped):
+                raise ValueError(f"“{name}={key}”: {key} is the key of {other}")
+    return mapped
 
-    return read(text, ACTIONS)
+
+def _same_key(action: Action, key: str, mapped: Mapping[str, str]) -> str:
+    """Id of an action that has the same key where ``action`` is possible; "" if there is none."""
+    here = action.id.partition(".")[0]
+    for place, other in every():
+        shared = set(_keys(action.key)) & set(_keys(other.key))  # by default: the inner of the two has it
+        nested = place in {here, "app", *_WITHIN.get(here, ())} or here in {"app", *_WITHIN.get(place, ())}
+        taken = key in _keys(mapped.get(other.id, other.key))
+        if other.id != action.id and taken and nested and key not in shared:
+            return other.id
+    return ""

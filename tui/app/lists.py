@@ -21,12 +21,9 @@ _NARROWEST = 12
 
 
 def facts(rows: Sequence[tuple[str, str]], width: int, column: int = 0) -> list[Content]:
-    """Lines of at most ``width`` cells.
+    """Names and texts in two columns, folded to ``width`` cells.
 
-    Args:
-        rows: Names and texts.
-        width: Of a line.
-        column: Cells of the names; as wide as the longest, and half the width at most, if 0.
+    With ``column`` 0 the names are as wide as the longest, and half the width at most.
     """
     widest = max((cell_len(name) for name, _ in rows), default=0) + 2
     column = column or max(_NARROWEST, min(widest, width // 2))
@@ -90,10 +87,7 @@ class HangingList(OptionList):
 def hanging(lead: str, text: str, width: int) -> str:
     """``lead`` and ``text``, folded to ``width`` cells with its further lines indented by the lead.
 
-    Args:
-        lead: What stands before the first line.
-        text: One line of text.
-        width: Cells; a list that is not laid out yet has none, and is drawn again when it has.
+    A list that is not laid out yet has no width, and is drawn again when it has.
     """
     indent = cell_len(lead)
     lines = folded(text, max(width - indent, _NARROWEST_TEXT)) or [""]

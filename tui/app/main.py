@@ -15,9 +15,8 @@ _LOOPBACK = "127.0.0.1"
 def main(arguments: Sequence[str] | None = None) -> None:
     """Entry point of the console script.
 
-    The process ends without waiting for its threads, and without taking torch apart, which is seconds:
-    a thread that imports or loads a model has nothing to lose, and what stores something does it whole
-    or not at all. The run under way has been given its moment by then (`tui.run.live.LiveRun.leave`).
+    The process ends without waiting for its threads, since taking torch apart takes seconds: a thread that
+    loads a model has nothing to lose, and what is stored is stored whole or not at all.
     """
     from traces.paths import keep_private
 

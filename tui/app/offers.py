@@ -18,7 +18,6 @@ class Deepthink(Protocol):
     """The app, as its screens and widgets know it.
 
     Attributes:
-        engine: Models, store and settings.
         keys: Remapped keys by action id.
         left: Ids of runs that were under way when the app was left.
         engine_states: Part of the engine to its state and a word about it.

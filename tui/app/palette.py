@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
@@ -16,7 +16,7 @@ from textual.dom import DOMNode
 from textual.screen import Screen
 from textual.types import IgnoreReturnCallbackType
 
-from tui.app.keys import ACTIONS, Action, every
+from tui.app.keys import ACTIONS, Action, every, modes
 from tui.app.offers import Deepthink, deepthink
 from tui.app.themes import TEXTUAL
 from tui.app.work import in_background
@@ -28,18 +28,6 @@ if TYPE_CHECKING:
     from tui.ask.screen import AskScreen
     from tui.library.screen import LibraryScreen
 
-
-_PLACES: Final[Mapping[str, Sequence[str]]] = {
-    "ask": ("ask", "run"),
-    "library": ("library",),
-    "runs": ("runs",),
-    "decisions": ("decisions",),
-    "policy": ("policy",),
-    "models": ("models",),
-    "settings": ("settings",),
-    "doctor": ("doctor",),
-}
-"""Mode to the places of its screen, which need not be imported to say so."""
 
 _AT_ONCE: Final = {
     "ask.sessions",
@@ -94,10 +82,10 @@ class Actions(Provider):
     def _elsewhere(self) -> Iterator[tuple[str, str, str, IgnoreReturnCallbackType]]:
         app, key_for = self.app, deepthink(self.app).key_for
         places = getattr(self.screen, "PLACES", ())
-        titles = {action.id: action.label for action in ACTIONS["app"]}
-        for mode, held in _PLACES.items():
+        for mode, opening in modes():
+            held = ("ask", "run") if mode == "ask" else (mode,)
             for action in (action for place in held if place not in places for action in ACTIONS[place]):
-                name = f"{titles[f'app.{mode}']}: {action.label}  {key_for(action) if action.key else ''}"
+                name = f"{opening.label}: {action.label}  {key_for(action) if action.key else ''}"
                 yield name.strip(), action.help, action.id, partial(go, app, mode, action)
 
     async def _run(self, owner: DOMNode, does: str) -> None:
@@ -241,9 +229,9 @@ class Stored(Provider):
         screen.call_after_refresh(screen.open_document, document_id)  # it may be shown for the first time
 
 
-def _hit(kind: str, name: str, told: str, run: Callable[[], None]) -> Hit:
+def _hit(kind: str, name: str, text: str, run: Callable[[], None]) -> Hit:
     shown = f"{kind}: {one_line(name, _LONG)}"
-    return Hit(_SCORE, Content(shown), run, text=shown, help=one_line(told, _LONG))
+    return Hit(_SCORE, Content(shown), run, text=shown, help=one_line(text, _LONG))
 
 
 def _fitting(items: Sequence[T], query: str, text: Callable[[T], str]) -> Sequence[T]:

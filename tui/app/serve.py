@@ -46,17 +46,10 @@ class CannotServe(DeepthinkError):
 
 
 def serve(host: str, port: int) -> int:
-    """Serve the app at an address until Ctrl-C.
-
-    Args:
-        host: Name or address to listen at. Only the printed link opens the app; nothing is encrypted.
-        port: TCP port; 0 takes a free one.
-
-    Returns:
-        The exit code, 0.
+    """Serve the app at an address until Ctrl-C; port 0 takes a free one. Only the printed link opens it.
 
     Raises:
-        CannotServe: nothing can listen there: the port is taken or not allowed, the host is not this one's.
+        CannotServe: the port is taken or not allowed, or the host is not this machine's.
     """
     served = Served(host, _listen(host, port))
     if not served.only_here:
@@ -68,10 +61,7 @@ def serve(host: str, port: int) -> int:
 class Served(Server):
     """textual-serve's server with our page, our checks, and apps that end when the server or they do.
 
-    Args:
-        host: As it was given, to be told and to be asked by.
-        listening: The socket that it serves at.
-        command: What one app is run by; ours if not given.
+    ``command`` is what runs one app; ours if not given.
     """
 
     def __init__(self, host: str, listening: socket.socket, command: Sequence[str] = ()) -> None:
@@ -179,11 +169,10 @@ class Served(Server):
     async def _check(
         self, request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
     ) -> web.StreamResponse:
-        """Refuse what a page of another site asks for, and anyone without the link.
+        """Refuse pages of other sites, and anyone without the link.
 
-        A browser sends the site that a WebSocket is opened from. Where only this machine is served, a name
-        that is not its own is one that another site has made to point here. The token keeps out other users
-        and programs of the machine.
+        A browser names the site that opens a WebSocket. Where only this machine is served, another host
+        name was made to point here by another site. The token keeps out other users of the machine.
         """
         origin = request.headers.get("Origin")
         if origin is not None and urlsplit(origin).netloc != request.host:

@@ -20,26 +20,17 @@ T = TypeVar("T")
 
 @dataclass
 class Failed(Message):
-    """A worker failed; the message bubbles up to the app, which shows it.
-
-    Attributes:
-        error: Title, message and way out.
-        detail: The traceback, for who wants it.
-    """
+    """A worker failed; the message bubbles up to the app, which shows it. ``detail`` is the traceback."""
 
     error: DeepthinkError
     detail: str
 
 
 class Batch(Generic[T]):
-    """Items from a thread, handed over in batches, so that a busy screen takes many at once.
+    """Items from a thread, handed over in batches; the message is posted when nothing waited before."""
 
-    Args:
-        told: Makes the message that something waits, posted when nothing did before.
-    """
-
-    def __init__(self, told: Callable[[], Message]) -> None:
-        self._told = told
+    def __init__(self, message: Callable[[], Message]) -> None:
+        self._message = message
         self._to: MessagePump | None = None
         self._lock = threading.Lock()
         self._waiting: list[T] = []
@@ -54,7 +45,7 @@ class Batch(Generic[T]):
             self._waiting.append(item)
             first = len(self._waiting) == 1
         if first and self._to is not None:  # the others are drained with it
-            self._to.post_message(self._told())
+            self._to.post_message(self._message())
 
     def drain(self) -> list[T]:
         """The items since the last call."""
@@ -68,12 +59,7 @@ def in_background(
 ) -> Worker[None]:
     """Run ``work`` in a thread and post what it returns to ``node``, or `Failed` with what it raised.
 
-    Args:
-        node: A screen or widget; its worker ends with it.
-        work: Must not touch a widget; may post further messages on its way.
-        group: Work of one kind.
-        exclusive: Whether the same kind of work that is still going on becomes irrelevant: its
-            message is then dropped.
+    It must not touch a widget. With ``exclusive``, work of the same group that still runs is ignored.
     """
     from textual.worker import get_current_worker
 

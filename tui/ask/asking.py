@@ -19,7 +19,7 @@ from traces.records import NO_FILTERS, Filters
 from traces.runs import Run, Runs
 from traces.sessions import Sessions, SeveralSessions, UnknownSession
 from tui.ask.terminal import Form, Route, Watch, is_interactive
-from tui.ask.warm import Typed
+from tui.ask.warm import AskOptions
 from tui.assemble import (
     OLLAMA,
     OPENAI,
@@ -45,20 +45,16 @@ GOING_ON = "There is nothing to resume: run {} is still going on in another proc
 def choose(wanted: str) -> Run | str:
     """The run to resume, or why there is none, in a sentence.
 
-    Args:
-        wanted: A run's id, the beginning of it, or ``last``; "" for the newest that can be resumed.
-
-    Raises:
-        UnknownRun: there is no such run.
+    ``wanted`` is its id, the beginning of it, or ``last``; "" for the newest. Raises `UnknownRun`.
     """
     store = open_store()
     if wanted:
         return Runs(store).find(wanted)
-    found = resumable(store)
-    stopped = [entry.run for entry in found if entry.why != "going on"]
+    unfinished = resumable(store)
+    stopped = [entry.run for entry in unfinished if entry.why != "going on"]
     if stopped:
         return stopped[0]
-    return GOING_ON.format(found[0].run.id) if found else NOTHING
+    return GOING_ON.format(unfinished[0].run.id) if unfinished else NOTHING
 
 
 def model_of(run: Run) -> str | None:
@@ -72,10 +68,9 @@ def model_of(run: Run) -> str | None:
         return None
 
 
-def web_of(run: Run) -> bool | None:
-    """Whether a run may search the web, as it was asked; None if an older version did not store that."""
-    stored = run.request.get("web")
-    return stored if isinstance(stored, bool) else None
+def web_of(run: Run) -> bool:
+    """Whether a run may search the web, as it was asked."""
+    return bool(run.request.get("web"))
 
 
 def request(
@@ -90,14 +85,7 @@ def request(
 ) -> Request:
     """What a run is asked to do under these settings.
 
-    Args:
-        question: In the person's words.
-        settings: How to answer.
-        interactive: Whether a person is there to answer a question of the run.
-        collections: Where to look; all collections if empty.
-        route: What the person had the question treated as.
-        session: Of `session_of`; empty for one of its own.
-        filters: Facts that the documents must have in which it looks.
+    ``interactive``: whether a person can answer questions of the run; ``session`` is of `session_of`.
     """
     session_id, session_name = session
     return Request(
@@ -117,13 +105,8 @@ def request(
     )
 
 
-def request_of(typed: Typed, settings: Settings, *, interactive: bool) -> Request:
-    """What a run is asked to do by a question as it was typed.
-
-    Raises:
-        UnknownSession, SeveralSessions: as in `session_of`.
-        BadFilter: one of the facts that documents must have is none.
-    """
+def request_of(typed: AskOptions, settings: Settings, *, interactive: bool) -> Request:
+    """What a run is asked to do by a question as it was typed. Raises as `session_of`, and `BadFilter`."""
     return request(
         typed.question,
         settings,
@@ -136,17 +119,17 @@ def request_of(typed: Typed, settings: Settings, *, interactive: bool) -> Reques
 
 
 def session_of(name: str | None, *, go_on: bool) -> tuple[str, str]:
-    """The session that a question is to belong to: its id, or no id and the name of one to begin.
+    """The id of a question's session and "", or "" and the name of one to begin; both "" for a new one.
 
-    Both are empty for one of the question's own. Nothing is begun here: the question may yet be refused.
+    Nothing is begun here: the question may yet be refused.
 
     Args:
         name: Name, or id (four digits of it do).
-        go_on: The session that was used last.
+        go_on: Whether to use the latest session.
 
     Raises:
-        UnknownSession: there is none to go on with.
-        SeveralSessions: the id of more than one begins so.
+        UnknownSession: there is none to continue.
+        SeveralSessions: several ids begin so.
     """
     sessions = Sessions(open_store())
     if go_on or name == "last":
@@ -162,32 +145,18 @@ def session_of(name: str | None, *, go_on: bool) -> tuple[str, str]:
 
 
 def ask(request: Request, settings: Settings, form: Form = "auto") -> int:
-    """Answer a question on stdout; the exit code.
+    """Answer a question on stdout; the exit code. Raises `DeepthinkError`.
 
-    Args:
-        request: The question and how to answer it.
-        settings: Which models to use.
-        form: ``auto`` moves on a terminal; in a pipe it writes the answer to stdout and progress to stderr.
-            ``quiet`` leaves the progress out, ``plain`` writes everything line by line to stdout, ``json``
-            one object at the end.
-
-    Raises:
-        DeepthinkError: whatever kept the question from being answered.
+    Of the forms, ``auto`` moves on a terminal, and in a pipe writes the answer to stdout and progress to
+    stderr; ``quiet`` leaves the progress out, ``plain`` writes lines, ``json`` one object at the end.
     """
     return _answer(partial(agent_run.run, request), settings, form)
 
 
 def resume(run_id: str, settings: Settings, form: Form = "auto", approve: Approve | None = None) -> int:
-    """Resume an unfinished run, and show it as `ask` does; the exit code.
+    """Resume an unfinished run, and show it as `ask` does; the exit code. Raises `DeepthinkError`.
 
-    Args:
-        run_id: Its id, the beginning of it, or ``last``.
-        settings: Which models to use.
-        form: As in `ask`.
-        approve: What becomes of an answer that is not grounded; None: what the run was begun with.
-
-    Raises:
-        DeepthinkError: whatever keeps it from going on.
+    ``approve``: what becomes of an answer that is not grounded; None for what the run was begun with.
     """
     agent_run.stopped(open_store(), run_id)  # no model is asked for in vain
     begin = partial(agent_run.resume, run_id, interactive=is_interactive(form), approve=approve)

@@ -104,7 +104,7 @@ def ask(
         }
     )
     form = form_of(as_json=as_json, plain=plain, quiet=quiet)
-    typed = warm.Typed(
+    typed = warm.AskOptions(
         question_of(question),
         collections_of(collection, settings),
         route or "",
@@ -156,8 +156,8 @@ def resume(
 ) -> int:
     """Continue a run that was interrupted or waits for you.
 
-    It goes on from its last finished node, with the model it began with; no answered model call is made
-    again. `deepthink runs --unfinished` lists what can be resumed. Exits as `ask` does, and with 0 if
+    It continues after its last finished node, with the model it began with; no answered model call is
+    repeated. `deepthink runs --unfinished` lists what can be resumed. Exits as `ask` does, and with 0 if
     there is nothing to resume (--json then gives null).
     """
     from tui.ask.asking import choose, model_of, web_of

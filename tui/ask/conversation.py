@@ -26,19 +26,12 @@ if TYPE_CHECKING:
 _HISTORY = 200  # earlier questions that ↑ brings back
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """What the settings say of runs to come, as the line of meters shows it."""
-
-    model: str
-    offline: bool
-
-
 @dataclass
 class Beginning(Message):
     """The state at the start: settings, collections, earlier questions, resumable runs."""
 
-    setting: Setting
+    model: str
+    offline: bool
     collections: Sequence[tuple[str, int]]  # name, documents
     history: Sequence[str]  # oldest first
     unfinished: Sequence[Resumable]
@@ -89,7 +82,8 @@ def load_beginning(engine: Engine) -> Beginning:
     recent = runs.search(limit=_HISTORY)
     history = list(dict.fromkeys(run.question for run in recent))
     return Beginning(
-        Setting(settings.model, not settings.web),
+        settings.model,
+        not settings.web,
         [(c.name, c.documents) for c in Library(engine.store).collections()],
         history[::-1],
         offered(resumable(engine.store)),
@@ -98,21 +92,15 @@ def load_beginning(engine: Engine) -> Beginning:
 
 
 def load_session(engine: Engine, session: str, but: str = "") -> SessionLoaded:
-    """Read a session's latest turns; each takes tens of milliseconds. Raises `UnknownSession`.
-
-    Args:
-        engine: Where the store comes from.
-        session: Its id.
-        but: Id of a run that is left out.
-    """
+    """Read a session's latest turns, without the run ``but``. Raises `UnknownSession`."""
     from traces.runs import Runs
     from traces.sessions import Sessions
 
     with engine.store.connect():
-        found = Sessions(engine.store).find(session)
-        runs = [run for run in Runs(engine.store).of_session(found.id) if run.id != but]
+        stored = Sessions(engine.store).find(session)
+        runs = [run for run in Runs(engine.store).of_session(stored.id) if run.id != but]
         folds = [load_fold(engine, run) for run in runs[-AT_ONCE:]]
-    return SessionLoaded(found.id, found.name, folds, runs[:-AT_ONCE])
+    return SessionLoaded(stored.id, stored.name, folds, runs[:-AT_ONCE])
 
 
 def load_turns(engine: Engine, runs: Sequence[Run]) -> TurnsLoaded:
@@ -320,11 +308,7 @@ Type words of a question or an answer. **Enter** and **↑** go to the place bef
 
 
 class Finder:
-    """The places of some words in the questions and answers that are shown; one of them is marked.
-
-    Args:
-        conversation: Where to look.
-    """
+    """The places of some words in the questions and answers that are shown; one of them is marked."""
 
     def __init__(self, conversation: Conversation) -> None:
         self._conversation = conversation
@@ -335,8 +319,7 @@ class Finder:
     def find(self, words: str, by: int) -> tuple[int, int]:
         """Mark a place and scroll to it: the last one for new words, else ``by`` on, around the ends.
 
-        Returns:
-            Its number, from 1 on, and how many places there are; 0, 0 if none.
+        Returns its number, from 1, and how many places there are; 0, 0 if none.
         """
         from tui.library.passage import find_words
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from pathlib import Path
 
 from agent.documents import ingest as ing
 from agent.documents import sample_library
 from models.fetch import installed
 from models.protocols import Embedder
-from traces.library import Library
 from traces.store import Store
 from tui import failures
 from tui.ask.asking import ask, request
@@ -22,9 +20,6 @@ from tui.models.pulling import pull_models
 from tui.settings.settings import Settings, load
 from tui.terminal import console, size
 
-COLLECTIONS = sample_library.COLLECTIONS
-"""Its collections, each with one line on what it holds."""
-
 
 def read(
     collection: str, store: Store, embedder: Embedder, cancel: threading.Event | None = None
@@ -33,34 +28,18 @@ def read(
 
     Raises what `agent.documents.ingest.ingest` raises.
     """
-    _forget_moved(Library(store), collection)
     yield from ing.ingest(
         [sample_library.root() / collection],
         collection=collection,
-        description=COLLECTIONS[collection],
+        description=sample_library.COLLECTIONS[collection],
         store=store,
         embedder=embedder,
         cancel=cancel,
     )
 
 
-def _forget_moved(library: Library, collection: str) -> None:
-    """Drop the samples of another installation, which would be duplicates of this one's."""
-    here = sample_library.root() / collection
-    names = {path.name for path in sample_library.documents(collection)}
-    for document in library.documents(collection):
-        source = Path(document.source)
-        copied = source.parent.parts[-2:] == here.parts[-2:] and source.name in names
-        if copied and source.parent != here.resolve():
-            library.remove_document(document.id)
-
-
 def demonstrate(form: Form) -> int:
-    """Make sure of models and sample library, then ask its demo question.
-
-    Returns:
-        The exit code of `ask`; 0 for an answer in part.
-    """
+    """Fetch models, read the sample library, ask its question; the exit code, 0 for an answer in part."""
     settings = load()
     out = console()
     missing = [entry for entry in default_entries(settings) if installed(entry) is None]
@@ -84,7 +63,7 @@ def _read_samples(settings: Settings) -> int:
     """Bring both sample collections up to date; silent about what is already read."""
     out = console()
     store, embedder = open_store(), open_embedder(settings)
-    for collection in COLLECTIONS:
+    for collection in sample_library.COLLECTIONS:
         out.print(f"Reading the sample library, collection {collection}:")
         with ctrl_c() as cancel:
             code = show_ingestion(read(collection, store, embedder, cancel))

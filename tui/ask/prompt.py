@@ -192,13 +192,13 @@ the completion under the cursor of the list.
 
 def _completions(word: str, collections: Sequence[str]) -> list[str]:
     if word.startswith("#"):
-        found = [f"#{name}" for name in collections if name.casefold().startswith(word[1:].casefold())]
-        return [] if found == [word] else found[:_MOST]
+        names = [f"#{name}" for name in collections if name.casefold().startswith(word[1:].casefold())]
+        return [] if names == [word] else names[:_MOST]
     if word.startswith("@"):
         from tui.library.intake import completions
 
-        found = [f"@{path}" for path in completions(word[1:])]
-        return [] if found == [word] else found[:_MOST]
+        paths = [f"@{path}" for path in completions(word[1:])]
+        return [] if paths == [word] else paths[:_MOST]
     return []
 
 

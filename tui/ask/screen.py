@@ -1,10 +1,14 @@
-"""Ask: the conversation, the thinking beside it, the prompt beneath."""
+"""Ask: the conversation, the thinking beside it, the prompt beneath.
+
+What shows a run is imported once there is one, so that the first frame need not wait for it; messages of
+those widgets are therefore handled by the name of the method.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -13,7 +17,7 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widgets import Static
 
-from tui.app.base import AlreadyHere, StoreChanged
+from tui.app.base import AlreadyHere, DeepScreen, StoreChanged
 from tui.app.failure import in_the_app
 from tui.app.keys import bindings
 from tui.app.work import Failed, in_background
@@ -22,109 +26,97 @@ from tui.ask.conversation import (
     Conversation,
     FindBar,
     Finder,
+    ResumeReady,
     SessionLoaded,
     TurnsLoaded,
     load_beginning,
+    load_resumed,
     load_session,
     load_turns,
 )
 from tui.ask.prompt import Prompt, PromptBox
-from tui.ask.watching import WHILE_IT_RUNS, RunBar, Watches
-from tui.run.meters import Meters
+from tui.ask.typed import Typed, begin, read
+from tui.run.live import Begin, LiveRun, RunEnded, RunEvents, Steers
+from tui.run.meters import Meters, RunBar
 from tui.terminal import one_line
 
 if TYPE_CHECKING:
+    from agent import events as ev
     from agent.run import Resumable
     from traces.ratings import Rating
     from traces.runs import Run
     from tui.decisions.strip import DecisionStrip
+    from tui.run.asked import AskedBox
     from tui.run.evidence import EvidenceList, Passage
     from tui.run.exchange import Exchange, WaysOn
     from tui.run.fold import Part, RunFold
+    from tui.run.panel import RunPanel
     from tui.runs.list import Rated
     from tui.runs.unfinished import FoundUnfinished
 
-
-class Answers(Watches):
-    """A screen with actions on its last answer."""
-
-    _rated: tuple[str, str] = ("", "")  # the run that was rated last, and how
-
-    def put_question(self, text: str) -> None:
-        """Put a question into the prompt, to be changed or asked."""
-        self.query_one(Prompt).put(text)
-        self.to_prompt()
-
-    def action_copy(self, sources: bool = False) -> None:
-        turns = [turn for turn in reversed(self.query_one(Conversation).turns) if turn.answer]
-        if not turns:
-            self.notify("There is no answer yet.")
-            return
-        self.app.copy_to_clipboard(turns[0].with_sources if sources else turns[0].answer)
-        self.notify("Copied with its sources." if sources else "Answer copied.")
-
-    def action_retry(self) -> None:
-        exchange = self.query_one(Conversation).latest
-        if exchange is not None and self.live is None:
-            self.put_question(self._typed or exchange.question)
-
-    def action_rate(self, rating: Rating) -> None:
-        from tui.runs.list import rate
-
-        if self.fold is not None and self.fold.over and self.fold.run_id:
-            wanted = (self.fold.run_id, rating)
-            self._rated = ("", "") if self._rated == wanted else wanted
-            kept = rating if self._rated == wanted else None
-            work = partial(rate, self.deepthink.engine.store, self.fold.run_id, kept)
-            in_background(self, work, group="rate")
-
-    def on_rated(self, message: Rated) -> None:
-        """Confirm the rating."""
-        self.notify(f"Rated as {message.rating}." if message.rating else "Rating removed.")
-
-    def action_export(self) -> None:
-        if self.fold is not None and self.fold.over and self.fold.run_id:
-            from tui.runs.export import ExportScreen
-
-            self.app.push_screen(ExportScreen(self.fold.run_id, self.fold.outcome.question))
-
-    def on_ways_on_taken(self, event: WaysOn.Taken) -> None:
-        """Ask in other words or everywhere, or search the library by hand."""
-        if event.way == "search":
-            self.app.call_later(self._search_library, event.question)
-        elif event.way == "everywhere" and self.live is None:
-            self.ask(event.question)
-        else:
-            self.put_question(event.question)
-
-    def _search_library(self, question: str) -> None:
-        from tui.library.screen import LibraryScreen
-        from tui.library.search_panel import SearchPanel
-
-        self.deepthink.action_mode("library")
-        screen = self.app.screen
-        if isinstance(screen, LibraryScreen):
-
-            def search() -> None:
-                screen.action_search()
-                screen.query_one(SearchPanel).search_for(question)
-
-            screen.call_after_refresh(search)  # it may be the first time that it is shown
-
-
 _RECENT = 5  # questions that are shown
+_WHILE_IT_RUNS = frozenset({"pause", "finish", "skip", "add", "decide"})
+_READ_ONLY = frozenset({"Conversation", "Answer", "Sources", "WaysOn", "PlanTree", "EvidenceList"})
+"""Widgets that take no letters; by name, since most are imported once there is a run."""
 
 
-class Begins(Watches):
-    """A screen that shows the state at the start, or the first steps."""
+class AskScreen(Steers, DeepScreen):
+    """The main screen: a conversation, and one run at a time.
 
-    _greeted: bool = False
-    _welcome_waits: bool = False
-    _away: bool = True
-    _found: Beginning | None = None
+    Attributes:
+        session: Id of the session that the next question belongs to; "" begins one.
+        known: Names of the library's collections.
+    """
+
+    MODE: ClassVar[str] = "ask"
+    PLACES: ClassVar[tuple[str, ...]] = ("ask", "run")
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("ask"), *bindings("run")]
+    CSS_PATH = "ask.tcss"
+    AUTO_FOCUS = "Prompt"  # from the first frame on; by default it would be what comes first
+    HELP = """\
+### Ask
+
+Type a question and press **Enter**. While the run goes on, the line over the prompt says what you can do to
+it. **Ctrl-L** shows the thinking: the plan, the evidence, the decisions.
+
+Every `[n]` of the answer opens its passage.
+"""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.session = ""
+        self.known: frozenset[str] = frozenset()
+        self._typed = ""  # the question under way, as it was typed
+        self._rated: tuple[str, str] = ("", "")  # the run that was rated last, and how
+        self._watching = True  # whether the thinking of a live run is to be shown
+        self._greeted = False  # whether the first steps were shown, or are not needed
+        self._away = True
+        self._beginning: Beginning | None = None
+
+    def body(self) -> ComposeResult:
+        with Horizontal(id="upper"):
+            yield Conversation()
+            yield Vertical(id="thinking")
+        yield Static(id="offer", markup=False)
+        yield FindBar()
+        yield Meters()
+        yield RunBar()
+        yield PromptBox()
 
     def on_mount(self) -> None:
+        """Keys go to the prompt at once; what is stored is read behind it."""
+        self._finder = Finder(self.query_one(Conversation))
+        self.query_one(Prompt).focus()
         self.watch(self.app, "engine_states", self._introduce)
+
+    def on_unmount(self) -> None:
+        """Interrupt the run because the app ends; it can be resumed."""
+        if self.live is not None:
+            self.live.leave()
+            if self.fold is not None and self.fold.run_id:
+                self.deepthink.left.append(self.fold.run_id)
+
+    # --- the beginning --------------------------------------------------------------------------
 
     def on_screen_suspend(self) -> None:
         """Another screen is shown, or only a window over this one, under which nothing changes."""
@@ -142,14 +134,14 @@ class Begins(Watches):
 
     @on(Beginning)
     def _begun(self, message: Beginning) -> None:
-        prompt, meters, setting = self.query_one(Prompt), self.query_one(Meters), message.setting
+        prompt, meters = self.query_one(Prompt), self.query_one(Meters)
         prompt.collections = [name for name, _ in message.collections]
         elsewhere = [text for text in message.history if text not in prompt.earlier]
         prompt.earlier = [*elsewhere, *prompt.earlier]  # what was asked here stays the latest, as typed
         self.known = frozenset(prompt.collections)
-        meters.model, meters.offline, meters.collections = setting.model, setting.offline, self.known
+        meters.model, meters.offline, meters.collections = message.model, message.offline, self.known
         meters.redraw()
-        self._found = message
+        self._beginning = message
         self._introduce()
         if self.live is None:
             self._offer(message.unfinished)
@@ -162,41 +154,26 @@ class Begins(Watches):
 
     def _introduce(self) -> None:
         """Say what to do first: what is missing, what there is."""
-        if self._found is not None:
+        if self._beginning is not None:
             states = self.deepthink.engine_states
             lacking = [part for part in ("model", "embedder") if states.get(part, ("",))[0] == "missing"]
-            self.query_one(Conversation).introduce(_introduction(self._found, lacking))
+            self.query_one(Conversation).introduce(_introduction(self._beginning, lacking))
 
     def _welcome(self) -> None:
-        """Show the first steps at once or, while the user is typing, offer them."""
-        prompt, line = self.query_one(Prompt), self.query_one("#offer", Static)
-        if self._greeted or self.exchange is not None or not self.is_current:
-            return
-        self._welcome_waits = bool(prompt.text.strip()) or prompt.is_being_written
-        line.display = self._welcome_waits
-        if self._welcome_waits:
-            key = self.deepthink.key_of("run.cancel")
-            line.update(Content(f"▸ Nothing is set up yet: {key} goes to it; ↑ brings back what you type."))
+        """Show the first steps, unless the user is writing a question."""
+        prompt = self.query_one(Prompt)
+        if self._greeted or self.exchange is not None or not self.is_current or prompt.text.strip():
             return
         self._greeted = True
         from tui.ask.welcome import WelcomeScreen
 
-        welcome = WelcomeScreen()
-
         def done(question: str | None) -> None:
-            prompt.insert(welcome.typed)
             self.look_again()
             if question:
                 prompt.remember(question)
                 self.ask(question)
 
-        self.app.push_screen(welcome, done)
-
-    def action_back(self) -> None:
-        """As before; then show the first steps if they are waiting."""
-        super().action_back()
-        if self._welcome_waits:
-            self.look_again()
+        self.app.push_screen(WelcomeScreen(), done)
 
     def _offer(self, unfinished: Sequence[Resumable]) -> None:
         """Offer resumable runs in a line that takes neither the focus nor the view."""
@@ -226,11 +203,11 @@ class Begins(Watches):
                 self.look_again()  # some may have been given up
 
         here = self.fold.run_id if self.live is not None and self.fold is not None else ""
-        found = [entry for entry in message.found if entry.run.id != here]
+        others = [entry for entry in message.found if entry.run.id != here]
         if not self.is_current:
             return
-        if found:
-            self.app.push_screen(UnfinishedScreen(found), chosen)
+        if others:
+            self.app.push_screen(UnfinishedScreen(others), chosen)
         else:
             self.notify("No run was interrupted.")
 
@@ -242,68 +219,180 @@ class Begins(Watches):
             text = f"✗ {error.title}: {error.message}\n\n{in_the_app(error, self.deepthink.keys)}"
             self.query_one(Conversation).introduce(Content(text))
 
+    # --- asking ---------------------------------------------------------------------------------
 
-def _introduction(found: Beginning, lacking: Sequence[str]) -> Content:
-    """What to do first."""
-    from agent.documents.sample_library import COLLECTIONS, demo_question
+    @on(Prompt.Sent)
+    def _sent(self, event: Prompt.Sent) -> None:
+        if self.live is not None:
+            self.notify(
+                f"A run is in progress. {self.deepthink.key_of('run.add')} makes this one of its steps.",
+                severity="warning",
+            )
+            self.query_one(Prompt).take_back(event.text)
+            return
+        self.ask(event.text)
 
-    parts = []
-    if lacking:
-        named = {"model": "language model", "embedder": "embedder"}
-        names = " and no ".join(named[part] for part in lacking)
-        parts.append(Content(f"There is no {names} yet. F7 Models fetches one.\n\n").stylize("$warning"))
-    if not found.collections:
-        added = "The library is empty. F3 Library adds documents; @path in a question reads a file first."
-        return Content("").join([*parts, Content(added)])
-    parts.append(Content("Ask a question about your documents.\n\n").stylize("bold"))
-    lines = [f"  {name}  {count} document{'s' * (count != 1)}" for name, count in found.collections]
-    recent = [f"  {one_line(question, 90)}" for question in found.history[: -_RECENT - 1 : -1]]
-    if recent:
-        lines += ["", "Asked recently (↑ brings them back, F10 opens the conversation):", *recent]
-    elif set(COLLECTIONS) & {name for name, _ in found.collections}:
-        lines += ["", "For example:", f"  {demo_question().question}"]
-    return Content("").join([*parts, Content("\n".join(lines))])
+    def ask(self, text: str) -> None:
+        """Ask what was typed, as the next turn of the session."""
+        typed = read(text, self.known)
+        trouble = self._wrong_with(typed)
+        if trouble:
+            self.notify(trouble, severity="warning", markup=False)
+            self.query_one(Prompt).take_back(text)
+            return
+        self._typed = text
+        from tui.run.fold import RunFold
 
+        def prepare(run: LiveRun) -> Begin:
+            engine, session = self.deepthink.engine, self.session
+            warn = partial(self.notify, severity="warning", timeout=10, markup=False)
+            return begin(engine, typed, session, tell=run.tell, warn=warn, cancelled=run.steering.cancelled)
 
-_READ_ONLY = frozenset({"Conversation", "Answer", "Sources", "WaysOn", "PlanTree", "EvidenceList"})
-"""Widgets that take no letters; by name, since most are imported once there is a run."""
+        self._start(typed.question, RunFold(), prepare)
 
+    def _wrong_with(self, typed: Typed) -> str:
+        """Why this is not asked, in a sentence; "" if nothing is wrong."""
+        for word in typed.unknown:
+            if word.startswith("@"):
+                return f"There is no file or folder {word[1:]}."
+            return f"No collection is called {word[1:]}; there are {', '.join(sorted(self.known))}."
+        return "" if typed.question else "Write the question beside it."
 
-class AskScreen(Answers, Begins):
-    """The main screen."""
+    def on_asked_box_posed(self, event: AskedBox.Posed) -> None:
+        """Focus a question of the run, unless the user is typing something else."""
+        if self.exchange is None or self.exchange.question_box is not event.box:
+            return  # it was taken away meanwhile
+        if self.deciding or not self.query_one(Prompt).is_being_written:
+            event.box.take_focus()
+        else:
+            key = self.deepthink.key_of("ask.citations")
+            self.notify(f"{event.box.asked.question} {key} goes there.", title="The run asks", markup=False)
 
-    MODE: ClassVar[str] = "ask"
-    PLACES: ClassVar[tuple[str, ...]] = ("ask", "run")
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings("ask"), *bindings("run")]
-    CSS_PATH = "ask.tcss"
-    AUTO_FOCUS = "Prompt"  # from the first frame on; by default it would be what comes first
-    HELP = """\
-### Ask
+    def on_exchange_ready(self, event: Exchange.Ready) -> None:
+        """What shows the run is composed, for which nothing that comes later can be waited."""
+        if event.exchange is self.exchange:
+            self.draw_all()
 
-Type a question and press **Enter**. While the run goes on, the line over the prompt says what you can do to
-it. **Ctrl-L** shows the thinking: the plan, the evidence, the decisions.
+    @on(RunEvents)
+    def _events(self, message: RunEvents) -> None:
+        events = message.run.drain()
+        if message.run is self.live:
+            self._take(events)
 
-Every `[n]` of the answer opens its passage.
-"""
+    def _take(self, events: list[ev.Event]) -> None:
+        assert self.fold is not None
+        changed = self.fold.take_all(events)
+        started = self.fold.outcome.started
+        if started is not None and started.session:
+            self.session = started.session
+        self._draw(changed)
 
-    _watching: bool = True  # whether the thinking of a live run is to be shown
+    def draw_all(self) -> None:
+        """Redraw everything of the run."""
+        from tui.run.fold import EVERYTHING
 
-    def body(self) -> ComposeResult:
-        with Horizontal(id="upper"):
-            yield Conversation()
-            yield Vertical(id="thinking")
-        yield Static(id="offer", markup=False)
-        yield FindBar()
-        yield Meters()
-        yield RunBar()
-        yield PromptBox()
+        self._draw(EVERYTHING)
 
-    def on_mount(self) -> None:
-        """Keys go to the prompt at once; what is stored is read behind it."""
-        self._finder = Finder(self.query_one(Conversation))
-        self.query_one(Prompt).focus()
+    def _draw(self, changed: frozenset[Part]) -> None:
+        fold, exchange = self.fold, self.exchange
+        if fold is None or exchange is None or not exchange.is_mounted or not changed:
+            return
+        exchange.show(fold, changed)
+        self.query_one(Meters).show(fold, changed)
+        self._show_paused()
+        for panel in self.query("RunPanel"):
+            cast("RunPanel", panel).show(fold, changed)
 
-    # --- sessions --------------------------------------------------------------------------------
+    @on(RunEnded)
+    def _run_ended(self, message: RunEnded) -> None:
+        if message.run is not self.live or self.fold is None or self.exchange is None:
+            return
+        self._take(message.run.drain())
+        self.live = None
+        self.query_one(RunBar).remove_class("-on")
+        self.exchange.unask()
+        self.refresh_bindings()
+        prompt = self.query_one(Prompt)
+        failure = message.failure
+        cancelled = failure is not None and failure.error.kind == "cancelled"
+        if failure is not None and not (cancelled and self.fold.over):
+            error, fold = failure.error, self.fold
+            way_out = in_the_app(error, self.deepthink.keys)
+            text = f"{error.title}: {error.message} {way_out}"
+            fold.failure = "Cancelled before anything was done." if cancelled else text
+            fold.asked = None
+            self.draw_all()
+        if failure is not None and not cancelled:
+            self.post_message(failure)
+        if failure is not None:
+            prompt.take_back(self._typed)
+        if self.fold.run_id:
+            self._run_is_stored(self.fold.run_id)
+        self.look_again()  # it may be resumable, and may have read documents
+
+    def on_exchange_unasked(self) -> None:
+        """Keys go to the prompt, unless they have somewhere else to go by now."""
+        if self.focused is None:
+            self.to_prompt()
+
+    def on_asked_box_replied(self, event: AskedBox.Replied) -> None:
+        """Hand the reply to the run."""
+        if self.exchange is not None:
+            self.exchange.unask()
+        self.to_prompt()
+        self.reply(event.reply)
+
+    def to_prompt(self) -> None:
+        """Keys go to the prompt from the next one on; `focus` would let those pass that wait already."""
+        self.set_focus(self.query_one(Prompt))
+
+    def action_back(self) -> None:
+        """To the prompt; from there cancel the run, or clear what is written."""
+        prompt = self.query_one(Prompt)
+        if self.focused is not prompt:
+            self.to_prompt()
+        elif self.live is not None:
+            self.cancel()
+        else:
+            prompt.clear_away()
+
+    def action_add(self) -> None:
+        self.query_one(Prompt).call_later(self._add)  # behind the keys that were typed before
+
+    def _add(self) -> None:
+        prompt = self.query_one(Prompt)
+        text = " ".join(prompt.text.split())
+        if self.live is None:
+            return
+        if not text:
+            key = self.deepthink.key_of("run.add")
+            self.notify(f"Type a step in the prompt, then press {key}.", severity="warning")
+            return
+        if why := self.why_no_decision():
+            self.notify(why, severity="warning")
+            return
+        self.live.steering.add(text)
+        prompt.remember(text)
+        self.notify("Added to the plan.")
+
+    # --- steering -------------------------------------------------------------------------------
+
+    def action_pause(self) -> None:
+        super().action_pause()
+        self._show_paused()
+
+    def action_teach(self) -> None:
+        super().action_teach()
+        meters = self.query_one(Meters)
+        meters.teaching = self.teaching
+        meters.redraw()
+
+    def _show_paused(self) -> None:
+        """Call the action by what it does now, though the run pauses only after this step."""
+        if self.live is not None:
+            self.query_one(RunBar).show_paused(self.live.steering.paused)
+
+    # --- sessions -------------------------------------------------------------------------------
 
     def action_sessions(self) -> None:
         from tui.runs.sessions import SessionsScreen
@@ -355,6 +444,62 @@ Every `[n]` of the answer opens its passage.
             if self.query_one(FindBar).display:
                 self.call_after_refresh(self._find, 0)
 
+    async def open_session(self, loaded: SessionLoaded) -> None:
+        """Show a session's latest turns in place of what is there; the next question belongs to it."""
+        self.session, self._typed = loaded.session, ""
+        self.fold = loaded.folds[-1] if loaded.folds else None
+        conversation = self.query_one(Conversation)
+        await conversation.open(loaded.folds, loaded.earlier)
+        self.exchange = conversation.latest
+        if self.fold is not None:
+            self._show_thinking()
+            self.call_after_refresh(self.draw_all)
+        else:
+            self.query_one(Meters).clear_away()
+            await self._hide_thinking()
+
+    def resume(self, run_id: str) -> None:
+        """Go on with a stored run, in its session."""
+        load = partial(load_resumed, self.deepthink.engine, run_id)
+        in_background(self, load, group="session", exclusive=True)
+
+    @on(ResumeReady)
+    async def _resume_ready(self, message: ResumeReady) -> None:
+        if self.live is not None:
+            self.notify("A run is in progress; resume the other when it has ended.", severity="warning")
+            return
+        if message.before.session != self.session:
+            await self.open_session(message.before)
+        fold = message.fold
+        fold.outcome.finished = None
+        self._typed = fold.outcome.question
+
+        def prepare(_run: LiveRun) -> Begin:
+            from agent import run as agent_run
+
+            return partial(agent_run.resume, message.run_id, interactive=True)
+
+        self._start(self._typed, fold, prepare, message.model, message.web)
+
+    def _start(
+        self,
+        question: str,
+        fold: RunFold,
+        prepare: Callable[[LiveRun], Begin],
+        model: str = "",
+        web: bool | None = None,
+    ) -> None:
+        self.fold = fold
+        self.exchange = self.query_one(Conversation).begin(question)
+        self.live, self.deciding = LiveRun(self.deepthink.engine, prepare, model, web), False
+        self.live.steering.teach(self.teaching)
+        self.query_one(RunBar).add_class("-on")
+        self.refresh_bindings()
+        self._show_thinking()
+        self.live.start(self)
+
+    # --- the answer -----------------------------------------------------------------------------
+
     def action_citations(self) -> None:
         conversation = self.query_one(Conversation)
         exchange = conversation.latest_cited or conversation.latest
@@ -363,7 +508,49 @@ Every `[n]` of the answer opens its passage.
         else:
             exchange.go_to_citations()
 
-    # --- finding ---------------------------------------------------------------------------------
+    def put_question(self, text: str) -> None:
+        """Put a question into the prompt, to be changed or asked."""
+        self.query_one(Prompt).put(text)
+        self.to_prompt()
+
+    def action_copy(self, sources: bool = False) -> None:
+        turns = [turn for turn in reversed(self.query_one(Conversation).turns) if turn.answer]
+        if not turns:
+            self.notify("There is no answer yet.")
+            return
+        self.app.copy_to_clipboard(turns[0].with_sources if sources else turns[0].answer)
+        self.notify("Copied with its sources." if sources else "Answer copied.")
+
+    def action_retry(self) -> None:
+        exchange = self.query_one(Conversation).latest
+        if exchange is not None and self.live is None:
+            self.put_question(self._typed or exchange.question)
+
+    def action_rate(self, rating: Rating) -> None:
+        from tui.runs.list import rate
+
+        if self.fold is not None and self.fold.over and self.fold.run_id:
+            wanted = (self.fold.run_id, rating)
+            self._rated = ("", "") if self._rated == wanted else wanted
+            kept = rating if self._rated == wanted else None
+            work = partial(rate, self.deepthink.engine.store, self.fold.run_id, kept)
+            in_background(self, work, group="rate")
+
+    def on_rated(self, message: Rated) -> None:
+        """Confirm the rating."""
+        self.notify(f"Rated as {message.rating}." if message.rating else "Rating removed.")
+
+    def action_export(self) -> None:
+        if self.fold is not None and self.fold.over and self.fold.run_id:
+            from tui.runs.export import ExportScreen
+
+            self.app.push_screen(ExportScreen(self.fold.run_id, self.fold.outcome.question))
+
+    def on_ways_on_ask(self, event: WaysOn.Ask) -> None:
+        """Put the question into the prompt."""
+        self.put_question(event.question)
+
+    # --- finding --------------------------------------------------------------------------------
 
     def action_find(self) -> None:
         conversation = self.query_one(Conversation)
@@ -386,9 +573,9 @@ Every `[n]` of the answer opens its passage.
         self._finder.clear()
         self.to_prompt()
 
-    # --- the thinking ----------------------------------------------------------------------------
+    # --- the thinking ---------------------------------------------------------------------------
 
-    def run_begins(self) -> None:
+    def _show_thinking(self) -> None:
         """The thinking of a live run is shown beside the conversation where there is room for it."""
         from tui.run.panel import RunPanel
 
@@ -398,20 +585,13 @@ Every `[n]` of the answer opens its passage.
         if not place.query(RunPanel):
             place.mount(RunPanel())
 
-    async def run_is_gone(self) -> None:
+    async def _hide_thinking(self) -> None:
         """Hide the thinking."""
         self.remove_class("-thinking")
         self.to_prompt()
         await self.query("RunPanel").remove()
 
-    def draw_thinking(self, fold: RunFold, changed: frozenset[Part]) -> None:
-        """What changed of it."""
-        from tui.run.panel import RunPanel
-
-        for panel in self.query(RunPanel):
-            panel.show(fold, changed)
-
-    def run_is_over(self, run_id: str) -> None:
+    def _run_is_stored(self, run_id: str) -> None:
         """Show the answer alone, unless the thinking has the focus, and read the labels."""
         from tui.decisions.strip import DecisionStrip
 
@@ -456,7 +636,7 @@ Every `[n]` of the answer opens its passage.
         if self.live is not None:
             self.live.steering.reply(event.action)
 
-    # --- the frame -------------------------------------------------------------------------------
+    # --- the frame ------------------------------------------------------------------------------
 
     @on(StoreChanged)
     def _store_changed(self) -> None:
@@ -484,10 +664,32 @@ Every `[n]` of the answer opens its passage.
             conversation.anchor()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        if action in WHILE_IT_RUNS:
+        if action in _WHILE_IT_RUNS:
             return self.live is not None
         if action in {"new_session", "retry"}:
             return self.live is None
         if action == "older":
             return self.query_one(Conversation).has_earlier
         return True
+
+
+def _introduction(beginning: Beginning, lacking: Sequence[str]) -> Content:
+    """What to do first."""
+    from agent.documents.sample_library import COLLECTIONS, demo_question
+
+    parts = []
+    if lacking:
+        named = {"model": "language model", "embedder": "embedder"}
+        names = " and no ".join(named[part] for part in lacking)
+        parts.append(Content(f"There is no {names} yet. F7 Models fetches one.\n\n").stylize("$warning"))
+    if not beginning.collections:
+        added = "The library is empty. F3 Library adds documents; @path in a question reads a file first."
+        return Content("").join([*parts, Content(added)])
+    parts.append(Content("Ask a question about your documents.\n\n").stylize("bold"))
+    lines = [f"  {name}  {count} document{'s' * (count != 1)}" for name, count in beginning.collections]
+    recent = [f"  {one_line(question, 90)}" for question in beginning.history[: -_RECENT - 1 : -1]]
+    if recent:
+        lines += ["", "Asked recently (↑ brings them back, F10 opens the conversation):", *recent]
+    elif set(COLLECTIONS) & {name for name, _ in beginning.collections}:
+        lines += ["", "For example:", f"  {demo_question().question}"]
+    return Content("").join([*parts, Content("\n".join(lines))])

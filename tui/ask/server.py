@@ -19,7 +19,7 @@ from filelock import FileLock, Timeout
 from models.protocols import Loadable
 from traces.errors import DeepthinkError
 from traces.paths import socket_file
-from tui.ask.warm import Lines, Typed, identity
+from tui.ask.warm import AskOptions, Lines, identity
 from tui.failures import DONE, explained, warn
 from tui.interrupts import ctrl_c
 from tui.settings.settings import Settings, load
@@ -49,7 +49,7 @@ def serve(minutes: float) -> int:
     Raises:
         AlreadyServed: another server runs.
         NoSocket: the socket cannot be made.
-        DeepthinkError: a model is not there.
+        DeepthinkError: a model is missing.
     """
     path = socket_file()
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -132,10 +132,9 @@ class _Server:
 
     def _take(self, connection: socket.socket) -> None:
         """One connection; what goes wrong with it ends it alone."""
-        with connection:
+        with connection, closing(Lines(connection)) as lines:
             if not _is_ours(connection):
                 return
-            lines = Lines(connection)
             with suppress(OSError, ValueError):  # the other side has gone, or speaks something else
                 asked = lines.receive()
                 if asked is None:
@@ -168,7 +167,7 @@ class _Server:
         from tui.ask.asking import request_of
         from tui.run.fold import outcome_of
 
-        store = Store(store_file(), on_wait=lambda told: lines.send({"warning": told}))
+        store = Store(store_file(), on_wait=lambda message: lines.send({"warning": message}))
         steering, embedder, run_id = Steering(), self._parts["embedder"], ""
         try:
             done, total = Library(store).embedded(embedder.name)
@@ -176,7 +175,7 @@ class _Server:
                 lines.send({"no": "library"})
                 return
             settings = Settings.model_validate(asked["settings"])
-            wanted = request_of(Typed(**asked["typed"]), settings, interactive=asked["interactive"])
+            wanted = request_of(AskOptions(**asked["typed"]), settings, interactive=asked["interactive"])
             lines.send({"yes": True})
             threading.Thread(target=_steer, args=(lines, steering), daemon=True).start()
             parts = {
@@ -198,8 +197,8 @@ class _Server:
             raise
         except Exception as error:  # noqa: BLE001 - sent back, and shown as by the command line
             known = explained(error)
-            told = {"title": known.title, "kind": known.kind, "message": known.message}
-            lines.send({"error": {**told, "way_out": known.way_out}})
+            error_parts = {name: getattr(known, name) for name in ("title", "kind", "message", "way_out")}
+            lines.send({"error": error_parts})
 
 
 def _steer(lines: Lines, steering: Any) -> None:

@@ -18,9 +18,9 @@ from tui.interrupts import ctrl_c
 from tui.run import questions
 from tui.run.fold import Outcome, events_of
 from tui.run.keyboard import Wheel, keys
-from tui.run.render import PipedRun, Renderer, renderer
+from tui.run.render import LiveRun, PipedRun, PlainRun, Renderer
 from tui.run.words import place
-from tui.terminal import is_live, one_line
+from tui.terminal import console, is_live, one_line
 
 Form = Literal["auto", "plain", "quiet", "json"]
 Route = Literal["", "single", "deep"]
@@ -36,10 +36,7 @@ def is_interactive(form: Form) -> bool:
 class Watch:
     """A run on the terminal: shown, steered by keys, its questions asked.
 
-    Args:
-        store: Where the run is stored.
-        form: How it is shown; see `tui.ask.asking.ask`.
-        steers: Makes the run's steering, which Ctrl-C's event cancels.
+    ``steers`` makes the run's steering, with an event that Ctrl-C sets.
 
     Attributes:
         run_id: The run's id, "" until it has begun.
@@ -96,7 +93,7 @@ class Watch:
             return Renderer()
         if self._form == "quiet" or (self._form == "auto" and not sys.stdout.isatty()):
             return PipedRun(quiet=self._form == "quiet")
-        return renderer(wheel, plain=not self._live)
+        return LiveRun(console(), wheel=wheel) if self._live else PlainRun()
 
     def tell_nearest(self) -> None:
         """Where nothing was found, show the nearest passages and how to search by hand."""

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import asdict, dataclass
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
@@ -33,7 +33,6 @@ from tui.settings.settings import Settings
 from tui.terminal import print_json
 
 _PATIENCE: Final = 10.0  # seconds until a server that does not reply is taken for none
-_POLL_SECONDS: Final = 0.1
 _FOR_EACH_RUN: Final = set(
     "profile decider shadow collection length approve budget web web_search web_contact ocr app "
     "warm_minutes".split()
@@ -50,7 +49,7 @@ class ServerGone(DeepthinkError):
 
 
 @dataclass(frozen=True, slots=True)
-class Typed:
+class AskOptions:
     """A question with its options, as they were typed; see `tui.ask.command.ask`."""
 
     question: str
@@ -70,8 +69,12 @@ class Lines:
 
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
-        self._read = bytearray()
+        self._incoming = connection.makefile("rb")
         self._sending = threading.Lock()
+
+    def close(self) -> None:
+        """Stop reading, so that closing the connection ends it."""
+        self._incoming.close()
 
     def send(self, message: Mapping[str, Any]) -> None:
         """Send one object, from any thread. Raises OSError if the other side has gone."""
@@ -80,25 +83,19 @@ class Lines:
             self._connection.sendall(line)
 
     def receive(self) -> dict[str, Any] | None:
-        """The next object; None if the other side has gone. Raises TimeoutError as the socket does."""
-        while b"\n" not in self._read:
-            try:
-                data = self._connection.recv(65536)
-            except TimeoutError:
-                raise
-            except OSError:
-                return None
-            if not data:
-                return None
-            self._read += data
-        line, _, rest = self._read.partition(b"\n")
-        self._read = bytearray(rest)
+        """The next object; None if the other side has gone, or is silent for longer than the timeout."""
+        try:
+            line = self._incoming.readline()
+        except OSError:
+            return None
+        if not line.endswith(b"\n"):  # cut off
+            return None
         received: dict[str, Any] = json.loads(line)
         return received
 
 
 class _Remote(Steering):
-    """Steering that the server is told of."""
+    """Steering that is sent to the server."""
 
     def __init__(self, cancel: threading.Event, send: Callable[[Mapping[str, Any]], None]) -> None:
         super().__init__(cancel)
@@ -133,11 +130,10 @@ class _Remote(Steering):
             self._send({"steer": what})
 
 
-def ask_server(typed: Typed, settings: Settings, form: Form) -> int | None:
+def ask_server(typed: AskOptions, settings: Settings, form: Form) -> int | None:
     """Have a running server answer, and show it as `tui.ask.asking.ask` does.
 
-    Returns:
-        The exit code; None if no server answers this question, and nothing was shown.
+    Returns the exit code; None if no server answers, and nothing was shown.
 
     Raises:
         DeepthinkError: what the run raised; `ServerGone` if the server ended in its middle.
@@ -145,8 +141,7 @@ def ask_server(typed: Typed, settings: Settings, form: Form) -> int | None:
     connection = _connect()
     if connection is None:
         return None
-    with connection:
-        lines = Lines(connection)
+    with connection, closing(Lines(connection)) as lines:
         try:
             lines.send(
                 {
@@ -183,34 +178,30 @@ def _events(
     steering: Steering,
 ) -> Generator[ev.Event]:
     """The run's events; the payload of its end goes into ``done``."""
-    connection.settimeout(_POLL_SECONDS)
-    cancelled = False
+    connection.settimeout(None)
+    threading.Thread(target=_pass_on_cancel, args=(steering, lines), daemon=True).start()
     message: dict[str, Any] | None = first
-    while True:
-        if message is None:
-            raise ServerGone("It ended while it answered.", "`deepthink resume` continues the run.")
+    while message is not None:
         if "event" in message:
             yield ev.from_stored(message["event"], message["payload"])
         elif "error" in message:
-            raise _told(message["error"])
+            raise _error_of(message["error"])
         elif "done" in message:
             done.append(message["done"])
             return
         elif "warning" in message:
             failures.warn_once(message["warning"])
-        while True:
-            if steering.cancelled.is_set() and not cancelled:
-                cancelled = True
-                with suppress(OSError):
-                    lines.send({"steer": ["cancel"]})
-            try:
-                message = lines.receive()
-                break
-            except TimeoutError:
-                continue
+        message = lines.receive()
+    raise ServerGone("It ended while it answered.", "`deepthink resume` continues the run.")
 
 
-def _told(error: Mapping[str, str]) -> DeepthinkError:
+def _pass_on_cancel(steering: Steering, lines: Lines) -> None:
+    steering.cancelled.wait()
+    with suppress(OSError):  # the run is over
+        lines.send({"steer": ["cancel"]})
+
+
+def _error_of(error: Mapping[str, str]) -> DeepthinkError:
     """An error of the server, raised here."""
     kind = type("ToldError", (DeepthinkError,), {"title": error["title"], "kind": error["kind"]})
     raised: DeepthinkError = kind(error["message"], error["way_out"])

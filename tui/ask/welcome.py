@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import events, on
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import VerticalScroll
@@ -34,43 +34,15 @@ if TYPE_CHECKING:
     from tui.library.intake import Intake
 
 
-class MakesWay(ModalScreen[str]):
-    """Dismissed by what is typed before anything was done in it.
-
-    Attributes:
-        typed: What was typed here though it was meant for the prompt.
-        in_use: Something was done here: keys are for this window from then on.
-    """
-
-    typed: str = ""
-    in_use: bool = False
-
-    def on_key(self, event: events.Key) -> None:
-        if event.is_printable and event.character is not None and event.key not in self.active_bindings:
-            self._make_way(event, event.character)
-
-    def on_paste(self, event: events.Paste) -> None:
-        """What is pasted as well."""
-        self._make_way(event, event.text)
-
-    def _make_way(self, event: events.Event, text: str) -> None:
-        if self.in_use:
-            return
-        event.stop()
-        self.typed += text
-        if self.is_current:  # several keys may have come at once
-            self.dismiss("")
-
-
 @dataclass
 class First(Message):
-    """What is here at the first start.
+    """What is on this machine at the first start.
 
     Attributes:
-        model: The language model that is here, "" if none is.
+        model: The language model, "" if none is here.
         missing: Catalogue names of what has to be fetched.
         size: Bytes of that.
-        begun: Bytes of it that are here already, from a fetch that was interrupted.
+        begun: Bytes of it that an interrupted fetch left.
         smaller: The same with the smaller language model.
         smaller_size: Bytes of that.
         documents: How many are in the library.
@@ -141,11 +113,7 @@ def look(engine: Engine) -> First:
 
 
 def use(engine: Engine, names: Sequence[str]) -> None:
-    """Make the models of the catalogue called ``names`` those in use.
-
-    Raises:
-        BadSetting: the settings file cannot be read or written.
-    """
+    """Use the models of the catalogue with these names. Raises `BadSetting`."""
     from models.catalogue import entry
     from tui.models.tables import KEYS
     from tui.settings.file import put
@@ -172,7 +140,7 @@ class _Taken(Message):
     """The models that came are in use."""
 
 
-class WelcomeScreen(MakesWay):
+class WelcomeScreen(ModalScreen[str]):
     """Three steps; returns the question to ask, or "" if there is none to ask."""
 
     CSS_PATH = "welcome.tcss"
@@ -339,12 +307,12 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
 
         self._busy, self._trouble = "reading", ""
         self._reading, self._expected = IngestFold(), expected
-        self._cancel, self.in_use = job.cancel, True
+        self._cancel = job.cancel
         self._redraw()
         job.start(self)
 
     def _begin(self, busy: str, work: Callable[[], Message]) -> None:
-        self._busy, self._trouble, self.in_use = busy, "", True
+        self._busy, self._trouble = busy, ""
         self._redraw()
         in_background(self, work, group="welcome")
 

@@ -28,11 +28,7 @@ _MOST = 6  # sentences that are listed
 
 
 class AskedBox(Vertical):
-    """One question; gone once it is answered.
-
-    Args:
-        asked: The question; its options are listed, without any a line is read.
-    """
+    """One question; its options are listed, without any a line is read."""
 
     HELP = """\
 ### The run asks

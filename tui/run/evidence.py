@@ -32,6 +32,14 @@ class Passage:
     quote: str
 
 
+def passage_of(item: Candidate | Evidence, number: int = 0, quote: str = "") -> Passage:
+    """What it takes to open a passage that was found or is cited."""
+    title = item["title"] or item["document"]
+    return Passage(
+        item["passage_id"], number, item["collection"], title, item["section"], item["text"], quote
+    )
+
+
 class EvidenceList(HangingList):
     """Kept passages by their number, the others by their place; Enter opens one."""
 
@@ -101,15 +109,7 @@ likely it is to answer, and what found it. **Enter** opens it in its document.
             passage = hit["passage_id"]
             number = kept[passage]["number"] if passage in kept else 0
             key = f"{step.number}:{passage}"
-            self._passages[key] = Passage(
-                passage,
-                number,
-                hit["collection"],
-                hit["title"] or hit["document"],
-                hit["section"],
-                hit["text"],
-                quotes.get(str(number), ""),
-            )
+            self._passages[key] = passage_of(hit, number, quotes.get(str(number), ""))
             row = _row(hit, number, graded.get(passage), found_by.get(passage, []), self.width)
             rows.append(Option(row, id=key))
         return rows

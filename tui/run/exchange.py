@@ -26,8 +26,8 @@ from tui.app.lists import Offers, hanging
 from tui.app.offers import deepthink
 from tui.library.original import open_original
 from tui.run.asked import AskedBox
-from tui.run.evidence import Passage
-from tui.run.fold import EVERYTHING, Part, RunFold
+from tui.run.evidence import Passage, passage_of
+from tui.run.fold import EVERYTHING, Outcome, Part, RunFold
 from tui.run.words import DOING, ENDINGS, doubt, first_look, place, supported
 from tui.terminal import clean, duration, one_line, unmarked
 
@@ -35,19 +35,19 @@ _WORDS = 160
 
 
 class WaysOn(Offers):
-    """Passages and ways, one a row; **Enter** takes the one under the cursor."""
+    """What the end of a run leaves to do: passages to open, questions to ask."""
 
     HELP = """\
 ### What next
 
-The passages that came nearest, and other ways to look. **Enter** opens a passage, or takes the way.
+The passages that came nearest, or questions about what is missing. **Enter** opens the passage, or puts the
+question into the prompt.
 """
 
     @dataclass
-    class Taken(Message):
-        """A way was taken: ``ask`` (put the question into the prompt), ``everywhere`` or ``search``."""
+    class Ask(Message):
+        """A question is to be put into the prompt."""
 
-        way: str
         question: str
 
     @dataclass
@@ -58,50 +58,31 @@ The passages that came nearest, and other ways to look. **Enter** opens a passag
 
     def __init__(self) -> None:
         super().__init__()
-        self._rows: list[tuple[str, str | Passage, tuple[str, str]]] = []  # way, what of, lead and words
+        self._choices: list[Passage | str] = []
+        self._texts: list[tuple[str, str]] = []  # lead and words of each choice
 
-    def show(self, fold: RunFold, *, narrowed: bool) -> None:
-        """Offer what the end of a run leaves to do.
-
-        Args:
-            fold: The run.
-            narrowed: Whether it looked in some collections only.
-        """
-        self._rows = []
-        outcome = fold.outcome
+    def show(self, outcome: Outcome) -> None:
+        """Show what the end of a run leaves to do."""
+        self._choices, self._texts = [], []
         if outcome.status in {"not_found", "stopped"}:
             for hit in outcome.nearest():
-                words = f"{place(hit)}: {one_line(hit['text'], _WORDS)}"
-                opens = Passage(
-                    hit["passage_id"],
-                    0,
-                    hit["collection"],
-                    hit["title"] or hit["document"],
-                    hit["section"],
-                    hit["text"],
-                    "",
-                )
-                self._rows.append(("open", opens, ("nearest  ", words)))
-            self._rows.append(("ask", outcome.question, ("→ ", "Ask in other words")))
-            if narrowed:
-                self._rows.append(("everywhere", outcome.question, ("→ ", "Search all collections")))
-            self._rows.append(("search", outcome.question, ("→ ", "Search the library with this question")))
+                self._choices.append(passage_of(hit))
+                self._texts.append(("nearest  ", f"{place(hit)}: {one_line(hit['text'], _WORDS)}"))
         elif outcome.status == "answered" and outcome.answered is not None:
-            self._rows += [
-                ("ask", question, ("→ ", f"Ask about what is missing: “{one_line(question, _WORDS)}”"))
-                for question in outcome.answered.missing
-            ]
+            for question in outcome.answered.missing:
+                self._choices.append(question)
+                self._texts.append(("→ ", f"Ask about what is missing: “{one_line(question, _WORDS)}”"))
         self.redraw()
-        self.set_class(not self._rows, "hidden")
+        self.set_class(not self._choices, "hidden")
 
     def rows(self) -> Iterable[Option]:
-        return (Option(Content(hanging(*told, self.width))) for *_, told in self._rows)
+        return (Option(Content(hanging(*line, self.width))) for line in self._texts)
 
     @on(OptionList.OptionSelected)
     def _take(self, event: OptionList.OptionSelected) -> None:
         event.stop()
-        way, about, _ = self._rows[event.option_index]
-        self.post_message(self.Opened(about) if isinstance(about, Passage) else self.Taken(way, about))
+        choice = self._choices[event.option_index]
+        self.post_message(self.Opened(choice) if isinstance(choice, Passage) else self.Ask(choice))
 
 
 _CITATION = re.compile(r"\[(\d+)\]")
@@ -116,8 +97,8 @@ def _parser() -> MarkdownIt:
 class Answer(Markdown, can_focus=True):
     """An answer as it is written, and as it is read.
 
-    Appending parses the last block only. Square brackets are text, never links: what stands in them is a
-    citation, or came from a document.
+    Appending parses the last block only. Square brackets are text, never links: they hold a citation, or
+    came from a document.
 
     Attributes:
         has_citations: Whether there are any, or will be once all of it is drawn.
@@ -127,8 +108,8 @@ class Answer(Markdown, can_focus=True):
     HELP = """\
 ### The answer
 
-Each `[n]` is a citation. **→** and **←** go from one to the next, **Enter** opens the passage it
-stands for in its document, with the supporting sentence marked. A mouse click on it does the same.
+Each `[n]` is a citation. **→** and **←** go from one to the next, **Enter** opens the passage
+behind it in its document, with the supporting sentence marked. A mouse click on it does the same.
 **o** opens the original, the file or the page itself.
 **g**, **p** and **w** rate the answer as good, partly good or wrong; the same again takes it back.
 **c** copies it with its sources, **x** exports the run.
@@ -166,7 +147,7 @@ stands for in its document, with the supporting sentence marked. A mouse click o
             self.call_later(self._append, clean(fresh))
 
     def finish(self, text: str, claims: Sequence[Claim] = ()) -> None:
-        """Show the whole answer, with citations that can be opened; what is not supported stands out."""
+        """Show the whole answer, with citations that can be opened; unsupported sentences are marked."""
         self.has_citations = bool(_CITATION.search(text))
         self._doubted = [claim["text"] for claim in claims if claim["verdict"] != "supported"]
         self.call_later(self._finish, text)
@@ -267,7 +248,7 @@ class Sources(Offers):
     HELP = """\
 ### The sources
 
-Each passage that the answer cites: its number, where it stands, and the sentence that supports the answer
+Each passage that the answer cites: its number, its place, and the sentence that supports the answer
 best. **Enter** opens it in its document.
 """
 
@@ -290,11 +271,7 @@ best. **Enter** opens it in its document.
 
 
 class Exchange(Vertical):
-    """A question, what is under way, the answer, its sources, what the run warns of.
-
-    Args:
-        question: In the person's words.
-    """
+    """A question, what is under way, the answer, its sources, and warnings."""
 
     BINDINGS: ClassVar[list[BindingType]] = []
     DEFAULT_CSS = """
@@ -353,8 +330,9 @@ class Exchange(Vertical):
         self.fold = fold
         if changed & {"status", "meters", "answer", "question"}:
             self.query_one(".state", Static).update(self._state(fold))
-            self._show_failure(fold)
-            self._show_warnings(fold)
+            self._fill(".failed", [f"✗ {fold.failure}"] if fold.failure else [])
+            warnings = dict.fromkeys(fold.outcome.warnings)
+            self._fill(".warned", [f"! {one_line(message)}" for message in warnings])
         if "text" in changed and fold.outcome.answered is None:
             self.query_one(Answer).write(fold.text)
         if "answer" in changed or "text" in changed:
@@ -427,34 +405,24 @@ class Exchange(Vertical):
             return
         self.query_one(Answer).finish(answered.answer, answered.sentences)
         doubts = [f"! {doubt(claim)}" for claim in answered.sentences if claim["verdict"] != "supported"]
-        checks = self.query_one(".checks", Static)
-        checks.update(Content("\n".join(doubts)))
-        checks.set_class(not doubts, "hidden")
+        self._fill(".checks", doubts)
         sources.show(answered)
-        if fold.over and hasattr(self.screen, "on_ways_on_taken"):  # not where a run is only replayed
-            searched = fold.outcome.started.collections if fold.outcome.started else ()
-            library: frozenset[str] = getattr(self.screen, "known", frozenset())
-            self.query_one(WaysOn).show(fold, narrowed=not library <= set(searched))
+        if fold.over and hasattr(self.screen, "on_ways_on_ask"):  # not where a run is only replayed
+            self.query_one(WaysOn).show(fold.outcome)
 
     def _show_look(self, fold: RunFold) -> None:
         """Show what the first look found until there is an answer."""
-        line, looked = self.query_one(".look", Static), fold.outcome.looked
-        shown = looked is not None and not (fold.text or fold.over or fold.outcome.answered)
-        line.set_class(not shown, "hidden")
-        if looked is not None and shown:
-            said = first_look(looked)
-            line.update(Content("\n".join([said.text, *said.items])))
+        lines: list[str] = []
+        if fold.outcome.looked is not None and not (fold.text or fold.over or fold.outcome.answered):
+            block = first_look(fold.outcome.looked)
+            lines = [block.text, *block.items]
+        self._fill(".look", lines)
 
-    def _show_failure(self, fold: RunFold) -> None:
-        line = self.query_one(".failed", Static)
-        line.update(Content(f"✗ {fold.failure}"))
-        line.set_class(not fold.failure, "hidden")
-
-    def _show_warnings(self, fold: RunFold) -> None:
-        lines = [f"! {one_line(message)}" for message in dict.fromkeys(fold.outcome.warnings)]
-        box = self.query_one(".warned", Static)
-        box.update(Content("\n".join(lines)))
-        box.set_class(not lines, "hidden")
+    def _fill(self, selector: str, lines: Sequence[str]) -> None:
+        """Show lines in one of the texts, which is hidden without any."""
+        text = self.query_one(selector, Static)
+        text.update(Content("\n".join(lines)))
+        text.set_class(not lines, "hidden")
 
     def _show_asked(self, fold: RunFold) -> None:
         if fold.asked is None:
@@ -466,10 +434,10 @@ class Exchange(Vertical):
         finished = fold.outcome.finished
         if finished is None:
             return Content(_under_way(fold))
-        told, style = _ended(fold, finished)
+        parts, style = _ended(fold, finished)
         key = deepthink(self).key_of("ask.panel")
         thinking = [f"{key} shows the thinking"] if key and fold.outcome.plan else []
-        return Content(" · ".join([*told, *thinking])).stylize(style, 0, len(told[0]))
+        return Content(" · ".join([*parts, *thinking])).stylize(style, 0, len(parts[0]))
 
     @on(WaysOn.Opened)
     def _nearest_opened(self, event: WaysOn.Opened) -> None:
@@ -493,22 +461,10 @@ class Exchange(Vertical):
                 open_original(self, item["passage_id"])
                 return
             if item["number"] == number:
-                self.post_message(self.PassageWanted(passage_of(item, answered.quotes if answered else {})))
+                quote = answered.quotes.get(str(number), "") if answered else ""
+                self.post_message(self.PassageWanted(passage_of(item, number, quote)))
                 return
         self.notify(f"No passage stands behind [{number}].", severity="warning")
-
-
-def passage_of(item: Evidence, quotes: dict[str, str]) -> Passage:
-    """What it takes to open a cited passage."""
-    return Passage(
-        item["passage_id"],
-        item["number"],
-        item["collection"],
-        item["title"] or item["document"],
-        item["section"],
-        item["text"],
-        quotes.get(str(item["number"]), ""),
-    )
 
 
 def _words(item: Evidence, answered: ev.Answered | None) -> str:
@@ -548,12 +504,12 @@ def _ended(fold: RunFold, finished: ev.RunFinished) -> tuple[list[str], str]:
     }.get(status, ("✗", "$error"))
     if status == "answered" and outcome.partial:
         sign, style, ended = "!", "$warning", "answered in part"
-    told = [f"{sign} {ended}"]
+    parts = [f"{sign} {ended}"]
     claims = outcome.answered.sentences if outcome.answered else ()
     if claims and status == "answered":
-        told.append(supported(claims))
-    told.append(duration(finished.seconds))
+        parts.append(supported(claims))
+    parts.append(duration(finished.seconds))
     because, last = finished.stopped_because, outcome.decisions[-1:]
     if because not in {"", status} and all(decision.source in {"human", "budget"} for decision in last):
-        told.append(one_line(because))
-    return told, style
+        parts.append(one_line(because))
+    return parts, style

@@ -1,17 +1,18 @@
 """A stored run as a document: Markdown, an HTML page, or JSON.
 
-Questions, passages and pages may hold anything, markup included: the template escapes whatever it is
-given, control characters are left out, and only addresses on the web become links.
+Questions, passages and pages may hold anything, markup included: whatever Markdown could take for markup is
+escaped, control characters are left out, and only addresses on the web become links.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from datetime import datetime
+from html import escape
 from importlib.resources import files
+from string import Template
 from typing import Literal
 
 from agent import events as ev
@@ -20,7 +21,7 @@ from traces.runs import Run, StoredEvent
 from tui.run import words
 from tui.run.fold import Outcome, Step, outcome_of
 from tui.run.words import local, place
-from tui.terminal import clean, duration, one_line
+from tui.terminal import clean, one_line
 
 _SPECIAL = re.compile(r"([\\`*_<>|#~])")
 _LIST = re.compile(r"^(\d*)([-+.)])(?=\s)")  # what would begin one
@@ -94,7 +95,7 @@ def _step(step: Step) -> list[str]:
     sentence = _text(note["sentence"]) if note and note["found"] else "nothing found"
     lines = [f"{step.number}. {_text(step.question)}  ", f"   {sentence} {marks}".rstrip()]
     for event in step.trail:
-        lines.append(f"   - {_text(words.told(event))}")
+        lines.append(f"   - {_text(words.as_text(event))}")
         if isinstance(event, ev.Corrected):
             lines += [f"     - {_page(str(page.get('url', '')))}" for page in event.pages]
     return lines
@@ -123,112 +124,40 @@ def _text(text: str) -> str:
 
 
 _MARK = re.compile(r"\[(\d+)\]")
-
-
-@dataclass(frozen=True, slots=True)
-class Spent:
-    """What all rounds of a node took."""
-
-    node: str
-    rounds: int
-    seconds: float
-    read: int
-    written: int
+_SOURCE = re.compile(r'<strong><a href="#source-(\d+)">')
 
 
 def to_html(outcome: Outcome, when: datetime) -> str:
-    """Question, answer with links to its sources, verdicts, sources, plan, steps, decisions, cost."""
-    from jinja2 import Environment, StrictUndefined
+    """The same as one page, in which each citation leads to its source."""
+    from markdown_it import MarkdownIt
 
-    environment = Environment(
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=lambda value: clean(value) if type(value) is str else value,
-    )
-    template = environment.from_string(
-        files("tui.run").joinpath("run.html.jinja").read_text(encoding="utf-8")
-    )
     cited = outcome.answered.sources if outcome.answered else []
     known = {item["number"] for item in [*cited, *outcome.evidence]}
-    return template.render(
-        run=outcome,
-        words=words,
-        paragraphs=words.paragraphs(outcome.answered.answer) if outcome.answered else [],
-        facts=words.facts(outcome, when),
-        spent=_spent(outcome),
-        actions=sorted({action for made in outcome.decisions for action in made.probabilities}),
-        uncited=words.uncited(outcome),
-        pieces=lambda text: list(_pieces(text, known)),
-        passage=_passage,
-        is_correction=lambda event: isinstance(event, ev.Corrected),
-        marks=_marks,
-        place=place,
-        duration=duration,
+
+    def linked(mark: re.Match[str]) -> str:
+        return f'<a href="#source-{mark[1]}">{mark[0]}</a>' if int(mark[1]) in known else mark[0]
+
+    parser = MarkdownIt("commonmark", {"html": False, "xhtmlOut": False}).disable(
+        ["link", "image", "reference"]
     )
-
-
-def _pieces(text: str, known: set[int]) -> Iterator[tuple[str, int]]:
-    """``text`` cut at its marks: words with 0, or a mark with the number of the source it names."""
-    end = 0
-    for mark in _MARK.finditer(text):
-        if int(mark.group(1)) in known:
-            yield text[end : mark.start()], 0
-            yield mark.group(), int(mark.group(1))
-            end = mark.end()
-    yield text[end:], 0
-
-
-def _passage(item: Evidence, quote: str) -> tuple[str, str, str]:
-    """The passage as what precedes the quoted sentence, that sentence, and the rest.
-
-    Everything precedes a sentence that does not stand in it word for word.
-    """
-    wanted = quote.strip() or item["excerpt"].strip()
-    before, found, after = item["text"].partition(wanted) if wanted else (item["text"], "", "")
-    return before, found, after
-
-
-def _marks(claim: Claim) -> str:
-    return "".join(f"[{number}]" for number in claim["cites"])
-
-
-def _spent(outcome: Outcome) -> list[Spent]:
-    """One entry for each node, in the order they first ended."""
-    names = dict.fromkeys(node.node for node in outcome.nodes)
-    rounds = {name: [node for node in outcome.nodes if node.node == name] for name in names}
-    return [
-        Spent(
-            name,
-            len(ended),
-            sum(node.seconds for node in ended),
-            sum(node.evaluated for node in ended),
-            sum(node.generated for node in ended),
-        )
-        for name, ended in rounds.items()
-    ]
+    body = _MARK.sub(linked, parser.render(to_markdown(outcome, when)))
+    body = _SOURCE.sub(r'<strong id="source-\1"><a href="#source-\1">', body)
+    body = body.replace('<a href="http', '<a rel="noopener noreferrer nofollow" href="http')
+    page = Template(files("tui.run").joinpath("run.html").read_text(encoding="utf-8"))
+    title = one_line(outcome.question) or "A run without a beginning"
+    return page.substitute(title=escape(title), body=body)
 
 
 Form = Literal["md", "html", "json"]
 
-_ENDINGS: dict[Form, str] = {"md": "md", "html": "html", "json": "json"}
-
 
 def written(run: Run, stored: Sequence[StoredEvent], form: Form) -> str:
-    """The whole document.
-
-    Args:
-        run: As `traces.runs.Runs.find` gives it.
-        stored: Its events (`traces.runs.Runs.events`).
-        form: Which document.
-    """
+    """A run with its events as a document."""
     outcome = outcome_of(run, stored)
     if form == "json":
         return json.dumps(outcome.to_json(), ensure_ascii=False, indent=2) + "\n"
     if form == "html":
         return to_html(outcome, local(run.started))
-
     return to_markdown(outcome, local(run.started))
 
 
@@ -236,4 +165,4 @@ def file_name(run_id: str, question: str, form: Form) -> str:
     """A name that says which run it is: its first words, then the beginning of its id."""
     words = re.findall(r"\w+", one_line(question).casefold())
     short = "-".join(words)[:40].strip("-") or "run"
-    return f"{short}-{run_id[:6]}.{_ENDINGS[form]}"
+    return f"{short}-{run_id[:6]}.{form}"

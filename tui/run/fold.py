@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from agent import events as ev
 from agent.state import Candidate, Claim, Evidence, Note, PlanStep
@@ -95,11 +95,11 @@ class Step:
     @property
     def hits(self) -> list[Candidate]:
         """Every passage that a search brought, once."""
-        found: dict[int, Candidate] = {}
+        hits: dict[int, Candidate] = {}
         for search in self.searches:
             for hit in search.hits:
-                found.setdefault(hit["passage_id"], hit)
-        return list(found.values())
+                hits.setdefault(hit["passage_id"], hit)
+        return list(hits.values())
 
 
 @dataclass(slots=True)
@@ -187,15 +187,15 @@ class Outcome:
         self.answered = renumbered(self.answered, order)
         self.evidence = numbered(self.evidence, order)
         for step in self.steps:
-            step.kept = [order.get(number, number) for number in step.kept]
+            step.kept = [_new(number, order) for number in step.kept]
             if step.note is not None:
-                cites = [order.get(number, number) for number in step.note["cites"]]
+                cites = [_new(number, order) for number in step.note["cites"]]
                 step.note = Note({**step.note, "cites": cites})
         self.contradictions = [
             replace(
                 event,
-                number=order.get(event.number, event.number),
-                superseded_number=order.get(event.superseded_number, event.superseded_number),
+                number=_new(event.number, order),
+                superseded_number=_new(event.superseded_number, order),
             )
             for event in self.contradictions
         ]
@@ -203,13 +203,13 @@ class Outcome:
     def nearest(self, most: int = 3) -> list[Candidate]:
         """The passages that come nearest to an answer, the likeliest first."""
         graded: dict[int, float] = {}
-        found: dict[int, Candidate] = {}
+        hits: dict[int, Candidate] = {}
         for step in self.steps:
             for event in step.gradings:
                 graded.update(zip(event.passages, event.probabilities, strict=True))
-            found.update((hit["passage_id"], hit) for hit in step.hits)
+            hits.update((hit["passage_id"], hit) for hit in step.hits)
         likeliest = sorted(
-            found.values(), key=lambda hit: (-graded.get(hit["passage_id"], 0.0), -hit["score"])
+            hits.values(), key=lambda hit: (-graded.get(hit["passage_id"], 0.0), -hit["score"])
         )
         return likeliest[:most]
 
@@ -312,12 +312,7 @@ class Outcome:
 
 
 def outcome_of(run: Run, stored: Sequence[StoredEvent]) -> Outcome:
-    """The outcome of a stored run, with the addresses of the web pages that the library still holds.
-
-    Args:
-        run: As `traces.runs.Runs.find` gives it.
-        stored: Its events (`traces.runs.Runs.events`).
-    """
+    """The outcome of a stored run, with the addresses of the web pages that the library still holds."""
     outcome = Outcome(unfinished="waiting" if run.status == "waiting" else "running")
     for event in events_of(stored):
         outcome.take(event)
@@ -331,25 +326,8 @@ def outcome_of(run: Run, stored: Sequence[StoredEvent]) -> Outcome:
 
 
 def events_of(stored: Sequence[StoredEvent]) -> list[ev.Event]:
-    """A stored run's events (`traces.runs.Runs.events`) as this version has them.
-
-    What an earlier version did not know yet is filled in, so that its runs can still be shown.
-    """
-    found: list[ev.Event] = []
-    for entry in stored:
-        payload = dict(entry.payload)
-        if entry.kind == ev.Answered.kind:
-            payload["sentences"] = [_claim(sentence) for sentence in payload["sentences"]]
-        elif entry.kind == ev.Searched.kind:
-            payload["hits"] = [{"grade": "", **hit} for hit in payload["hits"]]
-        found.append(ev.from_stored(entry.kind, payload))
-    return found
-
-
-def _claim(sentence: Mapping[str, Any]) -> Claim:
-    """A checked sentence; before there were verdicts it was flagged or not."""
-    verdict = "not" if sentence.get("flagged") else "supported"
-    return cast(Claim, {"verdict": verdict, "reason": "", **sentence})
+    """A stored run's events (`traces.runs.Runs.events`)."""
+    return [ev.from_stored(entry.kind, entry.payload) for entry in stored]
 
 
 def _sentence(claim: Claim) -> dict[str, Any]:
@@ -456,13 +434,13 @@ class RunFold:
         outcome: Everything that is stored of it.
         node: The node under way; "" before the first and after the last.
         step: The research step under way, 0 outside steps.
-        message: What the node is at, in a few words.
-        text: The answer as it is being written; begun anew when it is written anew.
+        message: What the node is doing, in a few words.
+        text: The answer as it is being written.
         asked: What the run waits for, if anything.
         paused: Whether a person paused it.
-        elapsed: Seconds since it began, as far as told.
-        steered: Steps that were given up.
-        failure: What its worker failed with, in words; a run that could not begin has no other end.
+        elapsed: Seconds since it began, as far as reported.
+        steered: Steps that were skipped.
+        failure: Why its worker failed; a run that could not begin has no other end.
     """
 
     outcome: Outcome = field(default_factory=Outcome)
@@ -542,30 +520,25 @@ class RunFold:
 
 
 def stored_or_told(runs: Runs, run: Run) -> list[StoredEvent]:
-    """The events of a run; for one that came without, those that `told_by` makes of the rest of it.
+    """The events of a run; for an imported one, which has none, those that the rest of it implies.
 
     When its decisions were taken is not known: all but its end are at 0 seconds.
     """
     stored = runs.events(run.id)
     if stored:
         return stored
-    told = told_by(run, runs.decisions(run.id))
+    implied = implied_events(run, runs.decisions(run.id))
     return [
         StoredEvent(
             seq, event.seconds if isinstance(event, ev.RunFinished) else 0.0, event.kind, event.payload()
         )
-        for seq, event in enumerate(told)
+        for seq, event in enumerate(implied)
     ]
 
 
-def told_by(run: Run, decisions: Sequence[DecisionRow]) -> list[ev.Event]:
-    """Its beginning, its decisions, its answer without sources, and its end if it has one.
-
-    Args:
-        run: As it is stored.
-        decisions: `traces.runs.Runs.decisions`, in order, second opinions behind what was done.
-    """
-    told: list[ev.Event] = [
+def implied_events(run: Run, decisions: Sequence[DecisionRow]) -> list[ev.Event]:
+    """A run's beginning, its decisions, its answer without sources, and its end if it has one."""
+    events: list[ev.Event] = [
         ev.RunStarted(
             run.id,
             run.question,
@@ -579,19 +552,22 @@ def told_by(run: Run, decisions: Sequence[DecisionRow]) -> list[ev.Event]:
         )
     ]
     for row in decisions:
-        taken = _decided(row)
-        last = told[-1]
-        if row.shadow and isinstance(last, ev.Decided):
-            told[-1] = replace(last, shadow=_second_opinion(taken))
-        elif not row.shadow:
-            told.append(taken)
+        decided = _decided(row)
+        before = events[-1]
+        if not row.shadow:
+            events.append(decided)
+        elif isinstance(before, ev.Decided):
+            events[-1] = replace(before, shadow={name: getattr(decided, name) for name in _SHADOW})
     if run.answer:
-        told.append(ev.Answered(run.answer, [], []))
+        events.append(ev.Answered(run.answer, [], []))
     if run.finished is not None:
         seconds = run.seconds or 0.0
         tokens = run.evaluated, run.reused, run.generated
-        told.append(ev.RunFinished(run.status, run.stopped_because, seconds, run.model_calls, *tokens))
-    return told
+        events.append(ev.RunFinished(run.status, run.stopped_because, seconds, run.model_calls, *tokens))
+    return events
+
+
+_SHADOW = ("action", "probabilities", "source", "latency_ms", "justification", "behaviour_probability")
 
 
 def _decided(row: DecisionRow) -> ev.Decided:
@@ -609,11 +585,3 @@ def _decided(row: DecisionRow) -> ev.Decided:
         text=row.text,
         features=dict(row.features),
     )
-
-
-_SHADOW = ("action", "probabilities", "source", "latency_ms", "justification", "behaviour_probability")
-
-
-def _second_opinion(other: ev.Decided) -> dict[str, object]:
-    told = asdict(other)
-    return {name: told[name] for name in _SHADOW}

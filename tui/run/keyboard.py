@@ -46,11 +46,7 @@ class NoKeys:
 
 
 def keys(press: Callable[[str], None] | None) -> NoKeys:
-    """Keys of the terminal that the program was started from; none without a terminal or a ``press``.
-
-    Args:
-        press: Takes each key, in a thread of its own.
-    """
+    """Keys of the terminal, each given to ``press`` in a thread; none without a terminal or a ``press``."""
     if press is None or os.name != "posix" or not (sys.stdin.isatty() and sys.stdout.isatty()):
         return NoKeys()
     return Keyboard(press, sys.stdin.fileno(), sys.stdout.fileno())
@@ -62,8 +58,7 @@ class Keyboard(NoKeys):
     Args:
         press: Takes each key, in a thread of its own.
         source: File descriptor of the terminal that is read.
-        screen: File descriptor of the same terminal for output: its cursor shows while the program
-            is stopped.
+        screen: The same terminal for output: its cursor shows while the program is stopped.
     """
 
     def __init__(self, press: Callable[[str], None], source: int, screen: int) -> None:
@@ -205,11 +200,7 @@ _SAID_SECONDS = 6.0
 
 
 class Wheel:
-    """Key presses become steering; may be pressed from any thread.
-
-    Args:
-        steering: The run's.
-    """
+    """Key presses become steering; may be pressed from any thread."""
 
     def __init__(self, steering: Steering) -> None:
         self._steering = steering

@@ -85,7 +85,7 @@ class LiveRun:
     def leave(self) -> None:
         """Interrupt it because the app is left, and give it a moment to store what it has.
 
-        Without that moment too it is found to be interrupted, and can be resumed.
+        It can be resumed either way.
         """
         self.steering.leave()
         self._ended.wait(_MOMENT)
@@ -128,11 +128,8 @@ class LiveRun:
         }
 
 
-AFTER_THE_LAST_DECISION = frozenset({"synthesise", "verify", "answer_directly"})
-"""Nodes that no decision of this round follows."""
-
-WITHOUT_DECISIONS = frozenset({"direct", "single"})
-"""Routes of questions that take no plan, and so no decision."""
+_AFTER_THE_LAST_DECISION = frozenset({"synthesise", "verify", "answer_directly"})  # nodes
+_WITHOUT_DECISIONS = frozenset({"direct", "single"})  # routes of questions that take no plan
 
 
 class Steers(Screen[None]):
@@ -168,7 +165,6 @@ class Steers(Screen[None]):
         else:
             steering.pause()
             self.notify("Pausing after this step.")
-        self.paused_changed(steering.paused)
 
     def action_finish(self) -> None:
         if self.live is not None:
@@ -204,9 +200,9 @@ class Steers(Screen[None]):
         fold = self.fold
         if fold is None:
             return ""
-        if fold.outcome.routed is not None and fold.outcome.routed.route in WITHOUT_DECISIONS:
+        if fold.outcome.routed is not None and fold.outcome.routed.route in _WITHOUT_DECISIONS:
             return "This run makes no decisions: it answers in one go."
-        return "This run has made its last decision." if fold.node in AFTER_THE_LAST_DECISION else ""
+        return "This run has made its last decision." if fold.node in _AFTER_THE_LAST_DECISION else ""
 
     def action_teach(self) -> None:
         self.teaching = not self.teaching
@@ -215,7 +211,6 @@ class Steers(Screen[None]):
         self.notify(
             "Teaching: each decision waits for you." if self.teaching else "Automatic decisions again."
         )
-        self.teaching_changed()
 
     def reply(self, text: str) -> None:
         """Hand the run what the person replied; the decision they asked for is taken with it."""
@@ -225,12 +220,6 @@ class Steers(Screen[None]):
         if self.deciding:
             self.deciding = False
             self.live.steering.teach(self.teaching)
-
-    def paused_changed(self, paused: bool) -> None:
-        """To be shown."""
-
-    def teaching_changed(self) -> None:
-        """To be shown."""
 
 
 def a_run_goes_on(node: DOMNode) -> bool:

@@ -1,4 +1,4 @@
-"""One line under the conversation: the model, where it looks, whether the web is off, the time."""
+"""The lines under the conversation: how an answer is made, and what can be done to the run."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from textual.content import Content
 from textual.widgets import Static
 
+from tui.app.keys import ACTIONS, Action
+from tui.app.offers import deepthink
 from tui.terminal import duration, one_line
 
 if TYPE_CHECKING:
@@ -74,3 +76,44 @@ def scope(searched: Collection[str], library: Collection[str]) -> str:
     names = list(searched)
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     return f"only {one_line(', '.join(names[:_NAMED]), 60)}{more}"
+
+
+class RunBar(Static):
+    """Each action of a run with its key; a click does it."""
+
+    DEFAULT_CSS = """
+    RunBar { height: 1; padding: 0 1; background: $surface; color: $foreground 85%; display: none; }
+    RunBar.-on { display: block; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__(markup=False)
+        self.auto_links = False
+        self._paused = False
+
+    def on_mount(self) -> None:
+        self.redraw()
+
+    def on_resize(self) -> None:
+        self.redraw()
+
+    def show_paused(self, paused: bool) -> None:
+        """Call the first action by what it does now."""
+        if paused != self._paused:
+            self._paused = paused
+            self.redraw()
+
+    def redraw(self) -> None:
+        """Draw the line."""
+        for short in (False, True):
+            line = Content("  ").join([self._piece(action, short=short) for action in ACTIONS["run"]])
+            if line.cell_length <= self.size.width - 2:
+                break
+        self.update(line)
+
+    def _piece(self, action: Action, *, short: bool) -> Content:
+        key = deepthink(self).key_for(action)
+        label = "Resume" if action.does == "pause" and self._paused else action.label
+        label = label.split()[0] if short and label != "Resume" else label
+        piece = Content(f"{key} {label.lower()}").stylize("bold $accent", 0, len(key))
+        return piece.stylize(f"@click=screen.{action.does}")

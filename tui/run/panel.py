@@ -17,7 +17,7 @@ from tui.app.lists import HangingList, hanging
 from tui.decisions.strip import DecisionStrip
 from tui.run.evidence import EvidenceList
 from tui.run.fold import EVERYTHING, Part, RunFold, Step, StepState
-from tui.run.words import step_question, told
+from tui.run.words import as_text, step_question
 from tui.terminal import one_line, unmarked
 
 _SIGNS: Mapping[StepState, str] = {
@@ -38,10 +38,9 @@ _SAID: Mapping[StepState, str] = {"nothing": " (nothing found)", "skipped": " (s
 
 
 class PlanTree(HangingList):
-    """Steps that are done and under way as they happened, then those the plan still holds.
+    """The steps so far, then those the plan still holds.
 
-    Textual's own tree cuts its lines off; questions have to be read whole, so this is a list whose entries
-    open and close.
+    A list whose entries open and close: Textual's own tree cuts off long lines.
     """
 
     HELP = """\
@@ -98,7 +97,7 @@ step: its searches, how what they brought was graded, and what else was tried. `
         state = fold.state_of(step)
         label = _label(state, step.number, step.question or fold.outcome.question, self.width)
         opened = (state == "under way") != (step.number in self._toggled)
-        beneath = [told(event) for event in step.trail] if opened else []
+        beneath = [as_text(event) for event in step.trail] if opened else []
         lines = [hanging("   ", line, self.width) for line in beneath]
         if step.note is not None and step.note["sentence"]:
             lines.append(hanging("   → ", unmarked(one_line(step.note["sentence"])), self.width))

@@ -21,12 +21,8 @@ _LETTERS: Mapping[str, str] = {"a": "accept", "r": "rewrite", "s": "search", "t"
 def put(asked: ev.Asked, steering: Steering, *, live: bool) -> None:
     """Show a question, read the reply, and hand it to the run.
 
-    What is no choice is asked again. Ctrl-C, or the end of the input, cancels the run.
-
-    Args:
-        asked: The question.
-        steering: Takes the reply.
-        live: On the live screen; else as plain lines, on stderr where stdout goes elsewhere.
+    A reply that is no choice is asked for again. Ctrl-C, or the end of the input, cancels the run. Without
+    ``live`` it is plain lines, on stderr where stdout goes elsewhere.
     """
     _show(blocks(asked), live=live)
     letters = choices(asked.options)

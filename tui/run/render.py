@@ -22,9 +22,10 @@ from rich.text import Text
 
 from agent import events as ev
 from tui import failures
+from tui.run.fold import RunFold
 from tui.run.keyboard import KEYS, Wheel
-from tui.run.words import DOING, IN_STEP, RESUMABLE, Block, Tone, Transcript, going_on
-from tui.terminal import clean, console, duration, is_live, one_line
+from tui.run.words import RESUMABLE, Block, Tone, Transcript, doing, going_on
+from tui.terminal import clean, duration, one_line
 
 LABEL_WIDTH = 10
 """Columns to the left of what is said, the gap included."""
@@ -77,22 +78,8 @@ class Renderer:
         return nullcontext()
 
 
-def renderer(wheel: Wheel | None = None, *, plain: bool) -> Renderer:
-    """Live where a person watches a terminal, plain lines everywhere else.
-
-    Args:
-        wheel: What single keys do, where they are read; a live run shows which there are.
-        plain: Nothing moves, even on a terminal.
-    """
-    return LiveRun(console(), wheel=wheel) if is_live(plain=plain) else PlainRun()
-
-
 class PlainRun(Renderer):
-    """One line per event, without codes; for pipes, logs and screen readers.
-
-    Args:
-        replay: A stored run is being shown: its warnings are part of the text.
-    """
+    """One line per event, without codes; in a replay warnings are part of the text."""
 
     def __init__(self, *, replay: bool = False) -> None:
         self._transcript = Transcript()
@@ -117,16 +104,12 @@ class PlainRun(Renderer):
 
     def _write(self, blocks: Sequence[Block]) -> None:
         for block in blocks:
-            sys.stdout.write(f"{_as_line(block)}\n")
+            sys.stdout.write(f"{as_line(block)}\n")
         sys.stdout.flush()
 
 
 class PipedRun(PlainRun):
-    """The answer on stdout, everything else on stderr.
-
-    Args:
-        quiet: Nothing else is written.
-    """
+    """The answer on stdout, everything else on stderr, or nowhere if ``quiet``."""
 
     def __init__(self, *, quiet: bool = False) -> None:
         super().__init__()
@@ -138,29 +121,22 @@ class PipedRun(PlainRun):
                 sys.stdout.write(f"{block.text}\n")
                 sys.stdout.flush()
             elif not self._quiet:
-                sys.stderr.write(f"{_as_line(block)}\n")
+                sys.stderr.write(f"{as_line(block)}\n")
 
 
-class LiveRun(Renderer):
+class LiveRun(PlainRun):
     """Events scroll by above a line with the current activity and the growing answer.
 
-    Args:
-        out: A terminal.
-        replay: A stored run is being shown: nothing moves.
-        wheel: What single keys do, if they are read.
+    In a replay nothing moves. ``wheel`` is what single keys do, if they are read.
     """
 
     def __init__(self, out: Console, *, replay: bool = False, wheel: Wheel | None = None) -> None:
+        super().__init__(replay=replay)
         self._out = out
-        self._replay = replay
         self._wheel = wheel
-        self._transcript = Transcript()
         self._began = time.monotonic()
-        self._doing = "loading the models"
-        self._paused = False
-        self._written = 0
-        self._draft = ""
-        self._drafted = False  # the draft is complete
+        self._fold = RunFold()
+        self._written = 0  # tokens
         self._asked = False  # the next reply has just been typed here
         self._spinner = Spinner("dots", style="cyan")
         self._live = self._new_live()
@@ -174,24 +150,17 @@ class LiveRun(Renderer):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._live.stop()
-        if kind is None:
-            self._print(self._transcript.rest())
+        super().__exit__(kind, error, trace)
 
     def take(self, event: ev.Event) -> None:
         """Show the event above the moving line, or move that line."""
         self._move(event)
-        if isinstance(event, ev.Warned) and not self._replay:
-            failures.warn(clean(event.message))
-            return
-        blocks = self._transcript.take(event)
+        self._fold.take(event)
         if isinstance(event, ev.Replied) and self._asked:
             self._asked = False
-            return
-        self._print(blocks)
-
-    def recall(self, events: Sequence[ev.Event]) -> None:
-        """Know what happened before."""
-        self._transcript.recall(events)
+            self._transcript.take(event)  # without showing what was just typed
+        else:
+            super().take(event)
 
     @contextmanager
     def aside(self) -> Iterator[None]:
@@ -206,30 +175,18 @@ class LiveRun(Renderer):
 
     def _move(self, event: ev.Event) -> None:
         match event:
-            case ev.NodeStarted():
-                self._doing = _at_step(event, DOING.get(event.node, event.node))
-                self._paused = False
-            case ev.NodeProgress() if " " in event.message:  # else the name of a model call
-                self._doing = _at_step(event, one_line(event.message))
             case ev.ModelCalled():
                 self._written += event.generated
             case ev.Heartbeat():
                 self._written = max(self._written, event.generated)
-            case ev.AnswerText():
-                self._draft = event.text if self._drafted else self._draft + event.text
-                self._drafted = False
-            case ev.Answered():
-                self._drafted = True
-            case ev.Steered():
-                self._paused = event.what == "pause"
-                if self._wheel is not None:
-                    self._wheel.heard()
+            case ev.Steered() if self._wheel is not None:
+                self._wheel.heard()
             case ev.RunFinished():
                 self._live.stop()
             case _:
                 pass
 
-    def _print(self, blocks: Sequence[Block]) -> None:
+    def _write(self, blocks: Sequence[Block]) -> None:
         for block in blocks:
             self._out.print(as_grid(block))
 
@@ -245,9 +202,9 @@ class LiveRun(Renderer):
 
     def _bottom(self) -> RenderableType:
         parts: list[RenderableType] = []
-        if self._draft:
+        if self._fold.text:
             room = max(3, self._out.height - 4 - (len(KEYS) + 1 if self._helping else 0))
-            lines = Text(clean(self._draft).strip()).wrap(self._out, self._out.width - LABEL_WIDTH)
+            lines = Text(clean(self._fold.text).strip()).wrap(self._out, self._out.width - LABEL_WIDTH)
             parts.append(_row("answer", Text("\n").join(lines[-room:]), "bold"))
         if self._helping:
             parts.append(_row("keys", Text("\n".join(f"{k}  {does}" for k, does in KEYS.items())), "bold"))
@@ -265,8 +222,11 @@ class LiveRun(Renderer):
     def _status(self) -> RenderableType:
         elapsed = duration(time.monotonic() - self._began)
         written = f" · {self._written:,} tokens written" if self._written else ""
-        doing = "paused" if self._paused else self._doing
-        text = Text(f"{doing} · {elapsed}{written}", style="yellow" if self._paused else "dim")
+        fold = self._fold
+        message = one_line(fold.message) if " " in fold.message else ""  # else the name of a model call
+        activity = doing(fold, message) if fold.node else "loading the models"
+        style = "yellow" if fold.paused else "dim"
+        text = Text(f"{'paused' if fold.paused else activity} · {elapsed}{written}", style=style)
         room = self._out.width - 2  # the spinner and a space
         if self._wheel is not None:
             said = self._wheel.said
@@ -277,23 +237,19 @@ class LiveRun(Renderer):
                     text.append(hint, "yellow" if said else "dim")
                     break
         text.truncate(room, overflow="ellipsis")
-        if self._paused:
+        if fold.paused:
             return Text.assemble(("= ", "yellow"), text)
         self._spinner.update(text=text)
         return self._spinner
 
 
-def _at_step(event: ev.NodeStarted | ev.NodeProgress, doing: str) -> str:
-    return f"step {event.step}: {doing}" if event.step and event.node in IN_STEP else doing
-
-
-def _as_line(block: Block) -> str:
+def as_line(block: Block) -> str:
     """The block in one line; what is long by nature, the answer and a source, keeps its lines."""
     if block.tone == "sources":
         quoted = "".join(f"\n    {item}" for item in block.items)
         return f"{block.label} {block.text}".rstrip() + quoted if block.text else f"{block.label}:"
-    items = "; ".join(block.items)
-    return f"{block.label}: {' | '.join(part for part in (block.text, items) if part)}"
+    text = " | ".join(part for part in (block.text, "; ".join(block.items)) if part)
+    return f"{block.label}: {text}" if text else block.label
 
 
 def as_grid(block: Block) -> RenderableType:

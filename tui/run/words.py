@@ -17,7 +17,7 @@ from agent import events as ev
 from agent.state import Candidate, Claim, Evidence
 from traces.records import SECTION_SEPARATOR
 from traces.runs import Run, RunSummary
-from tui.run.fold import Outcome, reading_order, renumbered
+from tui.run.fold import Outcome, RunFold, reading_order, renumbered
 from tui.terminal import clean, counted, duration, one_line, unmarked
 
 WHY: Final[Mapping[str, str]] = {
@@ -61,7 +61,7 @@ _HEADING = re.compile(r"^#{1,6}\s+(?=\S)")
 
 def paragraphs(text: str) -> list[tuple[Literal["heading", "text"], str]]:
     """An answer's paragraphs and the headings between them, without their marks."""
-    found: list[tuple[Literal["heading", "text"], str]] = []
+    parts: list[tuple[Literal["heading", "text"], str]] = []
     for block in re.split(r"\n\s*\n", text.strip()):
         lines: list[str] = []
         for line in block.splitlines():
@@ -69,12 +69,12 @@ def paragraphs(text: str) -> list[tuple[Literal["heading", "text"], str]]:
                 lines.append(line)
                 continue
             if lines:
-                found.append(("text", "\n".join(lines)))
-            found.append(("heading", _HEADING.sub("", line).strip()))
+                parts.append(("text", "\n".join(lines)))
+            parts.append(("heading", _HEADING.sub("", line).strip()))
             lines = []
         if lines:
-            found.append(("text", "\n".join(lines)))
-    return found
+            parts.append(("text", "\n".join(lines)))
+    return parts
 
 
 def web_address(text: str) -> str:
@@ -116,21 +116,21 @@ def stepping_in(outcome: Outcome) -> list[str]:
 
 def facts(outcome: Outcome, when: datetime) -> list[tuple[str, str]]:
     """How the run was made, how it ended and what it cost, as labels and values."""
-    told: list[tuple[str, str]] = []
+    rows: list[tuple[str, str]] = []
     started, routed, finished = outcome.started, outcome.routed, outcome.finished
-    told.append(("when", f"{when:%Y-%m-%d %H:%M}"))
+    rows.append(("when", f"{when:%Y-%m-%d %H:%M}"))
     if started is not None:
-        told += [
+        rows += [
             ("run", started.run_id),
             ("profile", f"{started.profile}, decisions by {started.decider}"),
             ("models", f"{started.chat_model}, {started.embedder}, {started.reranker or 'no reranker'}"),
             ("collections", ", ".join(started.collections)),
         ]
     if routed is not None:
-        told.append(("route", f"{routed.route}, by {routed.source}: {routed.reason}"))
-    told.append(("ended", ENDINGS.get(outcome.status, outcome.status)))
+        rows.append(("route", f"{routed.route}, by {routed.source}: {routed.reason}"))
+    rows.append(("ended", ENDINGS.get(outcome.status, outcome.status)))
     if finished is not None:
-        told += [
+        rows += [
             ("stopped because", finished.stopped_because or "it was done"),
             ("took", duration(finished.seconds)),
             (
@@ -140,8 +140,8 @@ def facts(outcome: Outcome, when: datetime) -> list[tuple[str, str]]:
             ),
         ]
     if outcome.resumed:
-        told.append(("resumed", "once" if outcome.resumed == 1 else f"{outcome.resumed} times"))
-    return told + [("note", message) for message in outcome.warnings]
+        rows.append(("resumed", "once" if outcome.resumed == 1 else f"{outcome.resumed} times"))
+    return rows + [("note", message) for message in outcome.warnings]
 
 
 Tone = Literal["opening", "part", "line", "warning", "answer", "sources", "closing"]
@@ -211,12 +211,7 @@ def doubt(claim: Claim) -> str:
 
 
 def source(item: Evidence, quote: str = "") -> Block:
-    """A cited passage: its title, its place, and its words.
-
-    Args:
-        item: The passage.
-        quote: The sentence in it that the answer rests on; its whole excerpt if empty.
-    """
+    """A cited passage: title, place, and the quoted sentence; the whole excerpt without a ``quote``."""
     where = [item["collection"], item["document"]]
     if item["date"]:
         where.append(item["date"])
@@ -252,8 +247,8 @@ def route(event: ev.Routed) -> Block:
 def first_look(event: ev.FirstLook) -> Block:
     """A first candidate for the answer and its place, while the run continues."""
     words, sentence = one_line(event.answer), one_line(event.sentence, _SENTENCE)
-    told = sentence if sentence.casefold().startswith(words.casefold()) else f"{words} – {sentence}"
-    return Block("look", f"first look, still thinking: {told}", (located(event.title, "", event.page),))
+    text = sentence if sentence.casefold().startswith(words.casefold()) else f"{words} – {sentence}"
+    return Block("look", f"first look, still thinking: {text}", (located(event.title, "", event.page),))
 
 
 def reply(event: ev.Replied) -> Block:
@@ -277,17 +272,12 @@ def plan(event: ev.Planned) -> Block:
         f"{number}. {step_question(step['question'])}" + (f" → {step['tool']}" if step["tool"] else "")
         for number, step in enumerate(event.steps, start=1)
     )
-    told = _PLANNED_BY.get(event.origin, "") if items else "no further step"
-    return Block(label, told, items, "part")
+    text = _PLANNED_BY.get(event.origin, "") if items else "no further step"
+    return Block(label, text, items, "part")
 
 
 def search(together: Sequence[ev.Searched], question: str) -> Block:
-    """One round of searches: the phrasings, and the documents they found.
-
-    Args:
-        together: The searches, one for each phrasing.
-        question: What is looked for; not repeated where it was searched as it stands.
-    """
+    """One round of searches, a search for each phrasing: the phrasings, and the documents they found."""
     phrasings = dict.fromkeys(one_line(event.query) for event in together)
     first, *others = (
         "as it is asked" if p == one_line(question) else one_line(p, _QUERY) for p in phrasings
@@ -300,8 +290,8 @@ def search(together: Sequence[ev.Searched], question: str) -> Block:
         items.append(f"from {', '.join([*titles[:_TITLES], *more])}")
     strategies = " + ".join(dict.fromkeys(event.strategy for event in together))
     strategies += f", in {together[0].tool}" if together[0].tool else ""
-    found = f"{len(hits)} passage{'s' * (len(hits) != 1)}" if hits else "nothing found"
-    return Block("search", f"{first} ({strategies}: {found})", tuple(items))
+    count = f"{len(hits)} passage{'s' * (len(hits) != 1)}" if hits else "nothing found"
+    return Block("search", f"{first} ({strategies}: {count})", tuple(items))
 
 
 def grades(event: ev.Graded) -> Block:
@@ -461,7 +451,7 @@ def block_of(event: ev.Event) -> Block:  # noqa: PLR0911, PLR0912 - one arm per 
             return Block(event.kind)
 
 
-def told(event: ev.Event) -> str:
+def as_text(event: ev.Event) -> str:
     """An event in a line."""
     block = block_of(event)
     return one_line(f"{block.label}: {block.text}" if block.text else block.label)
@@ -469,6 +459,13 @@ def told(event: ev.Event) -> str:
 
 IN_STEP = frozenset({"retrieve", "rerank", "grade", "correct", "distil", "reflect"})
 """The nodes that work on one research step."""
+
+
+def doing(at: ev.NodeStarted | RunFold, message: str = "") -> str:
+    """What a node is doing, with the research step it works on."""
+    text = message or DOING.get(at.node, at.node)
+    return f"step {at.step}: {text}" if at.step and at.node in IN_STEP else text
+
 
 RESUMABLE = frozenset({"waiting", "interrupted", "cancelled", "failed"})
 """Statuses of a run that `deepthink resume` takes up again."""
@@ -486,8 +483,7 @@ _QUIET = (
 class Transcript:
     """A fold over the events of one run.
 
-    Searches that run side by side are shown together once they are all there, and of several answers
-    the last, when the run is over.
+    Searches that run side by side are shown together; of several answers the last, when the run is over.
     """
 
     def __init__(self) -> None:

@@ -27,11 +27,7 @@ def delete_run(store: Store, run_id: str) -> None:
 
 
 def check_idle(store: Store, session: Session) -> list[Run]:
-    """The runs of a session, after checking that none is running.
-
-    Raises:
-        GoingOn: another process is working on one of them.
-    """
+    """The runs of a session, none of which is running. Raises `GoingOn` if another process works on one."""
     runs = Runs(store).of_session(session.id)
     for run in runs:
         if run.finished is None and checkpoints.held(store, run.id):
@@ -52,11 +48,7 @@ def delete_session(store: Store, session: Session) -> int:
 
 
 def forget(store: Store, run: Run) -> None:
-    """Discard a run's checkpoints; a run without an end gets one, as cancelled.
-
-    Raises:
-        GoingOn: another process is working on it.
-    """
+    """Discard a run's checkpoints; a run without an end gets one, as cancelled. Raises `GoingOn`."""
     check_stopped(store, run.id)
     if run.finished is None:
         runs = Runs(store)

@@ -50,17 +50,17 @@ def list_runs(
     if unfinished:
         _list_unfinished(as_json=as_json)
         return
-    found = Runs(open_store()).recent(limit)
+    recent = Runs(open_store()).recent(limit)
     out = console()
     if as_json:
-        print_json([_row(run) for run in found])
+        print_json([_row(run) for run in recent])
         return
-    if not found:
+    if not recent:
         out.print('No run is stored yet. Ask something: deepthink ask "…"')
         return
     headers = ("run", "when", "status", "time", "question")
     table = columns(*headers, right=("time",), whole=("run", "when"), spare=("when", "time"))
-    for run in found:
+    for run in recent:
         took = duration(run.seconds) if run.seconds is not None else ""
         when = f"{local(run.started):%Y-%m-%d %H:%M}"
         table.add_row(*cells(run.id, when, status(run), took, one_line(run.question, 120)))
@@ -189,8 +189,8 @@ _Wanted = Annotated[
 def sessions(context: typer.Context, as_json: AsJson = False) -> None:
     """See, name and delete conversations; without a command: the latest.
 
-    Every question belongs to one. `deepthink ask --session NAME` goes on with a conversation: a follow-up
-    may lean on what was asked before it.
+    Every question belongs to one. `deepthink ask --session NAME` continues a conversation: a question
+    may refer to earlier ones.
     """
     if not context.invoked_subcommand:
         list_sessions(as_json=as_json)
@@ -202,12 +202,12 @@ def list_sessions(
     as_json: AsJson = False,
 ) -> None:
     """List the sessions, the one used last first."""
-    found = Sessions(open_store()).recent(limit)
+    recent = Sessions(open_store()).recent(limit)
     out = console()
     if as_json:
-        print_json(found)
+        print_json(recent)
         return
-    if not found:
+    if not recent:
         out.print('No session is stored yet. Ask something: deepthink ask "…"')
         return
     table = columns(
@@ -220,7 +220,7 @@ def list_sessions(
         whole=("session", "last used"),
         spare=("last used",),
     )
-    for session in found:
+    for session in recent:
         used = f"{local(session.latest):%Y-%m-%d %H:%M}"
         began = one_line(session.first, 120) or "(nothing asked yet)"
         table.add_row(*cells(session.id, session.name, session.runs, used, began))
@@ -303,17 +303,17 @@ def _list_unfinished(*, as_json: bool) -> None:
     from agent.run import resumable
     from tui.ask.asking import NOTHING
 
-    found = resumable(open_store())
+    unfinished = resumable(open_store())
     out = console()
     if as_json:
-        print_json([{**_row(entry.run), "why": entry.why} for entry in found])
+        print_json([{**_row(entry.run), "why": entry.why} for entry in unfinished])
         return
-    if not found:
+    if not unfinished:
         out.print(NOTHING)
         return
     headers = ("run", "when", "why", "to go on", "question")
     table = columns(*headers, whole=("run", "when", "to go on"), spare=("run", "when", "why"))
-    for entry in found:
+    for entry in unfinished:
         run = entry.run
         command = "" if entry.why == "going on" else f"deepthink resume {run.id}"
         when = f"{local(run.started):%Y-%m-%d %H:%M}"

@@ -199,12 +199,7 @@ _SIGNS = {"same": "=", "differs": "≠", "only A": "A only", "only B": "B only"}
 
 
 class CompareScreen(DeepScreen):
-    """What is the same in two runs, what differs, what only one has.
-
-    Args:
-        first: Id of run A.
-        second: Id of run B.
-    """
+    """What is the same in two runs, what differs, what only one has."""
 
     MODE: ClassVar[str] = "runs"
     PLACES: ClassVar[Sequence[str]] = ("compare",)

@@ -43,12 +43,7 @@ class FormButton(RadioButton):
 
 
 class ExportScreen(ModalScreen[None]):
-    """Asks for form and file, writes, and says where it is.
-
-    Args:
-        run_id: The run.
-        question: What it was asked, which names the file.
-    """
+    """Asks for form and file, writes, and says where it is; the question names the file."""
 
     CSS_PATH = "export.tcss"
     BINDINGS: ClassVar[list[BindingType]] = bindings("export")
@@ -77,8 +72,8 @@ without a folder is in the folder that the app was started in; `~` is your home.
             yield Static("Export", classes="title")
             yield Static(one_line(self._question), id="export-question", markup=False)
             with RadioSet(id="export-form", compact=True):
-                for form, told in _FORMS.items():
-                    yield FormButton(told, value=form == self._form, name=form, compact=True)
+                for form, label in _FORMS.items():
+                    yield FormButton(label, value=form == self._form, name=form, compact=True)
             yield Input(file_name(self._run_id, self._question, self._form), compact=True)
             yield Static(id="export-note", markup=False)
             yield Footer(compact=True, show_command_palette=False)

@@ -105,8 +105,8 @@ class RowTable(DataTable[Text]):
 
 def when(moment: datetime) -> str:
     """The day and the time of this year, only the day of another; 11 columns."""
-    told = local(moment)
-    return f"{told:%m-%d %H:%M}" if told.year == local(now()).year else f"{told:%Y-%m-%d}"
+    moment = local(moment)
+    return f"{moment:%m-%d %H:%M}" if moment.year == local(now()).year else f"{moment:%Y-%m-%d}"
 
 
 _NEAR = 40  # rows before the last at which the next page is asked for
@@ -227,7 +227,7 @@ STATUSES: Sequence[tuple[str, tuple[str, ...]]] = (
     ("failed", ("failed",)),
     ("rejected", ("rejected",)),
 )
-"""What can be chosen, with the statuses of the store that it stands for."""
+"""What can be chosen, with the statuses of the store."""
 
 
 class RunFilter(Horizontal):
@@ -326,15 +326,6 @@ class RunFilter(Horizontal):
 Going = Literal["", "resumable", "going on"]
 
 
-@dataclass(frozen=True, slots=True)
-class Preview:
-    """A run, the number of its sources, and whether it can go on or is going on."""
-
-    run: Run
-    sources: int
-    going: Going
-
-
 @dataclass
 class RunsLoaded(Message):
     """A page of the runs that fit, and how many fit in all; the ``first`` page begins the list anew."""
@@ -345,10 +336,12 @@ class RunsLoaded(Message):
 
 
 @dataclass
-class Previewed(Message):
-    """What is to be shown of a run."""
+class Preview(Message):
+    """A run, the number of its sources, and whether it can be resumed or is running."""
 
-    preview: Preview
+    run: Run
+    sources: int
+    going: Going
 
 
 @dataclass
@@ -369,8 +362,8 @@ class RunDeleted(Message):
 def load(store: Store, text: str, statuses: Sequence[str], limit: int, offset: int) -> RunsLoaded:
     """A page of the runs that fit."""
     with store.connect():  # one opening for both
-        found = Runs(store).search(text, statuses, limit=limit, offset=offset)
-        return RunsLoaded(not offset, found, Runs(store).count(text, statuses))
+        page = Runs(store).search(text, statuses, limit=limit, offset=offset)
+        return RunsLoaded(not offset, page, Runs(store).count(text, statuses))
 
 
 def rate(store: Store, run_id: str, rating: Rating | None) -> Rated:
@@ -390,7 +383,7 @@ def delete(store: Store, run_id: str) -> RunDeleted:
     return RunDeleted(run_id)
 
 
-def preview(store: Store, run_id: str) -> Previewed:
+def preview(store: Store, run_id: str) -> Preview:
     """What is to be shown of a run; for a worker. Raises `UnknownRun`."""
     from agent import checkpoints
 
@@ -404,7 +397,7 @@ def preview(store: Store, run_id: str) -> Previewed:
         store, run.id
     ):
         going = "going on" if checkpoints.held(store, run.id) else "resumable"
-    return Previewed(Preview(run, len(answers[-1]["sources"]) if answers else 0, going))
+    return Preview(run, len(answers[-1]["sources"]) if answers else 0, going)
 
 
 class RunPreview(VerticalScroll):

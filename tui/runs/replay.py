@@ -27,10 +27,10 @@ from tui.app.keys import bindings
 from tui.app.work import Failed, in_background
 from tui.run.evidence import EvidenceList
 from tui.run.exchange import Exchange
-from tui.run.fold import EVERYTHING, Part, RunFold, events_of, told_by
+from tui.run.fold import EVERYTHING, Part, RunFold, events_of, stored_or_told
 from tui.run.meters import Meters
 from tui.run.panel import RunPanel
-from tui.run.words import told
+from tui.run.words import as_text
 from tui.terminal import duration
 
 SPEEDS: Final[Sequence[int]] = (1, 4, 16)
@@ -98,21 +98,13 @@ class Player:
         return changed
 
     def part(self, by: int) -> int:
-        """The position where the next research step begins, or where the one before does.
-
-        Args:
-            by: 1 for the next, the run's end if there is none; -1 for the one before, else the beginning.
-        """
+        """The position of the next research step (``by`` 1; else the end), or of the one before (-1)."""
         if by > 0:
             return next((step for step in self.steps if step > self.position), len(self.events))
         return next((step for step in reversed(self.steps) if step < self.position), 0)
 
     def wait(self, position: int | None = None) -> float:
-        """Seconds until the next event is to be shown, at the speed that is set.
-
-        Args:
-            position: As if one were there; where one is if not given.
-        """
+        """Seconds until the event at a position, by default the next, is to be shown at this speed."""
         position = self.position if position is None else position
         if position >= len(self.events) or not position:
             return 0.0
@@ -199,7 +191,7 @@ two seconds.
             before, (cells[: here + 1], "$accent"), (cells[here + 1 :], "$foreground 50%"), after
         )
         self.query_one("#player-track", Static).update(track)
-        last = told(player.last) if player.last is not None else "Before the beginning: Space plays."
+        last = as_text(player.last) if player.last is not None else "Before the beginning: Space plays."
         self.query_one("#player-words", Static).update(Content(last))
 
 
@@ -211,11 +203,7 @@ _FRAME = 0.05  # seconds; events that are closer together are shown together
 
 
 class ReplayScreen(DeepScreen):
-    """Exchange, panel and meters of a run, drawn from the fold of a `Player`.
-
-    Args:
-        run_id: A stored run.
-    """
+    """A stored run as it was shown, drawn from the fold of a `Player`."""
 
     MODE: ClassVar[str] = "runs"
     PLACES: ClassVar[Sequence[str]] = ("replay", "strip")
@@ -387,9 +375,5 @@ def _read(store: Store, run_id: str) -> ReplayScreen.Ready:
     runs = Runs(store)
     with store.connect():
         run = runs.find(run_id)
-        stored = runs.events(run.id)
-        decisions = [] if stored else runs.decisions(run.id)
-    if not stored:
-        told = told_by(run, decisions)
-        return ReplayScreen.Ready(run, told, [float(second) for second in range(len(told))])
+        stored = stored_or_told(runs, run)
     return ReplayScreen.Ready(run, events_of(stored), [entry.elapsed for entry in stored])

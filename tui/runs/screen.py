@@ -22,7 +22,6 @@ from tui.app.keys import CLEAR, MARK, REFRESH, bindings
 from tui.app.work import Failed, in_background
 from tui.runs.list import (
     Preview,
-    Previewed,
     Rated,
     RunDeleted,
     RunFilter,
@@ -171,11 +170,11 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; the same a
             reading = partial(preview, self.deepthink.engine.store, current.id)
             in_background(self, reading, group="preview", exclusive=True)
 
-    @on(Previewed)
-    def _previewed(self, message: Previewed) -> None:
+    @on(Preview)
+    def _previewed(self, message: Preview) -> None:
         current = self._current
-        if current is not None and current.id == message.preview.run.id:
-            self._show_preview(message.preview)
+        if current is not None and current.id == message.run.id:
+            self._show_preview(message)
 
     def _show_preview(self, preview: Preview | None) -> None:
         before, self._preview = self._preview, preview

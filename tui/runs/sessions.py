@@ -24,7 +24,7 @@ from tui.app.work import Failed, in_background
 from tui.runs.list import RowTable, when
 from tui.terminal import one_line
 
-_MOST = 2000  # sessions; more are found by nobody who scrolls
+_MOST = 2000  # sessions; nobody scrolls through more
 _LONGEST = 200
 
 
@@ -38,10 +38,9 @@ class SessionList(RowTable):
 
 
 class SessionsScreen(ModalScreen[str | None]):
-    """Returns the id of the session to go on with, "" for a new one, None for neither.
+    """Returns the id of the session to continue, "" for a new one, None for neither.
 
-    Attributes:
-        deleted: Ids of the sessions that were deleted here.
+    `deleted` has the ids of the sessions that were deleted here.
     """
 
     CSS_PATH = "sessions.tcss"
@@ -49,8 +48,8 @@ class SessionsScreen(ModalScreen[str | None]):
     HELP = """\
 ### Sessions
 
-A session is a conversation: a follow-up may lean on what was asked before. **Enter** opens one, `n` begins
-one, `r` gives it a name by which the command line knows it too, `d` deletes it with its runs.
+A session is a conversation: a question may refer to earlier ones. **Enter** opens one, `n` starts one, `r`
+gives it a name, which the command line knows too, `d` deletes it with its runs.
 """
 
     @dataclass
@@ -63,7 +62,7 @@ one, `r` gives it a name by which the command line knows it too, `d` deletes it 
     class Changed(Message):
         """What was done to one, in words; the list is to be read again."""
 
-        told: str
+        text: str
         deleted: str = ""
 
     def __init__(self) -> None:
@@ -124,9 +123,9 @@ one, `r` gives it a name by which the command line knows it too, `d` deletes it 
             self._show_none("No session fits." if self._words else f"No session yet: {new} begins one.")
         self.refresh_bindings()
 
-    def _show_none(self, told: str) -> None:
+    def _show_none(self, text: str) -> None:
         self.query_one("#sessions").add_class("-none")
-        self.query_one("#sessions-none", Static).update(Content(told))
+        self.query_one("#sessions-none", Static).update(Content(text))
 
     @property
     def _store(self) -> Store:
@@ -202,7 +201,7 @@ one, `r` gives it a name by which the command line knows it too, `d` deletes it 
     def _changed(self, message: Changed) -> None:
         if message.deleted:
             self.deleted.add(message.deleted)
-        self.notify(message.told, markup=False)
+        self.notify(message.text, markup=False)
         self._load()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
@@ -16,7 +17,6 @@ from textual.screen import ModalScreen
 from textual.widgets import Footer, OptionList, Static
 from textual.widgets.option_list import Option
 
-from traces.errors import DeepthinkError
 from traces.runs import Run
 from traces.store import Store
 from tui.app.keys import bindings
@@ -45,9 +45,9 @@ def find_unfinished(store: Store) -> FoundUnfinished:
     return FoundUnfinished(resumable(store))
 
 
-def offered(found: Sequence[Resumable]) -> list[Resumable]:
+def offered(unfinished: Sequence[Resumable]) -> list[Resumable]:
     """The runs to offer: not cancelled ones, and not those running in another process."""
-    return [entry for entry in found if entry.why not in {"cancelled", "going on"}]
+    return [entry for entry in unfinished if entry.why not in {"cancelled", "going on"}]
 
 
 class UnfinishedList(OptionList):
@@ -58,19 +58,15 @@ class UnfinishedList(OptionList):
 
 
 class UnfinishedScreen(ModalScreen[Run | None]):
-    """Returns the run to resume; None for later.
-
-    Args:
-        found: Of `find_unfinished`.
-    """
+    """Returns the run to resume; None for later."""
 
     CSS_PATH = "unfinished.tcss"
     BINDINGS: ClassVar[list[BindingType]] = bindings("unfinished")
     HELP = """\
 ### Unfinished runs
 
-These runs were cut off, failed, were cancelled, or wait for an answer of yours. **Enter** goes on with one
-from where it was; no model call that was answered is made again. `d` gives one up: it stays among the runs.
+These runs were interrupted, failed, were cancelled, or wait for your answer. **Enter** resumes one where it
+stopped; no answered model call is repeated. `d` gives one up: it stays among the runs.
 """
 
     @dataclass
@@ -79,17 +75,16 @@ from where it was; no model call that was answered is made again. `d` gives one 
 
         run_id: str
 
-    def __init__(self, found: Sequence[Resumable]) -> None:
+    def __init__(self, unfinished: Sequence[Resumable]) -> None:
         super().__init__()
-        self._found = {entry.run.id: entry for entry in found}
-        self._forgetting: set[str] = set()
+        self._found = {entry.run.id: entry for entry in unfinished}
 
     def compose(self) -> ComposeResult:
         with Vertical(id="unfinished"):
             count = len(self._found)
             title = "One run can go on" if count == 1 else f"{count} runs can go on"
             yield Static(title, classes="title")
-            options = [Option(_told(entry), id=run_id) for run_id, entry in self._found.items()]
+            options = [Option(_row(entry), id=run_id) for run_id, entry in self._found.items()]
             yield UnfinishedList(*options, markup=False)
             yield Footer(compact=True, show_command_palette=False)
 
@@ -100,9 +95,7 @@ from where it was; no model call that was answered is made again. `d` gives one 
     @property
     def _current(self) -> Resumable | None:
         option = self.query_one(OptionList).highlighted_option
-        if option is None or option.id in self._forgetting:  # what is being given up has no second turn
-            return None
-        return self._found.get(option.id or "")
+        return self._found.get(option.id or "") if option is not None else None
 
     @on(OptionList.OptionSelected)
     def action_resume(self) -> None:
@@ -125,24 +118,17 @@ from where it was; no model call that was answered is made again. `d` gives one 
         def work() -> UnfinishedScreen.Forgotten:
             from tui.runs.actions import forget
 
-            try:
-                forget(store, run)
-            except DeepthinkError:  # it is still there
-                self._forgetting.discard(run.id)
-                raise
+            forget(store, run)
             return self.Forgotten(run.id)
 
-        def give_up() -> None:
-            self._forgetting.add(run.id)
-            in_background(self, work, group="forget")
-
+        give_up = partial(in_background, self, work, group="forget")
         detail = f"“{one_line(run.question, 160)}” cannot be resumed then. It stays among the runs."
         ConfirmScreen.ask(self, "Give this run up?", detail, "Give up", give_up)
 
     @on(Forgotten)
     def _forgotten(self, message: Forgotten) -> None:
-        del self._found[message.run_id]
-        self.query_one(OptionList).remove_option(message.run_id)
+        if self._found.pop(message.run_id, None) is not None:
+            self.query_one(OptionList).remove_option(message.run_id)
         if not self._found:
             self.dismiss(None)
 
@@ -150,7 +136,7 @@ from where it was; no model call that was answered is made again. `d` gives one 
         self.dismiss(None)
 
 
-def _told(entry: Resumable) -> Content:
+def _row(entry: Resumable) -> Content:
     run = entry.run
     why = f"{WHY[entry.why]} · {local(run.started):%Y-%m-%d %H:%M} · {one_line(run.chat_model)}"
     return Content.assemble(one_line(run.question, _LONGEST), "\n", (f"  {why}", "$foreground 65%"))

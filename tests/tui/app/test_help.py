@@ -6,14 +6,13 @@ import pytest
 from textual.containers import VerticalScroll
 from textual.widgets import Markdown
 
-from tests.tui.app.bare import BareAnswer, bare
+from tests.tui.app.bare import BareAnswer
 from tests.tui.conftest import Look, MakeApp, Snap, looks
 from tests.tui.waiting import until
 from tui.app.app import DeepthinkApp
 from tui.app.help import HelpScreen
 from tui.app.keys import ACTIONS, every
 
-__all__ = ["bare"]
 pytestmark = pytest.mark.usefixtures("bare")
 
 
@@ -45,32 +44,23 @@ async def test_nearest_first_with_the_keys_as_mapped_now(make_app: MakeApp) -> N
         assert shown.index("In an answer") < shown.index("Everywhere") < shown.index("Elsewhere: ")
 
 
-async def test_every_name_is_found_once(make_app: MakeApp) -> None:
-    app = make_app()
-    async with app.run_test(size=(80, 24)) as pilot:
-        words = _shown(await _helped(app, pilot)).split()
-        for _, action in every():
-            assert words.count(action.id) == 1, action.id
-
-
-@pytest.mark.parametrize("key", ["escape", "q", "f1"])
-async def test_it_closes(key: str, make_app: MakeApp) -> None:
+async def test_every_name_is_found_once_by_scrolling_and_it_closes(make_app: MakeApp) -> None:
     app = make_app()
     async with app.run_test(size=(80, 24)) as pilot:
         beneath = app.screen
-        await _helped(app, pilot)
-        await pilot.press(key)
-        assert app.screen is beneath
-
-
-async def test_it_scrolls_with_the_keys(make_app: MakeApp) -> None:
-    app = make_app()
-    async with app.run_test(size=(80, 24)) as pilot:
-        pages = (await _helped(app, pilot)).query_one("#pages", VerticalScroll)
+        help_screen = await _helped(app, pilot)
+        words = _shown(help_screen).split()
+        for _, action in every():
+            assert words.count(action.id) == 1, action.id
+        pages = help_screen.query_one("#pages", VerticalScroll)
         await until(pilot, lambda: pages.max_scroll_y > 0)
         await pilot.press("end")
         await until(pilot, lambda: pages.scroll_y == pages.max_scroll_y)
         assert pages.max_scroll_x == 0
+        for key in ("escape", "q", "f1"):
+            await pilot.press(key)
+            assert app.screen is beneath
+            await _helped(app, pilot)
 
 
 @looks("80x24-dark")

@@ -6,7 +6,8 @@ import importlib
 import inspect
 import pkgutil
 from collections import Counter
-from collections.abc import Iterator
+from functools import cache
+from itertools import product
 
 import pytest
 from textual.actions import parse
@@ -15,24 +16,23 @@ from textual.dom import DOMNode
 from textual.screen import Screen
 
 import tui
-from tests.tui.app.bare import bare
 from tests.tui.conftest import MakeApp
 from tui.app.app import DeepthinkApp
 from tui.app.help import HelpScreen
-from tui.app.keys import ACTIONS, Action, bindings, every, keymap
+from tui.app.keys import ACTIONS, every, keymap
 from tui.ask.screen import AskScreen
 
-__all__ = ["bare"]
 
-
-def _classes() -> Iterator[type[DOMNode]]:
+@cache
+def _classes() -> list[type[DOMNode]]:
     """Everything of the app that can have keys."""
-    yield DeepthinkApp
+    classes: list[type[DOMNode]] = [DeepthinkApp]
     for module in pkgutil.walk_packages(tui.__path__, "tui."):
         if not module.name.endswith("__main__"):
             for _, kind in inspect.getmembers(importlib.import_module(module.name), inspect.isclass):
                 if issubclass(kind, DOMNode) and kind.__module__ == module.name:
-                    yield kind
+                    classes.append(kind)
+    return classes
 
 
 def _places(kind: type[DOMNode]) -> set[str]:
@@ -55,21 +55,20 @@ def test_names_are_unique_and_begin_with_their_place() -> None:
     assert [action.id for place, action in _EVERY if action.id.partition(".")[0] != place] == []
 
 
-@pytest.mark.parametrize("action", [action for _, action in _EVERY], ids=lambda action: action.id)
-def test_it_is_told_in_a_few_words_and_a_sentence(action: Action) -> None:
-    assert 0 < len(action.label) <= 20
-    assert action.help.endswith(".")
-    assert len(action.help) <= 80
-    assert action.help[0].isupper() or not action.help[0].isalpha()
-    assert " " not in action.key
+def test_each_is_described_in_a_few_words_and_a_sentence() -> None:
+    for _, action in _EVERY:
+        assert 0 < len(action.label) <= 20, action.id
+        assert action.help.endswith("."), action.id
+        assert len(action.help) <= 80, action.id
+        assert action.help[0].isupper() or not action.help[0].isalpha(), action.id
+        assert " " not in action.key, action.id
 
 
-@pytest.mark.parametrize("place", ACTIONS)
-def test_somebody_does_it(place: str) -> None:
-    owners = _owners(place)
-    assert owners, f"nobody has the keys of {place}"
-    for owner in owners:
-        for action in ACTIONS[place]:
+def test_each_is_done_by_a_class() -> None:
+    for place, actions in ACTIONS.items():
+        owners = _owners(place)
+        assert owners, f"nobody has the keys of {place}"
+        for owner, action in product(owners, actions):
             destination, name, _ = parse(action.does)
             does = {"app": DeepthinkApp, "screen": AskScreen}.get(destination, owner)
             assert hasattr(does, f"action_{name}"), f"{action.id}: {does.__name__} has no action_{name}"
@@ -84,17 +83,7 @@ def test_no_two_keys_of_a_screen_collide(screen: type[Screen[object]]) -> None:
             for key in filter(None, action.key.split(",")):
                 by_key.setdefault(key, set()).add(action.does.removeprefix("app."))
     assert {key: does for key, does in by_key.items() if len(does) > 1} == {}
-
-
-@pytest.mark.parametrize("screen", _SCREENS, ids=lambda kind: kind.__name__)
-def test_its_places_are_in_the_registry(screen: type[Screen[object]]) -> None:
     assert set(getattr(screen, "PLACES", ())) <= set(ACTIONS)
-
-
-def test_the_keys_of_a_place() -> None:
-    (close,) = bindings("help")
-    assert isinstance(close, Binding)
-    assert (close.id, close.key, close.action, close.show) == ("help.close", "escape,q", "close", True)
 
 
 def test_remapped_keys_are_read() -> None:

@@ -12,23 +12,19 @@ from textual.content import Content
 from textual.pilot import Pilot
 from textual.widgets import Input, OptionList
 
-from tests.tui.app.bare import bare
 from tests.tui.conftest import Look, MakeApp, Snap, looks
 from tests.tui.stored import QUESTION, everything, store_run
 from tests.tui.waiting import until
 from traces.sessions import Sessions
 from tui.app.app import DeepthinkApp
 from tui.app.help import HelpScreen
-from tui.app.keys import ACTIONS
-from tui.app.palette import _PLACES, Actions, possible
+from tui.app.keys import ACTIONS, modes
+from tui.app.palette import Actions, possible
 from tui.app.themes import TEXTUAL
 from tui.ask.screen import AskScreen
 from tui.library.passage import PassageScreen
 from tui.runs.replay import ReplayScreen
 from tui.settings.settings import load
-
-__all__ = ["bare"]
-_MODES = [mode for mode in DeepthinkApp.MODES if mode != "ask"]
 
 
 @pytest.fixture(autouse=True)
@@ -55,48 +51,42 @@ async def _opened(app: DeepthinkApp, pilot: Pilot[Any], words: str) -> list[str]
     return [Content.from_text(str(option.prompt)).plain for option in found.options]
 
 
-@pytest.mark.parametrize("mode", DeepthinkApp.MODES)
-async def test_everything_possible_is_offered_by_who_can_do_it(mode: str, make_app: MakeApp) -> None:
+async def test_everything_possible_is_offered_by_who_can_do_it(make_app: MakeApp) -> None:
     app = make_app()
     async with app.run_test(size=(120, 40)) as pilot:
-        app.action_mode(mode)
-        await pilot.pause()
-        screen = app.screen
-        offered = {action.id: owner for action, owner, _ in possible(screen)}
-        bound = {b.id for _, b, enabled, _ in screen.active_bindings.values() if enabled and b.id}
-        assert bound - {"app.palette"} <= set(offered)
-        here = {"app", *getattr(screen, "PLACES", ())}
-        for place in here:
-            for action in ACTIONS[place]:
-                _, name, parameters = parse(action.does)
-                impossible = place != "app" and not screen.check_action(name, parameters)
-                assert action.id in offered or impossible or action.id == "app.palette", action.id
-        for place, actions in ACTIONS.items():
-            elsewhere = {action.id for action in actions} - bound
-            assert place in here or not elsewhere & set(offered), place
-        for action_id, owner in offered.items():
-            action = next(a for a in ACTIONS[action_id.partition(".")[0]] if a.id == action_id)
-            destination, name, _ = parse(action.does)
-            assert hasattr(app if destination else owner, f"action_{name}"), action_id
+        for mode in DeepthinkApp.MODES:
+            app.action_mode(mode)
+            await pilot.pause()
+            _check_offered(app)
 
 
-@pytest.mark.parametrize("mode", _MODES)
-@pytest.mark.usefixtures("bare")
-async def test_every_screen_is_reached(mode: str, make_app: MakeApp) -> None:
-    app = make_app()
-    (action,) = (action for action in ACTIONS["app"] if action.id == f"app.{mode}")
-    async with app.run_test(size=(80, 24)) as pilot:
-        found = await _opened(app, pilot, action.help)
-        assert any(line.startswith(f"{action.label}  f") for line in found)
-        await pilot.press("enter")
-        await until(pilot, lambda: app.current_mode == mode)
+def _check_offered(app: DeepthinkApp) -> None:
+    screen = app.screen
+    offered = {action.id: owner for action, owner, _ in possible(screen)}
+    bound = {b.id for _, b, enabled, _ in screen.active_bindings.values() if enabled and b.id}
+    assert bound - {"app.palette"} <= set(offered)
+    here = {"app", *getattr(screen, "PLACES", ())}
+    for place in here:
+        for action in ACTIONS[place]:
+            _, name, parameters = parse(action.does)
+            impossible = place != "app" and not screen.check_action(name, parameters)
+            assert action.id in offered or impossible or action.id == "app.palette", action.id
+    for place, actions in ACTIONS.items():
+        elsewhere = {action.id for action in actions} - bound
+        assert place in here or not elsewhere & set(offered), place
+    for action_id, owner in offered.items():
+        action = next(a for a in ACTIONS[action_id.partition(".")[0]] if a.id == action_id)
+        destination, name, _ = parse(action.does)
+        assert hasattr(app if destination else owner, f"action_{name}"), action_id
 
 
 @pytest.mark.usefixtures("bare")
 async def test_an_action_of_the_screen_works_from_it(make_app: MakeApp) -> None:
     app = make_app()
     async with app.run_test(size=(80, 24)) as pilot:
-        await pilot.press("f8")
+        await _opened(app, pilot, "Everything that can be set")
+        await pilot.press("enter")
+        await until(pilot, lambda: app.current_mode == "settings")
         await _opened(app, pilot, "Find a setting by its name")
         await pilot.press("enter")
         await until(pilot, lambda: app.focused is not None and app.focused.id == "search")
@@ -116,7 +106,6 @@ async def test_an_action_of_the_screen_works_from_it(make_app: MakeApp) -> None:
             "p: Fetch the model; resumes a download.",
         ),
         ("delete run", "Runs: Delete  d", "runs", "d: Delete the run, with all of it."),
-        ("copy report", "Doctor: Copy report  c", "doctor", "c: Put the report on the clipboard"),
     ],
 )
 async def test_what_other_screens_do_is_found_and_gone_to(
@@ -186,11 +175,11 @@ async def test_runs_conversations_and_documents_are_found_by_their_words(
         await until(pilot, lambda: screen.session == session)
 
 
-def test_each_screen_is_said_to_have_the_places_that_it_has() -> None:
-    for mode, places in _PLACES.items():
-        screen = DeepthinkApp.MODES[mode]
+def test_each_screen_has_the_places_that_are_offered_elsewhere() -> None:
+    assert {mode for mode, _ in modes()} == set(DeepthinkApp.MODES)
+    for mode, screen in DeepthinkApp.MODES.items():
         assert callable(screen)
-        assert set(places) <= set(getattr(screen(), "PLACES", ())), mode
+        assert {mode} <= set(getattr(screen(), "PLACES", ())), mode
 
 
 @pytest.mark.usefixtures("bare")

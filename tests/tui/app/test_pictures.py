@@ -46,10 +46,9 @@ def _found(answers: dict[bytes, bytes]) -> str:
     [
         ({b"\x1b[c": b"\x1b[?62;4;22c"}, "textual_image.widget.sixel True"),
         ({b"\x1b[c": b"\x1b[?62;22c", b"AAAA\x1b\\": _KITTY}, "textual_image.widget True"),
-        ({b"\x1b[c": b"\x1b[?64;22c"}, "None False"),
         ({}, "None False"),
     ],
-    ids=["sixel", "kitty", "neither", "mute"],
+    ids=["sixel", "kitty", "mute"],
 )
 def test_a_terminal_is_asked_what_it_can_show(answers: dict[bytes, bytes], found: str) -> None:
     assert _found(answers) == found

@@ -101,16 +101,6 @@ def test_an_unsupported_sentence_is_marked_in_words(library: Path, model: Answer
     assert "1 of 2 sentences is supported by its sources" in out
 
 
-def test_what_the_model_repeats_is_shown_once_and_once_again_later(
-    library: Path, model: Answer, deepthink: Run
-) -> None:
-    model(answer="Tolvang Ceramics supplies the bearings [1]. " * 3 + "A fire halted production [2].")
-    told = deepthink("ask", QUESTION, "--plain").out
-    assert told.count("Tolvang Ceramics supplies the bearings") == 1
-    assert "2 of 2 sentences are supported by their sources" in told
-    assert deepthink("runs", "show").out == told
-
-
 def test_the_question_can_come_from_stdin(
     library: Path, model: Answer, deepthink: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -222,21 +212,6 @@ def test_a_session_is_begun_with_its_first_run(library: Path, model: Answer, dee
 
 
 UNSUPPORTED = "The chairman resigned in anger [1]. His successor is a baker [2]."
-
-
-def test_a_run_that_waits_for_approval_exits_with_7_and_can_be_resumed(
-    library: Path, model: Answer, deepthink: Run
-) -> None:
-    model(answer=UNSUPPORTED)
-    waiting = deepthink("ask", QUESTION, "--approve", "ask", "--plain")
-    run_id = Runs(open_store()).find("last").id
-    assert waiting.code == failures.WAITING
-    assert f"Run {run_id} waits: `deepthink resume {run_id}`" in waiting.out
-    assert "0 of 2 sentences are supported by their sources" in waiting.out
-    model(answer=UNSUPPORTED)
-    shown = deepthink("resume", run_id, "--approve", "always", "--plain")
-    assert shown.code == failures.PARTLY
-    assert shown.out.count("\nanswer: The chairman resigned in anger (not supported by the sources)") == 1
 
 
 def test_json_is_one_object_also_for_a_run_that_waits(library: Path, model: Answer, deepthink: Run) -> None:

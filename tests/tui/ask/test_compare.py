@@ -1,4 +1,4 @@
-"""`deepthink compare` from end to end on a scripted model, and its columns on a terminal."""
+"""`deepthink compare` from end to end on a scripted model."""
 
 from __future__ import annotations
 
@@ -22,14 +22,15 @@ from policy.evaluation.systems import Answered, Cost
 from policy.questions import Place
 from tests.scripted import HashEmbedder
 from tests.tui.conftest import QUESTION, Answer, Answering, Run
-from tests.tui.parts import STEP, claim, evidence
+from tests.tui.parts import claim, evidence
 from traces.runs import Runs
 from tui import failures
-from tui.ask.compare import Column, LiveAnswers
+from tui.ask.compare import Column, Shown
 from tui.assemble import open_store
 
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 THREE = ["shallow", "search-and-answer", "lean"]
+PLACES = (Place("annual-report.html", 12),)
 
 
 @pytest.fixture(autouse=True)
@@ -195,7 +196,7 @@ def test_a_reader_that_leaves_ends_it(
         raise BrokenPipeError
 
     used = chat()
-    monkeypatch.setattr("tui.ask.compare.PlainAnswers.take", gone)
+    monkeypatch.setattr("tui.ask.compare.Shown.doing", gone)
     assert deepthink("compare", QUESTION).code == 1
     assert used.closed
     assert not [t.name for t in threading.enumerate() if t.name.startswith("deepthink-compare")]
@@ -234,66 +235,26 @@ def test_without_a_model_there_is_a_clear_choice(library: Path, no_models: None,
     assert "deepthink models pull" in ran.err
 
 
-# --- on a terminal ------------------------------------------------------------------------------
-
-
-def _answered(text: str, cost: Cost, flagged: int = 0) -> Answered:
-    held = (Place("annual-report.html", 12),)
-    return Answered(text, False, held, held, 2, flagged, cost)
-
-
-def _three() -> tuple[Column, Column, Column]:
-    """One that has answered, one that is at work, one that waits."""
-    done, working, waiting = (Column(name) for name in THREE)
-    flagged = "A fire halted it (not supported by the sources)."
-    said = f"Orlavane buys its ceramic bearings from Tolvang Ceramics [1]. {flagged}"
-    done.take(ev.Answered(said, [claim("Orlavane buys.")], [evidence(1), evidence(3, page=None)]))
-    done.end(_answered(said, Cost(1, 1, 2310, 0, 180, 12.3), flagged=1))
-    working.begin("beginning")
-    working.take(ev.Planned([STEP, STEP], 0, "model"))
-    working.take(ev.NodeStarted("retrieve", 1))
-    return done, working, waiting
-
-
-def _shown(width: int, columns: tuple[Column, ...]) -> tuple[LiveAnswers, io.StringIO]:
+def test_on_a_terminal_a_line_says_what_is_being_done(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = io.StringIO()
-    out = Console(file=stream, force_terminal=True, width=width, highlight=False)
-    return LiveAnswers(out, columns), stream
-
-
-def _lines(stream: io.StringIO) -> list[str]:
-    return [line.rstrip() for line in ESCAPES.sub("", stream.getvalue()).splitlines()]
-
-
-def test_a_column_ends_with_its_sources_and_its_cost() -> None:
-    columns = _three()
-    live, stream = _shown(130, columns)
-    with live:
-        live.end(columns[0])
-        live.close()
-    lines = _lines(stream)
-    heading = next(number for number, line in enumerate(lines) if line.split()[:1] == ["shallow"])
-    assert lines[heading].split() == ["shallow", "│", "search-and-answer", "│", "lean"]
-    assert max(map(cell_len, lines)) <= 130
-    first = [line.split("│")[0].strip() for line in lines[heading:]]
-    text = " ".join(first)
-    assert "[1] Annual report 2024, p. 12" in first
-    assert "[3] Annual report 2024 › A single supplier" in text
-    assert "1 step · 12 s · 1 model call · 2,310 tokens read · 180 written" in text
-    assert "flagged: 1 of 2 sentences is not fully" in text
-
-
-def test_a_narrow_terminal_has_one_answer_under_the_other() -> None:
-    done, _working, _waiting = columns = _three()
-    live, stream = _shown(80, columns)
-    with live:
-        live.open(QUESTION, "scripted · in facts")
-        live.end(done)
-    lines = _lines(stream)
-    assert max(map(cell_len, lines)) <= 80
-    assert "shallow" in lines
+    out = Console(file=stream, force_terminal=True, width=80, highlight=False)
+    monkeypatch.setattr("tui.ask.compare.console", lambda: out)
+    monkeypatch.setattr("tui.ask.compare.is_live", lambda **_: True)
+    column = Column("lean")
+    column.begin("beginning")
+    column.take(ev.NodeStarted("retrieve", 1))
+    with Shown("auto") as shown:
+        shown.doing(column)
+        column.take(ev.Answered("Orlavane buys them [1].", [claim("Orlavane buys.")], [evidence(1)]))
+        column.end(
+            Answered("Orlavane buys them [1].", False, PLACES, PLACES, 2, 1, Cost(1, 1, 9, 0, 9, 1.0))
+        )
+        shown.show(*column.blocks())
+        shown.close([column])
+    lines = [line.rstrip() for line in ESCAPES.sub("", stream.getvalue()).splitlines()]
+    assert any("lean: step 1: searching · " in line for line in lines)
     assert "[1]       Annual report 2024, p. 12" in lines
-    assert str(live._working()).startswith("search-and-answer: step 1 of 2: searching · ")
+    assert max(map(cell_len, lines)) <= 80
 
 
 def test_a_column_that_was_cancelled_says_how_to_go_on() -> None:

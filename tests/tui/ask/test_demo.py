@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from agent.documents.sample_library import COLLECTIONS, demo_question
@@ -39,21 +37,6 @@ def test_the_demo_fetches_reads_and_asks(
     again = deepthink("demo", "--plain")
     assert again.code == 0
     assert again.out.count(" unchanged in ") == 2
-
-
-def test_samples_of_another_installation_are_replaced_and_own_documents_stay(
-    fetched: list[str], model: Answer, deepthink: Run, tmp_path: Path
-) -> None:
-    moved = tmp_path / "old" / "sample_library" / "newsroom"
-    moved.mkdir(parents=True)
-    for name in ("2025-07-24-board-note.md", "my-own.md"):
-        (moved / name).write_text("# A note\n\nThe board met.\n")
-    assert deepthink("ingest", str(moved), "-c", "newsroom").code == 0
-    model()
-    deepthink("demo")
-    names = [document.name for document in Library(open_store()).documents("newsroom")]
-    assert names.count("2025-07-24-board-note.md") == 1
-    assert "my-own.md" in names
 
 
 def test_the_graph_needs_no_model(no_models: None, deepthink: Run) -> None:

@@ -29,7 +29,9 @@ def boxed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     policy(tmp_path / "box", SHIPPED)
 
 
-async def test_the_policy_in_the_box_decides_and_is_seen_to(make_app: MakeApp, filled: Path) -> None:
+async def test_the_policy_in_the_box_decides_until_another_is_chosen(
+    make_app: MakeApp, filled: Path
+) -> None:
     app = make_app(Answering())
     async with app.run_test(size=(120, 40)) as driver:
         pilot: Pilot[Any] = driver
@@ -40,19 +42,10 @@ async def test_the_policy_in_the_box_decides_and_is_seen_to(make_app: MakeApp, f
         await until(
             pilot, lambda: "one of two sub-questions answered" in " ".join(behind(decisions).split())
         )
-    stored = Runs(app.engine.store).find("last")
-    assert stored.decider == f"learned:{SHIPPED}"
-
-
-async def test_one_that_is_chosen_meanwhile_drives_the_next_question(
-    make_app: MakeApp, filled: Path
-) -> None:
-    app = make_app(Answering())
-    async with app.run_test(size=(120, 40)) as driver:
-        pilot: Pilot[Any] = driver
-        await asked(pilot)
         policy(policies_dir(), "late-1", save=Preferring("CONTINUE", 0.2).save)
         Registry().use("late-1")
+        await pilot.press("f2")
+        await until(pilot, lambda: app.current_mode == "ask")
         await asked(pilot)
     runs = Runs(app.engine.store)
     latest, before = runs.recent(2)

@@ -1,20 +1,34 @@
-"""A pane that is squeezed to nothing, as terminals in tiles are, and opened again."""
+"""A narrow terminal, and one that is squeezed to nothing, as terminals in tiles are, and opened again."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from tests.tui.ask.test_screen import answer_of, asked
+from tests.tui.ask.test_screen import answer_of, asked, ready
 from tests.tui.conftest import Answering, MakeApp
+from tests.tui.waiting import until
+from tui.ask.conversation import Conversation
+from tui.ask.prompt import Prompt
 from tui.run.exchange import Sources
+from tui.run.panel import PlanTree
 
 
-async def test_an_answer_with_its_sources_outlives_a_pane_of_few_columns(
+async def test_the_thinking_takes_the_place_of_the_answer_which_outlives_a_pane_of_few_columns(
     make_app: MakeApp, filled: Path
 ) -> None:
     app = make_app(Answering())
     async with app.run_test(size=(80, 24)) as pilot:
-        screen = await asked(pilot)
+        screen = await ready(pilot)
+        conversation = screen.query_one(Conversation)
+        await pilot.press("ctrl+l")  # there is nothing to show yet
+        assert conversation.display
+        await asked(pilot)
+        await pilot.press("ctrl+l")
+        await until(pilot, lambda: isinstance(app.focused, PlanTree))
+        await until(pilot, lambda: not conversation.display)
+        await pilot.press("ctrl+l")
+        await until(pilot, lambda: isinstance(app.focused, Prompt))
+        assert conversation.display
         assert screen.exchange is not None
         sources = screen.exchange.query_one(Sources)
         before = [str(option.prompt) for option in sources.options]

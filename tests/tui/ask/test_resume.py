@@ -13,6 +13,7 @@ from agent import checkpoints
 from agent.run import Request
 from tests.tui import stored
 from tests.tui.conftest import QUESTION, Answer, Run
+from tests.tui.stored import cut_off
 from traces.runs import Runs
 from tui import failures
 from tui.ask import asking
@@ -38,13 +39,6 @@ def resumed(monkeypatch: pytest.MonkeyPatch) -> Resumed:
     double = Resumed()
     monkeypatch.setattr("tui.ask.asking.resume", double, raising=False)
     return double
-
-
-def cut_off(**how: Any) -> str:
-    """A run that left a checkpoint."""
-    run_id = stored.store_run(**{"status": "running", **how})
-    with checkpoints.opened(open_store(), run_id, lambda _log: None):
-        return run_id
 
 
 def test_nothing_to_resume_is_said_kindly(resumed: Resumed, deepthink: Run) -> None:
@@ -102,14 +96,8 @@ def test_a_run_that_waits_goes_on_with_a_reply(library: Path, model: Answer, dee
     run = json.loads(ran.out)
     assert (run["question"], run["status"], run["grounded"]) == (QUESTION, "answered", False)
     assert len(run["steps"]) == 2  # those of before it waited
-    assert "nothing to resume" in deepthink("resume").out
-
-
-def test_the_reply_that_let_it_go_on_is_stored(library: Path, model: Answer, deepthink: Run) -> None:
-    model(answer="Tolvang Ceramics supplies the bearings [1]. The chairman resigned in anger [2].")
-    deepthink("ask", QUESTION, "--approve", "ask")
-    run = json.loads(deepthink("resume", "--approve", "always", "--json").out)
     assert [(reply["reply"], reply["by"]) for reply in run["replies"]] == [("accept", "rule")]
+    assert "nothing to resume" in deepthink("resume").out
 
 
 @pytest.mark.parametrize(
@@ -117,14 +105,12 @@ def test_the_reply_that_let_it_go_on_is_stored(library: Path, model: Answer, dee
     [
         (False, (), True, False),  # it was asked with --no-web
         (True, (), False, True),
-        (None, (), True, True),  # an older version did not store it
-        (None, (), False, False),
         (True, ("--no-web",), True, False),
         (False, ("--web",), False, True),
     ],
 )
 def test_a_run_goes_on_with_the_web_or_without_as_it_was_asked(
-    asked: bool | None,
+    asked: bool,
     option: tuple[str, ...],
     is_set: bool,
     searches: bool,
@@ -133,7 +119,7 @@ def test_a_run_goes_on_with_the_web_or_without_as_it_was_asked(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("DEEPTHINK_WEB", str(is_set))
-    cut_off(request={} if asked is None else asdict(Request("Who?", web=asked)))
+    cut_off(request=asdict(Request("Who?", web=asked)))
     assert deepthink("resume", *option).code == 7
     assert [call["web"] for call in resumed.calls] == [searches]
 

@@ -10,7 +10,7 @@ import pytest
 from textual.content import Content
 from textual.events import Key
 from textual.pilot import Pilot
-from textual.widgets import DataTable, OptionList, Static
+from textual.widgets import OptionList, Static
 
 from agent import events as ev
 from agent.documents.document import UnreadableDocument
@@ -22,12 +22,11 @@ from tui.app.app import DeepthinkApp
 from tui.ask.conversation import Conversation, FindBar
 from tui.ask.prompt import Prompt
 from tui.ask.screen import AskScreen
-from tui.ask.watching import RunBar, Typed, begin
+from tui.ask.typed import Typed, begin
 from tui.library.passage import PassageScreen
-from tui.library.screen import LibraryScreen
 from tui.run.evidence import EvidenceList
 from tui.run.exchange import Answer, Exchange, Sources, WaysOn
-from tui.run.meters import Meters
+from tui.run.meters import Meters, RunBar
 from tui.run.panel import PlanTree
 
 
@@ -184,44 +183,16 @@ async def test_one_or_two_keys_from_an_answer_to_what_is_done_with_it(
         await until(pilot, lambda: not screen.query(Exchange))
 
 
-async def test_what_is_not_found_shows_what_came_nearest_and_other_ways(
-    make_app: MakeApp, filled: Path
-) -> None:
+async def test_what_is_not_found_shows_what_came_nearest(make_app: MakeApp, filled: Path) -> None:
     app = make_app(Answering(finds=False))
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await asked(pilot)
-        ways = screen.query_one(WaysOn)
-        await until(pilot, lambda: ways.option_count > 2)
-        told = [str(option.prompt) for option in ways.options]
-        assert "Tolvang Ceramics" in " ".join(told[:2])
-        assert [row.strip("→ ") for row in told[2:]] == [
-            "Ask in other words",
-            "Search the library with this question",
-        ]
-        ways.focus()
+        nearest = screen.query_one(WaysOn)
+        await until(pilot, lambda: nearest.option_count)
+        assert "Tolvang Ceramics" in " ".join(str(option.prompt) for option in nearest.options)
+        nearest.focus()
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, PassageScreen))
-        await pilot.press("escape", "up", "enter")
-        await until(pilot, lambda: isinstance(app.screen, LibraryScreen))
-        await until(pilot, lambda: app.screen.query_one(DataTable).row_count)
-
-
-async def test_on_a_narrow_screen_the_thinking_takes_the_place_of_the_conversation(
-    make_app: MakeApp, filled: Path
-) -> None:
-    app = make_app(Answering())
-    async with app.run_test(size=(80, 24)) as pilot:
-        screen = await ready(pilot)
-        await pilot.press("ctrl+l")  # nothing yet
-        assert screen.query_one(Conversation).display
-        await asked(pilot)
-        assert not screen.query_one("#thinking").display
-        await pilot.press("ctrl+l")
-        await until(pilot, lambda: isinstance(app.focused, PlanTree))
-        assert not screen.query_one(Conversation).display
-        await pilot.press("ctrl+l")
-        await until(pilot, lambda: isinstance(app.focused, Prompt))
-        assert screen.query_one(Conversation).display
 
 
 async def test_a_follow_up_belongs_to_the_session_and_a_new_session_does_not(
@@ -420,13 +391,6 @@ async def test_without_a_model_the_way_out_is_told(
         told = shown(screen.query_one(Exchange).query_one(".failed", Static))
         assert "Models" in told
         assert "deepthink models" not in told
-
-
-async def test_the_state_of_the_models_is_told_while_they_load(make_app: MakeApp, filled: Path) -> None:
-    app = make_app(Answering(), prepare=True)
-    async with app.run_test(size=(120, 40)) as pilot:
-        await until(pilot, lambda: app.engine_states.get("embedder", ("",))[0] == "ready")
-        assert "✓ scripted" in shown(app.screen.query_one("#engine", Static))
 
 
 async def test_one_run_at_a_time(make_app: MakeApp, filled: Path) -> None:

@@ -16,8 +16,9 @@ from models.protocols import ChatOptions, GenerationCancelled, ModelError, Model
 from tests.tui.ask.test_screen import asked, begun, ready, shown
 from tests.tui.conftest import QUESTION, Answering, Gate, MakeApp
 from tests.tui.run.test_steering import accept, asking, held, over
-from tests.tui.runs.test_screen import cut_off
+from tests.tui.stored import cut_off
 from tests.tui.waiting import PATIENCE, until
+from traces.runs import Runs
 from traces.sessions import Sessions
 from tui.app.confirm import ConfirmScreen
 from tui.ask.conversation import Conversation
@@ -34,18 +35,32 @@ from tui.runs.unfinished import UnfinishedScreen
 from tui.settings.settings import Settings
 
 
-async def test_a_run_that_failed_here_is_offered(make_app: MakeApp, filled: Path) -> None:
-    def breaks(_options: ChatOptions) -> None:
-        raise ModelError("The engine fell over.", "Start it again.")
+async def test_a_run_that_failed_here_is_offered_without_taking_the_keys(
+    make_app: MakeApp, filled: Path
+) -> None:
+    calls: list[ChatOptions] = []
 
-    app = make_app(Answering(during=breaks))
+    def breaks_once(options: ChatOptions) -> None:
+        calls.append(options)
+        if len(calls) == 1:
+            raise ModelError("The engine fell over.", "Start it again.")
+
+    app = make_app(Answering(during=breaks_once))
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await asked(pilot)
         line = screen.query_one("#offer", Static)
         await until(pilot, lambda: line.display)
         assert QUESTION[:20] in shown(line)
+        assert screen.query_one(Prompt).has_focus
         await pilot.press("f12")
-        await until(pilot, lambda: isinstance(app.screen, UnfinishedScreen))
+        await until(pilot, lambda: isinstance(app.screen, UnfinishedScreen) and app.screen.is_mounted)
+        await pilot.press("enter")
+        await until(pilot, lambda: len(screen.query(Exchange)) == 2)
+        assert not line.display
+        await until(pilot, lambda: screen.live is None or asking(screen, "approve")())
+        await accept(pilot, screen)
+        await over(pilot, screen)
+        assert Runs(app.engine.store).find("last").status == "answered"
 
 
 async def test_a_run_that_was_given_up_is_offered_no_more(make_app: MakeApp, filled: Path) -> None:
@@ -113,18 +128,6 @@ async def test_a_collection_whose_reading_ends_while_one_asks_can_be_named(
         await until(pilot, lambda: "rents" in screen.known)
         intro = screen.query_one(Conversation).query_one("#intro", Static)
         assert "rents  1 document" in shown(intro)
-
-
-async def test_a_collection_that_a_question_made_can_be_named_in_the_next(
-    make_app: MakeApp, filled: Path
-) -> None:
-    app = make_app(Answering())
-    async with app.run_test(size=(120, 40)) as pilot:
-        typed = f"#facts {QUESTION} @{filled / 'supplier.md'}"
-        screen = await asked(pilot, typed)
-        await until(pilot, lambda: "documents" in screen.known)
-        await pilot.press("up")
-        await until(pilot, lambda: screen.query_one(Prompt).text == typed)
 
 
 async def test_deleting_the_session_that_is_open_begins_a_new_one(make_app: MakeApp, filled: Path) -> None:
@@ -264,7 +267,7 @@ async def test_a_question_that_is_cancelled_before_its_run_begins_is_over(
             raise GenerationCancelled("The run was cancelled.")
 
         with pytest.MonkeyPatch.context() as patched:
-            patched.setattr("tui.ask.watching.begin", cancelled)
+            patched.setattr("tui.ask.screen.begin", cancelled)
             screen.ask(QUESTION)
             await over(pilot, screen)
         await until(pilot, lambda: screen.query(".state"))

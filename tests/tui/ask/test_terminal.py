@@ -175,10 +175,3 @@ def test_ctrl_c_at_a_question_cancels_the_run_and_says_how_to_go_on(terminal: Te
     terminal.until("Run abc123def456 can be resumed: `deepthink resume abc123def456`")
     terminal.until("Cancelled: The run was cancelled.")
     assert terminal.end() == 130
-
-
-def test_ctrl_c_cancels_the_run(terminal: Terminal) -> None:
-    terminal.until("? keys")
-    terminal.type("\x03")
-    terminal.until("`deepthink resume abc123def456`")
-    assert terminal.end() == 130

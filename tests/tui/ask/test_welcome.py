@@ -17,7 +17,6 @@ from models.catalogue import ModelEntry
 from models.fetch import ChecksumMismatch, DiskFull, PullCancelled, PullProgress
 from models.protocols import ModelMissing
 from tests.scripted import HashEmbedder
-from tests.tui.app.bare import bare
 from tests.tui.conftest import Answering, Look, MakeApp, Snap
 from tests.tui.waiting import PATIENCE, until
 from traces.library import Library
@@ -30,8 +29,6 @@ from tui.ask.welcome import WelcomeScreen
 from tui.ask.welcome import look as what_is_here
 from tui.library.intake import Intake
 from tui.settings.settings import Settings, load
-
-__all__ = ["bare"]
 
 
 class _Machine:
@@ -263,58 +260,30 @@ async def test_the_app_begins_with_it_and_ends_up_with_an_answer(
         assert (run.question, run.status) == (demo_question().question, "answered")
 
 
-@pytest.mark.parametrize("meant", ["so what?", "o", "1.5"])
-async def test_what_is_typed_as_the_window_opens_is_the_prompts(
-    meant: str, make_app: MakeApp, machine: _Machine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    app = _make(make_app, machine, monkeypatch)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await until(pilot, lambda: isinstance(app.screen, WelcomeScreen) and "▸ 1" in _shown(app))
-        ask = app.screen_stack[0]
-        await pilot.press(*meant)
-        await until(pilot, lambda: ask.query_one(Prompt).text == meant)
-        line = ask.query_one("#offer", Static)
-        assert app.screen is ask
-        assert machine.pulled == []
-        assert not line.display  # it was seen: Models and Library have all of it
-
-
-async def test_who_is_typing_at_the_first_start_is_told_and_welcomed_when_they_want_it(
+async def test_who_is_writing_a_question_at_the_first_start_is_left_alone(
     make_app: MakeApp, machine: _Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looked = threading.Event()
-    real = load_beginning
 
     def slow(engine: Engine) -> Beginning:
         assert looked.wait(PATIENCE)
-        return real(engine)
+        return load_beginning(engine)
 
     monkeypatch.setattr("tui.ask.screen.load_beginning", slow)
     app = _make(make_app, machine, monkeypatch)
     async with app.run_test(size=(80, 24)) as pilot:
         ask = app.screen
-        prompt, line = ask.query_one(Prompt), ask.query_one("#offer", Static)
         await pilot.press(*"Who")
         looked.set()
-        await until(pilot, lambda: line.display)
-        assert "Nothing is set up yet: esc goes to it" in str(line.content)
+        await until(pilot, lambda: "The library is empty." in _shown(app))
         await pilot.press(*" is so")
-        assert prompt.text == "Who is so"
-        assert app.screen is ask
-        await pilot.press("escape")
-        await until(pilot, lambda: isinstance(app.screen, WelcomeScreen))
-        assert not line.display
-        await pilot.press("escape")
-        await until(pilot, lambda: app.screen is ask)
-        await pilot.press("up")
-        await until(pilot, lambda: prompt.text == "Who is so")
-        assert machine.pulled == []
+        assert (app.screen, ask.query_one(Prompt).text) == (ask, "Who is so")
 
 
 @pytest.mark.usefixtures("bare")
 @pytest.mark.parametrize(
     ("look", "step"),
-    [("80x24-dark", "nothing"), ("120x40-light", "fetching"), ("80x24-dark", "question")],
+    [("120x40-light", "fetching"), ("80x24-dark", "question")],
     indirect=["look"],
 )
 def test_welcome_in_pictures(

@@ -10,7 +10,7 @@ from rich.cells import cell_len
 from agent import events as ev
 from tests.tui import parts
 from tui.app.lists import facts, hanging
-from tui.ask.watching import Typed, read
+from tui.ask.typed import Typed, read
 from tui.run.fold import EVERYTHING, RunFold
 from tui.terminal import one_line, padded
 

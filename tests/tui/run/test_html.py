@@ -61,23 +61,13 @@ def test_it_holds_everything(html: str) -> None:
     for part in (
         stored.ASKED,
         f"Taken to ask: {stored.QUESTION}",
-        "Tolvang supplies it [1] .",
-        "1 of 3 sentences is supported by its sources.",
-        "only partly supported (the sources do not say “May”) : It burnt in May. [2]",
+        "supported: Tolvang supplies it. [1]",
+        "only partly supported (the sources do not say “May”): It burnt in May. [2]",
         "[1] Supply › Bearings, p. 3",
-        "facts · supplier.md · 2024-05-01",
-        f"Before it. {stored.QUOTE} After it.",
         "40 units [1] (2024-05-01) is followed",
         "search: who supplies it (hybrid, in facts: 2 passages)",
-        "grade: 1 maybe relevant, 1 not relevant (calibrated)",
-        "retry: searching asking the web",
-        "FINISH enough",
-        "20% 70% 10%",
+        "FINISH by rules",
         "Which year? → the last one (person, to clarify)",
-        "also to be found out: What of Brevnes?",
-        "deep, by llm: it asks for two things",
-        "2 model calls; 250 tokens read, 110 reused, 45 written",
-        "resumed once",
     ):
         assert part in text
 
@@ -115,10 +105,6 @@ def test_nothing_is_loaded_from_elsewhere(html: str) -> None:
     assert "default-src 'none'; style-src 'unsafe-inline'" in page.values("content")
     assert "prefers-color-scheme: dark" in html
     assert "@media print" in html
-
-
-def test_the_quoted_sentence_is_marked_in_its_passage(html: str) -> None:
-    assert f"Before it. <mark>{stored.QUOTE}</mark> After it." in html
 
 
 @pytest.mark.parametrize("status", ["running", "waiting", "failed", "not_found", "rejected"])

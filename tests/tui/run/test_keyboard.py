@@ -88,12 +88,6 @@ def test_lines_can_be_read_aside(terminal: Terminal) -> None:
     assert terminal.read.empty()
 
 
-def test_an_exception_aside_leaves_it_as_it_was(terminal: Terminal) -> None:
-    with pytest.raises(KeyboardInterrupt), terminal.keyboard, terminal.keyboard.aside():
-        raise KeyboardInterrupt
-    assert terminal.modes == (True, True)
-
-
 @pytest.fixture
 def not_ignored() -> Iterator[None]:
     """A shell may have started the tests with SIGQUIT ignored, and what is ignored is left alone."""
@@ -122,15 +116,6 @@ def test_in_the_background_the_terminal_is_left_alone_until_it_is_in_front_again
         _until(lambda: terminal.modes == (False, False))
         terminal.type("p")
         assert terminal.keys(1) == "p"
-
-
-def test_what_comes_to_the_front_before_its_first_look_takes_the_terminal(
-    terminal: Terminal, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    looks = iter([False])  # when it begins; from then on it is in front
-    monkeypatch.setattr(Keyboard, "_in_front", lambda _self: next(looks, True))
-    with terminal.keyboard:
-        _until(lambda: terminal.modes == (False, False))
 
 
 def _until(holds: Callable[[], bool]) -> None:

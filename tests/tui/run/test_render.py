@@ -120,8 +120,9 @@ def test_the_line_at_the_bottom_says_what_is_done_and_which_keys_there_are() -> 
     assert "keys" not in _bottom([ev.NodeStarted("distil", 2)])[-1]
     assert "step" not in _bottom([ev.NodeStarted("synthesise", 2)], wheel)[-1]
     page = ev.NodeProgress("correct", 2, f"reading https://example.org/{'x' * 90}")
-    assert "step 2: reading https://" in _bottom([page], wheel)[-1]
-    assert len(_bottom([page], wheel)) == 1
+    lines = _bottom([ev.NodeStarted("correct", 2), page], wheel)
+    assert len(lines) == 1
+    assert "step 2: reading https://" in lines[0]
     assert (
         "picking out" in _bottom([ev.NodeStarted("distil", 2), ev.NodeProgress("distil", 2, "distil")])[-1]
     )
@@ -155,8 +156,12 @@ def test_what_is_typed_and_the_keys_stand_beneath_the_draft() -> None:
 
 
 def test_a_second_draft_takes_the_place_of_the_first() -> None:
-    events = [ev.AnswerText("First."), ev.Answered("First.", [], []), ev.AnswerText("Second.")]
-    assert "First." in _bottom(events[:2])[0], "it stands there while it is checked"
+    drafting = ev.NodeStarted("synthesise", 0)
+    events = [
+        *(drafting, ev.AnswerText("First."), ev.Answered("First.", [], [])),
+        *(drafting, ev.AnswerText("Second.")),
+    ]
+    assert "First." in _bottom(events[:3])[0], "it is shown while it is checked"
     assert "First." not in _bottom(events)[0]
     assert "Second." in _bottom(events)[0]
 

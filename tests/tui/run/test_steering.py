@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -17,13 +18,16 @@ from tests.tui.conftest import QUESTION, Answering, Gate, MakeApp
 from tests.tui.waiting import until
 from traces.labels import Labels
 from traces.runs import Runs
+from tui.app.app import DeepthinkApp
 from tui.ask.conversation import Conversation
 from tui.ask.prompt import Prompt
 from tui.ask.screen import AskScreen
-from tui.ask.watching import RunBar
+from tui.assemble import open_store
 from tui.run.asked import AskedBox
 from tui.run.exchange import Exchange
-from tui.run.meters import Meters
+from tui.run.meters import Meters, RunBar
+from tui.run.words import IN_STEP
+from tui.runs.unfinished import find_unfinished, offered
 
 UNSUPPORTED = "Orlavane buys its ceramic bearings from Mars Mining, which employs 4,711 people."
 
@@ -53,6 +57,11 @@ def asking(screen: AskScreen, about: str) -> Callable[[], bool]:
     return lambda: any(box.asked.about == about and box.children for box in screen.query(AskedBox))
 
 
+def notified(app: DeepthinkApp, message: str) -> bool:
+    """Whether that is the only notification."""
+    return [toast.message for toast in app._notifications] == [message]
+
+
 async def test_cancelling_restores_the_prompt_and_the_run_can_be_resumed(
     make_app: MakeApp, filled: Path
 ) -> None:
@@ -75,22 +84,7 @@ async def test_cancelling_restores_the_prompt_and_the_run_can_be_resumed(
         assert Runs(app.engine.store).find(run.id).status == "answered"
 
 
-async def test_pause_and_go_on(make_app: MakeApp, filled: Path) -> None:
-    gate = Gate(1)
-    app = make_app(Answering(during=gate))
-    async with app.run_test(size=(120, 40)) as pilot:
-        screen = await held(pilot, gate)
-        await pilot.press("ctrl+o")
-        gate.open()
-        await until(pilot, lambda: screen.fold is not None and screen.fold.paused)
-        assert "go on" in shown(screen.query_one("RunBar"))  # type: ignore[arg-type]
-        assert "paused after" in shown(screen.query_one(Exchange).query_one(".state"))  # type: ignore[arg-type]
-        await pilot.press("ctrl+o")
-        await over(pilot, screen)
-        assert "Tolvang Ceramics" in answer_of(screen.query_one(Exchange))
-
-
-async def test_a_pause_that_is_asked_for_is_shown_until_it_is_taken_back(
+async def test_a_pause_is_shown_from_when_it_is_asked_for_until_it_is_taken_back(
     make_app: MakeApp, filled: Path
 ) -> None:
     gate = Gate(1)
@@ -98,16 +92,21 @@ async def test_a_pause_that_is_asked_for_is_shown_until_it_is_taken_back(
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await held(pilot, gate)
         bar = screen.query_one(RunBar)
-        for label, said in (("go on", "Pausing after this step."), ("pause", "Resumed.")):
+        for label, said in (("resume", "Pausing after this step."), ("pause", "Resumed.")):
             await pilot.press("ctrl+o")
             screen.draw_all()  # as each event of the run has it
             assert label in shown(bar)
             assert app._notifications
             assert [toast.message for toast in app._notifications][-1] == said
+        await pilot.press("ctrl+o")
         gate.open()
+        await until(pilot, lambda: screen.fold is not None and screen.fold.paused)
+        assert "paused after" in shown(screen.query_one(Exchange).query_one(".state"))  # type: ignore[arg-type]
+        await pilot.press("ctrl+o")
         await until(pilot, lambda: screen.live is None or asking(screen, "approve")())
         await accept(pilot, screen)
         await over(pilot, screen)
+        assert "Tolvang Ceramics" in answer_of(screen.query_one(Exchange))
 
 
 @pytest.mark.parametrize(
@@ -128,10 +127,13 @@ async def test_no_step_and_no_decision_is_promised_where_none_can_come(
         assert screen.fold is not None
         screen.fold.take_all([Routed(route, "", "rules", QUESTION, QUESTION), NodeStarted(node, 0)])
         screen.query_one(Prompt).put("What does the plant cost?")
-        for key in ("ctrl+b", "ctrl+d"):
+        no_step = "There is no step to skip right now."
+        for key, message in (("ctrl+b", said), ("ctrl+d", said), ("ctrl+g", no_step)):
+            if key == "ctrl+g" and node in IN_STEP:
+                continue
             app.clear_notifications()
             await pilot.press(key)
-            await until(pilot, lambda: [toast.message for toast in app._notifications] == [said])
+            await until(pilot, partial(notified, app, message))
         assert screen.query_one(Prompt).text == "What does the plant cost?"
         assert not screen.query(AskedBox)
         screen.cancel()
@@ -266,3 +268,13 @@ async def test_a_worker_that_breaks_never_closes_the_app(make_app: MakeApp, fill
         assert app.failures[-1].error.title == "This should not have happened"
         assert "ZeroDivisionError" in app.failures[-1].detail
         assert screen.query_one(Prompt).text == QUESTION
+
+
+async def test_leaving_the_app_interrupts_what_goes_on(make_app: MakeApp, filled: Path) -> None:
+    gate = Gate()
+    app = make_app(Answering(during=gate))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await held(pilot, gate)
+        await pilot.press("ctrl+q")
+    (left,) = offered(find_unfinished(open_store()).found)
+    assert (left.why, left.run.status, left.run.finished) == ("interrupted", "running", None)

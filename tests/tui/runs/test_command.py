@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import pytest
 
@@ -13,16 +13,10 @@ from agent import checkpoints
 from agent.run import Resumable
 from tests.tui import stored
 from tests.tui.conftest import QUESTION, Answer, Run
-from traces.runs import Runs, StoredEvent
+from tests.tui.stored import cut_off
+from traces.runs import Runs
 from tui.assemble import open_store
 from tui.run.fold import outcome_of
-
-
-def cut_off() -> str:
-    """A run that left a checkpoint."""
-    run_id = stored.store_run(status="running")
-    with checkpoints.opened(open_store(), run_id, lambda _log: None):
-        return run_id
 
 
 @pytest.fixture
@@ -52,9 +46,6 @@ def test_export_to_markdown_holds_everything(ran: str, deepthink: Run, tmp_path:
     assert text.startswith(f"# {QUESTION}\n\nOrlavane buys its ceramic bearings from Tolvang Ceramics [")
     headings = [line for line in text.splitlines() if line.startswith("## ")]
     assert headings == ["## Claims", "## Sources", "## Plan", "## Steps", "## Decisions", "## Run"]
-    assert "> A fire at the Brevnes plant of Tolvang Ceramics halted production in May." in text
-    assert "after step 1: CONTINUE by rules" in text
-    assert " model calls; " in text
     file = tmp_path / "run.md"
     assert deepthink("runs", "export", "last", "-o", str(file)).code == 0
     assert file.read_text(encoding="utf-8") == text
@@ -175,32 +166,6 @@ def test_how_a_run_ended_is_its_exit_code(status: str, code: int, deepthink: Run
     assert (outcome.status, outcome.exit_code) == (status, code)
     assert json.loads(deepthink("runs", "export", "-f", "json").out)["status"] == status
     assert status.replace("_", " ") in deepthink("runs").out
-
-
-def test_runs_of_an_earlier_version_can_still_be_shown(deepthink: Run) -> None:
-    """Answers had flags before there were verdicts, and passages had no grade."""
-    run_id = stored.store_run(status="running")
-    old_hit = {name: value for name, value in stored.candidate(7).items() if name != "grade"}
-    sentences = [
-        {"text": "It is so.", "cites": [1], "support": 1.0, "flagged": False},
-        {"text": "Or not.", "cites": [], "support": 0.0, "flagged": True},
-    ]
-    step = {"question": "Is it so?", "reason": "", "tool": "", "keywords": "", "section": ""}
-    where = {"strategy": "hybrid", "reason": "", "tool": "", "section": ""}
-    old: list[tuple[str, dict[str, Any]]] = [
-        ("StepStarted", {"step": 1, "plan_step": step}),
-        ("Searched", {"step": 1, "query": "so", **where, "hits": [old_hit]}),
-        ("NodeFinished", {"node": "retrieve", "step": 1, "seconds": 0.5}),
-        ("Answered", {"answer": "It is so [1].", "sentences": sentences, "sources": [stored.passage(1)]}),
-    ]
-    Runs(open_store()).record(
-        run_id, [StoredEvent(seq, 0.1, kind, payload) for seq, (kind, payload) in enumerate(old, start=1)]
-    )
-    run = json.loads(deepthink("runs", "export", "-f", "json").out)
-    assert [s["verdict"] for s in run["sentences"]] == ["supported", "not"]
-    for form in ("md", "html"):
-        assert "not supported" in deepthink("runs", "export", "-f", form).out
-    assert "It is so [1]." in deepthink("runs", "show").out
 
 
 @pytest.mark.parametrize("command", [("runs", "--unfinished"), ("runs", "list", "-u")])

@@ -11,7 +11,6 @@ from textual.widgets import Static
 from agent import events as ev
 from agent.state import PlanStep
 from tests.tui import stored
-from tests.tui.app.bare import bare
 from tests.tui.conftest import MakeApp
 from tests.tui.runs.test_screen import opened
 from tests.tui.waiting import until
@@ -22,7 +21,6 @@ from tui.runs.compare import Compared, CompareScreen, Row, Section, compare
 from tui.runs.replay import ReplayScreen
 from tui.runs.screen import RunsScreen
 
-__all__ = ["bare"]
 pytestmark = pytest.mark.usefixtures("bare")
 SIZE = (120, 40)
 

@@ -9,7 +9,7 @@ import pytest
 from agent import events as ev
 from tests.tui import parts, stored
 from tui.run.fold import EVERYTHING, RunFold
-from tui.run.words import told
+from tui.run.words import as_text
 from tui.runs.replay import SPEEDS, Player
 
 
@@ -53,12 +53,10 @@ def test_going_on_changes_little_and_going_back_everything(player: Player) -> No
 
 def test_it_stays_within_the_run(player: Player) -> None:
     player.seek(10_000)
-    assert player.over
-    assert player.position == len(player.events)
-    assert isinstance(player.last, ev.RunFinished)
+    assert (player.over, player.position) == (True, len(player.events))
     player.seek(-5)
-    assert (player.position, player.elapsed, player.over) == (0, 0.0, False)
-    assert Player(player.events, player.at).last is None
+    assert (player.position, player.elapsed, player.over, player.last) == (0, 0.0, False, None)
+    assert Player((), ()).over
 
 
 def test_the_time_is_that_of_the_last_event_until_the_run_tells_its_own(player: Player) -> None:
@@ -107,26 +105,10 @@ def test_what_is_close_together_is_shown_together() -> None:
     assert far.within(0.05) == 2
 
 
-def test_the_speed_ends_at_either_end(player: Player) -> None:
-    player.faster(-1)
-    assert player.speed == SPEEDS[0]
-    for _ in range(5):
-        player.faster(1)
-    assert player.speed == SPEEDS[-1]
-    player.faster(-1)
-    assert player.speed == SPEEDS[-2]
-
-
-def test_a_run_without_events_is_over() -> None:
-    empty = Player((), ())
-    assert empty.over
-    assert (empty.total, empty.part(1), empty.part(-1), empty.seek(3)) == (0.0, 0, 0, frozenset())
-
-
 def test_every_event_that_is_stored_has_words_that_cannot_steer_the_terminal() -> None:
     events = [event for _, event in stored.everything()] + [e for e in parts.whole_run() if e.stored]
     for event in [*events, ev.NotebookGrew(stored.EVIL), ev.Steered("skip"), ev.Resumed("", "", "", "")]:
-        line = told(event)
+        line = as_text(event)
         assert line
         assert "\x1b" not in line
         assert "\n" not in line

@@ -9,7 +9,6 @@ from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
 from tests.tui import stored
-from tests.tui.app.bare import bare
 from tests.tui.conftest import MakeApp
 from tests.tui.waiting import until
 from traces.runs import Runs
@@ -19,7 +18,6 @@ from tui.app.confirm import ConfirmScreen
 from tui.assemble import open_store
 from tui.runs.sessions import SessionList, SessionsScreen
 
-__all__ = ["bare"]
 pytestmark = pytest.mark.usefixtures("bare")
 SIZE = (120, 40)
 
@@ -90,21 +88,15 @@ async def test_a_session_is_named_in_place(two: list[str], make_app: MakeApp) ->
     app = make_app()
     async with app.run_test(size=SIZE) as pilot:
         screen, chosen = await opened(pilot, 2)
-        await pilot.press("down", "r", *"seals", "enter")
+        await pilot.press("down", "r", *"bearings", "enter")
+        await until(pilot, lambda: app.failures)
+        assert app.failures[0].error.message == "Another session is called “bearings”."
+        await pilot.press("r", *"seals", "enter")
         await until(pilot, lambda: "seals · Who makes the seals?" in " ".join(shown(screen)))
         assert Sessions(open_store()).find("seals").id == two[1]
         await pilot.press("r", "escape")
         assert not chosen  # only the line for the name is left
         assert screen.query_one(SessionList).has_focus
-
-
-async def test_a_name_that_is_taken_is_told(two: list[str], make_app: MakeApp) -> None:
-    app = make_app()
-    async with app.run_test(size=SIZE) as pilot:
-        await opened(pilot, 2)
-        await pilot.press("down", "r", *"bearings", "enter")
-        await until(pilot, lambda: app.failures)
-    assert app.failures[0].error.message == "Another session is called “bearings”."
 
 
 async def test_deleting_asks_first_and_takes_the_runs_along(two: list[str], make_app: MakeApp) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from functools import partial
 from typing import Any
 
@@ -13,19 +12,16 @@ from textual.widgets import OptionList
 from agent import checkpoints
 from agent import events as ev
 from tests.tui import stored
-from tests.tui.app.bare import bare
 from tests.tui.conftest import MakeApp
-from tests.tui.runs.test_screen import Asked, cut_off, opened
-from tests.tui.waiting import PATIENCE, until
+from tests.tui.runs.test_screen import Asked, opened
+from tests.tui.stored import cut_off
+from tests.tui.waiting import until
 from traces.runs import Run, Runs
-from traces.store import Store
 from tui.app.confirm import ConfirmScreen
 from tui.assemble import open_store
 from tui.run.fold import events_of
-from tui.runs import actions
 from tui.runs.unfinished import UnfinishedScreen, find_unfinished, offered
 
-__all__ = ["bare"]
 pytestmark = pytest.mark.usefixtures("bare")
 SIZE = (120, 40)
 
@@ -93,35 +89,6 @@ async def test_a_run_that_is_given_up_is_not_offered_again(make_app: MakeApp) ->
     assert isinstance(last, ev.RunFinished)
     assert last.seconds == 0.9
     assert Runs(store).find(failed).status == "failed"
-
-
-async def test_a_run_that_is_being_given_up_is_not_given_up_again(
-    make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    store, run_id = open_store(), cut_off()
-    cut_off(question="Another one?")
-    go_on, real = threading.Event(), actions.forget
-    given_up: list[str] = []
-
-    def slow(store: Store, run: Run) -> None:
-        given_up.append(run.question)
-        assert go_on.wait(PATIENCE)
-        real(store, run)
-
-    monkeypatch.setattr("tui.runs.actions.forget", slow)
-    app = make_app()
-    async with app.run_test(size=SIZE) as pilot:
-        screen, _ = await shown(pilot)
-        await pilot.press("d")
-        await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
-        await pilot.press("y")
-        await until(pilot, lambda: given_up)
-        await pilot.press("d", "enter")
-        assert app.screen is screen
-        go_on.set()
-        await until(pilot, lambda: len(told(screen)) == 1)
-    assert given_up == ["Another one?"]
-    assert [entry.run.id for entry in find_unfinished(store).found] == [run_id]
 
 
 async def test_what_another_process_works_on_is_left_to_it(make_app: MakeApp) -> None:

@@ -1,0 +1,165 @@
+"""What was typed as a question: taken apart, and made a run."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from traces.typed_path import existing_path
+from tui.run.live import Begin
+from tui.terminal import one_line
+
+if TYPE_CHECKING:
+    from tui.app.engine import Engine
+
+_REFERENCE = re.compile(r"(?:^|(?<=\s))([#@])(\S+)")
+_NAMED = 5  # files that cannot be read
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """A question with the collections (``#``), the paths (``@``) and the filters (``from:``) that it names.
+
+    ``unknown`` are those it names that are not there: most likely mistyped, and nothing to go on from.
+    """
+
+    question: str
+    collections: tuple[str, ...] = ()
+    paths: tuple[Path, ...] = ()
+    unknown: tuple[str, ...] = ()
+    filters: tuple[tuple[str, str], ...] = ()
+
+
+def read(text: str, known: frozenset[str]) -> Typed:
+    """Take apart what was typed; ``known`` are names of collections.
+
+    ``#1`` is part of the question, as is ``@`` before a word that is not written as a path.
+    """
+    collections: list[str] = []
+    paths: list[Path] = []
+    unknown: list[str] = []
+
+    def taken(match: re.Match[str]) -> str:
+        sign, word = match[1], match[2]
+        if sign == "#" and word in known:
+            collections.append(word)
+            return ""
+        if sign == "#" and known and word[0].isalpha():
+            unknown.append(match[0])
+        path = existing_path(word) if sign == "@" else None
+        if path is not None:
+            paths.append(path)
+            return ""
+        if sign == "@" and any(mark in word for mark in "/~"):
+            unknown.append(match[0])
+        return match[0]
+
+    from agent.retrieval.filters import taken_from
+
+    unfiltered, filters = taken_from(text)
+    question = " ".join(_REFERENCE.sub(taken, unfiltered).split())
+    return Typed(
+        question,
+        tuple(dict.fromkeys(collections)),
+        tuple(dict.fromkeys(paths)),
+        tuple(unknown),
+        tuple(filters),
+    )
+
+
+def begin(
+    engine: Engine,
+    typed: Typed,
+    session: str,
+    *,
+    tell: Callable[[str], None],
+    warn: Callable[[str], None],
+    cancelled: threading.Event,
+) -> Begin:
+    """Read the files a question names, then prepare `agent.run.run`; for the thread of the run.
+
+    Args:
+        engine: Settings, store and embedder.
+        typed: The question.
+        session: Id of the session; "" begins one, as does one that was deleted meanwhile.
+        tell: Takes a few words about what is read.
+        warn: Takes a sentence about what is left out: a deleted session, unreadable files of a folder.
+        cancelled: Ends the reading.
+
+    Raises:
+        BadFilter: a filter has a value that it cannot have.
+        DeepthinkError: a named file, or all of a folder, cannot be read, or the settings cannot be used.
+    """
+    from agent import run as agent_run
+    from agent.retrieval.filters import filters_of
+    from tui.ask.asking import request
+    from tui.library.intake import DEFAULT_COLLECTION
+
+    settings = engine.settings()
+    session = _still_there(engine, session, warn)
+    collections = typed.collections
+    if typed.paths:
+        into = settings.collection or DEFAULT_COLLECTION
+        _read_first(engine, typed.paths, into, tell, warn, cancelled)
+        collections = tuple(dict.fromkeys([*collections, into])) if collections else ()
+    return partial(
+        agent_run.run,
+        request(
+            typed.question,
+            settings,
+            interactive=True,
+            collections=collections,
+            session=(session, ""),
+            filters=filters_of(typed.filters),
+        ),
+    )
+
+
+def _still_there(engine: Engine, session: str, warn: Callable[[str], None]) -> str:
+    from traces.sessions import Sessions, UnknownSession
+
+    try:
+        return Sessions(engine.store).find(session).id if session else ""
+    except UnknownSession:
+        warn("The session was deleted; this question begins a new one.")
+        return ""
+
+
+def _read_first(
+    engine: Engine,
+    paths: tuple[Path, ...],
+    into: str,
+    tell: Callable[[str], None],
+    warn: Callable[[str], None],
+    cancelled: threading.Event,
+) -> None:
+    from agent.documents import ingest as ing
+    from tui.library.intake import Intake, read_in
+
+    named = {str(path.resolve()) for path in paths if not path.is_dir()}
+    failed: list[ing.FileFailed] = []
+    read = 0
+    chosen = Intake(paths, (), into)
+    events = read_in(chosen, engine.settings(), engine.store, engine.embedder(), cancelled)
+    for event in events:
+        if isinstance(event, ing.FileStarted):
+            tell(f"reading {event.name}")
+        elif isinstance(event, ing.PageRecognised):
+            tell(f"recognising page {event.done_pages} of {event.total_pages}")
+        elif isinstance(event, ing.FileDone):
+            read += event.outcome != "removed"
+        elif isinstance(event, ing.FileFailed):
+            if event.source in named:
+                raise event.error
+            failed.append(event)
+    if failed and not read:
+        raise failed[0].error
+    if failed:
+        names = ", ".join(one_line(failure.name, 40) for failure in failed[:_NAMED])
+        more = f" and {len(failed) - _NAMED} more" if len(failed) > _NAMED else ""
+        warn(f"Asked without what could not be read: {names}{more}.")
