@@ -128,7 +128,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("COLUMNS", "NO_COLOR"):
         monkeypatch.delenv(name, raising=False)
     embedder = HashEmbedder()
-    for user in ("tui.assemble", "tui.ask.asking", "tui.library.search", "tui.ask.demo"):
+    for user in ("tui.assemble", "tui.ask.asking", "tui.library.command", "tui.ask.demo"):
         monkeypatch.setattr(f"{user}.open_embedder", lambda _settings: embedder)
     for user in ("assemble", "ask.asking", "ask.compare", "policy.evaluating", "policy.collecting"):
         monkeypatch.setattr(f"tui.{user}.open_reader", lambda _settings: UnsureReader())

@@ -190,7 +190,7 @@ def test_the_original_is_at_hand_wherever_it_lies(tmp_path: Path, name: str, pla
     opened = Path(unquote(path.removeprefix("file://")))
     assert (opened.name, bool(opened.read_bytes())) == (PurePath(name).name, True)
     assert (opened == outer, fragment) == ("/" not in name, place.removeprefix("#"))
-    assert name in found.told
+    assert name in found.place
     outer.unlink()
     assert not find_original(engine, library.document_passages(document.id)[0].id).address
 

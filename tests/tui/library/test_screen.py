@@ -180,7 +180,7 @@ async def test_dropped_files_are_read_into_the_collection_one_is_in(
         assert held(app)["news"] == ["example.org/bearings", "fire.md", "fire.md"]
         screen.post_message(events.Paste("just some words"))
         await until(pilot, lambda: app.failures)
-        assert "There is no file just" in app.failures[0].error.message
+        assert "just does not exist" in app.failures[0].error.message
 
 
 async def test_a_document_is_read_again_and_what_is_gone_is_said(make_app: MakeApp, folder: Path) -> None:
