@@ -20,9 +20,8 @@ from policy.serving.manifest import BOX
 from policy.serving.registry import Activation, Listed, Registry, base_of
 from tui.failures import warn
 from tui.options import AsJson, Plain, Yes, confirm
-from tui.policy.policies import when
 from tui.settings.settings import load
-from tui.terminal import cells, clean, columns, console, one_line, print_json
+from tui.terminal import cells, clean, columns, console, moment, one_line, print_json
 
 app = typer.Typer(
     help="See and choose learned policies.", invoke_without_command=True, rich_markup_mode=None
@@ -47,17 +46,17 @@ def policy(context: typer.Context, as_json: AsJson = False) -> None:
 def list_policies(as_json: AsJson = False) -> None:
     """List policies: the active one, their data, the gate's verdict."""
     registry = Registry()
-    found = registry.listed()
+    policies = registry.listed()
     if as_json:
-        print_json(found)
+        print_json(policies)
         return
     out = console()
     _tell_damage(registry)
-    if not found:
+    if not policies:
         out.print(_NONE)
         return
     table = columns("", "policy", "method", "made", "learned from", "gate", whole=("policy", "made"))
-    for policy in found:
+    for policy in policies:
         table.add_row(*cells("●" if policy.active else "", policy.name, *_columns(policy)))
     out.print(table)
     _tell_who_decides(registry)
@@ -127,17 +126,17 @@ def history(as_json: AsJson = False) -> None:
     """List when which policy became active, and why."""
     registry = Registry()
     _tell_damage(registry)
-    found = registry.history()
+    entries = registry.history()
     if as_json:
-        print_json(found)
+        print_json(entries)
         return
-    if not found:
+    if not entries:
         console().print("No policy was chosen yet: the one in the box is active.")
         return
     table = columns("when", "policy", "how", "why", whole=("when", "policy"))
-    for entry in found:
+    for entry in entries:
         how = f"{entry.how}, forced" if entry.forced else entry.how
-        table.add_row(*cells(when(entry.at), entry.name, how, one_line(entry.reason, 200)))
+        table.add_row(*cells(moment(entry.at), entry.name, how, one_line(entry.reason, 200)))
     console().print(table)
 
 
@@ -410,7 +409,7 @@ def _columns(policy: Listed) -> tuple[object, ...]:
     verdict = "not asked" if gate is None else "passed" if gate.passed else "not passed"
     return (
         manifest.method,
-        when(manifest.created),
+        moment(manifest.created),
         f"{manifest.data.questions:,} questions, {manifest.data.decisions:,} decisions",
         "in the box" if policy.boxed else verdict,
     )
@@ -423,7 +422,7 @@ def _standing(registry: Registry, folder: Path) -> str:
     since = next((entry for entry in registry.history() if entry.name in {folder.name, BOX}), None)
     if since is None:
         return f"{boxed}, active"
-    return f"{boxed}, active since {when(since.at)}{', forced' if since.forced else ''}"
+    return f"{boxed}, active since {moment(since.at)}{', forced' if since.forced else ''}"
 
 
 def _pairs(values: Mapping[str, str]) -> Table:

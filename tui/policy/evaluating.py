@@ -120,15 +120,15 @@ def show_question(question: str, work: Path | None, *, as_json: bool = False) ->
     shown.print(Text(clean(f"{mine[0].questions} · {ids[0]}"), style="bold"))
     table = columns("system", "model", "answer", "outcome", "steps", "seconds", "stopped", "lost at")
     for row in mine:
-        told = row.measures
+        measures = row.measures
         table.add_row(
             *cells(
                 row.system,
                 row.model,
                 row.answer,
-                _outcome(told),
-                f"{told.get('steps', 0):.0f}",
-                duration(told.get("seconds", 0.0)),
+                _outcome(measures),
+                f"{measures.get('steps', 0):.0f}",
+                duration(measures.get("seconds", 0.0)),
                 row.stopped,
                 row.lost,
             )

@@ -9,12 +9,11 @@ from typing import Any
 from textual.pilot import Pilot
 from textual.widgets import Static
 
-from policy.decisions.gathered import Gathered, gathered
+from policy.decisions.gathered import Gathered
 from policy.serving.registry import Registry
 from tests.policy.made import policy
 from tests.tui.conftest import MakeApp
-from tests.tui.decisions.test_screen import TAKEN, store_decided
-from tests.tui.decisions.test_strip import decided, shadow
+from tests.tui.decisions.test_screen import store_decided
 from tests.tui.waiting import until
 from traces.decisions import Agreement
 from traces.ratings import Ratings
@@ -125,10 +124,3 @@ async def test_a_store_that_cannot_be_read_is_told_and_read_again(make_app: Make
         await pilot.press("u")
         await until(pilot, lambda: not screen.query_one("#told").display)
         assert "0 of 3,000 decisions" in text(screen, "#until")
-
-
-def test_what_is_counted_is_what_the_store_holds(store: Store) -> None:
-    store_decided(store, [*TAKEN, decided("FINISH", (0, 0, 1), shadow=shadow("FINISH", (0, 0, 1), "llm"))])
-    found = gathered(store)
-    assert found.decisions == 5
-    assert {(a.first, a.second) for a in found.agreement} <= {("llm", "rules"), ("llm", "human")}
