@@ -67,9 +67,6 @@ async def test_the_library_is_listed_searched_read_and_asked(transport: Any) -> 
         assert {source["document"] for source in answer["sources"]} <= {"supplier.md", "fire.md"}
         assert "[1]" in answer["answer"]
 
-
-async def test_what_goes_wrong_is_told_with_a_way_out(transport: Any) -> None:
-    async with Client(transport) as client:
         for name, arguments, words in (
             ("list", {"collection": "none"}, "There is no collection"),
             ("read", {"document_id": 99}, "There is no document 99. `list` gives the ids."),
