@@ -109,8 +109,8 @@ def _read_again(store: Store, done: Rebuilt) -> int:
     embedder = open_embedder(settings)
     for _, shelf in groupby(done.documents, key=lambda document: document.collection):
         chosen, missing = again(list(shelf), settings)
-        for told in missing:
-            failures.warn(told)
+        for message in missing:
+            failures.warn(message)
         if chosen.paths or chosen.addresses:
             with ctrl_c() as cancel:
                 events = read_in(chosen, settings, store, embedder, cancel, follow=False)
