@@ -16,9 +16,11 @@ from agent.decisions.learned import LEARNED
 from agent.profiles import decides
 from policy.serving.card import sections
 from policy.serving.folder import CARD, check_base, read
-from policy.serving.manifest import BOX
+from policy.serving.manifest import BOX, is_name
 from policy.serving.registry import Activation, Listed, Registry, base_of
-from tui.failures import warn
+from traces.paths import store_file
+from traces.typed_path import expanded_path
+from tui.failures import DONE, warn
 from tui.options import AsJson, Plain, Yes, confirm
 from tui.settings.settings import load
 from tui.terminal import cells, clean, columns, console, moment, one_line, print_json
@@ -69,16 +71,16 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """Show one policy: its data, its measures, the gate's verdict."""
-    if card:
-        _show_card(wanted)
-        return
     registry = Registry()
     _tell_damage(registry)
-    folder = _wanted(registry, wanted)
+    folder = registry.find(wanted) if wanted else registry.active().folder
     if folder is None:
         console().print(_NONE)
         return
     manifest = read(folder)
+    if card:
+        sys.stdout.write((folder / CARD).read_text(encoding="utf-8"))
+        return
     check_base(manifest, base_of(manifest))
     if as_json:
         sys.stdout.write(manifest.model_dump_json(indent=2) + "\n")
@@ -196,13 +198,10 @@ def train_policy(
     """Train a policy that decides when to go on, revise or finish.
 
     It learns from your own runs or from collected questions, is judged on questions it has not seen, and
-    becomes active only if it beats what is active now. Stopped or killed, the same command goes on.
+    becomes active only if it beats what is active now. Stopped or killed, the same command resumes it.
     """
-    from policy.serving.manifest import BOX, is_name
     from policy.training.course import train
     from policy.training.request import TrainingRequest
-    from traces.paths import store_file
-    from traces.typed_path import expanded_path
     from tui.interrupts import ctrl_c
     from tui.policy.training import show_training
 
@@ -255,7 +254,7 @@ def collect(
 ) -> int:
     """Gather decisions to learn a policy from.
 
-    Questions are worked through to the full horizon. What was collected is kept: the same command goes on
+    Questions are worked through to the full horizon. What was collected is kept: the same command resumes
     where it was stopped.
     """
     from tui.policy.collecting import collect_own
@@ -301,7 +300,7 @@ def _named(systems: str) -> tuple[str, ...]:
 def evaluate(context: typer.Context) -> None:
     """Hold whole systems against each other on questions whose answers are known.
 
-    Begin with `deepthink evaluate sample`. A finished question is kept: the same command goes on.
+    Begin with `deepthink evaluate sample`. A finished question is kept: the same command continues.
     """
     if not context.invoked_subcommand:
         typer.echo(context.get_help())
@@ -342,7 +341,7 @@ def run(
 ) -> int:
     """Ask every system every question, and print the tables.
 
-    A finished question is a row on disk: stopped or killed, the same command goes on.
+    A finished question is a row on disk: stopped or killed, the same command continues.
     """
     from tui.policy.evaluating import Wanted, run_evaluation
 
@@ -365,9 +364,10 @@ def report(
     ] = None,
 ) -> int:
     """Print the tables again, without asking anything."""
-    from tui.policy.evaluating import show_report
+    from tui.policy.evaluating import show_tables, tables_file, work_folder
 
-    return show_report(work, out)
+    show_tables(work_folder(work), "deepthink evaluate report", tables_file(out))
+    return DONE
 
 
 @evaluate_app.command("show")
@@ -385,20 +385,6 @@ def show_evaluation(
 _NONE = (
     "There is no learned policy, not even in the box: the rules decide. Train one: deepthink train-policy"
 )
-
-
-def _show_card(wanted: str) -> None:
-    """The model card as it is. Raises as `show`."""
-    folder = _wanted(Registry(), wanted)
-    if folder is None:
-        console().print(_NONE)
-        return
-    read(folder)
-    sys.stdout.write((folder / CARD).read_text(encoding="utf-8"))
-
-
-def _wanted(registry: Registry, name: str) -> Path | None:
-    return registry.find(name) if name else registry.active().folder
 
 
 def _columns(policy: Listed) -> tuple[object, ...]:

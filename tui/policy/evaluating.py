@@ -260,14 +260,3 @@ def _evaluated(
 
 def _described(progress: Progress) -> str:
     return f"{clean(progress.questions)}: {progress.doing or 'answers'}"
-
-
-def show_report(work: Path | None, out: Path | None) -> int:
-    """Print the tables of what was evaluated; the exit code.
-
-    Raises:
-        WrongUsage: the tables cannot go to ``out``.
-        NothingEvaluated: there is no row.
-    """
-    show_tables(work_folder(work), "deepthink evaluate report", tables_file(out))
-    return failures.DONE
