@@ -77,7 +77,7 @@ def _repair(store: Store) -> int:
 
 
 def _is_damaged(store: Store) -> bool:
-    """Whether a row cannot be read: every one is, since a damaged part shows only then."""
+    """Whether a row cannot be read: all are read, since damage shows only then."""
     try:
         with store.connect() as db:
             for (table,) in db.execute("SELECT table_name FROM duckdb_tables()").fetchall():

@@ -83,7 +83,7 @@ def heading(fold: RunFold, run: Run | None, *, live: bool, teaching: bool, place
     Args:
         fold: The run.
         run: As it is stored, if it was read from there.
-        live: Whether it goes on in this app.
+        live: Whether it is under way in this app.
         teaching: Whether it asks at each decision.
         place: Which of how many it is, in words.
     """

@@ -85,7 +85,7 @@ _NAME = 28  # characters
 
 
 class IngestPanel(VerticalScroll, can_focus=True):
-    """Progress of one reading after the other; stays until it is put away.
+    """Progress of one reading after the other; stays until it is hidden.
 
     Attributes:
         job: The reading under way, or the last one; None while there was none.

@@ -196,7 +196,7 @@ def pasted(text: str) -> list[str]:
     """The paths and addresses in a text that was typed, pasted or dropped on the terminal.
 
     A terminal writes dropped files side by side, quoted or with backslashes, or one a line, some of them
-    as ``file:`` addresses. A path that exists just as it stands is taken so, spaces and all.
+    as ``file:`` addresses. A path that exists as it is written is taken as it is, with its spaces.
     """
     names: list[str] = []
     for line in text.strip().splitlines():

@@ -32,7 +32,7 @@ class Shelves(Tree[Collection | Document]):
     HELP = """\
 ### The library
 
-Collections and, once one is opened, their documents; beside them what is known of the one under the
+Collections and, once one is opened, their documents; beside them the facts about the one under the
 cursor. **→** opens and **←** shuts a collection, **Enter** on a document opens its text, **Tab** goes to
 its sections.
 """

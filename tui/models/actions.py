@@ -53,7 +53,7 @@ class PullEnded(Message):
 def pull_models(node: DOMNode, names: Sequence[str], cancel: threading.Event) -> PullEnded:
     """Fetch catalogue models one after the other, telling ``node``; for a worker.
 
-    What goes wrong is in the message, so that who shows the pull knows that it has ended.
+    A failure is in the message, so that the widget that shows the pull knows that it has ended.
     """
     from models import fetch
     from models.catalogue import entry
@@ -229,8 +229,10 @@ def use(
     if wanted == "embedder":
         done, total = Library(engine.store).embedded(engine.embedder().name)
         if done < total:
-            lacking = f"{total - done:,} passages"
-            note = f"{lacking} are embedded anew in the background, and till then found by their words."
+            note = (
+                f"{total - done:,} passages are embedded anew in the background; until then they are found "
+                "by their words."
+            )
     return ModelUsed(wanted, stored, note)
 
 

@@ -89,7 +89,7 @@ class ModelRow:
     Attributes:
         name: As the setting takes it: a catalogue name, a path, a server's model, or none.
         label: As it is shown.
-        size: Bytes; 0 where nobody says.
+        size: Bytes; 0 if unknown.
         known: Whether the catalogue has it, so that it can be fetched and verified.
         about: What it is and where it lies.
         probe: What was measured, as labels and words; empty if it was not.

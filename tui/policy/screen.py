@@ -240,7 +240,7 @@ def enough(learnable: Gathered) -> Content:
         lines.append(Content(f"{missing} missing until a training can be expected to gain."))
         if learnable.usable and learnable.runs:
             runs = counted(-(-learnable.missing * learnable.runs // learnable.decisions), "run")
-            lines.append(Content.styled(f"About {runs} more, if they go on like those so far.", _QUIET))
+            lines.append(Content.styled(f"About {runs} more, if they are like those so far.", _QUIET))
     else:
         lines.append(Content("Enough for a training."))
     older = learnable.decisions - learnable.usable
@@ -269,7 +269,7 @@ class PolicyScreen(DeepScreen):
     HELP = """
 ### Policy
 
-After each step a run decides whether to go on, to revise its plan or to finish. The first lines tell who
+After each step a run decides whether to continue, to revise its plan or to finish. The first lines show who
 takes these decisions. **1** and **2** go to the policies and the training.
 
 The settings *decider* and *shadow* (F8) choose the rules, the language model or the learned policy, and
@@ -278,8 +278,8 @@ whose *second opinion* is recorded beside each decision without being acted on.
 - **Enter** or **p** makes the policy under the cursor the active one, **b** goes back to the one before. A
   policy that the gate did not pass can be used all the same; that is recorded.
 - **t** goes to the training and, pressed there, begins it. **Escape** stops it after the step under way. It
-  goes on while you are on other screens. Stopped, or cut off by leaving the app, it goes on from where it
-  was as soon as the same training is begun again.
+  continues while you are on other screens. Stopped, or cut off by leaving the app, it is resumed as soon as
+  the same training is started again.
 - **u** reads everything again.
 
 Labels are given on the screen *Decisions*, ratings on the screen *Runs*. `deepthink traces stats` counts
@@ -350,7 +350,7 @@ both, and how often two sources agree.
         actions.roll_back(self)
 
     def action_train(self) -> None:
-        """Go to the training; there, put away what is over; there, begin what is chosen."""
+        """Go to the training; on its tab, clear a finished one, or else start the chosen one."""
         if self._tab != "training":
             self.action_tab("training")
         elif self._panel.job is not None:

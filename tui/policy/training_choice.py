@@ -162,7 +162,7 @@ class MethodList(MarkedList):
     HELP = """\
 ### What is trained
 
-**Enter** goes on to what it is learned from. The times are those of two cores and 7,000 decisions.
+**Enter** goes to what it is learned from. The times are those of two cores and 7,000 decisions.
 """
 
 

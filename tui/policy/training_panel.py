@@ -286,7 +286,7 @@ _SILENT = 10.0  # seconds of a phase after which its duration is shown: silence 
 
 
 class TrainingPanel(VerticalScroll, can_focus=True):
-    """Shows one training after the other; the last one stays until it is put away.
+    """Shows one training after the other; the last one stays until it is cleared.
 
     Attributes:
         job: The training under way, or the last one; None while there was none.
