@@ -13,7 +13,7 @@ from tui import cli
 
 HEAVY = (
     "torch transformers sentence_transformers langgraph langchain_core duckdb llama_cpp textual numpy rich "
-    "pyarrow pydantic_settings httpx lxml"
+    "pyarrow pydantic_settings httpx lxml mcp"
 ).split()
 COMMANDS = (
     "ask resume sessions runs serve compare tui ingest sync library backup restore forget mcp traces "
@@ -32,7 +32,7 @@ SUBCOMMANDS = [
 ]
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["ask", "--help"]])
+@pytest.mark.parametrize("arguments", [["--help"], ["ask", "--help"], ["mcp", "--help"]])
 def test_help_and_usage_errors_import_nothing_heavy(arguments: list[str]) -> None:
     code = (
         "import sys\nfrom tui import cli\n"

@@ -129,11 +129,8 @@ async def test_paths_are_typed_completed_and_pasted(make_app: MakeApp, shelf: Pa
     assert taken == [Intake((shelf / "report.pdf", shelf / "letters"), (), "documents", "")]
 
 
-@pytest.mark.parametrize("text", ["~nobody-here/", pytest.param("x" * 300, id="too long"), "file://["])
-async def test_what_can_be_no_path_is_told_and_the_app_goes_on(
-    text: str, make_app: MakeApp, shelf: Path
-) -> None:
-    app = make_app()
+async def test_what_can_be_no_path_is_told_and_the_app_goes_on(make_app: MakeApp, shelf: Path) -> None:
+    app, text = make_app(), "x" * 300
     async with app.run_test(size=SIZE) as pilot:
         screen = FilesScreen(shelf)
         app.push_screen(screen)
@@ -145,7 +142,7 @@ async def test_what_can_be_no_path_is_told_and_the_app_goes_on(
         await until(pilot, lambda: line.value == text)
         await pilot.press("enter")
         await until(pilot, lambda: told(screen).startswith("✗"))
-        assert text.rstrip("/")[:20] in told(screen)
+        assert text[:20] in told(screen)
         assert not app.failures
 
 

@@ -22,7 +22,6 @@ from tui.app.app import DeepthinkApp
 from tui.app.confirm import ConfirmScreen
 from tui.library.files import FilesScreen, PathInput
 from tui.library.ingest_panel import IngestJob, IngestPanel
-from tui.library.intake import Intake
 from tui.library.passage import DocumentText, PassageScreen
 from tui.library.screen import LibraryScreen
 from tui.library.shelves import DescribeScreen, Outline, Shelves
@@ -366,13 +365,3 @@ async def test_thousands_of_documents_are_listed(
         await until(pilot, lambda: len(tree.root.children[0].children) == 3000)
         await pilot.press("end", "up")
         await until(pilot, lambda: isinstance(tree.chosen, Document) and tree.chosen.name == "02999.pdf")
-
-
-async def test_a_collection_is_only_read_into_where_it_may_be(make_app: MakeApp) -> None:
-    app = make_app()
-    async with app.run_test(size=SIZE) as pilot:
-        screen = await opened(pilot)
-        screen.read(None)
-        assert not screen.query_one(IngestPanel).running
-        screen.read(Intake((Path("/nowhere"),), (), "c"))
-        await until(pilot, lambda: "does not exist" in told(pilot))

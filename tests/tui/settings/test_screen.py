@@ -111,17 +111,6 @@ async def test_a_switch_and_back_to_the_default(make_app: MakeApp) -> None:
         assert "web" not in config_file().read_text()
 
 
-async def test_a_choice(make_app: MakeApp) -> None:
-    app = make_app()
-    async with app.run_test(size=(80, 24)) as pilot:
-        await _at(app, pilot, "length")
-        await pilot.press("enter")
-        await until(pilot, lambda: app.screen.query_one("#choice").has_focus)
-        await pilot.press("down", "enter")
-        await until(pilot, lambda: load().length == "report")
-        await until(pilot, lambda: _rows(app).has_focus)
-
-
 async def test_the_look_and_the_keys_change_at_once(make_app: MakeApp) -> None:
     app = make_app()
     async with app.run_test(size=(80, 24)) as pilot:
