@@ -224,6 +224,12 @@ def make_app(monkeypatch: pytest.MonkeyPatch) -> MakeApp:
 
 
 @pytest.fixture
+def app(make_app: MakeApp) -> DeepthinkApp:
+    """The app, without a model; made after the fixtures before it in a test's arguments."""
+    return make_app()
+
+
+@pytest.fixture
 def filled(library: Path) -> Path:
     """Two small documents are in the library, in the collection ``facts``; their folder."""
     return library

@@ -13,7 +13,6 @@ from textual.widgets import Static
 
 from agent import events as ev
 from agent.decisions.decider import STATE_VERSION, PolicyState
-from tests.tui.conftest import MakeApp
 from tests.tui.decisions.test_strip import decided, shadow
 from tests.tui.waiting import until
 from traces.labels import Label, Labels
@@ -203,8 +202,8 @@ def said(strip: DecisionStrip) -> str:
     return label.action if label else ""
 
 
-async def test_without_runs_it_says_how_to_get_decisions(make_app: MakeApp) -> None:
-    async with make_app().run_test(size=(80, 24)) as pilot:
+async def test_without_runs_it_says_how_to_get_decisions(app: DeepthinkApp) -> None:
+    async with app.run_test(size=(80, 24)) as pilot:
         screen = await opened(pilot)
         assert "No decisions yet" in text(screen, "#told")
         assert "Press f2" in text(screen, "#told")
@@ -212,8 +211,7 @@ async def test_without_runs_it_says_how_to_get_decisions(make_app: MakeApp) -> N
         await pilot.press("left_square_bracket", "right_square_bracket")
 
 
-async def test_the_newest_stored_run_with_decisions_is_shown(make_app: MakeApp) -> None:
-    app = make_app()
+async def test_the_newest_stored_run_with_decisions_is_shown(app: DeepthinkApp) -> None:
     store_decided(app.engine.store, labels={0: "FINISH"})
     Runs(app.engine.store).begin(NewRun("Hello?", "lean", "small", "minilm", "", "rules", ()))
     async with app.run_test(size=(120, 40)) as pilot:
@@ -232,8 +230,7 @@ async def test_the_newest_stored_run_with_decisions_is_shown(make_app: MakeApp) 
         assert "1 of the plan's steps is open" in behind(screen)
 
 
-async def test_labels_are_stored_and_taken_back(make_app: MakeApp) -> None:
-    app = make_app()
+async def test_labels_are_stored_and_taken_back(app: DeepthinkApp) -> None:
     run_id = store_decided(app.engine.store)
     labels = Labels(app.engine.store)
     async with app.run_test(size=(80, 24)) as pilot:
@@ -256,8 +253,7 @@ async def test_labels_are_stored_and_taken_back(make_app: MakeApp) -> None:
         assert 3 not in labels.of_run(run_id)
 
 
-async def test_older_and_newer_runs(make_app: MakeApp) -> None:
-    app = make_app()
+async def test_older_and_newer_runs(app: DeepthinkApp) -> None:
     at = datetime(2026, 3, 14, 12)
     for n in range(5):  # the third from the newest has no decision
         taken = () if n == 2 else TAKEN[:1]
@@ -297,8 +293,7 @@ async def _go(pilot: Pilot[Any], screen: DecisionsScreen, key: str, *numbers: in
         await until(pilot, lambda: f"Question {number}?" in text(screen, "#run"))  # noqa: B023
 
 
-async def test_runs_that_come_and_go_meanwhile_are_seen_on_return(make_app: MakeApp) -> None:
-    app = make_app()
+async def test_runs_that_come_and_go_meanwhile_are_seen_on_return(app: DeepthinkApp) -> None:
     store = app.engine.store
     ids = _store(store, 0, 1, 2, 3)
     async with app.run_test(size=(80, 24)) as pilot:
@@ -319,8 +314,7 @@ async def test_runs_that_come_and_go_meanwhile_are_seen_on_return(make_app: Make
         await _go(pilot, screen, "right_square_bracket", 2)
 
 
-async def test_the_first_decisions_are_shown_on_return(make_app: MakeApp) -> None:
-    app = make_app()
+async def test_the_first_decisions_are_shown_on_return(app: DeepthinkApp) -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await opened(pilot)
         assert "No decisions yet" in text(screen, "#told")
@@ -330,8 +324,7 @@ async def test_the_first_decisions_are_shown_on_return(make_app: MakeApp) -> Non
         await until(pilot, lambda: "Question 0?" in text(screen, "#run"))
 
 
-async def test_a_live_run_is_followed_and_taught(make_app: MakeApp) -> None:
-    app = make_app()
+async def test_a_live_run_is_followed_and_taught(app: DeepthinkApp) -> None:
     store_decided(app.engine.store, question="An older one?")
     async with app.run_test(size=(80, 24)) as pilot:
         asking, fold = going_on(app, TAKEN[0])
@@ -369,8 +362,7 @@ async def test_a_live_run_is_followed_and_taught(make_app: MakeApp) -> None:
         await until(pilot, lambda: strip.option_count == 4)
 
 
-async def test_the_last_run_is_shown_on_coming_back(make_app: MakeApp) -> None:
-    app = make_app()
+async def test_the_last_run_is_shown_on_coming_back(app: DeepthinkApp) -> None:
     stored = store_decided(app.engine.store, question="An older one?")
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await opened(pilot)
@@ -391,8 +383,7 @@ async def test_the_last_run_is_shown_on_coming_back(make_app: MakeApp) -> None:
         await pilot.pause()
 
 
-async def test_a_label_that_comes_before_its_decision_is_stored_is_told(make_app: MakeApp) -> None:
-    app = make_app()
+async def test_a_label_that_comes_before_its_decision_is_stored_is_told(app: DeepthinkApp) -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         going_on(app, TAKEN[0])
         screen = await opened(pilot)
@@ -403,8 +394,7 @@ async def test_a_label_that_comes_before_its_decision_is_stored_is_told(make_app
         assert screen.query_one("#both").display
 
 
-async def test_a_store_that_cannot_be_read_is_told_and_read_again(make_app: MakeApp) -> None:
-    app = make_app()
+async def test_a_store_that_cannot_be_read_is_told_and_read_again(app: DeepthinkApp) -> None:
     app.engine.store.path.parent.mkdir(parents=True)
     app.engine.store.path.write_bytes(b"this is no database")
     async with app.run_test(size=(80, 24)) as pilot:

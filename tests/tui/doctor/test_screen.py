@@ -95,8 +95,7 @@ async def test_rows_appear_as_they_are_found(make_app: MakeApp, doctor: _Doctor)
         assert rows[7].split("terminal")[1].strip().startswith("80 columns, ")
 
 
-async def test_a_row_in_full_and_short_again(make_app: MakeApp, doctor: _Doctor) -> None:
-    app = make_app()
+async def test_a_row_in_full_and_short_again(doctor: _Doctor, app: DeepthinkApp) -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("f9")
         await until(pilot, lambda: len(_rows(app)) == 8)
@@ -109,9 +108,8 @@ async def test_a_row_in_full_and_short_again(make_app: MakeApp, doctor: _Doctor)
 
 
 async def test_the_report_is_copied_and_everything_looked_at_again(
-    make_app: MakeApp, doctor: _Doctor
+    doctor: _Doctor, app: DeepthinkApp
 ) -> None:
-    app = make_app()
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("f9")
         await until(pilot, lambda: len(_rows(app)) == 8)
@@ -129,8 +127,7 @@ async def test_the_report_is_copied_and_everything_looked_at_again(
         assert _sum(app) == "! It works; 1 could be better"
 
 
-async def test_the_real_doctor_finds_its_rows_here(make_app: MakeApp, no_models: None) -> None:
-    app = make_app()
+async def test_the_real_doctor_finds_its_rows_here(no_models: None, app: DeepthinkApp) -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("f9")
         await until(pilot, lambda: "✗" in _sum(app))

@@ -202,9 +202,8 @@ async def test_a_model_on_another_machine_is_used_once_that_is_confirmed(
 
 
 async def test_another_embedder_says_that_the_library_is_embedded_anew(
-    make_app: MakeApp, machine: _Machine, filled: Path
+    machine: _Machine, filled: Path, app: DeepthinkApp
 ) -> None:
-    app = make_app()
     with app.engine.store.connect() as db:
         db.execute("UPDATE library SET embedder = 'the one before'")
     async with app.run_test(size=(80, 24)) as pilot:
@@ -215,8 +214,7 @@ async def test_another_embedder_says_that_the_library_is_embedded_anew(
         assert load().embedder == str(machine.folder / BGE_SMALL_EN.name)
 
 
-async def test_a_path_is_named_or_left(make_app: MakeApp, machine: _Machine) -> None:
-    app = make_app()
+async def test_a_path_is_named_or_left(machine: _Machine, app: DeepthinkApp) -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         await _at(app, pilot, QWEN_CODER_1_5B.name)
         await pilot.press("i", *"/nowhere/x.gguf", "enter")
@@ -233,9 +231,8 @@ async def test_a_path_is_named_or_left(make_app: MakeApp, machine: _Machine) -> 
 
 
 async def test_a_pull_shows_how_far_it_is_and_offers_the_model(
-    make_app: MakeApp, machine: _Machine
+    machine: _Machine, app: DeepthinkApp
 ) -> None:
-    app = make_app()
     async with app.run_test(size=(80, 24)) as pilot:
         await _at(app, pilot, QWEN_CODER_0_5B.name)
         machine.hold.clear()
@@ -260,8 +257,7 @@ async def test_a_pull_shows_how_far_it_is_and_offers_the_model(
         await until(pilot, lambda: load().model == QWEN_CODER_0_5B.name)
 
 
-async def test_a_pull_that_ends_behind_a_window_takes_no_keys(make_app: MakeApp, machine: _Machine) -> None:
-    app = make_app()
+async def test_a_pull_that_ends_behind_a_window_takes_no_keys(machine: _Machine, app: DeepthinkApp) -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         await _at(app, pilot, QWEN_CODER_0_5B.name)
         machine.hold.clear()

@@ -16,6 +16,7 @@ from tests.policy.made import policy
 from tests.tui.conftest import MakeApp
 from tests.tui.policy.test_screen import opened, text
 from tests.tui.waiting import until
+from tui.app.app import DeepthinkApp
 from tui.app.confirm import ConfirmScreen
 from tui.policy.actions import read_policies
 from tui.policy.screen import PolicyBook, PolicyRows, PolicyScreen
@@ -85,8 +86,7 @@ async def test_every_policy_is_listed_and_told_in_full(make_app: MakeApp, root: 
         assert Registry().active().name == "box", "what cannot be used is not used"
 
 
-async def test_a_policy_that_passed_is_promoted_and_rolled_back(make_app: MakeApp, root: Path) -> None:
-    app = make_app()
+async def test_a_policy_that_passed_is_promoted_and_rolled_back(root: Path, app: DeepthinkApp) -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await on(pilot, PASSED)
         assert not [
@@ -106,8 +106,7 @@ async def test_a_policy_that_passed_is_promoted_and_rolled_back(make_app: MakeAp
         assert "No policy was active before box" in app.failures[0].error.message
 
 
-async def test_one_that_did_not_pass_is_used_only_after_a_yes(make_app: MakeApp, root: Path) -> None:
-    app = make_app()
+async def test_one_that_did_not_pass_is_used_only_after_a_yes(root: Path, app: DeepthinkApp) -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await on(pilot, FAILED)
         for answer, active in (("n", "box"), ("escape", "box"), ("y", FAILED)):
@@ -125,9 +124,8 @@ async def test_one_that_did_not_pass_is_used_only_after_a_yes(make_app: MakeApp,
 
 
 async def test_a_promotion_that_fails_is_told_and_changes_nothing(
-    make_app: MakeApp, root: Path, monkeypatch: pytest.MonkeyPatch
+    root: Path, monkeypatch: pytest.MonkeyPatch, app: DeepthinkApp
 ) -> None:
-    app = make_app()
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await on(pilot, PASSED)
         (root / PASSED / "README.md").write_text("other")

@@ -18,6 +18,7 @@ from tests.tui.waiting import until
 from traces.decisions import Agreement
 from traces.ratings import Ratings
 from traces.store import Store
+from tui.app.app import DeepthinkApp
 from tui.policy.screen import PolicyScreen
 from tui.settings.file import put
 
@@ -70,8 +71,7 @@ def text(screen: PolicyScreen, of: str) -> str:
     return str(screen.query_one(of, Static).content)
 
 
-async def test_what_can_be_learned_from_is_counted(make_app: MakeApp) -> None:
-    app = make_app()
+async def test_what_can_be_learned_from_is_counted(app: DeepthinkApp) -> None:
     fill(app.engine.store)
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await opened(pilot)
@@ -79,8 +79,8 @@ async def test_what_can_be_learned_from_is_counted(make_app: MakeApp) -> None:
         assert "About 748 runs more" in text(screen, "#until")
 
 
-async def test_without_a_policy_it_says_how_to_get_one(make_app: MakeApp) -> None:
-    async with make_app().run_test(size=(80, 24)) as pilot:
+async def test_without_a_policy_it_says_how_to_get_one(app: DeepthinkApp) -> None:
+    async with app.run_test(size=(80, 24)) as pilot:
         screen = await opened(pilot)
         assert "0 of 3,000 decisions" in text(screen, "#until")
         assert "There is no policy yet" in text(screen, "#none")
@@ -111,8 +111,7 @@ async def test_who_decides_is_told(make_app: MakeApp, home: Path) -> None:
         await says(pilot, screen, "learned, recorded and not acted on")
 
 
-async def test_a_store_that_cannot_be_read_is_told_and_read_again(make_app: MakeApp) -> None:
-    app = make_app()
+async def test_a_store_that_cannot_be_read_is_told_and_read_again(app: DeepthinkApp) -> None:
     path = app.engine.store.path
     path.parent.mkdir(parents=True)
     path.write_bytes(b"this is no database")

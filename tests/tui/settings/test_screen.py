@@ -76,8 +76,7 @@ async def test_every_setting_is_there_with_its_description_and_origin(
         assert "threads" not in config_file().read_text()
 
 
-async def test_a_line_is_checked_and_written_with_enter(make_app: MakeApp, prepared: list[str]) -> None:
-    app = make_app()
+async def test_a_line_is_checked_and_written_with_enter(prepared: list[str], app: DeepthinkApp) -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         await _at(app, pilot, "budget.steps")
         await pilot.press("enter", "end", "x", "enter")
@@ -96,8 +95,7 @@ async def test_a_line_is_checked_and_written_with_enter(make_app: MakeApp, prepa
         assert load().budget.steps == 42
 
 
-async def test_a_switch_and_back_to_the_default(make_app: MakeApp) -> None:
-    app = make_app()
+async def test_a_switch_and_back_to_the_default(app: DeepthinkApp) -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         await _at(app, pilot, "web")
         await pilot.press("enter")
@@ -111,8 +109,7 @@ async def test_a_switch_and_back_to_the_default(make_app: MakeApp) -> None:
         assert "web" not in config_file().read_text()
 
 
-async def test_the_look_and_the_keys_change_at_once(make_app: MakeApp) -> None:
-    app = make_app()
+async def test_the_look_and_the_keys_change_at_once(app: DeepthinkApp) -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         await _at(app, pilot, "app.theme")
         await pilot.press("enter")
@@ -136,16 +133,14 @@ async def test_the_look_and_the_keys_change_at_once(make_app: MakeApp) -> None:
         assert app.screen.query_one("#search", Input).has_focus
 
 
-async def test_another_model_is_loaded(make_app: MakeApp, prepared: list[str]) -> None:
-    app = make_app()
+async def test_another_model_is_loaded(prepared: list[str], app: DeepthinkApp) -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         await _at(app, pilot, "model")
         await pilot.press("enter", "home", "shift+end", *"ollama:llama3", "enter")
         await until(pilot, lambda: prepared == ["ollama:llama3"])
 
 
-async def test_search_finds_and_escape_shows_all_again(make_app: MakeApp) -> None:
-    app = make_app()
+async def test_search_finds_and_escape_shows_all_again(app: DeepthinkApp) -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         await _at(app, pilot, "model")
         await pilot.press("slash", *"searxng")
