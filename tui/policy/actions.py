@@ -79,7 +79,7 @@ def read_policies(registry: Registry) -> Policies:
     return Policies(
         tuple(_row(one, box=one.boxed and single) for one in listed),
         registry.active().warning,
-        tuple(_change(change) for change in registry.history()[:_CHANGES]),
+        tuple(_described(change) for change in registry.history()[:_CHANGES]),
     )
 
 
@@ -107,7 +107,7 @@ def _row(one: Listed, *, box: bool) -> PolicyRow:
     )
 
 
-def _change(change: Activation) -> tuple[str, str]:
+def _described(change: Activation) -> tuple[str, str]:
     forced = ", although the gate did not pass it" if change.forced else ""
     return moment(change.at), f"{_HOW[change.how]} {change.name}{forced}"
 
