@@ -98,7 +98,7 @@ class _Grouped(TyperGroup):
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         for title, commands in _COMMANDS.items():
             with formatter.section(title):
-                formatter.write_dl([(name, told) for name, (_, told) in commands.items()])
+                formatter.write_dl([(name, short_help) for name, (_, short_help) in commands.items()])
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """If the arguments look like a question, say how to ask it."""
@@ -113,12 +113,12 @@ class _Grouped(TyperGroup):
 def loaded(name: str) -> Any:
     """The command of that name, imported now."""
     module, _, attribute = _PLACES[name].partition(":")
-    found = getattr(import_module(module), attribute)
-    if isinstance(found, typer.Typer):
-        command: Any = typer.main.get_group(found)
+    command_or_app = getattr(import_module(module), attribute)
+    if isinstance(command_or_app, typer.Typer):
+        command: Any = typer.main.get_group(command_or_app)
     else:
         alone = typer.Typer(add_completion=False, rich_markup_mode=None)
-        alone.command()(found)
+        alone.command()(command_or_app)
         command = typer.main.get_command(alone)
     command.name = name
     _say_types_in_words(command)
@@ -141,10 +141,10 @@ def _version(wanted: bool) -> None:
         from importlib.metadata import PackageNotFoundError, version
 
         try:
-            found = version("deepthink-tui")
+            release = version("deepthink-tui")
         except PackageNotFoundError:
-            found = "(a checkout that is not installed)"
-        typer.echo(f"deepthink {found}")
+            release = "(a checkout that is not installed)"
+        typer.echo(f"deepthink {release}")
         raise typer.Exit
 
 
@@ -169,7 +169,7 @@ def deepthink(
 
 
 def run(arguments: list[str]) -> int:
-    """Run the command that ``arguments`` name, told what goes wrong, and return the exit code."""
+    """Run the command that ``arguments`` name, report what goes wrong, and return the exit code."""
     command = typer.main.get_command(app)
     return failures.guarded(lambda: command.main(arguments, prog_name="deepthink", standalone_mode=False))
 

@@ -25,7 +25,7 @@ def _beginning(names: Callable[[], Iterable[Named]]) -> Callable[[str], list[Nam
         from tui.terminal import one_line
 
         try:
-            return [(name, one_line(told, 60)) for name, told in names() if name.startswith(incomplete)]
+            return [(name, one_line(about, 60)) for name, about in names() if name.startswith(incomplete)]
         except (DeepthinkError, OSError):
             return []
 

@@ -90,7 +90,7 @@ class Unusable(DeepthinkError):
 
 
 def guarded(command: Callable[[], object]) -> int:
-    """Run ``command`` and return the exit code, having told whatever went wrong.
+    """Run ``command``, report what goes wrong, and return the exit code.
 
     What ``command`` returns is the code if it is a number.
     """
@@ -227,8 +227,8 @@ def _logged(error: BaseException) -> bool:
     if handler is None:
         return False
     full = bool(os.environ.get(_DEBUG))
-    told = "".join(traceback.format_exception(error)) if full else _where(error)
-    handler.emit(_log.makeRecord(_log.name, logging.ERROR, __file__, 0, "%s", (told,), None))
+    text = "".join(traceback.format_exception(error)) if full else _where(error)
+    handler.emit(_log.makeRecord(_log.name, logging.ERROR, __file__, 0, "%s", (text,), None))
     handler.close()
     return True
 

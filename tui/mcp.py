@@ -167,10 +167,10 @@ class _Tools:
         with self._asking:
             for event in agent_run.run(wanted, steering=Steering(cancel), **self._models):
                 outcome.take(event)
-        told = outcome.to_json()
-        sources = [{name: source.get(name) for name in _SOURCE} for source in told["sources"]]
+        result = outcome.to_json()
+        sources = [{name: source.get(name) for name in _SOURCE} for source in result["sources"]]
         kept = ("status", "route", "answer", "grounded", "missing", "run_id")
-        return {**{name: told[name] for name in kept}, "sources": sources}
+        return {**{name: result[name] for name in kept}, "sources": sources}
 
 
 @contextmanager

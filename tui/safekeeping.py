@@ -77,7 +77,7 @@ def _repair(store: Store) -> int:
 
 
 def _is_damaged(store: Store) -> bool:
-    """Whether a row cannot be read: every one is, since a damaged part shows only then."""
+    """Whether a row cannot be read: all are read, since damage shows only then."""
     try:
         with store.connect() as db:
             for (table,) in db.execute("SELECT table_name FROM duckdb_tables()").fetchall():
@@ -109,8 +109,8 @@ def _read_again(store: Store, done: Rebuilt) -> int:
     embedder = open_embedder(settings)
     for _, shelf in groupby(done.documents, key=lambda document: document.collection):
         chosen, missing = again(list(shelf), settings)
-        for told in missing:
-            failures.warn(told)
+        for message in missing:
+            failures.warn(message)
         if chosen.paths or chosen.addresses:
             with ctrl_c() as cancel:
                 events = read_in(chosen, settings, store, embedder, cancel, follow=False)

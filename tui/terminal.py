@@ -161,3 +161,11 @@ def duration(seconds: float) -> str:
         return f"{seconds:.0f} s"
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes} min {rest:02d} s"
+
+
+def moment(iso: str) -> str:
+    """A moment in ISO 8601 by this machine's clock, to the minute; other text as it is."""
+    try:
+        return f"{datetime.fromisoformat(iso).astimezone():%Y-%m-%d %H:%M}"
+    except ValueError:
+        return iso

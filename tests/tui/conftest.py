@@ -130,7 +130,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("COLUMNS", "NO_COLOR"):
         monkeypatch.delenv(name, raising=False)
     embedder = HashEmbedder()
-    for user in ("tui.assemble", "tui.ask.asking", "tui.library.search", "tui.ask.demo"):
+    for user in ("tui.assemble", "tui.ask.asking", "tui.library.command", "tui.ask.demo"):
         monkeypatch.setattr(f"{user}.open_embedder", lambda _settings: embedder)
     for user in ("assemble", "ask.asking", "ask.compare", "policy.evaluating", "policy.collecting"):
         monkeypatch.setattr(f"tui.{user}.open_reader", lambda _settings: UnsureReader())
@@ -223,6 +223,12 @@ def make_app(monkeypatch: pytest.MonkeyPatch) -> MakeApp:
         return DeepthinkApp(look=Appearance(theme, reduced_motion=True, keys=keys), prepare=prepare)
 
     return make
+
+
+@pytest.fixture
+def app(make_app: MakeApp) -> DeepthinkApp:
+    """The app, without a model; made after the fixtures before it in a test's arguments."""
+    return make_app()
 
 
 @pytest.fixture

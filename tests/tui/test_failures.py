@@ -185,9 +185,8 @@ def test_a_closed_pipe_is_nobodys_fault() -> None:
     assert done.stderr == b""
 
 
-@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
-def test_a_standard_stream_that_is_closed_is_no_fault_of_the_program(closed: str) -> None:
-    line = f'exec "$0" -m tui runs list {closed}'
+def test_a_standard_stream_that_is_closed_is_no_fault_of_the_program() -> None:
+    line = 'exec "$0" -m tui runs list <&- >&- 2>&-'
     done = subprocess.run(["/bin/sh", "-c", line, sys.executable], capture_output=True, check=False)
     assert (done.returncode, done.stderr) == (0, b"")
 

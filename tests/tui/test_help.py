@@ -13,7 +13,7 @@ from tui import cli
 
 HEAVY = (
     "torch transformers sentence_transformers langgraph langchain_core duckdb llama_cpp textual numpy rich "
-    "pyarrow pydantic_settings httpx lxml"
+    "pyarrow pydantic_settings httpx lxml mcp"
 ).split()
 COMMANDS = (
     "ask resume sessions runs serve compare tui ingest sync library backup restore forget mcp traces "
@@ -32,7 +32,7 @@ SUBCOMMANDS = [
 ]
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["ask", "--help"], ["bogus"]])
+@pytest.mark.parametrize("arguments", [["--help"], ["ask", "--help"], ["mcp", "--help"]])
 def test_help_and_usage_errors_import_nothing_heavy(arguments: list[str]) -> None:
     code = (
         "import sys\nfrom tui import cli\n"
@@ -69,17 +69,12 @@ def test_the_short_helps_are_those_of_the_commands() -> None:
             assert cli.loaded(name).get_short_help_str(100) == told
 
 
-def test_a_question_without_a_command_is_told_how_to_ask_it(deepthink: Run) -> None:
+def test_what_is_no_command_gets_a_suggestion(deepthink: Run) -> None:
     ran = deepthink("Who supplies the bearings?")
     assert ran.code == 2
     assert "deepthink ask 'Who supplies the bearings?'" in ran.err
     assert "Did you mean 'runs'?" in deepthink("run").err
-
-
-def test_the_version(deepthink: Run) -> None:
-    ran = deepthink("--version")
-    assert ran.code == 0
-    assert ran.out.startswith("deepthink ")
+    assert deepthink("--version").out.startswith("deepthink ")
 
 
 def test_python_m_tui_is_the_same_program() -> None:
@@ -89,9 +84,7 @@ def test_python_m_tui_is_the_same_program() -> None:
     assert done.stdout.startswith("library ")
 
 
-@pytest.mark.parametrize(
-    "command", ["models list", "doctor", "paths", "config", "runs list", "library", "sessions"]
-)
+@pytest.mark.parametrize("command", ["models list", "doctor", "config", "runs list"])
 def test_piped_output_is_not_padded_to_the_width_of_an_endless_terminal(
     deepthink: Run, command: str
 ) -> None:

@@ -180,14 +180,15 @@ def test_only_the_user_can_read_what_is_stored(tmp_path: Path, folder: Path) -> 
     (home / "data").mkdir(parents=True)
     (home / "data").chmod(0o755)  # as an earlier version made it
     environment = {**os.environ, "DEEPTHINK_HOME": str(home)}
-    for command in (["config", "set", "web", "false"], ["traces", "stats"], ["library"]):
-        subprocess.run(
-            [sys.executable, "-m", "tui", *command],
-            env=environment,
-            check=True,
-            capture_output=True,
-            cwd=Path(__file__).parents[3],
-        )
+    commands = (["config", "set", "web", "false"], ["traces", "stats"], ["library"])
+    program = f"import tui.cli as cli; cli.keep_private(); [cli.run(list(one)) for one in {commands}]"
+    subprocess.run(
+        [sys.executable, "-c", program],
+        env=environment,
+        check=True,
+        capture_output=True,
+        cwd=Path(__file__).parents[3],
+    )
     modes = {path: path.stat().st_mode & 0o777 for path in home.rglob("*")}
     assert (home / "data" / "deepthink.duckdb") in modes
     assert {path: mode for path, mode in modes.items() if mode & 0o077} == {}

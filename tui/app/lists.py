@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from textwrap import wrap
+from typing import ClassVar
 
 from rich.cells import cell_len
 from textual import on
@@ -51,6 +52,12 @@ def titled(title: str, lines: Sequence[Content | str]) -> list[Content]:
         *(Content(x) if isinstance(x, str) else x for x in lines),
         Content(""),
     ]
+
+
+def gauge(share: float, width: int) -> Content:
+    """A share from 0 to 1 as a bar of ``width`` cells."""
+    full = round(min(max(share, 0.0), 1.0) * width)
+    return Content.assemble(("━" * full, "$primary"), ("┄" * (width - full), "$foreground 40%"))
 
 
 _NARROWEST_TEXT = 16
@@ -100,10 +107,16 @@ _ROW_PADDING = 1  # cells that are kept free beside the rows
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One row: its name, and how it is drawn in so many cells."""
+    """One row: its name, "" for a heading, and how it is drawn in so many cells."""
 
     id: str
     drawn: Callable[[int], Content]
+
+
+def heading(title: str, *, first: bool) -> Line:
+    """The title of the rows after it, with an empty line before it unless it is the ``first``."""
+    content = Content.styled(title, "bold $primary")
+    return Line("", lambda _width: content if first else Content("\n") + content)
 
 
 class MarkedList(OptionList):
@@ -118,6 +131,7 @@ class MarkedList(OptionList):
         background: $background; color: $foreground; text-style: none;
     }
     MarkedList:focus > .option-list--option-highlighted { background: $panel; }
+    MarkedList > .option-list--option-disabled { color: $foreground; }
     """
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
@@ -133,12 +147,14 @@ class MarkedList(OptionList):
 
     def show(self, lines: Sequence[Line], first: str = "") -> None:
         """Draw other rows, the cursor where it was; at first on ``first``."""
-        wanted = self.chosen or first
+        rows = {line.id: at for at, line in enumerate(lines) if line.id}
+        kept = next((rows[name] for name in (self.chosen, first) if name in rows), None)
         self._entries = lines
-        self._marked = next(
-            (at for at, line in enumerate(lines) if line.id == wanted), 0 if lines else None
+        self._marked = kept if kept is not None else next(iter(rows.values()), None)
+        self.set_options(
+            Option(self._drawn(at), id=line.id or None, disabled=not line.id)
+            for at, line in enumerate(lines)
         )
-        self.set_options([Option(self._drawn(at), id=line.id) for at, line in enumerate(lines)])
         self.highlighted = self._marked
 
     def go_to(self, name: str) -> None:
@@ -160,17 +176,23 @@ class MarkedList(OptionList):
             self.replace_option_prompt_at_index(at, self._drawn(at))
 
     def _drawn(self, at: int) -> Content:
+        line = self._entries[at]
         width = max(self.scrollable_content_region.width - _ROW_PADDING, 40)
+        if not line.id:
+            return line.drawn(width)
         mark = (MARK, "bold $accent") if at == self._marked else "  "
-        return Content.assemble(mark, self._entries[at].drawn(width - len(MARK)))
+        return Content.assemble(mark, line.drawn(width - len(MARK)))
 
 
-KEYS_BUT_ENTER: list[BindingType] = [
-    binding
-    for binding in OptionList.BINDINGS
-    if not (isinstance(binding, Binding) and binding.key == "enter")
-]
-"""Bindings of a list whose Enter is the screen's, so that it can be remapped."""
+class ScreenRows(MarkedList, inherit_bindings=False):
+    """The rows of a screen; Enter is the screen's, so that it can be remapped."""
+
+    DEFAULT_CSS = "ScreenRows { height: 1fr; scrollbar-gutter: stable; }"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        binding
+        for binding in OptionList.BINDINGS
+        if not (isinstance(binding, Binding) and binding.key == "enter")
+    ]
 
 
 class Offers(HangingList):

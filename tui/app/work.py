@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import threading
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from textual.dom import DOMNode
 from textual.message import Message
 from textual.message_pump import MessagePump
+from textual.widget import Widget
 from textual.worker import Worker
 
 from traces.errors import DeepthinkError
 
 T = TypeVar("T")
+_MOMENT: Final = 2.0  # seconds; a step of most work ends within
 
 
 @dataclass
@@ -79,3 +81,57 @@ def failed(error: BaseException) -> Failed:
     from tui.failures import explained
 
     return Failed(explained(error), "".join(traceback.format_exception(error)))
+
+
+class Job(Generic[T]):
+    """Work in a thread that reports events and can be stopped.
+
+    Args:
+        work: Yields the events; it stops once its argument, `cancel`, is set.
+
+    Attributes:
+        cancel: Set to stop it.
+    """
+
+    @dataclass
+    class Progressed(Message):
+        """Events have come; the widget that shows the job drains them."""
+
+        job: Job[Any]
+
+    @dataclass
+    class Ended(Message):
+        """The thread has ended; ``failure`` is what it raised."""
+
+        job: Job[Any]
+        failure: Failed | None
+
+    def __init__(self, work: Callable[[threading.Event], Iterator[T]]) -> None:
+        self.cancel = threading.Event()
+        self._work = work
+        self._events: Batch[T] = Batch(lambda: self.Progressed(self))
+        self._ended = threading.Event()
+
+    def start(self, shown_by: Widget) -> None:
+        """Begin; `Progressed` and at last `Ended` are posted to ``shown_by``."""
+        self._events.goes_to(shown_by)
+        in_background(shown_by, self._run, group="job")
+
+    def leave(self) -> None:
+        """Stop it because the app ends, and wait a moment."""
+        self.cancel.set()
+        self._ended.wait(_MOMENT)
+
+    def drain(self) -> list[T]:
+        """The events since the last time."""
+        return self._events.drain()
+
+    def _run(self) -> Message:
+        failure: Failed | None = None
+        try:
+            for event in self._work(self.cancel):
+                self._events.put(event)
+        except BaseException as error:  # noqa: BLE001 - sent as a message: a worker never closes the app
+            failure = failed(error)
+        self._ended.set()
+        return self.Ended(self, failure)

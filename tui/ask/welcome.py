@@ -21,8 +21,8 @@ from textual.widgets import Footer, Static
 from tui.app.failure import in_the_app
 from tui.app.keys import bindings
 from tui.app.offers import Deepthink, deepthink
-from tui.app.work import Failed, in_background
-from tui.library.ingest_panel import IngestEnded, IngestJob, IngestTold
+from tui.app.work import Failed, Job, in_background
+from tui.library.ingest_panel import IngestJob
 from tui.models.actions import PullEnded, PullTold, PullView, bar, pull_models
 from tui.run.live import load_anew
 from tui.terminal import one_line, size
@@ -258,16 +258,16 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
         load_anew(self)  # while the rest is done
         self._end(None)
 
-    @on(IngestTold)
-    @on(IngestEnded)
-    def _read_on(self, message: IngestTold | IngestEnded) -> None:
+    @on(Job.Progressed)
+    @on(Job.Ended)
+    def _read_on(self, message: Job.Progressed | Job.Ended) -> None:
         assert self._reading is not None
         for event in message.job.drain():
             self._reading.take(event)
         failed = self._reading.failed
         self._refused = [f"{one_line(file.name, 40)}: {file.error.message}" for file in failed]
         self._redraw()
-        if isinstance(message, IngestEnded):
+        if isinstance(message, Job.Ended):
             self._end(message.failure, stopped=message.job.cancel.is_set())
 
     @on(Failed)

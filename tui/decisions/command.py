@@ -114,7 +114,7 @@ def show(
     """Show the decisions of a run, and their outcomes."""
     store = the_store(context.obj)
     with store.connect():  # one opening for all of it
-        run = found(store, wanted)
+        run = find_run(store, wanted)
         decisions = Runs(store).decisions(run.id)
         labels = Labels(store).of_run(run.id)
         rating = Ratings(store).of(run.id)
@@ -123,9 +123,17 @@ def show(
         gone = Traces(store).gone(run.id)
     if as_json:
         rows = [_as_json(d, labels.get(d.seq), qualities.get(d.path, {}), state=state) for d in decisions]
-        told = {"question": run.question, "status": run.status, "rating": rating.rating if rating else ""}
-        known = asdict(gold) if gold else None
-        print_json({"run_id": run.id, **told, "gold": known, "documents_gone": gone, "decisions": rows})
+        print_json(
+            {
+                "run_id": run.id,
+                "question": run.question,
+                "status": run.status,
+                "rating": rating.rating if rating else "",
+                "gold": asdict(gold) if gold else None,
+                "documents_gone": gone,
+                "decisions": rows,
+            }
+        )
         return
     out = console()
     out.print(Text(one_line(run.question), style="bold"))
@@ -175,7 +183,7 @@ def label(
             "Say what the decision should have been, or --drop.", "Actions: continue, revise, finish."
         )
     store = the_store(context.obj)
-    run = found(store, wanted)
+    run = find_run(store, wanted)
     if action is None:
         Labels(store).drop(run.id, number - 1)
         typer.echo(f"Decision {number} of run {run.id} has no label now.")
@@ -217,7 +225,7 @@ def export(
             f"{file} does not end in .parquet: traces are exported as Parquet.", "Name FILE.parquet."
         )
     store = the_store(context.obj)
-    done = exchange.export(store, target, [found(store, wanted).id for wanted in (runs or [])])
+    done = exchange.export(store, target, [find_run(store, wanted).id for wanted in (runs or [])])
     beside = f", {counted(done.shadows, 'second opinion')} among them" if done.shadows else ""
     typer.echo(f"{counted(done.decisions, 'decision')} of {counted(done.runs, 'run')}{beside}: {file}.")
 
@@ -238,21 +246,21 @@ def import_traces(
 
 def numbers(store: Store) -> dict[str, Any]:
     """Everything that is counted, JSON-like."""
-    found, process = gathered(store), Traces(store).counts()
+    learnable, process = gathered(store), Traces(store).counts()
     agreement: dict[tuple[str, str], list[int]] = {}
-    for day in found.agreement:
+    for day in learnable.agreement:
         pair = agreement.setdefault((day.first, day.second), [0, 0])
         pair[0] += day.agreed
         pair[1] += day.compared
     return {
-        "runs": found.runs,
-        "decisions": found.decisions,
+        "runs": learnable.runs,
+        "decisions": learnable.decisions,
         "second_opinions": process.shadows,
-        "sources": found.sources,
-        "actions": found.actions,
+        "sources": learnable.sources,
+        "actions": learnable.actions,
         "state_versions": {str(n): count for n, count in count_decisions(store).versions.items()},
-        "labels": found.labels,
-        "ratings": found.ratings,
+        "labels": learnable.labels,
+        "ratings": learnable.ratings,
         "qualities": process.qualities,
         "mean_quality": process.mean_quality,
         "transitions": process.transitions,
@@ -265,42 +273,43 @@ def numbers(store: Store) -> dict[str, Any]:
             for (first, second), (agreed, compared) in agreement.items()
         ],
         "state_version": STATE_VERSION,
-        "usable": found.usable,
-        "needed": found.needed,
-        "missing": found.missing,
+        "usable": learnable.usable,
+        "needed": learnable.needed,
+        "missing": learnable.missing,
     }
 
 
-def described(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def described(counts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """What is counted, line by line: its name, and the counts in words."""
-    beside = f"; {counted(found['second_opinions'], 'second opinion')}" if found["second_opinions"] else ""
-    yield "decisions", f"{found['decisions']:,} in {counted(found['runs'], 'run')}{beside}"
-    if found["decisions"]:
-        yield "taken by", _listed(found["sources"])
-        yield "actions", _listed(found["actions"])
-        versions = ", ".join(f"{name}: {count:,}" for name, count in found["state_versions"].items())
-        yield "state versions", f"{versions} (today's is {found['state_version']})"
-        yield "labels", _listed(found["labels"])
-        yield "ratings", _listed(found["ratings"])
-        yield "quality known", _quality(found)
-        yield "transitions", _listed(found["transitions"])
-    for name, counts in found["datasets"].items():
-        yield name[:15], f"questions {counts['questions']:,}, decisions {counts['decisions']:,}"
-    for pair in found["agreement"]:
+    shadows = counts["second_opinions"]
+    beside = f"; {counted(shadows, 'second opinion')}" if shadows else ""
+    yield "decisions", f"{counts['decisions']:,} in {counted(counts['runs'], 'run')}{beside}"
+    if counts["decisions"]:
+        yield "taken by", _listed(counts["sources"])
+        yield "actions", _listed(counts["actions"])
+        versions = ", ".join(f"{name}: {count:,}" for name, count in counts["state_versions"].items())
+        yield "state versions", f"{versions} (today's is {counts['state_version']})"
+        yield "labels", _listed(counts["labels"])
+        yield "ratings", _listed(counts["ratings"])
+        yield "quality known", _quality(counts)
+        yield "transitions", _listed(counts["transitions"])
+    for name, dataset in counts["datasets"].items():
+        yield name[:15], f"questions {dataset['questions']:,}, decisions {dataset['decisions']:,}"
+    for pair in counts["agreement"]:
         share = f"{pair['agreed']:,} of {pair['compared']:,} decisions"
         yield "agreement", f"{pair['first']} and {pair['second']}: {share}"
-    enough = f"{found['usable']:,} of {found['needed']:,} decisions with today's state"
-    if found["missing"]:
-        enough += f"; {found['missing']:,} are missing: ask more questions, or deepthink collect"
+    enough = f"{counts['usable']:,} of {counts['needed']:,} decisions with today's state"
+    if counts["missing"]:
+        enough += f"; {counts['missing']:,} are missing: ask more questions, or deepthink collect"
     yield "to train from", enough
 
 
-def _quality(found: Mapping[str, Any]) -> str:
-    if not found["qualities"]:
+def _quality(counts: Mapping[str, Any]) -> str:
+    if not counts["qualities"]:
         return "of no state: rate answers (deepthink runs rate), or label decisions"
-    states = sum(found["qualities"].values())
-    mean = f"{found['mean_quality']:.2f} on average"
-    return f"of {counted(states, 'state')}, {mean} ({_listed(found['qualities'])})"
+    states = sum(counts["qualities"].values())
+    mean = f"{counts['mean_quality']:.2f} on average"
+    return f"of {counted(states, 'state')}, {mean} ({_listed(counts['qualities'])})"
 
 
 def _listed(counts: Mapping[str, int]) -> str:
@@ -322,7 +331,7 @@ def the_store(path: Path | None) -> Store:
     return Store(place, named=True)
 
 
-def found(store: Store, wanted: str) -> Run:
+def find_run(store: Store, wanted: str) -> Run:
     """The run whose id begins so; ``last`` is the newest that decided something. Raises `UnknownRun`."""
     newest = Traces(store).latest(1) if wanted == "last" else []
     return Runs(store).find(newest[0].id if newest else wanted)
@@ -369,14 +378,14 @@ def _seen(row: DecisionRow) -> Iterator[str]:
 def _as_json(
     row: DecisionRow, said: Label | None, worth: Mapping[str, float], *, state: bool
 ) -> dict[str, Any]:
-    told = asdict(row)
+    fields = asdict(row)
     if not state:
         for name in ("state", "text", "features"):
-            del told[name]
+            del fields[name]
     if row.shadow:
-        return told
+        return fields
     labelled = {"action": said.action, "origin": said.origin, "note": said.note} if said else None
-    return {**told, "label": labelled, "qualities": dict(worth)}
+    return {**fields, "label": labelled, "qualities": dict(worth)}
 
 
 def _told(done: Imported) -> list[str]:

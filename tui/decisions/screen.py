@@ -83,7 +83,7 @@ def heading(fold: RunFold, run: Run | None, *, live: bool, teaching: bool, place
     Args:
         fold: The run.
         run: As it is stored, if it was read from there.
-        live: Whether it goes on in this app.
+        live: Whether it is under way in this app.
         teaching: Whether it asks at each decision.
         place: Which of how many it is, in words.
     """
@@ -133,12 +133,12 @@ place, and what you said of it.
     def compose(self) -> ComposeResult:
         yield Static(id="told")
 
-    def show(self, told: Row | None) -> None:
+    def show(self, row: Row | None) -> None:
         """Show another decision, from its beginning; nothing if there is none."""
-        if told == self._row:
+        if row == self._row:
             return
-        same = told is not None and self._row is not None and told.decided is self._row.decided
-        self._row = told
+        same = row is not None and self._row is not None and row.decided is self._row.decided
+        self._row = row
         self._draw()
         if not same:
             self.scroll_home(animate=False)
@@ -152,22 +152,22 @@ place, and what you said of it.
         self.query_one("#told", Static).update(Content("\n").join(lines))
 
 
-def detail(told: Row, width: int) -> list[Content]:
+def detail(row: Row, width: int) -> list[Content]:
     """Everything that is known of a decision, in lines of at most ``width`` cells."""
-    decided = told.decided
+    decided = row.decided
     if isinstance(decided, ev.Asked):
         return _asked(decided, width)
     lines = _section("Decision", _decision(decided), width)
     lines += _section("What the decider saw", list(_state(decided)), width)
     if decided.shadow:
         lines += _section("Second opinion, not acted on", _opinion(decided.shadow, decided, width), width)
-    if told.label:
+    if row.label:
         facts: list[Fact] = [
-            ("you say", Content.styled(judgement(told.label, decided.action), "bold $accent")),
-            ("given", ORIGINS.get(told.label.origin, told.label.origin)),
+            ("you say", Content.styled(judgement(row.label, decided.action), "bold $accent")),
+            ("given", ORIGINS.get(row.label.origin, row.label.origin)),
         ]
-        if told.label.note:
-            facts.append(("because", one_line(told.label.note)))
+        if row.label.note:
+            facts.append(("because", one_line(row.label.note)))
         lines += _section("Your label", facts, width)
     return lines[:-1]
 
@@ -222,7 +222,7 @@ def _state(decided: ev.Decided) -> Iterator[Fact]:
     yield "barren", _joined(state, ("barren", "{} step{s} in a row without a new passage"))
     if state.get("last_action"):
         yield "before it", action(str(state["last_action"]))
-    yield from _listed("findings", [_finding(found) for found in state.get("findings", ())])
+    yield from _listed("findings", [_finding(finding) for finding in state.get("findings", ())])
     yield from _listed("missing", state.get("missing"))
     evidence = state.get("evidence", ())
     yield "evidence", f"{len(evidence)} passage{'s' * (len(evidence) != 1)} held"
@@ -232,15 +232,15 @@ def _state(decided: ev.Decided) -> Iterator[Fact]:
 
 
 def _joined(state: Mapping[str, Any], *parts: tuple[str, str]) -> str:
-    told = [form.format(state[name], s="s" * (state[name] != 1)) for name, form in parts if name in state]
-    return ", ".join(told)
+    texts = [form.format(state[name], s="s" * (state[name] != 1)) for name, form in parts if name in state]
+    return ", ".join(texts)
 
 
-def _finding(found: Mapping[str, Any]) -> str:
-    question = one_line(str(found.get("question", "")))
-    if not found.get("found"):
+def _finding(finding: Mapping[str, Any]) -> str:
+    question = one_line(str(finding.get("question", "")))
+    if not finding.get("found"):
         return f"✗ {question}: nothing found"
-    answer = one_line(str(found.get("answer", "")))
+    answer = one_line(str(finding.get("answer", "")))
     return f"✓ {question}: {answer}" if answer else f"✓ {question}"
 
 
@@ -453,9 +453,9 @@ would have done.
 
     def _tell(self, title: str, text: str = "") -> None:
         style = "bold $error" if title.startswith("✗") else "bold $primary"
-        told = self.query_one("#told", Static)
-        told.update(Content.assemble((title, style), "\n\n", text))
-        told.display = True
+        message = self.query_one("#told", Static)
+        message.update(Content.assemble((title, style), "\n\n", text))
+        message.display = True
         self.query_one("#both").display = False
         self.query_one("#run", Static).update("")
         self.refresh_bindings()
@@ -466,8 +466,8 @@ would have done.
             asking = self._asking()
             live = asking is not None and fold is asking.fold and not fold.over
             teaching = live and asking is not None and asking.teaching
-            told = heading(fold, self._run, live=live, teaching=teaching, place=self._place())
-            self.query_one("#run", Static).update(told)
+            text = heading(fold, self._run, live=live, teaching=teaching, place=self._place())
+            self.query_one("#run", Static).update(text)
 
     def _place(self) -> str:
         order = self._order()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final, Literal
+from typing import Any, ClassVar, Final
 
 from textual import events, on
 from textual.binding import BindingType
@@ -22,9 +22,6 @@ from tui.app.work import in_background
 from tui.run.fold import EVERYTHING, Part, RunFold
 from tui.terminal import duration, one_line
 
-Form = Literal["compact", "stacked", "inline"]
-"""Two lines; a line for each probability; all probabilities in one line."""
-
 SIGNS: Final[Mapping[str, str]] = {"CONTINUE": "→", "REVISE": "↻", "FINISH": "■"}
 ORIGINS: Final[Mapping[str, str]] = {
     "override": "you stepped in",
@@ -39,7 +36,6 @@ _QUIET: Final = "$foreground 65%"
 _TRACK: Final = "on $foreground 12%"
 _EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
 _HEIGHTS: Final = " ▁▂▃▄▅▆▇█"
-_LABEL_COLUMN: Final = 10
 _INDENT: Final = 4
 
 
@@ -102,21 +98,20 @@ def took(milliseconds: float) -> str:
     return f"{milliseconds:.1f} ms" if milliseconds >= 0.1 else "< 0.1 ms"
 
 
-def row(told: Row, form: Form, width: int, *, marked: bool) -> Content:
+def drawn(row: Row, width: int, *, compact: bool, marked: bool) -> Content:
     """A row of the strip.
 
     Args:
-        told: What it tells.
-        form: How much room there is.
+        row: What it shows.
         width: Cells in a line.
+        compact: Whether it has two lines only.
         marked: Whether the cursor is on it.
     """
+    first, *rest = _compact(row, width) if compact else _full(row, width)
+    margin = " " * (_INDENT if compact else _INDENT + 2)
     mark = f"{CURSOR} " if marked else "  "
-    lines = _compact(told, width) if form == "compact" else _full(told, form, width)
-    margin = " " * (_INDENT if form == "compact" else _INDENT + 2)
-    first, *rest = lines
     return Content("\n").join(
-        [Content.assemble((mark, "bold $accent"), first), *(margin + x for x in rest)]
+        [Content.assemble((mark, "bold $accent"), first), *(margin + line for line in rest)]
     )
 
 
@@ -132,33 +127,29 @@ def judgement(label: Label, taken: str) -> str:
     return "✎ you: right" if label.action == taken else f"✎ you: {label.action}"
 
 
-def _compact(told: Row, width: int) -> list[Content]:
-    decided = told.decided
+def _compact(row: Row, width: int) -> list[Content]:
+    decided = row.decided
+    second = _small_bars(row)
     if isinstance(decided, ev.Asked):
-        first = Content.assemble(
-            ("? ", "bold $accent"), "your turn · suggested ", action(decided.suggested)
-        )
-        return [first, _small_bars(told)]
+        suggested = action(decided.suggested)
+        return [Content.assemble(("? ", "bold $accent"), "your turn · suggested ", suggested), second]
     parts = [Content(f"{decided.step} "), action(decided.action), Content(f"  {source(decided.source)}")]
     if decided.shadow:
         would = str(decided.shadow.get("action", ""))
-        agrees = would == decided.action
         by = source(str(decided.shadow.get("source", "")))
-        parts.append(
-            Content.styled(f"  {'=' if agrees else '≠'} {by}{'' if agrees else f' {would}'}", _QUIET)
-        )
-    second = _small_bars(told)
-    if told.label:
-        said = "✎ right" if told.label.action == decided.action else f"✎ {told.label.action}"
-        second += Content.styled(f"  {said}", "bold $accent")
+        text = f"  = {by}" if would == decided.action else f"  ≠ {by} {would}"
+        parts.append(Content.styled(text, _QUIET))
+    if row.label:
+        label = "right" if row.label.action == decided.action else row.label.action
+        second += Content.styled(f"  ✎ {label}", "bold $accent")
     return [Content("").join(parts).truncate(width - 2, ellipsis=True), second]
 
 
-def _small_bars(told: Row) -> Content:
+def _small_bars(row: Row) -> Content:
     pieces = []
     for name in ACTIONS:
-        if name in told.valid:
-            share = told.decided.probabilities.get(name, 0.0)
+        if name in row.valid:
+            share = row.decided.probabilities.get(name, 0.0)
             height = _HEIGHTS[max(1, round(share * 8))] if share > 0 else _HEIGHTS[0]
             pieces.append(Content.assemble(name[0], (height, "$primary"), percent(share)))
         else:
@@ -166,32 +157,29 @@ def _small_bars(told: Row) -> Content:
     return Content("  ").join(pieces)
 
 
-def _full(told: Row, form: Form, width: int) -> list[Content]:
-    decided = told.decided
+def _full(row: Row, width: int) -> list[Content]:
+    decided = row.decided
     room = width - _INDENT - 2
-    bars = _stacked(told, room) if form == "stacked" else [_inline(told, room)]
+    bars = _bars(row, room)
     if isinstance(decided, ev.Asked):
         first = Content.assemble(
             (" ?  ", "bold $accent"), one_line(decided.question), "  suggested: ", action(decided.suggested)
         )
-        return [first, *bars]
+        return [first, bars]
     by = " in ".join(filter(None, (f"by {source(decided.source)}", took(decided.latency_ms))))
     first = Content.assemble(
         f"{decided.step:>2}  ", action(decided.action), (f"  {by}, after step {decided.step}", _QUIET)
     )
-    lines = [first.truncate(width - 2, ellipsis=True), *bars]
+    lines = [first.truncate(width - 2, ellipsis=True), bars]
     if decided.justification:
         lines.append(Content.styled(one_line(decided.justification, room), "italic"))
-    said = []
+    notes = []
     if decided.shadow:
-        share = _share(decided.shadow)
-        said.append(Content(f"{opinion(decided.shadow, decided.action)}{share}"))
-    if told.label:
-        why = ORIGINS.get(told.label.origin, told.label.origin)
-        said.append(Content.styled(f"{judgement(told.label, decided.action)} ({why})", "bold $accent"))
-    if form == "inline" and said:
-        return [*lines, Content("   ").join(said).truncate(room, ellipsis=True)]
-    return [*lines, *(line.truncate(room, ellipsis=True) for line in said), Content("")]
+        notes.append(Content(f"{opinion(decided.shadow, decided.action)}{_share(decided.shadow)}"))
+    if row.label:
+        why = ORIGINS.get(row.label.origin, row.label.origin)
+        notes.append(Content.styled(f"{judgement(row.label, decided.action)} ({why})", "bold $accent"))
+    return [*lines, Content("   ").join(notes).truncate(room, ellipsis=True)] if notes else lines
 
 
 def _share(shadow: Mapping[str, Any]) -> str:
@@ -200,37 +188,18 @@ def _share(shadow: Mapping[str, Any]) -> str:
     return f", {percent(share).strip()}" if share < 1 else ""
 
 
-def _stacked(told: Row, room: int) -> list[Content]:
-    return [_bar_line(told, name, room) for name in ACTIONS]
-
-
-def _bar_line(told: Row, name: str, room: int) -> Content:
-    """One action with its bar and its number, in a line of ``room`` cells at most."""
-    key = f"{list(SIGNS).index(name) + 1} " if isinstance(told.decided, ev.Asked) else ""
-    label = f"{key}{name}".ljust(_LABEL_COLUMN + len(key))
-    if name not in told.valid:
-        return Content.styled(f"{label}{NOT_POSSIBLE} not possible", _QUIET)
-    share = told.decided.probabilities.get(name, 0.0)
-    taken = told.decided.suggested if isinstance(told.decided, ev.Asked) else told.decided.action
-    width = max(4, min(32, room - len(label) - 6))
-    return Content.assemble(
-        (label, "bold" if name == taken else ""),
-        bar(share, width, strong=name == taken),
-        f" {percent(share)}",
-    )
-
-
-def _inline(told: Row, room: int) -> Content:
+def _bars(row: Row, room: int) -> Content:
+    """The three actions side by side, each with its bar and its number."""
     each = (room - 4) // len(ACTIONS)
+    asks = isinstance(row.decided, ev.Asked)
+    taken = row.decided.suggested if isinstance(row.decided, ev.Asked) else row.decided.action
     pieces = []
     for number, name in enumerate(ACTIONS, start=1):
-        key = f"{number} " if isinstance(told.decided, ev.Asked) else ""
-        label = f"{key}{name:<9}"
-        if name not in told.valid:
+        label = f"{number} {name:<9}" if asks else f"{name:<9}"
+        if name not in row.valid:
             pieces.append(Content.styled(f"{label}{NOT_POSSIBLE}".ljust(each), _QUIET))
             continue
-        share = told.decided.probabilities.get(name, 0.0)
-        taken = told.decided.suggested if isinstance(told.decided, ev.Asked) else told.decided.action
+        share = row.decided.probabilities.get(name, 0.0)
         width = max(3, min(14, each - len(label) - 5))
         piece = Content.assemble(
             (label, "bold" if name == taken else ""),
@@ -242,8 +211,7 @@ def _inline(told: Row, room: int) -> Content:
 
 
 _SHOWN: frozenset[Part] = frozenset(("question", "decisions", "asked"))
-_INLINE = 72  # cells from which three bars stand side by side
-_COMPACT = 46
+_FULL = 72  # cells from which the three bars fit side by side
 _NOTHING = "No decision yet: after each step the run continues, revises its plan or finishes."
 
 
@@ -261,7 +229,7 @@ class DecisionStrip(OptionList):
 
     Args:
         compact: Two lines a decision, however wide it is; it is compact anyway where it is narrow.
-        nothing: What stands there while there is no decision.
+        nothing: The text while there is no decision.
     """
 
     DEFAULT_CSS = """
@@ -333,7 +301,7 @@ Where the run waits for you (teach mode), the last row asks, and **1 2 3** answe
         Args:
             labels: By the decision's order within the run, from 0.
             stored: Decisions that the store holds: those after them have the labels that their events
-                tell. All that are shown if not given.
+                report. All that are shown if not given.
         """
         self._labels = dict(labels)
         self._stored = len(self._decided) if stored is None else stored
@@ -427,7 +395,7 @@ Where the run waits for you (teach mode), the last row asks, and **1 2 3** answe
         at, last = self.highlighted, self.option_count - 1
         if at is None or at >= last:  # it was on the newest, or there was none
             at = len(rows) - 1
-        self.set_options([Option(self._line(told, place == at)) for place, told in enumerate(rows)])
+        self.set_options([Option(self._line(row, place == at)) for place, row in enumerate(rows)])
         if not rows:
             self.add_option(Option(self._nothing, disabled=True))
             self.post_message(self.Moved(None))
@@ -435,14 +403,9 @@ Where the run waits for you (teach mode), the last row asks, and **1 2 3** answe
             self.highlighted = at
 
     def _mark(self) -> None:
-        for place, told in enumerate(self._rows()[: self.option_count]):
-            self.replace_option_prompt_at_index(place, self._line(told, place == self.highlighted))
+        for place, row in enumerate(self._rows()[: self.option_count]):
+            self.replace_option_prompt_at_index(place, self._line(row, place == self.highlighted))
 
-    def _line(self, told: Row, marked: bool) -> Content:
+    def _line(self, row: Row, marked: bool) -> Content:
         width = max(20, self.scrollable_content_region.width - 2)
-        return row(told, self._form(width), width, marked=marked)
-
-    def _form(self, width: int) -> Form:
-        if self._only_compact or width < _COMPACT:
-            return "compact"
-        return "inline" if width >= _INLINE else "stacked"
+        return drawn(row, width, compact=self._only_compact or width < _FULL, marked=marked)

@@ -54,32 +54,32 @@ def dependencies() -> list[Dependency]:
 
 def show_licences(*, as_json: bool) -> None:
     """Print them as a table, or as JSON."""
-    found = dependencies()
+    listed = dependencies()
     if as_json:
-        print_json(found)
+        print_json(listed)
         return
     table = columns("package", "version", "licence", whole=("package",))
-    for one in found:
+    for one in listed:
         table.add_row(*cells(one.name, one.version or "not installed", one.licence))
     console().print(table)
 
 
 def _installed(name: str) -> Dependency:
     try:
-        found = distribution(name)
+        package = distribution(name)
     except PackageNotFoundError:
         return Dependency(name, "", "")
-    return Dependency(name, found.version, _licence(found.metadata))
+    return Dependency(name, package.version, _licence(package.metadata))
 
 
-def _licence(told: PackageMetadata) -> str:
+def _licence(metadata: PackageMetadata) -> str:
     """The licence as the package states it: as an expression, by its classifiers, or in its own words."""
-    if "License-Expression" in told:
-        return told["License-Expression"]
+    if "License-Expression" in metadata:
+        return metadata["License-Expression"]
     classified = [
         line.rpartition(" :: ")[2]
-        for line in told.get_all("Classifier") or ()
+        for line in metadata.get_all("Classifier") or ()
         if line.startswith("License :: ") and not line.endswith(":: OSI Approved")
     ]
-    words = (told.get_all("License") or [""])[0]
+    words = (metadata.get_all("License") or [""])[0]
     return ", ".join(classified) or " ".join(words.split())[:_LONGEST] or "not stated"

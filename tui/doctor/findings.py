@@ -56,14 +56,14 @@ class Finding:
 
 def examine(*, as_json: bool) -> int:
     """Show all findings; `FAILED` if one of them is a failure, else 0."""
-    found = list(findings())
-    failed = any(finding.state == "fail" for finding in found)
+    rows = list(findings())
+    failed = any(finding.state == "fail" for finding in rows)
     if as_json:
-        print_json({"ok": not failed, "findings": found})
+        print_json({"ok": not failed, "findings": rows})
         return FAILED if failed else 0
     out = console()
     table = columns("", "what", "found", whole=("",))
-    for finding in found:
+    for finding in rows:
         state = Text(finding.state, style=_STYLES[finding.state])
         table.add_row(*cells(state, finding.name, finding.detail))
         if finding.way_out:
@@ -72,10 +72,10 @@ def examine(*, as_json: bool) -> int:
     return FAILED if failed else 0
 
 
-def report(found: Iterable[Finding]) -> str:
+def report(rows: Iterable[Finding]) -> str:
     """The findings as text, for an issue or a mail."""
     lines = [f"deepthink {version('deepthink-tui')}"]
-    for finding in found:
+    for finding in rows:
         lines.append(f"{finding.state:<8}{finding.name}: {finding.detail}")
         if finding.way_out:
             lines.append(f"{'':<8}→ {finding.way_out}")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from textwrap import wrap
 from typing import TYPE_CHECKING, ClassVar, Final
 
@@ -13,12 +14,11 @@ from textual.binding import BindingType
 from textual.content import Content
 from textual.message import Message
 from textual.widgets import OptionList, Static
-from textual.widgets.option_list import Option
 from textual.worker import get_current_worker
 
 from tui.app.base import DeepScreen
 from tui.app.keys import bindings
-from tui.app.lists import KEYS_BUT_ENTER
+from tui.app.lists import Line, ScreenRows
 from tui.app.work import Failed, in_background
 from tui.terminal import clean, one_line
 
@@ -57,18 +57,18 @@ class DoctorScreen(DeepScreen):
 ### Doctor
 
 What deepthink needs on this machine: ✓ is well, **!** could be better, ✗ keeps it from working, **?** is
-not known. Under what is not well stands the way out. Nothing is changed, and no model is loaded.
+not known. What to do is under each fault. Nothing is changed, and no model is loaded.
 """
 
     def __init__(self) -> None:
         super().__init__()
         self._found: list[Finding] = []
-        self._full: set[int] = set()
+        self._full: set[str] = set()
         self._examining = False
 
     def body(self) -> ComposeResult:
         yield Static(id="sum", markup=False)
-        yield _Rows(id="rows")
+        yield ScreenRows(id="rows")
 
     def on_mount(self) -> None:
         self.query_one("#rows").focus()
@@ -107,10 +107,8 @@ not known. Under what is not well stands the way out. Nothing is changed, and no
         self.notify("Copied; look through it before you publish it: it names folders.")
 
     def action_full(self) -> None:
-        row = self.query_one("#rows", OptionList).highlighted
-        if row is not None:
-            self._full ^= {row}
-            self._redraw()
+        self._full ^= {self.query_one(ScreenRows).chosen}
+        self._redraw()
 
     # --- messages of the worker -------------------------------------------------------------------
 
@@ -134,20 +132,11 @@ not known. Under what is not well stands the way out. Nothing is changed, and no
     def _clicked(self) -> None:
         self.action_full()
 
-    def on_resize(self) -> None:
-        self._redraw()
-
     # --- drawing ---------------------------------------------------------------------------------
 
     def _redraw(self) -> None:
-        rows = self.query_one("#rows", OptionList)
-        at = rows.highlighted
-        width = max(self.size.width - 4, 40)
-        rows.set_options(
-            Option(_row(finding, width, full=row in self._full)) for row, finding in enumerate(self._found)
-        )
-        if self._found:
-            rows.highlighted = min(at or 0, len(self._found) - 1)
+        lines = [Line(finding.name, partial(_row, finding, self._full)) for finding in self._found]
+        self.query_one(ScreenRows).show(lines)
         self.query_one("#sum", Static).update(self._sum())
         self.refresh_bindings()
 
@@ -164,14 +153,9 @@ not known. Under what is not well stands the way out. Nothing is changed, and no
         return Content("✓ All is well").stylize("$success")
 
 
-class _Rows(OptionList, inherit_bindings=False):
-    """The rows; Enter is the screen's, so that it can be remapped."""
-
-    BINDINGS: ClassVar[list[BindingType]] = KEYS_BUT_ENTER
-
-
-def _row(finding: Finding, width: int, *, full: bool) -> Content:
+def _row(finding: Finding, shown_in_full: Container[str], width: int) -> Content:
     """State, name and what was seen on a line; the way out under it unless all is well."""
+    full = finding.name in shown_in_full
     sign, style = _SIGNS[finding.state]
     room = width - _STATE - _NAME
     detail = clean(finding.detail)

@@ -1,8 +1,7 @@
-"""Followed folders in the app: one line about the last changes, and a window that lists all of them."""
+"""Followed folders in the app: a window with the folders and what changed in them."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -18,34 +17,17 @@ from textual.screen import ModalScreen
 from textual.widgets import Footer, OptionList, Static
 from textual.widgets.option_list import Option
 
-from traces.folders import Change, Folder, Folders, latest
+from traces.folders import Change, Folder, Folders
 from tui.app.keys import bindings
 from tui.app.offers import deepthink
 from tui.app.work import in_background
-from tui.library.following import told, when
-from tui.terminal import clean, counted, one_line
+from tui.library.following import described, when
+from tui.terminal import clean, one_line
 
 if TYPE_CHECKING:
     from traces.store import Store
 
 _SIGNS = {"failed": "✗", "away": "!", "removed": "-", "added": "+"}
-
-
-def summary(folders: Folders) -> str:
-    """The last changes in followed folders, in one line; "" if no folder is followed."""
-    followed = folders.followed()
-    if not followed:
-        return ""
-    if away := folders.away():
-        path, detail = next(iter(away.items()))
-        return f"! {path}: {detail}. Its documents stay in the library."
-    line = f"Following {counted(len(followed), 'folder')}"
-    changes = latest(folders.changes())
-    if not changes:
-        return f"{line}."
-    counts = Counter(change.outcome for change in changes)
-    happened = ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
-    return f"{line}. Last change {when(changes[0])}: {happened}."
 
 
 class ChangesScreen(ModalScreen[None]):
@@ -134,7 +116,7 @@ def _unfollowed(store: Store, path: str) -> ChangesScreen.Listed:
 
 def _line(change: Change) -> Content:
     sign = _SIGNS.get(change.outcome, " ")
-    name, detail = clean(change.name), one_line(told(change))
+    name, detail = clean(change.name), one_line(described(change))
     line = Content(
         f"{when(change)}  {sign} {change.outcome:8}{change.collection}  {name}  {detail}".rstrip()
     )

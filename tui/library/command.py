@@ -2,22 +2,44 @@
 
 from __future__ import annotations
 
+import os
+from dataclasses import replace
 from itertools import groupby
-from typing import Annotated, Literal
+from pathlib import Path
+from typing import Annotated
 
 import typer
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from agent.documents.found_files import is_folder
 from agent.documents.media_types import FORMATS
+from agent.folders.sync import forget
+from agent.folders.sync import sync as sync_folders
+from agent.retrieval.recall import Hit, Recall, Strategy
+from traces.folders import Folders
 from traces.library import Library
-from traces.records import NO_FILTERS, Document, Scope, UnknownDocument
+from traces.paths import scans_dir
+from traces.records import NO_FILTERS, Document, Scope, UnknownCollection, UnknownDocument
+from traces.typed_path import expanded_path
 from tui import completion, failures
-from tui.assemble import open_embedder, open_store
+from tui.assemble import open_embedder, open_recogniser, open_store
+from tui.failures import WrongUsage
+from tui.interrupts import ctrl_c
 from tui.library import embedding
+from tui.library.following import LEFT_OUT, described, when
+from tui.library.ingesting import show_ingestion
+from tui.library.intake import intake, read_in
+from tui.library.search import as_json_object, scope_of
 from tui.options import After, AsJson, Before, From, InFolder, Type, Yes, confirm, filters_from
+from tui.run.words import located
 from tui.settings.settings import load
 from tui.terminal import cells, clean, columns, console, counted, one_line, print_json
+
+_EMPTY = "The library is empty. Add documents: deepthink ingest PATH, or try deepthink demo."
+_NONE_FOLLOWED = "No folder is followed yet. `deepthink ingest FOLDER` reads a folder and follows it."
+_EXCERPT = 320  # characters of a passage
 
 
 def ingest(
@@ -50,14 +72,6 @@ def ingest(
     What has not changed is not read again. A folder is taken whole: what was read from it before
     and is gone now is removed. It is followed from then on: see `deepthink sync`.
     """
-    from tui import failures
-    from tui.assemble import open_embedder, open_store
-    from tui.interrupts import ctrl_c
-    from tui.library import embedding
-    from tui.library.ingesting import show_ingestion
-    from tui.library.intake import intake, read_in
-    from tui.settings.settings import load
-
     settings = load({"web": True if web else None})
     store, embedder = open_store(), open_embedder(settings)
     wanted = intake(paths, settings, collection, description)
@@ -84,9 +98,29 @@ def sync(
     Reads what is new or changed, lets go of what was deleted, and knows a file that was renamed or moved.
     The app does the same while it is open. `deepthink library folders` shows the folders.
     """
-    from tui.library.following import sync_folders
-
-    return sync_folders(named or [])
+    store = open_store()
+    followed = {folder.collection for folder in Folders(store).followed()}
+    for name in named or ():
+        if name not in followed:
+            raise UnknownCollection(
+                f"The collection “{name}” follows no folder.",
+                "`deepthink library folders` lists the followed folders.",
+            )
+    if not followed:
+        console().print(_NONE_FOLLOWED)
+        return failures.DONE
+    settings = load()
+    with ctrl_c() as cancel:
+        return show_ingestion(
+            sync_folders(
+                named or [],
+                store=store,
+                embedder=open_embedder(settings),
+                recogniser=open_recogniser(settings),
+                scans=scans_dir(),
+                cancel=cancel,
+            )
+        )
 
 
 app = typer.Typer(
@@ -162,17 +196,36 @@ def list_documents(
 @app.command("folders")
 def folders(as_json: AsJson = False) -> None:
     """List the followed folders."""
-    from tui.library.following import show_folders
-
-    show_folders(as_json=as_json)
+    followed = Folders(open_store()).followed()
+    if as_json:
+        print_json(followed)
+        return
+    if not followed:
+        console().print(_NONE_FOLLOWED)
+        return
+    table = columns("collection", "folder", "excluded", "")
+    for one in followed:
+        there = "" if is_folder(Path(one.path)) else "missing"
+        table.add_row(*cells(one.collection, one.path, "  ".join(one.exclude), there))
+    console().print(table)
 
 
 @app.command("changes")
 def changes(as_json: AsJson = False) -> None:
     """Show what changed in followed folders, newest first."""
-    from tui.library.following import show_changes
-
-    show_changes(as_json=as_json)
+    listed = Folders(open_store()).changes()
+    if as_json:
+        print_json(listed)
+        return
+    if not listed:
+        console().print("Nothing has changed in the followed folders yet.")
+        return
+    table = columns("when", "collection", "", "file", "", whole=("when",))
+    for change in listed:
+        table.add_row(
+            *cells(when(change), change.collection, change.outcome, change.name, described(change))
+        )
+    console().print(table)
 
 
 @app.command("unfollow")
@@ -181,9 +234,12 @@ def unfollow(folder: Annotated[str, typer.Argument(metavar="FOLDER")]) -> None:
 
     Its documents stay in the library.
     """
-    from tui.library.following import unfollow as unfollow_folder
-
-    unfollow_folder(folder)
+    path = os.path.realpath(expanded_path(folder))
+    if not Folders(open_store()).unfollow(path):
+        raise WrongUsage(
+            f"{clean(path)} is not followed.", "`deepthink library folders` lists the followed folders."
+        )
+    console().print(Text(f"{clean(path)} is no longer followed. Its documents stay in the library."))
 
 
 @app.command("formats")
@@ -208,9 +264,7 @@ def search(
             autocompletion=completion.collections,
         ),
     ] = None,
-    strategy: Annotated[
-        Literal["hybrid", "vector", "keyword"], typer.Option("--strategy", "-s", help="How to rank.")
-    ] = "hybrid",
+    strategy: Annotated[Strategy, typer.Option("--strategy", "-s", help="How to rank.")] = "hybrid",
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=100, help="Passages to show.")] = 5,
     sender: From = None,
     after: After = None,
@@ -223,10 +277,35 @@ def search(
 
     Shows for each passage the score that each stage gave it.
     """
-    from tui.library.search import show_search
-
+    words = one_line(" ".join(query))
+    if not any(character.isalnum() for character in words):
+        raise WrongUsage("There is nothing to search for.", "Give a few words.")
     filters = filters_from(sender, after, before, kind, folder)
-    return show_search(" ".join(query), collection or [], strategy, limit, filters, as_json=as_json)
+    store = open_store()
+    library = Library(store)
+    scope = replace(scope_of(library, collection or []), filters=filters)
+    embedder = open_embedder(load())
+    embedding.before(store, embedder)
+    hits = Recall(library, embedder).search(words, strategy, [scope], limit)
+    if as_json:
+        print_json([as_json_object(hit) for hit in hits])
+    else:
+        _show_hits(hits)
+    return failures.DONE if hits else failures.NOT_FOUND
+
+
+def _show_hits(hits: list[Hit]) -> None:
+    out = console()
+    if not hits:
+        out.print("Nothing found.")
+    for number, hit in enumerate(hits, start=1):
+        passage = hit.passage
+        place = located(passage.title or passage.document, passage.section, passage.page)
+        out.print(Text(f"{number}. {place}", style="bold"))
+        scores = "  ".join(f"{stage} {score:.4g}" for stage, score in hit.scores.items())
+        facts = f"   {passage.collection} · {clean(passage.document)} · {scores}"
+        out.print(Text(facts, style="dim"))
+        out.print(Padding(Text(one_line(passage.text, _EXCERPT)), (0, 0, 0, 3), expand=False))
 
 
 @app.command("embed")
@@ -258,9 +337,6 @@ def remove(
 
     The files themselves stay where they are.
     """
-    from agent.folders.sync import forget
-    from tui.library.following import LEFT_OUT
-
     store = open_store()
     library = Library(store)
     (held,) = library.require_collections([collection])
@@ -275,9 +351,6 @@ def remove(
     if document is None:
         library.remove_collection(collection)
     typer.echo(f"Removed {clean(what)}.{LEFT_OUT if left_out else ''}")
-
-
-_EMPTY = "The library is empty. Add documents: deepthink ingest PATH, or try deepthink demo."
 
 
 def _documents(library: Library, documents: list[Document]) -> Table:
@@ -311,16 +384,20 @@ def _by(document: Document) -> str:
 
 
 def find_document(library: Library, wanted: str, collection: str | None) -> Document:
-    """The document with this number, name or title; a part of the name will do if it fits only one."""
+    """The document with this number, name or title; a part of the name will do if it fits only one.
+
+    Raises:
+        UnknownDocument: none fits, or several do.
+    """
     documents = library.documents(collection)
     by_number = [d for d in documents if wanted.isdecimal() and d.id == int(wanted)]
     exact = [d for d in documents if wanted in {d.name, d.title, d.source}]
     part = [d for d in documents if wanted and wanted.casefold() in d.name.casefold()]
-    for found in (by_number, exact, part):
-        if len(found) == 1:
-            return found[0]
-        if found:
-            several = ", ".join(f"{d.id} ({d.collection}: {d.name})" for d in found[:5])
+    for matches in (by_number, exact, part):
+        if len(matches) == 1:
+            return matches[0]
+        if matches:
+            several = ", ".join(f"{d.id} ({d.collection}: {d.name})" for d in matches[:5])
             raise UnknownDocument(f"“{wanted}” fits several documents: {several}.", "Give the number.")
     where = f"{collection} holds" if collection else "The library holds"
     raise UnknownDocument(

@@ -18,7 +18,7 @@ _FEW: Final = 32  # passages: about as long as loading the model
 
 
 def before(store: Store, embedder: Embedder) -> None:
-    """Make the vectors that lack where they are few, else say that these passages are found by words.
+    """Make the missing vectors if they are few, else warn that these passages are found by words.
 
     Raises:
         ModelError: the embedder fails.

@@ -28,7 +28,7 @@ from traces.typed_path import existing_path
 from tui.app.keys import bindings
 from tui.app.offers import deepthink
 from tui.app.work import in_background
-from tui.library.intake import DEFAULT_COLLECTION, Intake, WebOff, completions, intake, pasted
+from tui.library.intake import DEFAULT_COLLECTION, Intake, WebOff, checked, completions, pasted
 from tui.terminal import one_line
 
 if TYPE_CHECKING:
@@ -42,8 +42,8 @@ class _Completing(Suggester):
         super().__init__(use_cache=False, case_sensitive=True)
 
     async def get_suggestion(self, value: str) -> str | None:
-        found = [] if "://" in value else await asyncio.to_thread(completions, value)
-        return next((path for path in found if path != value), None) if value else None
+        paths = [] if "://" in value else await asyncio.to_thread(completions, value)
+        return next((path for path in paths if path != value), None) if value else None
 
 
 class PathInput(Input):
@@ -93,8 +93,8 @@ class PathTree(DirectoryTree):
     HELP = """\
 ### The files
 
-**Space** marks files and folders, **Enter** reads what is marked, or the file under the cursor; what stands
-in the line above is read with it. **→** opens a folder and **←** shuts it, **Backspace** shows the folder
+**Space** marks files and folders, **Enter** reads what is marked, or the file under the cursor; paths in
+the line above are read with it. **→** opens a folder and **←** shuts it, **Backspace** shows the folder
 above, **.** shows or hides hidden files; other letters go to the line above. A folder is read whole: what
 was read from it before and is gone now is removed from the collection.
 """
@@ -325,7 +325,7 @@ class FilesScreen(ModalScreen[Intake | None]):
 
         def work() -> Message:
             try:
-                return self.Checked(_checked(names, settings, collection or None, description))
+                return self.Checked(checked(names, settings, collection or None, description))
             except DeepthinkError as wrong:
                 return self.Checked(wrong)
 
@@ -350,9 +350,9 @@ class FilesScreen(ModalScreen[Intake | None]):
         node = self.query_one(PathTree).cursor_node
         return [str(under)] if node is not None and not node.allow_expand else []
 
-    def _tell(self, told: str, *, wrong: bool = False) -> None:
+    def _tell(self, message: str, *, wrong: bool = False) -> None:
         line = self.query_one("#told", Static)
-        line.update(f"✗ {told}" if wrong else told)
+        line.update(f"✗ {message}" if wrong else message)
         line.set_class(wrong, "error")
 
     def action_close(self) -> None:
@@ -381,14 +381,3 @@ def _way_out(wrong: DeepthinkError) -> str:
     if isinstance(wrong, WebOff):
         return f"{wrong.message} Turn it on in the settings (web)."
     return f"{wrong.message} {wrong.way_out}"
-
-
-def _checked(names: Sequence[str], settings: Settings, collection: str | None, description: str) -> Intake:
-    """The same as `intake`; also raises `NothingToIngest` for a path that is not there."""
-    from agent.documents.ingest import NothingToIngest
-
-    choice = intake(names, settings, collection, description)
-    for path in choice.paths:
-        if existing_path(path) is None:
-            raise NothingToIngest(f"{one_line(str(path), 60)} does not exist.", "Check the path.")
-    return choice

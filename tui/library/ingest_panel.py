@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,10 +13,10 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.message import Message
 from textual.timer import Timer
-from textual.widget import Widget
 from textual.widgets import Static
 
-from tui.app.work import Batch, Failed, failed
+from tui.app.lists import gauge
+from tui.app.work import Job
 from tui.library.ingesting import IngestFold, is_low, share
 from tui.terminal import one_line, padded
 
@@ -24,43 +25,34 @@ if TYPE_CHECKING:
     from tui.app.engine import Engine
     from tui.library.intake import Intake
 
-Read = Callable[[threading.Event], "Iterator[IngestEvent]"]
-"""`agent.documents.ingest.ingest` with everything but ``cancel`` filled in."""
 
-
-@dataclass
-class IngestTold(Message):
-    """Events have come; the widget that shows the job drains them."""
-
-    job: IngestJob
-
-
-@dataclass
-class IngestEnded(Message):
-    """The job's thread has ended; ``failure`` is what it raised, but for being stopped."""
-
-    job: IngestJob
-    failure: Failed | None
-
-
-class IngestJob:
-    """One reading.
+class IngestJob(Job["IngestEvent"]):
+    """One reading of documents; stopped between two batches, what is read stays read.
 
     Args:
         title: What is read, in a few words.
-        read: Reads it.
+        read: `agent.documents.ingest.ingest` with everything but ``cancel`` filled in.
         into: The collections it goes to.
-
-    Attributes:
-        cancel: Set to stop between two batches; what is read stays read.
     """
 
-    def __init__(self, title: str, read: Read, into: Iterable[str] = ()) -> None:
+    def __init__(
+        self,
+        title: str,
+        read: Callable[[threading.Event], Iterator[IngestEvent]],
+        into: Iterable[str] = (),
+    ) -> None:
+        def until_cancelled(cancel: threading.Event) -> Iterator[IngestEvent]:
+            from models.protocols import GenerationCancelled
+
+            with suppress(GenerationCancelled):
+                for event in read(cancel):
+                    yield event
+                    if cancel.is_set():  # between files that bring no vectors as well
+                        return
+
+        super().__init__(until_cancelled)
         self.title = title
         self.into = frozenset(into)
-        self.cancel = threading.Event()
-        self._read = read
-        self._events: Batch[IngestEvent] = Batch(lambda: IngestTold(self))
 
     @classmethod
     def of(cls, engine: Engine, chosen: Intake) -> IngestJob:
@@ -76,7 +68,6 @@ class IngestJob:
     @classmethod
     def of_samples(cls, engine: Engine) -> IngestJob:
         """Reads the sample library."""
-
         from agent.documents.sample_library import COLLECTIONS
 
         def read(cancel: threading.Event) -> Iterator[IngestEvent]:
@@ -87,31 +78,6 @@ class IngestJob:
 
         return cls("the sample library", read, COLLECTIONS)
 
-    def start(self, shown_by: Widget) -> None:
-        """Begin; `IngestTold` and at last `IngestEnded` are posted to ``shown_by``."""
-        self._events.goes_to(shown_by)
-        shown_by.run_worker(lambda: self._work(shown_by), thread=True, group="ingest", exit_on_error=False)
-
-    def drain(self) -> list[IngestEvent]:
-        """The events since the last time."""
-        return self._events.drain()
-
-    def _work(self, shown_by: Widget) -> None:
-        failure: Failed | None = None
-        try:
-            from models.protocols import GenerationCancelled
-
-            try:
-                for event in self._read(self.cancel):
-                    self._events.put(event)
-                    if self.cancel.is_set():  # between files that bring no vectors as well
-                        break
-            except GenerationCancelled:
-                pass
-        except BaseException as error:  # noqa: BLE001 - sent as a message: a worker never closes the app
-            failure = failed(error)
-        shown_by.post_message(IngestEnded(self, failure))
-
 
 _REDRAW = 0.1  # seconds between two pictures of a reading
 _MOST = 50  # files that are named
@@ -119,11 +85,11 @@ _NAME = 28  # characters
 
 
 class IngestPanel(VerticalScroll, can_focus=True):
-    """Progress of one reading after the other; stays until it is put away.
+    """Progress of one reading after the other; stays until it is hidden.
 
     Attributes:
         job: The reading under way, or the last one; None while there was none.
-        running: Whether it goes on.
+        running: Whether it is under way.
     """
 
     HELP = """\
@@ -203,8 +169,8 @@ stop the others: it is named with what to do about it. You can go to any other s
         if self.job is not None:
             self.job.cancel.set()
 
-    @on(IngestTold)
-    def _told(self, message: IngestTold) -> None:
+    @on(Job.Progressed)
+    def _progressed(self, message: Job.Progressed) -> None:
         message.stop()
         if self._drawing is None:
             self._drawing = self.set_timer(_REDRAW, self._catch_up)
@@ -215,8 +181,8 @@ stop the others: it is named with what to do about it. You can go to any other s
             self.take(self.job.drain())
             self._draw()
 
-    @on(IngestEnded)
-    def _ended(self, message: IngestEnded) -> None:
+    @on(Job.Ended)
+    def _ended(self, message: Job.Ended) -> None:
         message.stop()
         self.take(message.job.drain())
         if message.failure is not None:
@@ -277,18 +243,15 @@ stop the others: it is named with what to do about it. You can go to any other s
             )
         if self._failure:
             lines.append(Content(f"✗ {one_line(self._failure)}").stylize("$error"))
-        for file in fold.failed[-_MOST:]:
-            told = f"✗ {one_line(file.name, 60)}: {one_line(file.error.message)}"
-            lines.append(Content(told).stylize("$error"))
-            if file.error.way_out:
-                lines.append(Content(f"  {one_line(file.error.way_out)}").stylize("$foreground 65%"))
-        for done_file in [file for file in fold.news if file.outcome != "removed"][-_MOST:]:
-            if is_low(done_file.coverage):
-                told = f"! {one_line(done_file.name, 60)}: coverage {share(done_file.coverage)}"
-                lines.append(Content(told).stylize("$warning"))
-            for notice in done_file.notices:
-                told = f"! {one_line(done_file.name, 60)}: {one_line(notice)}"
-                lines.append(Content(told).stylize("$warning"))
+        for failed in fold.failed[-_MOST:]:
+            text = f"✗ {one_line(failed.name, 60)}: {one_line(failed.error.message)}"
+            lines.append(Content.styled(text, "$error"))
+            if failed.error.way_out:
+                lines.append(Content.styled(f"  {one_line(failed.error.way_out)}", "$foreground 65%"))
+        for file in [file for file in fold.news if file.outcome != "removed"][-_MOST:]:
+            low = [f"coverage {share(file.coverage)}"] if is_low(file.coverage) else []
+            for notice in (*low, *file.notices):
+                lines.append(Content.styled(f"! {one_line(file.name, 60)}: {one_line(notice)}", "$warning"))
         return lines
 
 
@@ -313,10 +276,4 @@ def _bar(name: str, done: int, of: int, unit: str, width: int) -> Content:
     """A name, a bar, and how many of how many."""
     words = f" {done:,} of {of:,} {unit}"
     room = max(min(width - _NAME - len(words) - 1, 40), 8)
-    full = round(room * done / of) if of else 0
-    return Content.assemble(
-        f"{name} ",
-        ("━" * full, "$primary"),
-        ("┄" * (room - full), "$foreground 40%"),
-        words,
-    )
+    return Content.assemble(f"{name} ", gauge(done / of if of else 0.0, room), words)

@@ -141,14 +141,14 @@ class IngestFold:
         done: Counter[str] = Counter(file.outcome for file in self.done)
         done["unchanged"] = max(done["unchanged"], self.unchanged)
         numbers = [(done[outcome], outcome) for outcome in OUTCOMES]
-        told = [f"{count} {word}" for count, word in (*numbers, (len(self.failed), "failed")) if count]
-        return ", ".join(told) or "nothing to do"
+        parts = [f"{count} {word}" for count, word in (*numbers, (len(self.failed), "failed")) if count]
+        return ", ".join(parts) or "nothing to do"
 
     @property
     def scan_note(self) -> str:
         """How long OCR of the scanned pages takes; "" if there are none."""
-        pages = sum(found.pages for found in self.scans)
-        seconds = sum(found.seconds for found in self.scans)
+        pages = sum(scan.pages for scan in self.scans)
+        seconds = sum(scan.seconds for scan in self.scans)
         are = "page is a scan" if pages == 1 else "pages are scans"
         time = counted(math.ceil(seconds / 60), "minute") if seconds > 90 else f"{seconds:.0f} seconds"
         return f"{pages:,} {are}: about {time}." if pages else ""
@@ -156,10 +156,10 @@ class IngestFold:
     @property
     def unread_note(self) -> str:
         """The file types that cannot be read, with the number of files; "" if there are none."""
-        told = [
+        types = [
             f"{count:,} {ending or 'without an extension'}" for ending, count in self.unread.most_common()
         ]
-        return f"Skipped, because their type is not supported: {', '.join(told)}." if told else ""
+        return f"Skipped, because their type is not supported: {', '.join(types)}." if types else ""
 
     @property
     def folder_notes(self) -> list[str]:
@@ -260,5 +260,5 @@ def _summary(out: Console, fold: IngestFold) -> None:
 def _row(file: ing.FileDone) -> list[Text]:
     if file.outcome == "removed":
         return cells(file.name, "removed", "", "", "", "")
-    told = Text(share(file.coverage), style="yellow" if is_low(file.coverage) else "")
-    return cells(file.name, file.outcome, file.chunks, told, file.pages or "", duration(file.seconds))
+    coverage = Text(share(file.coverage), style="yellow" if is_low(file.coverage) else "")
+    return cells(file.name, file.outcome, file.chunks, coverage, file.pages or "", duration(file.seconds))

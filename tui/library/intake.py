@@ -89,18 +89,32 @@ def intake(
     return Intake(paths, addresses, called, " ".join(description.split()))
 
 
+def checked(
+    names: Sequence[str], settings: Settings, collection: str | None = None, description: str = ""
+) -> Intake:
+    """The same as `intake`; also raises `NothingToIngest` for a path that is not there."""
+    from agent.documents.ingest import NothingToIngest
+    from tui.terminal import one_line
+
+    chosen = intake(names, settings, collection, description)
+    for path in chosen.paths:
+        if existing_path(path) is None:
+            raise NothingToIngest(f"{one_line(str(path), 80)} does not exist.", "Check the path.")
+    return chosen
+
+
 def is_address(name: str) -> bool:
     """Whether it is an address, not a path. Raises `WrongUsage` for one that is not fetched."""
     from tui.failures import WrongUsage
     from tui.terminal import one_line
 
-    found = _ADDRESS.match(name)
-    if found and found[1].lower() not in {"http", "https"}:
+    scheme = _ADDRESS.match(name)
+    if scheme and scheme[1].lower() not in {"http", "https"}:
         raise WrongUsage(
             f"{one_line(name, 80)} is not fetched, only http and https are.",
             "Save it as a file, then ingest that.",
         )
-    return found is not None
+    return scheme is not None
 
 
 def read_in(
@@ -182,7 +196,7 @@ def pasted(text: str) -> list[str]:
     """The paths and addresses in a text that was typed, pasted or dropped on the terminal.
 
     A terminal writes dropped files side by side, quoted or with backslashes, or one a line, some of them
-    as ``file:`` addresses. A path that exists just as it stands is taken so, spaces and all.
+    as ``file:`` addresses. A path that exists as it is written is taken as it is, with its spaces.
     """
     names: list[str] = []
     for line in text.strip().splitlines():

@@ -29,13 +29,13 @@ class OriginalFound(Message):
 
     Attributes:
         address: Of a page of the web, or of a file; "" if there is none any more.
-        told: The source and the place in it, in words.
+        place: The source and the place in it, in words.
     """
 
-    def __init__(self, address: str, told: str) -> None:
+    def __init__(self, address: str, place: str) -> None:
         super().__init__()
         self.address = address
-        self.told = told
+        self.place = place
 
 
 def open_original(node: DOMNode, passage_id: int) -> None:
@@ -55,37 +55,37 @@ def find_original(engine: Engine, passage_id: int) -> OriginalFound:
 
     library = Library(engine.store)
     with library.together():
-        found = library.passages([passage_id])
-        held = library.documents(found[0].collection) if found else []
-    document = next((one for one in held if one.id == found[0].document_id), None)
+        passages = library.passages([passage_id])
+        held = library.documents(passages[0].collection) if passages else []
+    document = next((one for one in held if one.id == passages[0].document_id), None)
     if document is None:
         return OriginalFound("", "This passage is no longer in the library.")
-    passage, source = found[0], document.source
+    passage, source = passages[0], document.source
     group = BY_TYPE[document.media_type].group if document.media_type in BY_TYPE else ""
-    told = source
+    place = source
     if passage.page:
-        told += f", slide {passage.page}" if group == "slides" else f", p. {passage.page}"
+        place += f", slide {passage.page}" if group == "slides" else f", p. {passage.page}"
     elif passage.section:
-        told += f", {passage.section}"
+        place += f", {passage.section}"
     page = f"#page={passage.page}" if passage.page and document.media_type == PDF else ""
     if "://" in source:
-        return OriginalFound(source + page, told)
+        return OriginalFound(source + page, place)
     path = Path(source) if Path(source).exists() else _copied_out(Path(source))
     if path is None:
         return OriginalFound("", f"The file is no longer there: {source}")
-    return OriginalFound(path.as_uri() + page, told)
+    return OriginalFound(path.as_uri() + page, place)
 
 
 def show(app: App[Any], found: OriginalFound) -> None:
     """Open what was found; where nothing can show it, say where it is."""
     if not found.address:
-        app.notify(found.told, severity="warning", markup=False)
+        app.notify(found.place, severity="warning", markup=False)
     elif sys.platform == "linux" and not any(name in os.environ for name in _DESKTOP):
         app.copy_to_clipboard(found.address)
-        app.notify(f"{found.told} (copied: there is no desktop to open it)", markup=False)
+        app.notify(f"{found.place} (copied: there is no desktop to open it)", markup=False)
     else:
         app.open_url(found.address)
-        app.notify(f"Opening {found.told}", markup=False)
+        app.notify(f"Opening {found.place}", markup=False)
 
 
 def content_of(source: Path) -> bytes | None:

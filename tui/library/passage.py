@@ -105,7 +105,7 @@ _LONG_ENOUGH = 12  # letters and signs of a part that is looked for by itself
 
 
 def find_quote(text: str, quote: str) -> list[tuple[int, int]]:
-    """Start and end of ``quote`` in ``text``, or of those of its sentences that stand there.
+    """Start and end of ``quote`` in ``text``, or of those of its sentences that are in it.
 
     White space and the bars between a table's cells do not matter, nor does case; what was left out of the
     quotation, written ``…``, parts it.
@@ -113,14 +113,14 @@ def find_quote(text: str, quote: str) -> list[tuple[int, int]]:
     squeezed, places = _squeezed(text)
     whole = [part for part in quote.split("…") if part.strip()]
     for parts in (whole, [piece for part in whole for piece in sentences(part)]):
-        found: list[tuple[int, int]] = []
+        spans: list[tuple[int, int]] = []
         for part in parts:
             wanted, _ = _squeezed(part)
             at = squeezed.find(wanted) if wanted else -1
             if at >= 0 and (len(parts) == 1 or len(wanted) >= _LONG_ENOUGH):
-                found.append((places[at], places[at + len(wanted) - 1] + 1))
-        if found:
-            return _joined(found)
+                spans.append((places[at], places[at + len(wanted) - 1] + 1))
+        if spans:
+            return _joined(spans)
     return []
 
 
@@ -128,12 +128,12 @@ def find_words(text: str, words: str) -> list[tuple[int, int]]:
     """Every place of ``words`` in ``text``, in order; white space and case do not matter."""
     squeezed, places = _squeezed(text)
     wanted, _ = _squeezed(words)
-    found: list[tuple[int, int]] = []
+    spans: list[tuple[int, int]] = []
     at = squeezed.find(wanted) if wanted else -1
     while at >= 0:
-        found.append((places[at], places[at + len(wanted) - 1] + 1))
+        spans.append((places[at], places[at + len(wanted) - 1] + 1))
         at = squeezed.find(wanted, at + len(wanted))
-    return found
+    return spans
 
 
 def bare(text: str) -> str:
@@ -142,7 +142,7 @@ def bare(text: str) -> str:
 
 
 def _squeezed(text: str) -> tuple[str, list[int]]:
-    """``text`` without white space and bars, lower case, and where each of its letters stood."""
+    """``text`` without white space and bars, lower case, and the place of each of its letters."""
     letters: list[str] = []
     places: list[int] = []
     for place, letter in enumerate(text):
@@ -172,7 +172,7 @@ def aligned(text: str, width: int) -> str:
     """``text``, a line for each row with cells joined by `` | ``, aligned; as it is if that is too wide.
 
     Columns of figures are aligned right. The names of columns go over several lines where they are longer
-    than what stands beneath. Lines without cells, such as the caption, stay as they are.
+    than the figures beneath. Lines without cells, such as the caption, stay as they are.
     """
     lines = text.splitlines()
     rows = [[cell.strip() for cell in line.split(" | ")] if " | " in line else None for line in lines]
@@ -234,7 +234,7 @@ class DocumentText(ScrollView, can_focus=True):
 
 The passages of the document in their order. **N** and **P** go from passage to passage, the arrows and
 the page keys scroll, **/** finds words, **C** copies the passage with the bar in the margin. The supporting
-sentence stands between “ and ”.
+sentence is between “ and ”.
 """
     DEFAULT_CSS = """
     DocumentText {
@@ -512,12 +512,12 @@ class PassageScreen(ModalScreen[None]):
 
         library = Library(deepthink(self).engine.store)
         with library.together():
-            found = library.passages([self._wanted])
-            if not found:
+            wanted = library.passages([self._wanted])
+            if not wanted:
                 return self.Opened(None, (), 0)
-            passages = library.document_passages(found[0].document_id)
-            documents = library.documents(found[0].collection)
-        document = next((d for d in documents if d.id == found[0].document_id), None)
+            passages = library.document_passages(wanted[0].document_id)
+            documents = library.documents(wanted[0].collection)
+        document = next((d for d in documents if d.id == wanted[0].document_id), None)
         at = next((i for i, passage in enumerate(passages) if passage.id == self._wanted), 0)
         return self.Opened(document, passages, at)
 
@@ -567,9 +567,9 @@ class PassageScreen(ModalScreen[None]):
         self._find(event.value, 1)
 
     def _find(self, words: str, by: int) -> None:
-        found = self.query_one(DocumentText).find(words, by)
-        passages = "passage" if found == 1 else "passages"
-        self.query_one("#words", Input).border_subtitle = f"{found or 'no'} {passages}" if words else ""
+        count = self.query_one(DocumentText).find(words, by)
+        passages = "passage" if count == 1 else "passages"
+        self.query_one("#words", Input).border_subtitle = f"{count or 'no'} {passages}" if words else ""
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         finding = self.is_mounted and self.query_one("#words").display

@@ -16,19 +16,19 @@ from textual.message import Message
 from textual.widgets import ContentSwitcher, Input, Static, Tree
 
 from traces.records import Collection, Document, Passage
-from traces.typed_path import existing_path, expanded_path
+from traces.typed_path import expanded_path
 from tui.app.base import DeepScreen
 from tui.app.engine import EngineState
 from tui.app.keys import bindings
 from tui.app.work import in_background
 from tui.library.ingest_panel import IngestJob, IngestPanel
-from tui.library.intake import Intake
+from tui.library.intake import Intake, again, checked, pasted
 from tui.library.search_panel import SearchPanel
 from tui.library.shelves import Details, Shelves
 from tui.terminal import one_line
 
 if TYPE_CHECKING:
-    from tui.app.engine import Engine
+    from traces.library import Library
 
 
 @dataclass
@@ -58,9 +58,9 @@ class Outlined(Message):
 
 @dataclass
 class Changed(Message):
-    """The library was changed; ``told`` says how, in a sentence."""
+    """The library was changed, as the ``message`` says."""
 
-    told: str
+    message: str
 
 
 @dataclass
@@ -69,77 +69,6 @@ class Named(Message):
 
     chosen: Intake
     missing: Sequence[str] = ()
-
-
-def list_shelves(engine: Engine) -> Shelved:
-    """Ask what collections there are."""
-    from traces.folders import Folders
-    from traces.library import Library
-    from tui.library.changes import summary
-    from tui.library.embedding import vectors_by
-
-    library, folders = Library(engine.store), Folders(engine.store)
-    with library.together():
-        return Shelved(library.collections(), vectors_by(library), summary(folders))
-
-
-def list_documents(engine: Engine, collection: str) -> Listed:
-    """Ask what a collection holds."""
-    from traces.library import Library
-
-    return Listed(collection, Library(engine.store).documents(collection))
-
-
-def list_passages(engine: Engine, document: int) -> Outlined:
-    """Ask for the text of a document."""
-    from traces.library import Library
-
-    return Outlined(document, Library(engine.store).document_passages(document))
-
-
-def remove_from_library(engine: Engine, what: Collection | Document) -> Changed:
-    """Remove a document or a collection. Raises `UnknownDocument`, `UnknownCollection`."""
-    from agent.folders.sync import forget
-    from traces.library import Library
-    from tui.library.following import LEFT_OUT
-
-    if isinstance(what, Document):
-        left_out = LEFT_OUT if forget(engine.store, what) else ""
-        return Changed(f"Removed {what.name} from {what.collection}.{left_out}")
-    Library(engine.store).remove_collection(what.name)
-    return Changed(f"Removed {what.name}.")
-
-
-def describe_collection(engine: Engine, collection: str, description: str) -> Changed:
-    """Keep what a collection holds."""
-    from traces.library import Library
-
-    Library(engine.store).describe_collection(collection, description)
-    return Changed(f"{collection} is described.")
-
-
-def find_again(engine: Engine, what: Collection | Document) -> Named:
-    """Find the files and pages of a document or a collection."""
-    from traces.library import Library
-    from tui.library.intake import again
-
-    wanted = [what] if isinstance(what, Document) else Library(engine.store).documents(what.name)
-    return Named(*again(wanted, engine.settings()))
-
-
-def take_dropped(engine: Engine, text: str, collection: str) -> Named:
-    """Take a text that was pasted for paths. Raises `WebOff`, `WrongUsage`, `NothingToIngest`."""
-    from agent.documents.ingest import NothingToIngest
-    from tui.library.intake import intake, pasted
-    from tui.terminal import one_line
-
-    chosen = intake(pasted(text), engine.settings(), collection or None)
-    for path in chosen.paths:
-        if existing_path(path) is None:
-            raise NothingToIngest(
-                f"There is no file {one_line(str(path), 80)}.", "Add it from where it is now."
-            )
-    return Named(chosen)
 
 
 _EMPTY = """\
@@ -194,14 +123,35 @@ class LibraryScreen(DeepScreen):
         elif now is not None and self.is_current:
             self.action_refresh()
 
-    def _tell_followed(self, told: str, key: str) -> None:
+    def _tell_followed(self, message: str, key: str) -> None:
         line = self.query_one("#followed", Static)
-        line.update(f"{told} {key.upper()} shows more." if key else told)
-        line.display = bool(told)
+        line.update(f"{message} {key.upper()} shows more." if key else message)
+        line.display = bool(message)
 
     @on(events.ScreenResume)
     def action_refresh(self) -> None:
-        self._ask(partial(list_shelves, self.deepthink.engine), "shelves")
+        self._ask(self._list_shelves, "shelves")
+
+    @property
+    def _library(self) -> Library:
+        from traces.library import Library
+
+        return Library(self.deepthink.engine.store)
+
+    def _list_shelves(self) -> Message:
+        from traces.folders import Folders
+        from tui.library.embedding import vectors_by
+        from tui.library.following import summary
+
+        library, folders = self._library, Folders(self.deepthink.engine.store)
+        with library.together():
+            return Shelved(library.collections(), vectors_by(library), summary(folders))
+
+    def _list_documents(self, collection: str) -> Message:
+        return Listed(collection, self._library.documents(collection))
+
+    def _list_passages(self, document: int) -> Message:
+        return Outlined(document, self._library.document_passages(document))
 
     def _ask(self, work: Callable[[], Message | None], group: str) -> None:
         in_background(self, work, group=group, exclusive=group != "change")
@@ -231,7 +181,7 @@ class LibraryScreen(DeepScreen):
             self.query_one(Shelves).fill(message.collection.name, known[1])
             return
         name = message.collection.name
-        self._ask(partial(list_documents, self.deepthink.engine, name), f"documents of {name}")
+        self._ask(partial(self._list_documents, name), f"documents of {name}")
 
     @on(Listed)
     def _list(self, message: Listed) -> None:
@@ -250,12 +200,12 @@ class LibraryScreen(DeepScreen):
         self.refresh_bindings()
         if isinstance(chosen, Document):
             details.show_document(chosen)
-            self._ask(partial(list_passages, self.deepthink.engine, chosen.id), "outline")
+            self._ask(partial(self._list_passages, chosen.id), "outline")
         elif chosen is not None:
             generation, documents = self._documents.get(chosen.name, (-1, []))
             details.show_collection(chosen, documents, self._embedder)
             if generation != chosen.generation:
-                self._ask(partial(list_documents, self.deepthink.engine, chosen.name), "coverage")
+                self._ask(partial(self._list_documents, chosen.name), "coverage")
         elif self._collections is not None and not self._collections:
             add, samples = (self.deepthink.key_of(f"library.{name}") for name in ("add", "samples"))
             details.show_nothing(_EMPTY.format(add=add or "a", samples=samples or "t"))
@@ -278,7 +228,7 @@ class LibraryScreen(DeepScreen):
         self._ask(partial(self._first_passage, document), "open")
 
     def _first_passage(self, document: int) -> Message | None:
-        passages = list_passages(self.deepthink.engine, document).passages
+        passages = self._library.document_passages(document)
         return Details.Opened(passages[0].id) if passages else None
 
     @on(Details.Opened)
@@ -323,13 +273,21 @@ class LibraryScreen(DeepScreen):
 
     @on(events.Paste)
     def _dropped(self, event: events.Paste) -> None:
-        collection = self.query_one(Shelves).collection
-        self._ask(partial(take_dropped, self.deepthink.engine, event.text, collection), "change")
+        collection, engine = self.query_one(Shelves).collection, self.deepthink.engine
+
+        def take() -> Message:
+            return Named(checked(pasted(event.text), engine.settings(), collection or None))
+
+        self._ask(take, "change")
 
     def action_reread(self) -> None:
         chosen = self.query_one(Shelves).chosen
         if chosen is not None:
-            self._ask(partial(find_again, self.deepthink.engine, chosen), "change")
+            self._ask(partial(self._read_again, chosen), "change")
+
+    def _read_again(self, chosen: Collection | Document) -> Message:
+        documents = [chosen] if isinstance(chosen, Document) else self._library.documents(chosen.name)
+        return Named(*again(documents, self.deepthink.engine.settings()))
 
     @on(Named)
     def _read_named(self, message: Named) -> None:
@@ -361,9 +319,19 @@ class LibraryScreen(DeepScreen):
 
         def remove() -> None:
             if not self._is_being_read(chosen):  # a reading may have begun meanwhile
-                self._ask(partial(remove_from_library, self.deepthink.engine, chosen), "change")
+                self._ask(partial(self._remove, chosen), "change")
 
         ConfirmScreen.ask(self, question, detail, "Remove", remove)
+
+    def _remove(self, chosen: Collection | Document) -> Message:
+        from agent.folders.sync import forget
+        from tui.library.following import LEFT_OUT
+
+        if isinstance(chosen, Document):
+            left_out = LEFT_OUT if forget(self.deepthink.engine.store, chosen) else ""
+            return Changed(f"Removed {chosen.name} from {chosen.collection}.{left_out}")
+        self._library.remove_collection(chosen.name)
+        return Changed(f"Removed {chosen.name}.")
 
     def _is_being_read(self, chosen: Collection | Document) -> bool:
         """Whether the collection is being read into, so that removing it would be undone; warn if so."""
@@ -385,15 +353,19 @@ class LibraryScreen(DeepScreen):
         name = self.query_one(Shelves).collection
         held = next((c.description for c in self._collections or () if c.name == name), "")
 
+        def describe(text: str) -> Message:
+            self._library.describe_collection(name, text)
+            return Changed(f"{name} is described.")
+
         def described(text: str | None) -> None:
             if text:
-                self._ask(partial(describe_collection, self.deepthink.engine, name, text), "change")
+                self._ask(partial(describe, text), "change")
 
         self.app.push_screen(DescribeScreen(name, held), described)
 
     @on(Changed)
     def _changed(self, message: Changed) -> None:
-        self.notify(one_line(message.told, 120), markup=False)
+        self.notify(one_line(message.message, 120), markup=False)
         self.action_refresh()
 
     # --- searching ---------------------------------------------------------------------------

@@ -176,8 +176,8 @@ cursor.
     def show(self, staged: Sequence[Staged]) -> None:
         """Show what a search brought."""
         self._staged = staged
-        found = f"{len(staged)} passage{'' if len(staged) == 1 else 's'}"
-        self._tell(f"{found}, in the reader's order" if staged else "Nothing found.")
+        passages = f"{len(staged)} passage{'' if len(staged) == 1 else 's'}"
+        self._tell(f"{passages}, in the reader's order" if staged else "Nothing found.")
         self._fill()
 
     def _fill(self) -> None:

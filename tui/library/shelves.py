@@ -21,6 +21,7 @@ from textual.widgets.tree import TreeNode
 from agent.documents.media_types import BY_TYPE
 from traces.records import SECTION_SEPARATOR, Collection, Document, Passage
 from tui.app.keys import bindings
+from tui.app.lists import facts
 from tui.library.ingesting import is_low, share
 from tui.terminal import clean, one_line, size
 
@@ -31,7 +32,7 @@ class Shelves(Tree[Collection | Document]):
     HELP = """\
 ### The library
 
-Collections and, once one is opened, their documents; beside them what is known of the one under the
+Collections and, once one is opened, their documents; beside them the facts about the one under the
 cursor. **→** opens and **←** shuts a collection, **Enter** on a document opens its text, **Tab** goes to
 its sections.
 """
@@ -135,12 +136,12 @@ its sections.
 
 Facts = list[tuple[str, str]]
 
-_LABEL = 11  # columns
+_LABEL = 12  # columns
 
 
 def of_collection(collection: Collection, documents: Sequence[Document], embedder: str) -> Facts:
     """Labels and values; what only the documents tell is left out while there are none."""
-    facts = [("documents", f"{collection.documents:,}"), ("passages", f"{collection.chunks:,}")]
+    rows = [("documents", f"{collection.documents:,}"), ("passages", f"{collection.chunks:,}")]
     if documents:
         mean = sum(document.coverage for document in documents) / len(documents)
         low = sorted((d for d in documents if is_low(d.coverage)), key=lambda d: d.coverage)
@@ -149,27 +150,27 @@ def of_collection(collection: Collection, documents: Sequence[Document], embedde
             others = f" and {len(low) - 1} more" if len(low) > 1 else ""
             text += f"; {share(low[0].coverage)} in {one_line(low[0].name)}{others}"
         counted = Counter(_kind(document) for document in documents)
-        facts += [
+        rows += [
             ("coverage", text),
             ("kinds", ", ".join(f"{count:,} {kind}" for kind, count in counted.most_common())),
             ("size", size(sum(document.bytes for document in documents))),
         ]
-    return [*facts, ("vectors by", embedder)]
+    return [*rows, ("vectors by", embedder)]
 
 
 def of_document(document: Document) -> Facts:
     """Labels and values."""
-    facts = [("kind", _kind(document)), ("source", clean(document.source)), ("size", size(document.bytes))]
+    rows = [("kind", _kind(document)), ("source", clean(document.source)), ("size", size(document.bytes))]
     if document.pages:
-        facts.append(("pages", f"{document.pages:,}"))
+        rows.append(("pages", f"{document.pages:,}"))
     people = {"author": document.author, "sender": document.sender}
-    facts += [(label, one_line(name)) for label, name in people.items() if name]
+    rows += [(label, one_line(name)) for label, name in people.items() if name]
     dates = {"date": document.date, "changed": document.changed}
-    facts += [(label, clean(day)) for label, day in dates.items() if day]
+    rows += [(label, clean(day)) for label, day in dates.items() if day]
     covered = share(document.coverage)
     if is_low(document.coverage):
         covered += ": the rest of its text is in no passage, and is not found"
-    return [*facts, ("passages", f"{document.chunks:,}"), ("coverage", covered)]
+    return [*rows, ("passages", f"{document.chunks:,}"), ("coverage", covered)]
 
 
 def _kind(document: Document) -> str:
@@ -184,7 +185,7 @@ class Outline(Tree[int]):
     HELP = """\
 ### The sections
 
-The headings of the document. **Enter** opens the first passage of a section where it stands.
+The headings of the document. **Enter** opens the first passage of a section in the text.
 """
     ICON_NODE = "▸ "
     ICON_NODE_EXPANDED = "▾ "
@@ -237,15 +238,8 @@ class FactSheet(Static):
 
     def on_resize(self) -> None:
         lines = [*self._above, *([Content("")] if self._facts else [])]
-        width = max(self.content_size.width - _LABEL, 16)
-        for label, value in self._facts:
-            text = Content(value)
-            if label == "coverage" and " low" in value:
-                text = text.stylize("$warning")
-            first, *rest = text.wrap(width) or [text]
-            lines.append(Content.assemble((label.ljust(_LABEL), "$foreground 65%"), first))
-            lines += [Content.assemble(" " * _LABEL, line) for line in rest]
-        lines += [Content(f"! {one_line(notice)}").stylize("$warning") for notice in self._notices]
+        lines += facts(self._facts, max(self.content_size.width, _LABEL + 16), _LABEL)
+        lines += [Content.styled(f"! {one_line(notice)}", "$warning") for notice in self._notices]
         self.update(Content("\n").join(lines))
 
 
@@ -270,7 +264,7 @@ class Details(VerticalScroll, can_focus=False):
         yield Outline()
 
     def on_mount(self) -> None:
-        self._show_sections(())
+        self.show_sections(())
 
     def show_nothing(self, text: str) -> None:
         """Nothing is chosen, or there is nothing."""
@@ -290,16 +284,13 @@ class Details(VerticalScroll, can_focus=False):
         name = Content(one_line(document.name)).stylize("$foreground 65%")
         self._show([title, name], of_document(document), document.notices)
 
-    def show_sections(self, passages: Sequence[Passage]) -> None:
-        """Show a document's sections."""
-        self._show_sections(passages)
-
     def _show(self, above: Sequence[Content], facts: Facts, notices: Sequence[str] = ()) -> None:
         self.query_one(FactSheet).show(above, facts, notices)
         self.scroll_home(animate=False)
-        self._show_sections(())
+        self.show_sections(())
 
-    def _show_sections(self, passages: Sequence[Passage]) -> None:
+    def show_sections(self, passages: Sequence[Passage]) -> None:
+        """Show a document's sections, or hide them if there are none."""
         outline = self.query_one(Outline)
         outline.show(passages)
         outline.display = self.query_one("#sections").display = bool(passages)

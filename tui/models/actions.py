@@ -13,6 +13,7 @@ from textual.dom import DOMNode
 from textual.message import Message
 from textual.widgets import Static
 
+from tui.app.lists import gauge
 from tui.app.work import Failed, failed
 from tui.terminal import clean, one_line, size
 
@@ -52,7 +53,7 @@ class PullEnded(Message):
 def pull_models(node: DOMNode, names: Sequence[str], cancel: threading.Event) -> PullEnded:
     """Fetch catalogue models one after the other, telling ``node``; for a worker.
 
-    What goes wrong is in the message, so that who shows the pull knows that it has ended.
+    A failure is in the message, so that the widget that shows the pull knows that it has ended.
     """
     from models import fetch
     from models.catalogue import entry
@@ -62,11 +63,11 @@ def pull_models(node: DOMNode, names: Sequence[str], cancel: threading.Event) ->
     try:
         with fetch.shared_sources() as sources:
             for name in names:
-                told, last = GivenUp(), ("", -1)
+                given_up_sources, last = GivenUp(), ("", -1)
 
-                def tell(progress: PullProgress, told: GivenUp = told) -> None:
+                def tell(progress: PullProgress, given_up_sources: GivenUp = given_up_sources) -> None:
                     nonlocal last
-                    given_up = told.reason(progress)
+                    given_up = given_up_sources.reason(progress)
                     # A block a message would be a thousand of them; what shows is a share of the bar.
                     now = (progress.phase, _SHARES * progress.done // max(1, progress.total))
                     if now != last or given_up or progress.phase != "fetching":
@@ -94,11 +95,11 @@ class PullView(Static):
         self._progress: PullProgress | None = None
         self._notes: list[str] = []
 
-    def show(self, told: PullTold) -> None:
+    def show(self, report: PullTold) -> None:
         """Draw how far it is."""
-        self._progress = told.progress
-        if told.given_up:
-            self._notes = [*self._notes, told.given_up][-_NOTES:]
+        self._progress = report.progress
+        if report.given_up:
+            self._notes = [*self._notes, report.given_up][-_NOTES:]
         self.remove_class("-still")
         self.redraw()
 
@@ -133,9 +134,7 @@ class PullView(Static):
 def bar(share: float, width: int, of: str) -> Content:
     """A bar of ``width`` columns with its share of ``of`` in words behind it."""
     words = f" {share:4.0%} of {of}"
-    room = max(width - len(words), 8)
-    full = round(min(max(share, 0.0), 1.0) * room)
-    return Content.assemble(("━" * full, "$primary"), ("┄" * (room - full), "$foreground 40%"), words)
+    return gauge(share, max(width - len(words), 8)) + words
 
 
 @dataclass
@@ -148,10 +147,10 @@ class ModelsListed(Message):
 
 @dataclass
 class ServersListed(Message):
-    """What the servers that answer have; ``told`` says in words where it was looked for."""
+    """What the servers that answer have; ``message`` says where they were looked for."""
 
     rows: Sequence[ModelRow]
-    told: str
+    message: str
 
 
 @dataclass
@@ -180,9 +179,9 @@ class ProbeStep(Message):
 
 @dataclass
 class JobEnded(Message):
-    """A probe or a comparison has ended; ``told`` is its result in words."""
+    """A probe or a comparison has ended; ``message`` is its result."""
 
-    told: str = ""
+    message: str = ""
     failure: Failed | None = None
 
 
@@ -200,7 +199,7 @@ def list_servers(engine: Engine) -> ServersListed:
 
     settings = engine.settings()
     servers = served(settings)
-    return ServersListed(served_rows(servers, settings), "\n".join(server.told for server in servers))
+    return ServersListed(served_rows(servers, settings), "\n".join(server.message for server in servers))
 
 
 def use(
@@ -230,8 +229,10 @@ def use(
     if wanted == "embedder":
         done, total = Library(engine.store).embedded(engine.embedder().name)
         if done < total:
-            lacking = f"{total - done:,} passages"
-            note = f"{lacking} are embedded anew in the background, and till then found by their words."
+            note = (
+                f"{total - done:,} passages are embedded anew in the background; until then they are found "
+                "by their words."
+            )
     return ModelUsed(wanted, stored, note)
 
 

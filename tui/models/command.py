@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+import sys
+from contextlib import closing
+from typing import Annotated
 
 import typer
+from rich.padding import Padding
+from rich.text import Text
 
-from tui import completion
+from models.catalogue import CATALOGUE, CatalogueRole, entry
+from models.fetch import installed
+from models.probe import probe as measure
+from models.probe import remember
+from traces.paths import models_dir
+from tui import assemble, completion, failures
+from tui.interrupts import ctrl_c
+from tui.models import tables
+from tui.models.pulling import pull_models
 from tui.options import AsJson
+from tui.settings.file import put
+from tui.settings.settings import load
+from tui.terminal import console, print_json, size
 
 app = typer.Typer(
     help="Fetch, measure and choose models.", invoke_without_command=True, rich_markup_mode=None
@@ -24,9 +39,62 @@ def models(context: typer.Context, as_json: AsJson = False) -> None:
 @app.command("list")
 def list_models(as_json: AsJson = False) -> None:
     """List known models: which are here, which are in use."""
-    from tui.models.tables import show_models
+    settings = load()
+    servers = tables.served(settings)
+    if as_json:
+        known = [
+            {
+                "name": one.name,
+                "role": one.role,
+                "size": one.size,
+                "licence": one.licence,
+                "here": installed(one) is not None,
+            }
+            for one in CATALOGUE
+        ]
+        print_json(
+            {
+                "in_use": {tables.KEYS[role]: name for role, name in tables.in_use(settings).items()},
+                "folder": models_dir(),
+                "known": known,
+                **{
+                    server.kind.removesuffix(":"): {
+                        "url": server.url,
+                        "models": [{"name": name, "role": role} for name, role in server.models],
+                    }
+                    for server in servers
+                },
+            }
+        )
+        return
+    out = console()
+    served = tables.served_rows(servers, settings)
+    from_servers = {row.name for row in served}
+    for row in [*(row for row in tables.local_rows(settings) if row.name not in from_servers), *served]:
+        if row.name == assemble.NO_RERANKER and not row.used:
+            continue
+        out.print(_line(row, from_server=row.name in from_servers))
+        notes = [row.about] if row.known else []
+        notes += [f"measured: {row.probe['speed']}"] if row.probe else []
+        for note in notes:
+            out.print(Padding(Text(note, style="dim"), (0, 0, 0, 4), expand=False))
+    out.print(
+        Text(
+            f"\nStored in {models_dir()}. Any .gguf file, ollama:NAME and openai:NAME can be used too. "
+            f"{' '.join(server.message for server in servers)}",
+            style="dim",
+        )
+    )
 
-    show_models(as_json=as_json)
+
+def _line(row: tables.ModelRow, *, from_server: bool) -> Text:
+    facts = [tables.KEYS[row.role], *([size(row.size)] if row.size else []), *["in use"] * row.used]
+    if from_server:
+        facts.append("from Ollama" if row.name.startswith(assemble.OLLAMA) else "from the server")
+    elif row.known:
+        facts.append("here" if row.here else f"not here: deepthink models pull {row.name}")
+    line = Text(row.name, style="bold" if row.here else "")
+    return line.append(f"  {', '.join(facts)}", style="not bold")
 
 
 @app.command("pull")
@@ -45,12 +113,7 @@ def pull(
     ] = False,
 ) -> None:
     """Fetch models; a download that was cut off is resumed."""
-    from models.catalogue import entry
-    from tui.assemble import default_entries
-    from tui.models.pulling import pull_models
-    from tui.settings.settings import load
-
-    wanted = list(dict.fromkeys(map(entry, names))) if names else default_entries(load())
+    wanted = list(dict.fromkeys(map(entry, names))) if names else assemble.default_entries(load())
     if not wanted:
         typer.echo("The settings name no model of the catalogue; nothing to fetch.")
         return
@@ -71,9 +134,15 @@ def probe(
     """Measure a language model, and remember what came out.
 
     Looks at the context really granted, JSON by schema, and speed."""
-    from tui.models.tables import probe_model
-
-    probe_model(name)
+    settings = load({"model": name})
+    out = console()
+    # A terminal shows the moving status, a pipe nothing of it.
+    with closing(assemble.open_chat(settings)) as chat, out.status(chat.name) as status, ctrl_c() as cancel:
+        result = measure(chat, cancel=cancel, on_step=lambda step: status.update(f"{chat.name}: {step}"))
+    remember(result)
+    out.print(Text(result.name, style="bold"))
+    for label, value in tables.measured(result).items():
+        out.print(f"  {label:<18}{value}")
 
 
 @app.command("use")
@@ -87,11 +156,31 @@ def use(
         ),
     ],
     role: Annotated[
-        Literal["chat", "embedder", "reranker"] | None,
-        typer.Option("--as", help="What for, where the name does not tell."),
+        CatalogueRole | None, typer.Option("--as", help="What for, where the name does not tell.")
     ] = None,
 ) -> None:
     """Choose a model from now on: writes it into the settings."""
-    from tui.models.tables import choose
+    if name.startswith(assemble.OPENAI):
+        _confirm_address()
+    key, stored = tables.take(name, role)
+    typer.echo(f"{key} = {stored}")
+    for server in tables.served(load()) if stored.startswith(tables.SERVERS) else ():
+        there = {name for model, _ in server.models for name in (model, model.removesuffix(":latest"))}
+        if stored.startswith(server.kind) and stored not in there:
+            how = ": `ollama pull` fetches a model" if server.kind == assemble.OLLAMA else ""
+            failures.warn(f"{server.message} Without {stored} nothing can be answered{how}.")
+    if key == tables.KEYS["embedder"]:
+        failures.warn(
+            "A library that another made is embedded anew by `library embed`, or by the app meanwhile."
+        )
 
-    choose(name, role)
+
+def _confirm_address() -> None:
+    """Ask, once, before documents are sent to another machine; the answer is a setting."""
+    url = assemble.unconfirmed_address(load())
+    if not url:
+        return
+    if not sys.stdin.isatty():
+        raise assemble.AddressNotConfirmed(url)
+    typer.confirm(f"Questions and passages of your documents will be sent to {url}. Go on?", abort=True)
+    put("openai_confirmed", url)

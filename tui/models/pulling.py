@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Protocol
 
+import typer
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -27,37 +25,30 @@ from tui.terminal import clean, console, is_live, size
 _PHASES = {"waiting": "waiting", "fetching": "fetching", "checking": "checking sha256", "done": "done"}
 
 
-class _Watcher(Protocol):
-    def __call__(self, progress: PullProgress) -> None: ...
+_Watcher = Callable[[PullProgress], None]
 
 
-def pull_models(entries: Sequence[ModelEntry], *, recheck: bool = False) -> list[Path]:
-    """Fetch each of ``entries`` that is missing or not the published one; says what is there already.
+def pull_models(entries: Sequence[ModelEntry], *, recheck: bool = False) -> None:
+    """Fetch each of ``entries`` that is missing or not the published one, and print what is already here.
 
     Raises what `models.fetch.pull` raises; Ctrl-C keeps what was fetched and raises `PullCancelled`.
     """
-    places: list[Path] = []
     out = console()
     with ctrl_c() as cancel, shared_sources() as sources:
         for entry in entries:
-            there = None if recheck else _right(entry, cancel)
-            if there is not None:
+            if not recheck and _is_here(entry, cancel):
                 out.print(f"{entry.name} is already here.")
-                places.append(there)
                 continue
             with _watching(out, entry) as watcher:
-                places.append(
-                    pull(entry, progress=watcher, cancel=cancel, recheck=recheck, sources=sources)
-                )
+                pull(entry, progress=watcher, cancel=cancel, recheck=recheck, sources=sources)
             out.print(f"{entry.name}: {size(entry.size)} in place, sha256 as the catalogue lists it.")
-    return places
 
 
-def _right(entry: ModelEntry, cancel: threading.Event) -> Path | None:
+def _is_here(entry: ModelEntry, cancel: threading.Event) -> bool:
     try:
-        return checked(entry, cancel=cancel)
+        return checked(entry, cancel=cancel) is not None
     except ChecksumMismatch:  # to be fetched, as if it were missing
-        return None
+        return False
 
 
 @contextmanager
@@ -121,16 +112,13 @@ class _Lines:
 
     def __call__(self, progress: PullProgress) -> None:
         if reason := self._given_up.reason(progress):
-            _line(f"{self._entry.name}: {reason}")
+            typer.echo(f"{self._entry.name}: {reason}")
         if progress.phase == "waiting" and not self._waited:
             self._waited = True
-            _line(f"{self._entry.name}: {clean(progress.detail)}")
+            typer.echo(f"{self._entry.name}: {clean(progress.detail)}")
         tenth = 10 * progress.done // max(1, progress.total)
         if progress.phase == "fetching" and tenth > self._tenth and progress.source:
             self._tenth = tenth
-            _line(f"{self._entry.name}: {10 * tenth} % of {size(progress.total)} from {progress.source}")
-
-
-def _line(text: str) -> None:
-    sys.stdout.write(f"{text}\n")
-    sys.stdout.flush()
+            typer.echo(
+                f"{self._entry.name}: {10 * tenth} % of {size(progress.total)} from {progress.source}"
+            )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from textwrap import wrap
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual import on
@@ -15,12 +14,11 @@ from textual.containers import Container, VerticalScroll
 from textual.content import Content
 from textual.message import Message
 from textual.widgets import Input, OptionList, Static
-from textual.widgets.option_list import Option
 
 from tui.app.base import DeepScreen
 from tui.app.failure import in_the_app
 from tui.app.keys import bindings
-from tui.app.lists import KEYS_BUT_ENTER
+from tui.app.lists import Line, ScreenRows, facts, heading
 from tui.app.work import Failed, in_background
 from tui.models.actions import (
     JobEnded,
@@ -50,73 +48,37 @@ TITLES: Final[Mapping[CatalogueRole, str]] = {
     "embedder": "Embedders, which turn text into vectors",
     "reranker": "Rerankers, which order the passages",
 }
-_WHAT: Final = 18  # columns of what was measured
 
 
-class ModelList(OptionList, inherit_bindings=False):
-    """The rows; Enter is the screen's, so that it can be remapped."""
-
-    DEFAULT_CSS = """
-    ModelList { height: 1fr; border: none; padding: 0; background: $background; scrollbar-gutter: stable; }
-    ModelList:focus { border: none; background-tint: $background 0%; }
-    ModelList > .option-list--option-highlighted, ModelList:focus > .option-list--option-highlighted {
-        background: $panel; color: $foreground; text-style: none;
-    }
-    ModelList > .option-list--option-disabled { color: $foreground; }
-    """
-    BINDINGS: ClassVar[list[BindingType]] = KEYS_BUT_ENTER
+class ModelList(ScreenRows):
+    """The models by what they are for."""
 
     def __init__(self) -> None:
         super().__init__(id="rows")
-        self._rows: Sequence[ModelRow] = ()
+        self._rows: Mapping[str, ModelRow] = {}
 
     @property
     def row(self) -> ModelRow | None:
         """The model under the cursor."""
-        at = self.highlighted
-        if at is None or at >= self.option_count:
-            return None
-        wanted = self.get_option_at_index(at).id
-        return next((row for row in self._rows if _id(row) == wanted), None)
+        return self._rows.get(self.chosen)
 
-    def show(self, rows: Sequence[ModelRow]) -> None:
+    def fill(self, rows: Sequence[ModelRow]) -> None:
         """Draw them, the cursor where it was, at first on the language model in use."""
-        before = self.row
-        self._rows = rows
-        self._redraw(before)
-
-    def go_to(self, role: CatalogueRole, name: str) -> None:
-        """Put the cursor on a model, if it is there."""
-        wanted = next((row for row in self._rows if (row.role, row.name) == (role, name)), None)
-        if wanted is not None:
-            self.highlighted = self.get_option_index(_id(wanted))
-
-    def on_resize(self) -> None:
-        self._redraw(self.row)
-
-    def _redraw(self, before: ModelRow | None) -> None:
-        width = max(self.scrollable_content_region.width - 1, 40)
-        options: list[Option] = []
-        for role in TITLES:
-            rows = [row for row in self._rows if row.role == role]
-            if not rows:
-                continue
-            title = Content(TITLES[role]).stylize("bold $primary")
-            options.append(Option(Content("\n") + title if options else title, disabled=True))
-            options += [Option(_line(row, width), id=_id(row)) for row in rows]
-        self.set_options(options)
-        if self._rows:
-            at = before and next((row for row in self._rows if _id(row) == _id(before)), None)
-            at = at or next((row for row in self._rows if row.used), self._rows[0])
-            self.highlighted = self.get_option_index(_id(at))
+        self._rows = {_id(row): row for row in rows}
+        lines: list[Line] = []
+        for role, title in TITLES.items():
+            group = [
+                Line(name, partial(_line, row)) for name, row in self._rows.items() if row.role == role
+            ]
+            if group:
+                lines += [heading(title, first=not lines), *group]
+        self.show(lines, next((name for name, row in self._rows.items() if row.used), ""))
 
 
 class ModelDetail(Static):
     """What a model is, where it lies, and what was measured."""
 
-    DEFAULT_CSS = """
-    ModelDetail { height: auto; }
-    """
+    DEFAULT_CSS = "ModelDetail { height: auto; }"
 
     def __init__(self) -> None:
         super().__init__(id="detail", markup=False)
@@ -125,12 +87,9 @@ class ModelDetail(Static):
     def show(self, row: ModelRow | None) -> None:
         """Draw one model."""
         self._row = row
-        self._redraw()
+        self.on_resize()
 
     def on_resize(self) -> None:
-        self._redraw()
-
-    def _redraw(self) -> None:
         row = self._row
         if row is None:
             self.update("")
@@ -138,14 +97,10 @@ class ModelDetail(Static):
         lines = [
             Content.assemble((row.label, "bold $primary"), "  ", _state(row)),
             Content(clean(row.about)),
+            *facts(list(row.probe.items()), max(self.content_size.width, 38)),
         ]
-        room = max(self.content_size.width - _WHAT, 20)
-        for what, told in row.probe.items():
-            first, *rest = wrap(told, room) or [""]
-            lines.append(Content.assemble((what.ljust(_WHAT), "$foreground 65%"), first))
-            lines += [Content(" " * _WHAT + line) for line in rest]
         if row.role == "chat" and not row.probe:
-            lines.append(Content("Not measured yet.").stylize("$foreground 65%"))
+            lines.append(Content.styled("Not measured yet.", "$foreground 65%"))
         self.update(Content("\n").join(lines))
 
 
@@ -155,14 +110,12 @@ def _line(row: ModelRow, width: int) -> Content:
     name = padded(row.label, room)
     sign, style = ("✓", "$success") if row.here else ("–", "$foreground 55%")
     weight = size(row.size) if row.size else ""
+    state = "not here" if not row.here else "● in use" if row.used else ""
     return Content.assemble(
         (f"{sign} ", style),
         (name, "bold" if row.used else "" if row.here else "$foreground 65%"),
-        (f"{weight:>9}  ", ""),
-        (
-            f"{'▸ ' * row.used}{'not here' if not row.here else 'in use' if row.used else ''}",
-            "bold $primary" if row.used else "$foreground 55%",
-        ),
+        f"{weight:>9}  ",
+        (state, "bold $primary" if row.used else "$foreground 55%"),
     )
 
 
@@ -189,7 +142,7 @@ class ModelsScreen(DeepScreen):
 ✓ is on this machine, – can be fetched. The **language model** plans and answers, the **embedder** makes
 vectors of text and must be the one that made the library's, the **reranker** puts the best passages first.
 
-A fetched file is kept only if its sha256 is its publisher's; a fetch that was stopped goes on where it was.
+A fetched file is kept only if its sha256 is its publisher's; a fetch that was stopped is resumed.
 *Measure* tries what a model really does: the context it is granted, JSON by schema, its speed here.
 """
 
@@ -197,7 +150,7 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
         super().__init__()
         self._listed: Sequence[ModelRow] = ()
         self._served: Sequence[ModelRow] = ()
-        self._told_of_servers = ""
+        self._servers_message = ""
         self._busy = ""
         self._cancel = threading.Event()
 
@@ -305,7 +258,7 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
 
     @on(ServersListed)
     def _take_servers(self, message: ServersListed) -> None:
-        self._served, self._told_of_servers = message.rows, message.told
+        self._served, self._servers_message = message.rows, message.message
         self._redraw()
 
     @on(ModelUsed)
@@ -359,7 +312,7 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
 
     @on(JobEnded)
     def _done(self, message: JobEnded) -> None:
-        self._end(message.told, message.failure)
+        self._end(message.message, message.failure)
 
     @on(Failed)
     def _failed(self, message: Failed) -> None:
@@ -384,16 +337,16 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
     def _use(self, name: str, role: CatalogueRole | None, *, confirmed: bool = False) -> None:
         self._begin("choosing", "", partial(use, self.deepthink.engine, name, role, confirmed=confirmed))
 
-    def _begin(self, busy: str, told: str, work: Callable[[], Message]) -> None:
+    def _begin(self, busy: str, message: str, work: Callable[[], Message]) -> None:
         self._busy = busy
-        self._tell(told)
+        self._tell(message)
         self.refresh_bindings()
         in_background(self, work, group="job")
 
-    def _end(self, told: str, failure: Failed | None) -> None:
+    def _end(self, message: str, failure: Failed | None) -> None:
         self._busy = ""
         self.query_one(PullView).clear()
-        self._tell(told)
+        self._tell(message)
         if failure is not None:
             self.post_message(failure)
         self.action_refresh()
@@ -409,13 +362,13 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
     def _redraw(self) -> None:
         served = {_id(row) for row in self._served}  # the one in use is in both
         listed = [row for row in self._listed if _id(row) not in served]
-        self.query_one(ModelList).show([*listed, *self._served])
+        self.query_one(ModelList).fill([*listed, *self._served])
         self.query_one(ModelDetail).show(self.query_one(ModelList).row)
-        self.query_one("#servers", Static).update(self._told_of_servers)
+        self.query_one("#servers", Static).update(self._servers_message)
         self.refresh_bindings()
 
-    def _tell(self, told: str) -> None:
+    def _tell(self, message: str) -> None:
         line = self.query_one("#told", Static)
-        line.update(told)
-        line.set_class(told.startswith("✗"), "error")
-        line.display = bool(told)
+        line.update(message)
+        line.set_class(message.startswith("✗"), "error")
+        line.display = bool(message)

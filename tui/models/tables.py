@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-import typer
-from rich.padding import Padding
-from rich.text import Text
-
 from models.catalogue import CATALOGUE, CatalogueRole, ModelEntry, entry
 from models.encoders.folder import is_onnx
 from models.fetch import begun, installed
-from models.probe import ProbeResult, probe, recall, remember
+from models.probe import ProbeResult, recall
 from models.protocols import ModelMissing
 from models.servers.ollama import OllamaServer
 from models.servers.openai import OpenAiServer
@@ -25,12 +19,11 @@ from models.servers.wire import Patience
 from traces.errors import DeepthinkError
 from traces.paths import models_dir
 from traces.typed_path import expanded_path
-from tui import assemble, failures
+from tui import assemble
 from tui.assemble import OLLAMA, OPENAI
-from tui.interrupts import ctrl_c
 from tui.settings.file import put
-from tui.settings.settings import Settings, load
-from tui.terminal import console, counted, print_json, size
+from tui.settings.settings import Settings
+from tui.terminal import counted, size
 
 SHORT: Final = Patience(connect=1.5, first_token=3.0, idle=3.0)
 
@@ -43,13 +36,13 @@ class Served:
         kind: How its models' names begin: ``ollama:`` or ``openai:``.
         url: Its address.
         models: As the settings name them, each with what it is for.
-        told: The same in words, or why there are none.
+        message: The same in words, or why there are none.
     """
 
     kind: str
     url: str
     models: list[tuple[str, CatalogueRole]]
-    told: str
+    message: str
 
 
 def served(settings: Settings) -> list[Served]:
@@ -86,7 +79,7 @@ def _openai(settings: Settings) -> Served:
 
 KEYS: dict[CatalogueRole, str] = {"chat": "model", "embedder": "embedder", "reranker": "reranker"}
 """CatalogueRole of a model to the setting that names the one in use."""
-_SERVERS: Final = (assemble.OLLAMA, assemble.OPENAI)
+SERVERS: Final = (assemble.OLLAMA, assemble.OPENAI)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +89,7 @@ class ModelRow:
     Attributes:
         name: As the setting takes it: a catalogue name, a path, a server's model, or none.
         label: As it is shown.
-        size: Bytes; 0 where nobody says.
+        size: Bytes; 0 if unknown.
         known: Whether the catalogue has it, so that it can be fetched and verified.
         about: What it is and where it lies.
         probe: What was measured, as labels and words; empty if it was not.
@@ -118,7 +111,7 @@ def local_rows(settings: Settings) -> list[ModelRow]:
     rows = [_of_catalogue(known, settings) for known in CATALOGUE]
     rows += _of_folder(settings)
     named = {(row.role, row.name) for row in rows}
-    for role, name in _wanted(settings).items():
+    for role, name in in_use(settings).items():
         if name == assemble.NO_RERANKER:
             continue
         if (role, name.lower()) not in named and (role, name) not in named:
@@ -185,14 +178,15 @@ def _row(
     here: bool = True,
     known: bool = False,
 ) -> ModelRow:
-    wanted = _wanted(settings)[role]
+    wanted = in_use(settings)[role]
     used = (wanted.lower() if known else wanted) == name
-    called = name if name.startswith(_SERVERS) else f"llama.cpp:{label}"
+    called = name if name.startswith(SERVERS) else f"llama.cpp:{label}"
     result = recall(called) if role == "chat" else None
     return ModelRow(role, name, label, size, here, used, known, about, measured(result) if result else {})
 
 
-def _wanted(settings: Settings) -> dict[CatalogueRole, str]:
+def in_use(settings: Settings) -> dict[CatalogueRole, str]:
+    """The model that the settings name for each role."""
     return {"chat": settings.model, "embedder": settings.embedder, "reranker": settings.reranker}
 
 
@@ -204,69 +198,6 @@ def _is_path(name: str) -> bool:
     return "/" in name or name.lower().endswith(".gguf")
 
 
-def show_models(*, as_json: bool = False) -> None:
-    """The catalogue with what is here and in use, what the servers have, and what is in use beyond them."""
-    settings = load()
-    out = console()
-    servers = served(settings)
-    from_servers = {name for server in servers for name, _ in server.models}
-    if as_json:
-        print_json(
-            {
-                "in_use": {KEYS[role]: name for role, name in _wanted(settings).items()},
-                "folder": models_dir(),
-                "known": [{**_as_row(known), "here": installed(known) is not None} for known in CATALOGUE],
-                **{server.kind.removesuffix(":"): _as_server(server) for server in servers},
-            }
-        )
-        return
-    listed = [row for row in local_rows(settings) if row.name not in from_servers]
-    for row in [*listed, *served_rows(servers, settings)]:
-        if row.name == assemble.NO_RERANKER and not row.used:
-            continue
-        states = ["in use"] if row.used else []
-        if row.name in from_servers:
-            states.append("from Ollama" if row.name.startswith(assemble.OLLAMA) else "from the server")
-        elif row.known:
-            states.append("here" if row.here else f"not here: deepthink models pull {row.name}")
-        line = Text(row.name, style="bold" if row.here else "")
-        facts = [KEYS[row.role], *([size(row.size)] if row.size else []), *states]
-        line.append(f"  {', '.join(facts)}", style="not bold")
-        out.print(line)
-        if row.known:
-            out.print(Padding(Text(row.about, style="dim"), (0, 0, 0, 4), expand=False))
-        if row.probe:
-            out.print(
-                Padding(Text(f"measured: {row.probe['speed']}", style="dim"), (0, 0, 0, 4), expand=False)
-            )
-    out.print(
-        Text(
-            f"\nStored in {models_dir()}. Any .gguf file, ollama:NAME and openai:NAME can be used too. "
-            f"{' '.join(server.told for server in servers)}",
-            style="dim",
-        )
-    )
-
-
-def probe_model(name: str | None) -> None:
-    """Measure the named language model, or the one in use; show what came out, and remember it.
-
-    Raises:
-        ModelMissing, ModelUnreachable, ModelError: it cannot be measured.
-        GenerationCancelled: Ctrl-C.
-    """
-    settings = load({"model": name})
-    out = console()
-    # A terminal sees the status move, a pipe sees nothing of it.
-    with closing(assemble.open_chat(settings)) as chat, out.status(chat.name) as status, ctrl_c() as cancel:
-        result = probe(chat, cancel=cancel, on_step=lambda what: status.update(f"{chat.name}: {what}"))
-    remember(result)
-    rows = measured(result)
-    out.print(Text(result.name, style="bold"))
-    for what, found in rows.items():
-        out.print(f"  {what:<18}{found}")
-
-
 def measured(result: ProbeResult) -> dict[str, str]:
     """What a probe found, as labels and words."""
     thinking = {None: "no such switch", True: "honoured", False: "not honoured"}[result.schema_thinking]
@@ -275,44 +206,8 @@ def measured(result: ProbeResult) -> dict[str, str]:
         "JSON by schema": "honoured" if result.schema else "not honoured; answers are repaired or replaced",
         "… while thinking": thinking,
         "choices": "with probabilities" if result.label_probabilities else "without probabilities",
-        "speed": _speed(result),
+        "speed": f"reads {result.prefill:,.0f} tokens/s, writes {result.generation:,.0f} tokens/s",
     }
-
-
-def _speed(result: ProbeResult) -> str:
-    return f"reads {result.prefill:,.0f} tokens/s, writes {result.generation:,.0f} tokens/s"
-
-
-def choose(name: str, role: CatalogueRole | None) -> None:
-    """Write ``name`` into the settings for its role, and say so.
-
-    Raises:
-        ModelMissing: it is not known or not on this machine.
-    """
-    if name.startswith(assemble.OPENAI):
-        _confirm_address(load())
-    key, stored = take(name, role)
-    typer.echo(f"{key} = {stored}")
-    for server in served(load()) if stored.startswith(_SERVERS) else ():
-        there = {name for model, _ in server.models for name in (model, model.removesuffix(":latest"))}
-        if stored.startswith(server.kind) and stored not in there:
-            how = ": `ollama pull` fetches a model" if server.kind == assemble.OLLAMA else ""
-            failures.warn(f"{server.told} Without {stored} nothing can be answered{how}.")
-    if key == KEYS["embedder"]:
-        failures.warn(
-            "A library that another made is embedded anew by `library embed`, or by the app meanwhile."
-        )
-
-
-def _confirm_address(settings: Settings) -> None:
-    """Ask, once, before documents are sent to another machine; the answer is a setting."""
-    url = assemble.unconfirmed_address(settings)
-    if not url:
-        return
-    if not sys.stdin.isatty():
-        raise assemble.AddressNotConfirmed(url)
-    typer.confirm(f"Questions and passages of your documents will be sent to {url}. Go on?", abort=True)
-    put("openai_confirmed", url)
 
 
 def take(name: str, role: CatalogueRole | None) -> tuple[str, str]:
@@ -325,13 +220,13 @@ def take(name: str, role: CatalogueRole | None) -> tuple[str, str]:
     role = role or role_of(name)
     if role == "reranker" and name == assemble.NO_RERANKER:
         pass  # it is no place
-    elif name in _SERVERS:
+    elif name in SERVERS:
         raise ModelMissing("No model of the server's is named.", f"Name one, as in {name}llama3.")
     elif name.startswith(assemble.OPENAI) and role != "chat":
         raise ModelMissing(
             f"{name} can only be the language model.", "Choose another embedder or reranker."
         )
-    elif not name.startswith(_SERVERS):
+    elif not name.startswith(SERVERS):
         name = _located(name, role)
     put(KEYS[role], name)
     return KEYS[role], name
@@ -339,7 +234,7 @@ def take(name: str, role: CatalogueRole | None) -> tuple[str, str]:
 
 def role_of(name: str) -> CatalogueRole:
     """What a model is for, by its name or by what lies at its path. Raises `ModelMissing`."""
-    if name.lower().endswith(".gguf") or name.startswith(_SERVERS):
+    if name.lower().endswith(".gguf") or name.startswith(SERVERS):
         return "chat"
     folder = expanded_path(name)
     if "/" not in name and not folder.is_dir():
@@ -374,11 +269,3 @@ def _located(name: str, role: CatalogueRole) -> str:
     else:
         assemble.located(name, role)
     return entry(name).name
-
-
-def _as_row(known: ModelEntry) -> dict[str, object]:
-    return {"name": known.name, "role": known.role, "size": known.size, "licence": known.licence}
-
-
-def _as_server(server: Served) -> dict[str, object]:
-    return {"url": server.url, "models": [{"name": name, "role": role} for name, role in server.models]}

@@ -51,34 +51,23 @@ def collect_own(
         )
         failed = watch_collecting(read.name, events)
         if cancel.is_set():
-            return _stopped()
+            failures.warn("Stopped. What was collected is kept; the same command continues.")
+            return failures.EXIT_CODES["cancelled"]
     for why in failed:
         failures.warn(clean(why))
-    _then("deepthink train-policy --from traces")
+    # on one line, so that it can be copied
+    console().print(Text("  deepthink train-policy --from traces", style="dim"), soft_wrap=True)
     return failures.EXIT_CODES["input"] if failed else failures.DONE
 
 
 def watch_collecting(name: str, events: Iterable[CollectingProgress]) -> tuple[str, ...]:
     """Show it; questions that failed."""
     began = time.monotonic()
-    last = watched(events, lambda event: f"{clean(name)}: {_what(event)}")
+    units = {"reading": "paragraphs"}
+    last = watched(events, lambda event: f"{clean(name)}: {units.get(event.doing, 'questions')}")
     if last is not None:
         console().print(
             f"{clean(name)}: {last.done:,} of {last.total:,} questions, {last.states:,} new states, "
             f"{duration(time.monotonic() - began)}"
         )
     return last.failed if last else ()
-
-
-def _then(command: str) -> None:
-    """What to do with it, on one line that can be copied."""
-    console().print(Text(f"  {command}", style="dim"), soft_wrap=True)
-
-
-def _what(progress: CollectingProgress) -> str:
-    return "paragraphs" if progress.doing == "reading" else "questions"
-
-
-def _stopped() -> int:
-    failures.warn("Stopped. What was collected is kept; the same command continues.")
-    return failures.EXIT_CODES["cancelled"]

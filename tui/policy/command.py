@@ -16,13 +16,14 @@ from agent.decisions.learned import LEARNED
 from agent.profiles import decides
 from policy.serving.card import sections
 from policy.serving.folder import CARD, check_base, read
-from policy.serving.manifest import BOX
+from policy.serving.manifest import BOX, is_name
 from policy.serving.registry import Activation, Listed, Registry, base_of
-from tui.failures import warn
+from traces.paths import store_file
+from traces.typed_path import expanded_path
+from tui.failures import DONE, warn
 from tui.options import AsJson, Plain, Yes, confirm
-from tui.policy.policies import when
 from tui.settings.settings import load
-from tui.terminal import cells, clean, columns, console, one_line, print_json
+from tui.terminal import cells, clean, columns, console, moment, one_line, print_json
 
 app = typer.Typer(
     help="See and choose learned policies.", invoke_without_command=True, rich_markup_mode=None
@@ -47,17 +48,17 @@ def policy(context: typer.Context, as_json: AsJson = False) -> None:
 def list_policies(as_json: AsJson = False) -> None:
     """List policies: the active one, their data, the gate's verdict."""
     registry = Registry()
-    found = registry.listed()
+    policies = registry.listed()
     if as_json:
-        print_json(found)
+        print_json(policies)
         return
     out = console()
     _tell_damage(registry)
-    if not found:
+    if not policies:
         out.print(_NONE)
         return
     table = columns("", "policy", "method", "made", "learned from", "gate", whole=("policy", "made"))
-    for policy in found:
+    for policy in policies:
         table.add_row(*cells("●" if policy.active else "", policy.name, *_columns(policy)))
     out.print(table)
     _tell_who_decides(registry)
@@ -70,16 +71,16 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """Show one policy: its data, its measures, the gate's verdict."""
-    if card:
-        _show_card(wanted)
-        return
     registry = Registry()
     _tell_damage(registry)
-    folder = _wanted(registry, wanted)
+    folder = registry.find(wanted) if wanted else registry.active().folder
     if folder is None:
         console().print(_NONE)
         return
     manifest = read(folder)
+    if card:
+        sys.stdout.write((folder / CARD).read_text(encoding="utf-8"))
+        return
     check_base(manifest, base_of(manifest))
     if as_json:
         sys.stdout.write(manifest.model_dump_json(indent=2) + "\n")
@@ -127,17 +128,17 @@ def history(as_json: AsJson = False) -> None:
     """List when which policy became active, and why."""
     registry = Registry()
     _tell_damage(registry)
-    found = registry.history()
+    entries = registry.history()
     if as_json:
-        print_json(found)
+        print_json(entries)
         return
-    if not found:
+    if not entries:
         console().print("No policy was chosen yet: the one in the box is active.")
         return
     table = columns("when", "policy", "how", "why", whole=("when", "policy"))
-    for entry in found:
+    for entry in entries:
         how = f"{entry.how}, forced" if entry.forced else entry.how
-        table.add_row(*cells(when(entry.at), entry.name, how, one_line(entry.reason, 200)))
+        table.add_row(*cells(moment(entry.at), entry.name, how, one_line(entry.reason, 200)))
     console().print(table)
 
 
@@ -197,13 +198,10 @@ def train_policy(
     """Train a policy that decides when to go on, revise or finish.
 
     It learns from your own runs or from collected questions, is judged on questions it has not seen, and
-    becomes active only if it beats what is active now. Stopped or killed, the same command goes on.
+    becomes active only if it beats what is active now. Stopped or killed, the same command resumes it.
     """
-    from policy.serving.manifest import BOX, is_name
     from policy.training.course import train
     from policy.training.request import TrainingRequest
-    from traces.paths import store_file
-    from traces.typed_path import expanded_path
     from tui.interrupts import ctrl_c
     from tui.policy.training import show_training
 
@@ -256,7 +254,7 @@ def collect(
 ) -> int:
     """Gather decisions to learn a policy from.
 
-    Questions are worked through to the full horizon. What was collected is kept: the same command goes on
+    Questions are worked through to the full horizon. What was collected is kept: the same command resumes
     where it was stopped.
     """
     from tui.policy.collecting import collect_own
@@ -302,7 +300,7 @@ def _named(systems: str) -> tuple[str, ...]:
 def evaluate(context: typer.Context) -> None:
     """Hold whole systems against each other on questions whose answers are known.
 
-    Begin with `deepthink evaluate sample`. A finished question is kept: the same command goes on.
+    Begin with `deepthink evaluate sample`. A finished question is kept: the same command continues.
     """
     if not context.invoked_subcommand:
         typer.echo(context.get_help())
@@ -343,7 +341,7 @@ def run(
 ) -> int:
     """Ask every system every question, and print the tables.
 
-    A finished question is a row on disk: stopped or killed, the same command goes on.
+    A finished question is a row on disk: stopped or killed, the same command continues.
     """
     from tui.policy.evaluating import Wanted, run_evaluation
 
@@ -366,9 +364,10 @@ def report(
     ] = None,
 ) -> int:
     """Print the tables again, without asking anything."""
-    from tui.policy.evaluating import show_report
+    from tui.policy.evaluating import show_tables, tables_file, work_folder
 
-    return show_report(work, out)
+    show_tables(work_folder(work), "deepthink evaluate report", tables_file(out))
+    return DONE
 
 
 @evaluate_app.command("show")
@@ -388,20 +387,6 @@ _NONE = (
 )
 
 
-def _show_card(wanted: str) -> None:
-    """The model card as it is. Raises as `show`."""
-    folder = _wanted(Registry(), wanted)
-    if folder is None:
-        console().print(_NONE)
-        return
-    read(folder)
-    sys.stdout.write((folder / CARD).read_text(encoding="utf-8"))
-
-
-def _wanted(registry: Registry, name: str) -> Path | None:
-    return registry.find(name) if name else registry.active().folder
-
-
 def _columns(policy: Listed) -> tuple[object, ...]:
     if policy.manifest is None:
         return ("", "", "", Text(f"cannot be used: {clean(policy.problem)}", style="red"))
@@ -410,7 +395,7 @@ def _columns(policy: Listed) -> tuple[object, ...]:
     verdict = "not asked" if gate is None else "passed" if gate.passed else "not passed"
     return (
         manifest.method,
-        when(manifest.created),
+        moment(manifest.created),
         f"{manifest.data.questions:,} questions, {manifest.data.decisions:,} decisions",
         "in the box" if policy.boxed else verdict,
     )
@@ -423,7 +408,7 @@ def _standing(registry: Registry, folder: Path) -> str:
     since = next((entry for entry in registry.history() if entry.name in {folder.name, BOX}), None)
     if since is None:
         return f"{boxed}, active"
-    return f"{boxed}, active since {when(since.at)}{', forced' if since.forced else ''}"
+    return f"{boxed}, active since {moment(since.at)}{', forced' if since.forced else ''}"
 
 
 def _pairs(values: Mapping[str, str]) -> Table:

@@ -120,15 +120,15 @@ def show_question(question: str, work: Path | None, *, as_json: bool = False) ->
     shown.print(Text(clean(f"{mine[0].questions} · {ids[0]}"), style="bold"))
     table = columns("system", "model", "answer", "outcome", "steps", "seconds", "stopped", "lost at")
     for row in mine:
-        told = row.measures
+        measures = row.measures
         table.add_row(
             *cells(
                 row.system,
                 row.model,
                 row.answer,
-                _outcome(told),
-                f"{told.get('steps', 0):.0f}",
-                duration(told.get("seconds", 0.0)),
+                _outcome(measures),
+                f"{measures.get('steps', 0):.0f}",
+                duration(measures.get("seconds", 0.0)),
                 row.stopped,
                 row.lost,
             )
@@ -260,14 +260,3 @@ def _evaluated(
 
 def _described(progress: Progress) -> str:
     return f"{clean(progress.questions)}: {progress.doing or 'answers'}"
-
-
-def show_report(work: Path | None, out: Path | None) -> int:
-    """Print the tables of what was evaluated; the exit code.
-
-    Raises:
-        WrongUsage: the tables cannot go to ``out``.
-        NothingEvaluated: there is no row.
-    """
-    show_tables(work_folder(work), "deepthink evaluate report", tables_file(out))
-    return failures.DONE

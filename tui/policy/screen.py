@@ -18,12 +18,11 @@ from policy.serving.card import difference
 from tui.app.base import DeepScreen
 from tui.app.confirm import ConfirmScreen
 from tui.app.keys import ACTIONS, bindings
-from tui.app.lists import KEYS_BUT_ENTER, Line, MarkedList, facts, titled
+from tui.app.lists import Line, ScreenRows, facts, titled
 from tui.app.work import Failed
 from tui.decisions.strip import bar, percent
 from tui.policy import actions
-from tui.policy.actions import LEARNED, LLM, RULES, Deciding
-from tui.policy.policies import Policies, PolicyRow
+from tui.policy.actions import LEARNED, LLM, RULES, Deciding, Policies, PolicyRow
 from tui.policy.training_choice import TrainingChoice
 from tui.policy.training_panel import TrainingPanel
 from tui.terminal import clean, counted, one_line, padded
@@ -48,16 +47,16 @@ There is no policy yet: this version came without one, and none was trained here
 {train} goes to the training. Until there is a policy, {by}."""
 
 
-class PolicyRows(MarkedList, inherit_bindings=False):
-    """The rows; Enter is the screen's, so that it can be remapped."""
+class PolicyRows(ScreenRows):
+    """The policies."""
 
+    DEFAULT_CSS = "PolicyRows { height: auto; max-height: 7; }"
     HELP = """\
 ### Policies
 
 Each was trained, here or by whoever made this version (the *box*). The figure is what it gains over the
 default schedule on questions it has not seen; the gate says whether that is enough. One of them is active.
 """
-    BINDINGS: ClassVar[list[BindingType]] = KEYS_BUT_ENTER
 
 
 class PolicyBook(Container):
@@ -67,7 +66,6 @@ class PolicyBook(Container):
     PolicyBook { layout: vertical; height: 1fr; }
     PolicyBook #head { height: 1; padding: 0 1; color: $foreground 65%; }
     PolicyBook #listed { height: auto; max-height: 8; }
-    PolicyBook PolicyRows { max-height: 7; }
     PolicyBook #card { height: 1fr; padding: 0 1; border-top: solid $panel; scrollbar-gutter: stable; }
     PolicyBook #card:focus { border-top: solid $primary; }
     PolicyBook #none { padding: 1 2; color: $foreground 65%; }
@@ -109,7 +107,7 @@ class PolicyBook(Container):
         self.set_class(not policies.rows, "-none")
         self.query_one("#none", Static).update(_NOTHING.format(train=train, by=decided_by))
         active = policies.active
-        lines = [Line(row.name, lambda width, row=row: _line(row, width)) for row in policies.rows]  # type: ignore[misc]
+        lines = [Line(row.name, partial(_line, row)) for row in policies.rows]
         self.query_one(PolicyRows).show(lines, active.name if active else "")
         self._draw_card()
 
@@ -229,30 +227,30 @@ def _told(name: str, value: str, why: str, width: int) -> Content:
     return longer if longer.cell_length <= width else line
 
 
-def enough(found: Gathered) -> Content:
+def enough(learnable: Gathered) -> Content:
     """How much there is to learn from, and how to get what is missing."""
-    share = min(1.0, found.usable / found.needed)
-    figures = f" {percent(share)}  {found.usable:,} of {found.needed:,} decisions"
+    share = min(1.0, learnable.usable / learnable.needed)
+    figures = f" {percent(share)}  {learnable.usable:,} of {learnable.needed:,} decisions"
     lines = [
         Content.styled("What your own runs have gathered for it", "bold $primary"),
         Content.assemble(bar(share, 24), figures),
     ]
-    if found.missing:
-        missing = counted(found.missing, "decision")
+    if learnable.missing:
+        missing = counted(learnable.missing, "decision")
         lines.append(Content(f"{missing} missing until a training can be expected to gain."))
-        if found.usable and found.runs:
-            runs = counted(-(-found.missing * found.runs // found.decisions), "run")
-            lines.append(Content.styled(f"About {runs} more, if they go on like those so far.", _QUIET))
+        if learnable.usable and learnable.runs:
+            runs = counted(-(-learnable.missing * learnable.runs // learnable.decisions), "run")
+            lines.append(Content.styled(f"About {runs} more, if they are like those so far.", _QUIET))
     else:
         lines.append(Content("Enough for a training."))
-    older = found.decisions - found.usable
+    older = learnable.decisions - learnable.usable
     if older:
         lines.append(
             Content.styled(
                 f"{counted(older, 'decision')} of an older encoding cannot be learnt from.", _QUIET
             )
         )
-    if not sum(found.labels.values()):
+    if not sum(learnable.labels.values()):
         lines.append(Content.styled("No label of yours yet: the screen Decisions takes them.", _QUIET))
     return Content("\n").join(lines)
 
@@ -271,7 +269,7 @@ class PolicyScreen(DeepScreen):
     HELP = """
 ### Policy
 
-After each step a run decides whether to go on, to revise its plan or to finish. The first lines tell who
+After each step a run decides whether to continue, to revise its plan or to finish. The first lines show who
 takes these decisions. **1** and **2** go to the policies and the training.
 
 The settings *decider* and *shadow* (F8) choose the rules, the language model or the learned policy, and
@@ -280,8 +278,8 @@ whose *second opinion* is recorded beside each decision without being acted on.
 - **Enter** or **p** makes the policy under the cursor the active one, **b** goes back to the one before. A
   policy that the gate did not pass can be used all the same; that is recorded.
 - **t** goes to the training and, pressed there, begins it. **Escape** stops it after the step under way. It
-  goes on while you are on other screens. Stopped, or cut off by leaving the app, it goes on from where it
-  was as soon as the same training is begun again.
+  continues while you are on other screens. Stopped, or cut off by leaving the app, it is resumed as soon as
+  the same training is started again.
 - **u** reads everything again.
 
 Labels are given on the screen *Decisions*, ratings on the screen *Runs*. `deepthink traces stats` counts
@@ -352,7 +350,7 @@ both, and how often two sources agree.
         actions.roll_back(self)
 
     def action_train(self) -> None:
-        """Go to the training; there, put away what is over; there, begin what is chosen."""
+        """Go to the training; on its tab, clear a finished one, or else start the chosen one."""
         if self._tab != "training":
             self.action_tab("training")
         elif self._panel.job is not None:
@@ -422,8 +420,8 @@ both, and how often two sources agree.
             error = message.error
             again = f"{self.deepthink.key_of('policy.reload') or 'u'} reads again."
             text = "\n".join(filter(None, (error.message, error.way_out, f"\n{again}")))
-            told = Content.assemble((f"✗ {error.title}", "bold $error"), "\n\n", text)
-            self.query_one("#told", Static).update(told)
+            message_shown = Content.assemble((f"✗ {error.title}", "bold $error"), "\n\n", text)
+            self.query_one("#told", Static).update(message_shown)
 
     def on_resize(self) -> None:
         self._draw()

@@ -8,49 +8,49 @@ from collections.abc import Iterable
 from rich.console import Console
 from rich.text import Text
 
-from policy.training import progress as told
+from policy.training import progress
 from tui import failures
 from tui.bars import bar
 from tui.terminal import cells, clean, columns, console, duration
 
 
-def show_training(events: Iterable[told.TrainingEvent], *, plain: bool = False) -> int:
+def show_training(events: Iterable[progress.TrainingEvent], *, plain: bool = False) -> int:
     """Show a training until its end; the exit code."""
     out = console()
     phase = ""
     with bar(out, plain=plain) as shown:
         for event in events:
             match event:
-                case told.Began():
+                case progress.Began():
                     phase = clean(event.message)
                     shown.show(phase)
-                case told.Trained():
+                case progress.Trained():
                     shown.show(phase, event.step, event.steps, _step(event))
-                case told.HeldOut():
+                case progress.HeldOut():
                     out.print(Text(_held_out(event)))
-                case told.DataSheet():
+                case progress.DataSheet():
                     shown.clear()
                     _sheet(out, event)
-                case told.Warned():
+                case progress.Warned():
                     shown.clear()
                     failures.warn(clean(event.message))
-                case told.Verdict():
+                case progress.Verdict():
                     shown.clear()
                     _verdict(out, event)
-                case told.Finished():
+                case progress.Finished():
                     shown.clear()
                     _finished(out, event)
     return failures.DONE
 
 
-def _step(event: told.Trained) -> str:
+def _step(event: progress.Trained) -> str:
     said = [] if math.isnan(event.loss) else [f"loss {event.loss:.3f}"]
     if not math.isnan(event.seconds_left) and event.step < event.steps:
         said.append(f"about {duration(event.seconds_left)} left")
     return ", ".join(said)
 
 
-def _held_out(event: told.HeldOut) -> str:
+def _held_out(event: progress.HeldOut) -> str:
     line = (
         f"  held-out questions after step {event.step}: value {event.utility:.3f} with {event.steps:.2f} "
         f"steps, default schedule {event.default:.3f}"
@@ -58,7 +58,7 @@ def _held_out(event: told.HeldOut) -> str:
     return line if math.isnan(event.loss) else f"{line}, Brier {event.loss:.3f}"
 
 
-def _sheet(out: Console, event: told.DataSheet) -> None:
+def _sheet(out: Console, event: progress.DataSheet) -> None:
     table = columns("learned from", "")
     for name, figures in event.rows.items():
         table.add_row(*cells(name, figures))
@@ -67,13 +67,13 @@ def _sheet(out: Console, event: told.DataSheet) -> None:
     out.print()
 
 
-def _verdict(out: Console, event: told.Verdict) -> None:
+def _verdict(out: Console, event: progress.Verdict) -> None:
     out.print()
     passed = Text("The gate: passed. " if event.passed else "The gate: not passed. ", style="bold")
     out.print(passed + Text(clean(event.reason), style="not bold"))
 
 
-def _finished(out: Console, event: told.Finished) -> None:
+def _finished(out: Console, event: progress.Finished) -> None:
     name = clean(event.name)
     out.print(Text(f"{name} is in {event.folder}"))
     if event.active:

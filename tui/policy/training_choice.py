@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -88,7 +89,7 @@ class TrainingChoice(VerticalScroll, can_focus=False):
     def on_mount(self) -> None:
         from policy.training.request import DEFAULT
 
-        lines = [Line(name, lambda width, name=name: _method(name, width)) for name in WAYS]  # type: ignore[misc]
+        lines = [Line(name, partial(_method, name)) for name in WAYS]
         self.query_one(MethodList).show(lines, DEFAULT)
 
     def show(self, sources: Sequence[Source], decisions: int, until: Content, key: str) -> None:
@@ -101,14 +102,8 @@ class TrainingChoice(VerticalScroll, can_focus=False):
             key: That begins a training.
         """
         self._sources, self._until, self._key = sources, until, key
-        lines = [Line(OWN, lambda width: _source("your own runs", f"{decisions:,} decisions", width))]
-        lines += [
-            Line(
-                str(one.path),
-                lambda width, one=one: _source(one.path.stem, size(one.bytes), width),  # type: ignore[misc]
-            )
-            for one in sources
-        ]
+        lines = [Line(OWN, partial(_source, "your own runs", f"{decisions:,} decisions"))]
+        lines += [Line(str(one.path), partial(_source, one.path.stem, size(one.bytes))) for one in sources]
         self.query_one(SourceList).show(lines)
         self._explain()
 
@@ -167,7 +162,7 @@ class MethodList(MarkedList):
     HELP = """\
 ### What is trained
 
-**Enter** goes on to what it is learned from. The times are those of two cores and 7,000 decisions.
+**Enter** goes to what it is learned from. The times are those of two cores and 7,000 decisions.
 """
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import closing
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -17,21 +16,19 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.message import Message
 from textual.timer import Timer
-from textual.widget import Widget
 from textual.widgets import Static
 
 from policy.serving.card import figure
-from policy.training import progress as told
+from policy.training import progress
 from tui.app.failure import in_the_app
 from tui.app.keys import ACTIONS
-from tui.app.lists import facts, titled
+from tui.app.lists import facts, gauge, titled
 from tui.app.offers import deepthink
-from tui.app.work import Batch, Failed, failed, in_background
+from tui.app.work import Failed, Job
 from tui.terminal import clean, duration, one_line
 
 if TYPE_CHECKING:
     from policy.serving.manifest import Method
-    from policy.training.progress import TrainingEvent
     from traces.errors import DeepthinkError
 
 
@@ -64,42 +61,35 @@ class TrainingFold:
         self.steps = 0
         self.seconds_left = math.nan
         self.losses: list[tuple[int, float]] = []
-        self.held_out: list[told.HeldOut] = []
+        self.held_out: list[progress.HeldOut] = []
         self.warnings: list[str] = []
-        self.verdict: told.Verdict | None = None
-        self.finished: told.Finished | None = None
-
-    def take(self, events: Iterable[told.TrainingEvent]) -> None:
-        """Add what has happened."""
-        for event in events:
-            self._take(event)
+        self.verdict: progress.Verdict | None = None
+        self.finished: progress.Finished | None = None
 
     @property
     def share(self) -> float:
         """Of the steps, those that are done; 0 while their number is not known."""
         return self.step / self.steps if self.steps else 0.0
 
-    def _take(self, event: told.TrainingEvent) -> None:
+    def take(self, event: progress.TrainingEvent) -> None:
+        """Add an event."""
         match event:
-            case told.Began(phase, message):
+            case progress.Began(phase, message):
                 self.phase, self.message = phase, message
-            case told.DataSheet(rows):
+            case progress.DataSheet(rows):
                 self.sheet = rows
-            case told.Trained():
+            case progress.Trained():
                 self.step, self.steps, self.seconds_left = event.step, event.steps, event.seconds_left
                 if math.isfinite(event.loss):
                     self.losses.append((event.step, event.loss))
-            case told.HeldOut():
+            case progress.HeldOut():
                 self.held_out.append(event)
-            case told.Warned(message):
+            case progress.Warned(message):
                 self.warnings.append(message)
-            case told.Verdict():
+            case progress.Verdict():
                 self.verdict = event
-            case told.Finished():
+            case progress.Finished():
                 self.finished = event
-
-
-_MOMENT = 2.0  # seconds; a step of most methods ends within
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,66 +106,12 @@ class Wish:
     sources: tuple[Path, ...]
     learned_from: str
 
+    def train(self, cancel: threading.Event) -> Iterator[progress.TrainingEvent]:
+        """Train it; the same wish, once stopped, is resumed."""
+        from policy.training.course import train
+        from policy.training.request import TrainingRequest
 
-@dataclass
-class TrainingTold(Message):
-    """Events have come; the widget that shows the training drains them."""
-
-    job: TrainingJob
-
-
-@dataclass
-class TrainingEnded(Message):
-    """The training's thread has ended; ``failure`` is what it raised, being stopped included."""
-
-    job: TrainingJob
-    failure: Failed | None
-
-
-class TrainingJob:
-    """One training.
-
-    Args:
-        wish: What is trained.
-
-    Attributes:
-        cancel: Set to stop after the step under way; the same wish goes on from there.
-    """
-
-    def __init__(self, wish: Wish) -> None:
-        self.wish = wish
-        self.cancel = threading.Event()
-        self._events: Batch[TrainingEvent] = Batch(lambda: TrainingTold(self))
-        self._ended = threading.Event()
-
-    def start(self, shown_by: Widget) -> None:
-        """Begin; `TrainingTold` and at last `TrainingEnded` are posted to ``shown_by``."""
-        self._events.goes_to(shown_by)
-        in_background(shown_by, self._work, group="training")
-
-    def leave(self) -> None:
-        """Stop it because the app ends, and wait a moment; the same training can be resumed."""
-        self.cancel.set()
-        self._ended.wait(_MOMENT)
-
-    def drain(self) -> list[TrainingEvent]:
-        """The events since the last time."""
-        return self._events.drain()
-
-    def _work(self) -> Message:
-        failure: Failed | None = None
-        try:
-            from policy.training.course import train
-            from policy.training.request import TrainingRequest
-
-            request = TrainingRequest(method=self.wish.method, sources=self.wish.sources)
-            with closing(train(request, self.cancel)) as events:
-                for event in events:
-                    self._events.put(event)
-        except BaseException as error:  # noqa: BLE001 - sent as a message: a worker never closes the app
-            failure = failed(error)
-        self._ended.set()
-        return TrainingEnded(self, failure)
+        return train(TrainingRequest(method=self.method, sources=self.sources), cancel)
 
 
 _QUIET = "$foreground 65%"
@@ -195,7 +131,7 @@ KeyOf = Callable[[str], str]
 """How a person calls the key of an action of the policy's, as it is mapped now."""
 
 
-def standing(
+def state(
     fold: TrainingFold, wish: Wish, *, running: bool, stopping: bool, lasted: float, width: int
 ) -> list[Content]:
     """What is trained, the phases, how far the one under way is, and its latest measures.
@@ -203,13 +139,13 @@ def standing(
     Args:
         fold: What is known.
         wish: What is trained.
-        running: Whether it goes on.
+        running: Whether it is under way.
         stopping: Whether it was asked to stop.
-        lasted: Seconds of the phase so far; NaN where that need not be told.
+        lasted: Seconds of the phase so far; NaN where it is not shown.
         width: Of a line.
     """
-    state = "Stopping" if stopping else "Training"
-    title = f"{state} {wish.method}" if running else wish.method
+    doing = "Stopping" if stopping else "Training"
+    title = f"{doing} {wish.method}" if running else wish.method
     lines = [
         Content.assemble((title, "bold $primary"), f"  on {one_line(wish.learned_from, width - 30)}"),
         _phases(fold, "▸" if running else "■" if stopping else "✗"),
@@ -227,12 +163,6 @@ def standing(
         for warning in fold.warnings
         for at, line in enumerate(_folded(warning, width - 2))
     ]
-    return lines + measures(fold)
-
-
-def measures(fold: TrainingFold) -> list[Content]:
-    """The latest loss, and the latest utility on held-out questions, as far as there are any."""
-    lines: list[Content] = []
     if fold.losses:
         step, loss = fold.losses[-1]
         lines.append(Content.assemble(("Loss", "bold"), f"  {loss:.3f} at step {step:,}"))
@@ -245,11 +175,6 @@ def measures(fold: TrainingFold) -> list[Content]:
     return lines
 
 
-def doing(fold: TrainingFold) -> str:
-    """The phase in a word; the share that is done while it trains."""
-    return f"{fold.share:.0%}" if fold.phase == "train" else _CALLED.get(fold.phase, "…")
-
-
 def outcome(
     fold: TrainingFold,
     error: DeepthinkError | None,
@@ -259,7 +184,7 @@ def outcome(
     decides: bool,
     remapped: Mapping[str, str],
 ) -> list[Content]:
-    """What came of a training that is over; empty if nothing did.
+    """The result of a training that is over; empty if there is none.
 
     Args:
         fold: What is known.
@@ -340,15 +265,10 @@ def _phases(fold: TrainingFold, sign: str) -> Content:
 
 
 def _bar(fold: TrainingFold) -> Content:
-    full = round(_BAR * fold.share)
     left = ""
     if math.isfinite(fold.seconds_left) and fold.step < fold.steps:
         left = f", about {duration(fold.seconds_left)} left"
-    return Content.assemble(
-        ("━" * full, "$primary"),
-        ("┄" * (_BAR - full), "$foreground 40%"),
-        f" step {fold.step:,} of {fold.steps:,}{left}",
-    )
+    return gauge(fold.share, _BAR) + f" step {fold.step:,} of {fold.steps:,}{left}"
 
 
 def _plain(text: str, width: int) -> list[Content]:
@@ -366,11 +286,11 @@ _SILENT = 10.0  # seconds of a phase after which its duration is shown: silence 
 
 
 class TrainingPanel(VerticalScroll, can_focus=True):
-    """Shows one training after the other; the last one stays until it is put away.
+    """Shows one training after the other; the last one stays until it is cleared.
 
     Attributes:
         job: The training under way, or the last one; None while there was none.
-        running: Whether it goes on.
+        running: Whether it is under way.
         fold: What is known of it.
         failure: What it raised.
         learned_decides: Whether `learned` decides now.
@@ -396,7 +316,8 @@ screen meanwhile; leaving the app stops the training, and starting the same one 
 
     def __init__(self) -> None:
         super().__init__()
-        self.job: TrainingJob | None = None
+        self.job: Job[progress.TrainingEvent] | None = None
+        self._wish: Wish | None = None
         self.running = False
         self.fold = TrainingFold()
         self.failure: Failed | None = None
@@ -405,7 +326,7 @@ screen meanwhile; leaving the app stops the training, and starting the same one 
         self._drawing: Timer | None = None
 
     def compose(self) -> ComposeResult:
-        yield Static(id="standing")
+        yield Static(id="state")
         yield Static(id="outcome")
         yield Static(id="sheet")
 
@@ -414,7 +335,8 @@ screen meanwhile; leaving the app stops the training, and starting the same one 
 
     def begin(self, wish: Wish) -> None:
         """Start a training."""
-        self.job, self.fold, self.failure = TrainingJob(wish), TrainingFold(), None
+        self.job, self.fold, self.failure = Job(wish.train), TrainingFold(), None
+        self._wish = wish
         self.running = True
         self._phase, self._since = ("", ""), time.monotonic()
         self.scroll_home(animate=False)
@@ -445,7 +367,8 @@ screen meanwhile; leaving the app stops the training, and starting the same one 
         if self.job is None:
             return ""
         if self.running:
-            return f"▸ {doing(self.fold)}"
+            fold = self.fold
+            return f"▸ {f'{fold.share:.0%}' if fold.phase == 'train' else _CALLED.get(fold.phase, '…')}"
         if self.failure is not None and self.failure.error.kind == "cancelled":
             return "■"
         return "✓" if self.fold.verdict is not None and self.fold.verdict.passed else "✗"
@@ -458,8 +381,8 @@ screen meanwhile; leaving the app stops the training, and starting the same one 
     def on_resize(self) -> None:
         self._draw()
 
-    @on(TrainingTold)
-    def _told(self, message: TrainingTold) -> None:
+    @on(Job.Progressed)
+    def _progressed(self, message: Job.Progressed) -> None:
         message.stop()
         if self._drawing is None and message.job is self.job:
             self._drawing = self.set_timer(_REDRAW, self._catch_up)
@@ -467,14 +390,14 @@ screen meanwhile; leaving the app stops the training, and starting the same one 
     def _catch_up(self) -> None:
         self._drawing = None
         if self.job is not None:
-            self.fold.take(self.job.drain())
+            self._take_events()
             self._draw()
             self.post_message(self.Changed())
 
-    @on(TrainingEnded)
-    def _ended(self, message: TrainingEnded) -> None:
+    @on(Job.Ended)
+    def _ended(self, message: Job.Ended) -> None:
         message.stop()
-        self.fold.take(message.job.drain())
+        self._take_events()
         self.running = False
         self.failure = message.failure
         self._draw()
@@ -483,22 +406,26 @@ screen meanwhile; leaving the app stops the training, and starting the same one 
         if message.failure is not None and message.failure.error.kind != "cancelled":
             self.post_message(message.failure)  # the app shows it too
 
+    def _take_events(self) -> None:
+        for event in self.job.drain() if self.job is not None else ():
+            self.fold.take(event)
+
     def _tick(self) -> None:
         if self.running and time.monotonic() - self._since >= _SILENT:
             self._draw()
 
     def _draw(self) -> None:
-        if self.job is None or not self.is_mounted:
+        if self.job is None or self._wish is None or not self.is_mounted:
             return
         fold, width = self.fold, max(self.scrollable_content_region.width - 1, 40)
         if (fold.phase, fold.message) != self._phase:
             self._phase, self._since = (fold.phase, fold.message), time.monotonic()
         lasted = time.monotonic() - self._since
-        self.query_one("#standing", Static).update(
+        self.query_one("#state", Static).update(
             Content("\n").join(
-                standing(
+                state(
                     fold,
-                    self.job.wish,
+                    self._wish,
                     running=self.running,
                     stopping=self.stopping,
                     lasted=lasted if lasted >= _SILENT else math.nan,
@@ -508,7 +435,7 @@ screen meanwhile; leaving the app stops the training, and starting the same one 
         )
         app = deepthink(self)
         called = {action.id: app.key_for(action) for action in ACTIONS["policy"]}
-        came = outcome(
+        result = outcome(
             fold,
             self.failure.error if self.failure else None,
             lambda name: called[f"policy.{name}"],
@@ -516,9 +443,9 @@ screen meanwhile; leaving the app stops the training, and starting the same one 
             decides=self.learned_decides,
             remapped=app.keys,
         )
-        told = self.query_one("#outcome", Static)
-        told.display = bool(came) and not self.running
-        told.update(Content("\n").join(came))
+        shown = self.query_one("#outcome", Static)
+        shown.display = bool(result) and not self.running
+        shown.update(Content("\n").join(result))
         sheet = self.query_one("#sheet", Static)
         sheet.display = bool(fold.sheet)
         rows = tuple(fold.sheet.items())

@@ -31,13 +31,13 @@ def config(
     from tui.settings.settings import entries
     from tui.terminal import console, one_line, print_json
 
-    found = entries()
+    listed = entries()
     if as_json:
-        rows = {e.key: {"value": e.value, "layer": e.layer, "origin": e.origin} for e in found}
+        rows = {e.key: {"value": e.value, "layer": e.layer, "origin": e.origin} for e in listed}
         print_json(rows)
         return
     out = console()
-    for entry in found:
+    for entry in listed:
         value = one_line(str(entry.value)) or "(empty)"
         origin = entry.origin if entry.layer == "environment" else entry.layer
         changed = entry.layer != "default"
@@ -97,7 +97,7 @@ def paths(
     from traces import paths as known
     from tui.terminal import print_json
 
-    found = {
+    places = {
         "library": known.store_file(),
         "models": known.models_dir(),
         "settings": known.config_file(),
@@ -105,7 +105,7 @@ def paths(
         "log": known.log_file(),
     }
     if as_json:
-        print_json(found)
+        print_json(places)
         return
-    for name, path in found.items():
+    for name, path in places.items():
         typer.echo(f"{name:<9} {path}{'' if path.exists() else '  (not there yet)'}")

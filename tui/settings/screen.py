@@ -12,15 +12,14 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container, Vertical, VerticalScroll
 from textual.content import Content
-from textual.geometry import Size
 from textual.message import Message
-from textual.widgets import Checkbox, Input, OptionList, Static
+from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from tui.app.base import DeepScreen
 from tui.app.failure import in_the_app
 from tui.app.keys import bindings
-from tui.app.lists import KEYS_BUT_ENTER
+from tui.app.lists import Line, ScreenRows, heading
 from tui.app.themes import TEXTUAL
 from tui.app.work import Failed, in_background
 from tui.run.live import load_anew
@@ -156,19 +155,12 @@ def _group(key: str) -> str:
 
 
 def _kind(key: str) -> tuple[Kind, Sequence[str]]:
-    from agent.profiles import PROFILES, SOURCES
-
     annotation = _field(key).annotation
     if annotation is bool:
         return "switch", ("true", "false")
     if get_origin(annotation) is Literal:
         return "choice", get_args(annotation)
-    named: dict[str, Sequence[str]] = {
-        "profile": tuple(PROFILES),
-        "decider": ("", *SOURCES),
-        "shadow": ("", *SOURCES),
-    }
-    return ("choice", named[key]) if key in named else ("text", ())
+    return "text", ()
 
 
 def _field(key: str) -> FieldInfo:
@@ -181,17 +173,6 @@ def _field(key: str) -> FieldInfo:
     return shape.model_fields[name]
 
 
-class _Switch(Checkbox):
-    """On and off by its sign and its word, as choices have theirs."""
-
-    def render(self) -> Content:
-        return Content("● on" if self.value else "○ off").stylize(self.get_visual_style("toggle--label"))
-
-    def get_content_width(self, container: Size, viewport: Size) -> int:
-        """The longer of the two."""
-        return len("○ off")
-
-
 class SettingEditor(VerticalScroll, can_focus=False):
     """Shows a setting; posts `Changed` when it is edited."""
 
@@ -201,7 +182,6 @@ class SettingEditor(VerticalScroll, can_focus=False):
     SettingEditor > #told { color: $foreground 65%; }
     SettingEditor > Input { height: 1; border: none; padding: 0 1; margin: 1 0 0 0; background: $panel; }
     SettingEditor > Input.-invalid { border: none; }
-    SettingEditor > Checkbox { margin: 1 0 0 0; background: $background; padding: 0; }
     SettingEditor > OptionList {
         margin: 1 0 0 0; height: auto; max-height: 6; width: 30; border: none; padding: 0;
         background: $background; background-tint: $background 0%;
@@ -210,7 +190,7 @@ class SettingEditor(VerticalScroll, can_focus=False):
     SettingEditor > #wrong { color: $error; }
     """
     HELP: ClassVar[str] = """\
-**Enter** takes what was typed, **Escape** leaves the setting as it is. What a value may be stands under it.
+**Enter** takes what was typed, **Escape** leaves the setting as it is. The possible values are under it.
 """
 
     @dataclass
@@ -227,7 +207,6 @@ class SettingEditor(VerticalScroll, can_focus=False):
     def compose(self) -> ComposeResult:
         yield Static(id="name", markup=False)
         yield Static(id="description", markup=False)
-        yield _Switch(id="switch", compact=True)
         yield OptionList(id="choice", compact=True)
         yield Input(id="text", compact=True)
         yield Static(id="wrong", markup=False)
@@ -249,14 +228,11 @@ class SettingEditor(VerticalScroll, can_focus=False):
         self.query_one("#told").display = fixed
         if not same:
             self.wrong("")
-        switch, line = self.query_one("#switch", Checkbox), self.query_one("#text", Input)
-        switch.display = row.kind == "switch" and not fixed
-        self.query_one("#choice").display = row.kind == "choice" and not fixed
+        line = self.query_one("#text", Input)
+        self.query_one("#choice").display = row.kind != "text" and not fixed
         line.display = row.kind == "text" and not fixed
-        with self.prevent(Checkbox.Changed, Input.Changed):
-            if row.kind == "switch":
-                switch.value = row.value == "true"
-            elif row.kind == "choice":
+        with self.prevent(Input.Changed):
+            if row.kind != "text":
                 self._offer(row)
             elif not line.has_focus:
                 line.value = row.value
@@ -278,7 +254,7 @@ class SettingEditor(VerticalScroll, can_focus=False):
             return
         match self.row.kind:
             case "switch":
-                self.query_one("#switch", Checkbox).toggle()
+                self._post("false" if self.row.value == "true" else "true")
             case "choice":
                 self.query_one("#choice").focus()
             case _:
@@ -288,14 +264,9 @@ class SettingEditor(VerticalScroll, can_focus=False):
 
     def wrong(self, words: str) -> None:
         """Say what is wrong with what was typed; nothing if ``words`` is empty."""
-        told = self.query_one("#wrong", Static)
-        told.update(f"✗ {clean(words)}" if words else "")
-        told.display = bool(words)
-
-    @on(Checkbox.Changed)
-    def _thrown(self, event: Checkbox.Changed) -> None:
-        event.stop()
-        self._post("true" if event.value else "false")
+        line = self.query_one("#wrong", Static)
+        line.update(f"✗ {clean(words)}" if words else "")
+        line.display = bool(words)
 
     @on(OptionList.OptionHighlighted)
     def _moved(self, event: OptionList.OptionHighlighted) -> None:
@@ -337,18 +308,6 @@ _TITLES = {
 }
 
 
-class _Rows(OptionList, inherit_bindings=False):
-    """The rows; Enter is the screen's, so that it can be remapped."""
-
-    BINDINGS: ClassVar[list[BindingType]] = KEYS_BUT_ENTER
-
-    class Resized(Message):
-        """The width has changed."""
-
-    def on_resize(self) -> None:
-        self.post_message(self.Resized())
-
-
 class SettingsScreen(DeepScreen):
     """The list of settings, and the one under the cursor in full with its editor."""
 
@@ -367,7 +326,6 @@ it stays. Theme, motion and keys take effect at once, a model with the next ques
     def __init__(self) -> None:
         super().__init__()
         self._rows: Sequence[Row] = ()
-        self._shown: list[Row] = []
         self._trouble = ""
 
     def body(self) -> ComposeResult:
@@ -375,7 +333,7 @@ it stays. Theme, motion and keys take effect at once, a model with the next ques
             with Vertical(id="left"):
                 yield Input(placeholder="Search", id="search", compact=True)
                 yield Static(id="trouble", classes="error", markup=False)
-                yield _Rows(id="rows")
+                yield ScreenRows(id="rows")
             yield SettingEditor()
 
     def on_mount(self) -> None:
@@ -500,47 +458,30 @@ it stays. Theme, motion and keys take effect at once, a model with the next ques
 
     # --- drawing ---------------------------------------------------------------------------------
 
-    @on(_Rows.Resized)
-    def _resized(self) -> None:
-        self._redraw()
-
     def _tell(self, trouble: str) -> None:
         self._trouble = trouble
-        told = self.query_one("#trouble", Static)
-        told.update(trouble)
-        told.display = bool(trouble)
+        line = self.query_one("#trouble", Static)
+        line.update(trouble)
+        line.display = bool(trouble)
 
     def _under_cursor(self) -> Row | None:
-        rows = self.query_one("#rows", OptionList)
-        at = rows.highlighted
-        option = rows.get_option_at_index(at) if at is not None and at < rows.option_count else None
-        return next((row for row in self._shown if option is not None and row.key == option.id), None)
+        key = self.query_one(ScreenRows).chosen
+        return next((row for row in self._rows if row.key == key), None)
 
     def _redraw(self) -> None:
         words = self.query_one("#search", Input).value.casefold().split()
-        rows = self.query_one("#rows", OptionList)
-        before = self._under_cursor()
-        self._shown = [
-            row
-            for row in self._rows
-            if all(word in f"{row.key} {row.description} {row.value}".casefold() for word in words)
-        ]
-        width = max(rows.scrollable_content_region.width - 1, 40)
-        options: list[Option] = []
+        lines: list[Line] = []
         group = ""
-        for row in self._shown:
+        for row in self._rows:
+            if not all(word in f"{row.key} {row.description} {row.value}".casefold() for word in words):
+                continue
             if row.group != group:
                 group = row.group
-                title = Content(_TITLES[group]).stylize("bold $primary")
-                options.append(Option(title if not options else Content("\n") + title, disabled=True))
-            options.append(Option(_line(row, width), id=row.key))
-        if self._rows and not options:
-            options = [Option(Content("Nothing is called that; Escape shows all."), disabled=True)]
-        rows.set_options(options)
-        if self._shown:
-            keys = [row.key for row in self._shown]
-            kept = before.key if before is not None and before.key in keys else keys[0]
-            rows.highlighted = rows.get_option_index(kept)
+                lines.append(heading(_TITLES[group], first=not lines))
+            lines.append(Line(row.key, partial(_line, row)))
+        if self._rows and not lines:
+            lines = [Line("", lambda _width: Content("No setting matches; Escape shows all."))]
+        self.query_one(ScreenRows).show(lines)
         self.query_one(SettingEditor).show(self._under_cursor())
         self.refresh_bindings()
 

@@ -131,10 +131,10 @@ class Settings(BaseModel):
     warm_minutes: float = Field(default=10, ge=0, allow_inf_nan=False)
     """Minutes for which a server keeps the models warm after an ask on a terminal; 0: none is started."""
 
-    profile: str = "lean"
+    profile: Literal["lean", "seed"] = "lean"
     """How the loop works: lean asks the model little, seed asks it at every turn."""
 
-    decider: str = ""
+    decider: Literal["", "rules", "llm", "learned"] = ""
     """Who decides to go on, revise or finish: rules, llm, learned; empty: as set by the profile."""
 
     collection: str = ""
@@ -146,7 +146,7 @@ class Settings(BaseModel):
     approve: Literal["", "ask", "always", "never"] = ""
     """Show an answer that its sources do not support: ask, always, never; empty: ask on a terminal."""
 
-    shadow: str = ""
+    shadow: Literal["", "rules", "llm", "learned"] = ""
     """Whose second opinion on each decision is recorded, unused: rules, llm, learned; empty: off."""
 
     ocr: bool = True
@@ -202,27 +202,6 @@ class Settings(BaseModel):
     def _one_address(cls, value: str) -> str:
         if value and not _EMAIL.fullmatch(value):
             raise ValueError("it has to be an e-mail address")
-        return value
-
-    @field_validator("profile")
-    @classmethod
-    def _known_profile(cls, value: str) -> str:
-        from agent.profiles import PROFILES
-
-        if value not in PROFILES:
-            raise ValueError(f"it has to be one of {', '.join(PROFILES)}")
-        return value
-
-    @field_validator("decider", "shadow")
-    @classmethod
-    def _known_decider(cls, value: str) -> str:
-        from agent.profiles import UnknownProfile, check_decider
-
-        try:
-            if value:
-                check_decider(value)
-        except UnknownProfile as unknown:
-            raise ValueError(unknown.way_out.rstrip(".").replace("Choose", "it has to be")) from unknown
         return value
 
     def run_budget(self) -> Budget:
@@ -309,12 +288,12 @@ def entries() -> list[Entry]:
     """All settings with their origins. Raises what `load` raises."""
     settings = load()
     environment, file = _environment(), _flat(read_file())
-    found: list[Entry] = []
+    listed: list[Entry] = []
     for key, description in keys().items():
         layer: Layer = "environment" if key in environment else "file" if key in file else "default"
         origin = {"environment": variable(key), "file": str(config_file())}.get(layer, "")
-        found.append(Entry(key, value_of(settings, key), layer, origin, description))
-    return found
+        listed.append(Entry(key, value_of(settings, key), layer, origin, description))
+    return listed
 
 
 def keys() -> dict[str, str]:
@@ -399,8 +378,8 @@ def _environment() -> dict[str, object]:
 def _unknown() -> list[str]:
     """Keys of the file and the environment that are no settings, nor groups of them."""
     known = keys()
-    found = {**_flat(read_file()), **_environment()}
-    return [key for key in found if key not in known and not any(k.startswith(f"{key}.") for k in known)]
+    present = {**_flat(read_file()), **_environment()}
+    return [key for key in present if key not in known and not any(k.startswith(f"{key}.") for k in known)]
 
 
 def _explained(key: str, problem: Mapping[str, Any], flags: Mapping[str, object]) -> BadSetting:

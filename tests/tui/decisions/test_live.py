@@ -18,7 +18,7 @@ from tui.decisions.strip import DecisionStrip
 
 async def test_a_run_is_taught_to_its_end(make_app: MakeApp, filled: Path) -> None:
     app = make_app(Answering())
-    async with app.run_test(size=(120, 40)) as driver:
+    async with app.run_test(size=(80, 24)) as driver:
         pilot: Pilot[Any] = driver
         asking = await ready(pilot)
         screen = await opened(pilot)

@@ -26,7 +26,7 @@ def utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     time.tzset()
 
 
-@looks("80x24-dark", "120x40-light", "120x40-no-color")
+@looks("80x24-dark", "120x40-light")
 def test_a_run(look: Look, make_app: MakeApp, snap_compare: Snap) -> None:
     app = make_app(theme=look.theme)
     store_decided(app.engine.store, question="Who supplies it?", at=datetime(2026, 3, 13))

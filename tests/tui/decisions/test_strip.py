@@ -12,7 +12,7 @@ from agent import events as ev
 from agent.decisions.decider import STATE_VERSION
 from agent.state import ACTIONS
 from traces.labels import Label
-from tui.decisions.strip import DecisionStrip, Row, bar, percent, row, took
+from tui.decisions.strip import DecisionStrip, Row, bar, drawn, percent, took
 from tui.run.fold import RunFold
 
 
@@ -98,27 +98,24 @@ class Showing(App[None]):
         return "\n".join(str(option.prompt) for option in self.strip.options)
 
 
-def test_a_row_tells_the_action_its_source_and_every_probability() -> None:
-    text = row(Row(FIRST), "stacked", 60, marked=True).plain
+def test_a_row_shows_the_action_its_source_and_every_probability() -> None:
+    text = drawn(Row(FIRST), 100, compact=False, marked=True).plain
     assert text.startswith("▸  1  → CONTINUE  by rules in 0.3 ms, after step 1")
     assert all(part in text for part in ("62%", "30%", " 8%", "one of the plan's steps is open"))
     assert "≠ llm: FINISH, 70%" in text
-    inline = row(Row(FIRST), "inline", 100, marked=False).plain
-    assert inline.splitlines()[1].split()[0::3] == ["CONTINUE", "REVISE", "FINISH"]
-    assert max(map(len, inline.splitlines())) <= 100
+    assert text.splitlines()[1].split()[0::3] == ["CONTINUE", "REVISE", "FINISH"]
+    assert max(map(len, text.splitlines())) <= 100
 
 
 def test_what_was_not_possible_is_no_zero() -> None:
-    for form in ("stacked", "inline", "compact"):
-        text = row(Row(LAST), form, 100, marked=False).plain
-        assert "–" in text
-        assert "R – " in text or "REVISE   " in text.split("–")[0]
+    assert "R – " in drawn(Row(LAST), 40, compact=True, marked=False).plain
+    assert "REVISE   – " in drawn(Row(LAST), 100, compact=False, marked=False).plain
 
 
 def test_a_compact_row_has_two_lines_of_forty_cells() -> None:
-    told = Row(decided("CONTINUE", (1, 0, 0), source="learned", shadow=shadow("FINISH", (0, 0, 1))))
+    row = Row(decided("CONTINUE", (1, 0, 0), source="learned", shadow=shadow("FINISH", (0, 0, 1))))
     for label in (None, Label(0, "CONTINUE"), Label(0, "REVISE")):
-        lines = row(Row(told.decided, label), "compact", 40, marked=True).plain.splitlines()
+        lines = drawn(Row(row.decided, label), 40, compact=True, marked=True).plain.splitlines()
         assert len(lines) == 2
         assert max(map(len, lines)) <= 40
     assert lines[1].endswith("✎ REVISE")

@@ -16,7 +16,8 @@ from traces.folders import Folders
 from traces.store import Store
 from tui.app.app import DeepthinkApp
 from tui.app.engine import Engine
-from tui.library.changes import ChangesScreen, summary
+from tui.library.changes import ChangesScreen
+from tui.library.following import summary
 from tui.library.screen import LibraryScreen
 
 

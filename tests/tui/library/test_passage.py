@@ -14,10 +14,10 @@ from agent.documents.ingest import ingest
 from tests.agent.documents.formats.samples import pdf_file
 from tests.formats import FILES
 from tests.scripted import HashEmbedder
-from tests.tui.conftest import MakeApp
 from tests.tui.library.shelf import BANK, TABLE, begin_with_nothing, fill, fill_long
 from tests.tui.waiting import until
 from traces.library import Library
+from tui.app.app import DeepthinkApp
 from tui.app.engine import Engine
 from tui.library.original import find_original
 from tui.library.passage import DocumentText, PagePicture, PassageScreen, aligned, find_quote, find_words
@@ -39,8 +39,7 @@ def told(screen: PassageScreen, which: str) -> str:
     return str(screen.query_one(which, Static).content)
 
 
-async def test_it_opens_at_the_passage_with_the_sentence_marked(make_app: MakeApp) -> None:
-    app = make_app()
+async def test_it_opens_at_the_passage_with_the_sentence_marked(app: DeepthinkApp) -> None:
     ids = fill(app.engine.store)
     passages = Library(app.engine.store).document_passages(ids["report.pdf"])
     async with app.run_test(size=SIZE) as pilot:
@@ -76,8 +75,7 @@ async def test_it_opens_at_the_passage_with_the_sentence_marked(make_app: MakeAp
         assert app.screen is not screen
 
 
-async def test_words_are_found_one_after_the_other(make_app: MakeApp) -> None:
-    app = make_app()
+async def test_words_are_found_one_after_the_other(app: DeepthinkApp) -> None:
     ids = fill(app.engine.store)
     first = Library(app.engine.store).document_passages(ids["report.pdf"])[0].id
     async with app.run_test(size=SIZE) as pilot:
@@ -104,8 +102,7 @@ async def test_words_are_found_one_after_the_other(make_app: MakeApp) -> None:
         assert app.screen is not screen
 
 
-async def test_thousands_of_passages_are_laid_out_as_they_come_near(make_app: MakeApp) -> None:
-    app = make_app()
+async def test_thousands_of_passages_are_laid_out_as_they_come_near(app: DeepthinkApp) -> None:
     first = fill_long(app.engine.store)
     async with app.run_test(size=SIZE) as pilot:
         screen = PassageScreen(first + 2000)
@@ -130,8 +127,7 @@ async def test_thousands_of_passages_are_laid_out_as_they_come_near(make_app: Ma
         assert text.laid_out > 60
 
 
-async def test_a_passage_that_is_gone_is_shown_as_it_was_kept(make_app: MakeApp) -> None:
-    app = make_app()
+async def test_a_passage_that_is_gone_is_shown_as_it_was_kept(app: DeepthinkApp) -> None:
     async with app.run_test(size=SIZE) as pilot:
         screen = PassageScreen(
             7, "It was so.", "news", 2, title="An old page", section="Then", text="Once. It was so."
@@ -149,9 +145,8 @@ async def test_a_passage_that_is_gone_is_shown_as_it_was_kept(make_app: MakeApp)
 
 
 async def test_the_original_is_opened_or_named(
-    make_app: MakeApp, filled: Path, monkeypatch: pytest.MonkeyPatch
+    filled: Path, monkeypatch: pytest.MonkeyPatch, app: DeepthinkApp
 ) -> None:
-    app = make_app()
     opened: list[str] = []
     monkeypatch.setattr(app, "open_url", opened.append)
     library = Library(app.engine.store)
@@ -190,7 +185,7 @@ def test_the_original_is_at_hand_wherever_it_lies(tmp_path: Path, name: str, pla
     opened = Path(unquote(path.removeprefix("file://")))
     assert (opened.name, bool(opened.read_bytes())) == (PurePath(name).name, True)
     assert (opened == outer, fragment) == ("/" not in name, place.removeprefix("#"))
-    assert name in found.told
+    assert name in found.place
     outer.unlink()
     assert not find_original(engine, library.document_passages(document.id)[0].id).address
 
@@ -201,8 +196,7 @@ class _Drawn(Static):
     image: Image | None = None
 
 
-async def test_the_page_of_a_passage_is_pictured(make_app: MakeApp, tmp_path: Path) -> None:
-    app = make_app()
+async def test_the_page_of_a_passage_is_pictured(tmp_path: Path, app: DeepthinkApp) -> None:
     app.picture_widget = _Drawn
     (tmp_path / "plan.pdf").write_bytes(pdf_file("The first page. " * 9, "The second page. " * 9))
     (tmp_path / "note.md").write_text("A note without pages.")

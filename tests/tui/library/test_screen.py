@@ -13,8 +13,7 @@ from textual.widgets import Input, Static
 
 from agent.documents import ingest as ing
 from agent.documents.sample_library import COLLECTIONS
-from tests.tui.conftest import MakeApp
-from tests.tui.library.shelf import fill, put
+from tests.tui.library.shelf import put
 from tests.tui.waiting import until
 from traces.library import Library
 from traces.records import Collection, Document
@@ -22,7 +21,6 @@ from tui.app.app import DeepthinkApp
 from tui.app.confirm import ConfirmScreen
 from tui.library.files import FilesScreen, PathInput
 from tui.library.ingest_panel import IngestJob, IngestPanel
-from tui.library.intake import Intake
 from tui.library.passage import DocumentText, PassageScreen
 from tui.library.screen import LibraryScreen
 from tui.library.shelves import DescribeScreen, Outline, Shelves
@@ -79,9 +77,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return made
 
 
-async def test_collections_documents_sections_and_passages(make_app: MakeApp) -> None:
-    app = make_app()
-    fill(app.engine.store)
+async def test_collections_documents_sections_and_passages(app: DeepthinkApp, stocked: None) -> None:
     async with app.run_test(size=SIZE) as pilot:
         screen = await opened(pilot)
         tree = screen.query_one(Shelves)
@@ -127,8 +123,7 @@ async def test_collections_documents_sections_and_passages(make_app: MakeApp) ->
         assert app.failures == []
 
 
-async def test_an_empty_library_says_how_to_begin_and_reads_the_samples(make_app: MakeApp) -> None:
-    app = make_app()
+async def test_an_empty_library_says_how_to_begin_and_reads_the_samples(app: DeepthinkApp) -> None:
     async with app.run_test(size=SIZE) as pilot:
         screen = await opened(pilot)
         assert "The library is empty. Press a to add documents" in facts(pilot)
@@ -145,8 +140,7 @@ async def test_an_empty_library_says_how_to_begin_and_reads_the_samples(make_app
         assert not screen.query_one(IngestPanel).has_class("-shown")
 
 
-async def test_files_are_chosen_and_what_fails_is_told(make_app: MakeApp, folder: Path) -> None:
-    app = make_app()
+async def test_files_are_chosen_and_what_fails_is_told(folder: Path, app: DeepthinkApp) -> None:
     async with app.run_test(size=SIZE) as pilot:
         await opened(pilot)
         await pilot.press("a")
@@ -167,10 +161,8 @@ async def test_files_are_chosen_and_what_fails_is_told(make_app: MakeApp, folder
 
 
 async def test_dropped_files_are_read_into_the_collection_one_is_in(
-    make_app: MakeApp, folder: Path
+    folder: Path, app: DeepthinkApp, stocked: None
 ) -> None:
-    app = make_app()
-    fill(app.engine.store)
     async with app.run_test(size=SIZE) as pilot:
         screen = await opened(pilot)
         await until(pilot, lambda: screen.query_one(Shelves).chosen)
@@ -180,11 +172,10 @@ async def test_dropped_files_are_read_into_the_collection_one_is_in(
         assert held(app)["news"] == ["example.org/bearings", "fire.md", "fire.md"]
         screen.post_message(events.Paste("just some words"))
         await until(pilot, lambda: app.failures)
-        assert "There is no file just" in app.failures[0].error.message
+        assert "just does not exist" in app.failures[0].error.message
 
 
-async def test_a_document_is_read_again_and_what_is_gone_is_said(make_app: MakeApp, folder: Path) -> None:
-    app = make_app()
+async def test_a_document_is_read_again_and_what_is_gone_is_said(folder: Path, app: DeepthinkApp) -> None:
     async with app.run_test(size=SIZE) as pilot:
         screen = await opened(pilot)
         app.post_message(events.Paste(str(folder / "fire.md")))
@@ -203,9 +194,7 @@ async def test_a_document_is_read_again_and_what_is_gone_is_said(make_app: MakeA
         await until(pilot, lambda: "1 unchanged" in told(pilot))
 
 
-async def test_removing_asks_first(make_app: MakeApp) -> None:
-    app = make_app()
-    fill(app.engine.store)
+async def test_removing_asks_first(app: DeepthinkApp, stocked: None) -> None:
     async with app.run_test(size=SIZE) as pilot:
         screen = await opened(pilot)
         tree = screen.query_one(Shelves)
@@ -232,9 +221,7 @@ async def test_removing_asks_first(make_app: MakeApp) -> None:
         await until(pilot, lambda: len(tree.root.children) == 1)
 
 
-async def test_a_collection_that_is_being_read_is_not_removed(make_app: MakeApp) -> None:
-    app = make_app()
-    fill(app.engine.store)
+async def test_a_collection_that_is_being_read_is_not_removed(app: DeepthinkApp, stocked: None) -> None:
     slow, refused = Slow(), "filings is being read."
     async with app.run_test(size=SIZE) as pilot:
         screen = await opened(pilot)
@@ -262,9 +249,7 @@ async def test_a_collection_that_is_being_read_is_not_removed(make_app: MakeApp)
         await until(pilot, lambda: not held(app))
 
 
-async def test_a_collection_is_described(make_app: MakeApp) -> None:
-    app = make_app()
-    fill(app.engine.store)
+async def test_a_collection_is_described(app: DeepthinkApp, stocked: None) -> None:
     async with app.run_test(size=SIZE) as pilot:
         screen = await opened(pilot)
         await until(pilot, lambda: screen.query_one(Shelves).chosen)
@@ -297,8 +282,7 @@ class Slow:
         yield ing.IngestFinished(1, 0, 0, 0, 0, 0, 64, 1.0)
 
 
-async def test_a_reading_goes_on_while_one_is_elsewhere_and_can_be_stopped(make_app: MakeApp) -> None:
-    app = make_app()
+async def test_a_reading_goes_on_while_one_is_elsewhere_and_can_be_stopped(app: DeepthinkApp) -> None:
     slow, other = Slow(), Slow()
     async with app.run_test(size=SIZE) as pilot:
         screen = await opened(pilot)
@@ -321,10 +305,8 @@ async def test_a_reading_goes_on_while_one_is_elsewhere_and_can_be_stopped(make_
 
 
 async def test_a_reading_that_breaks_off_is_told(
-    make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch, app: DeepthinkApp, stocked: None
 ) -> None:
-    app = make_app()
-    fill(app.engine.store)
 
     def read(_cancel: threading.Event) -> Iterator[ing.IngestEvent]:
         yield ing.FileFound(1)
@@ -339,10 +321,8 @@ async def test_a_reading_that_breaks_off_is_told(
 
 
 async def test_thousands_of_documents_are_listed(
-    make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch, app: DeepthinkApp, stocked: None
 ) -> None:
-    app = make_app()
-    fill(app.engine.store)
     first = Library(app.engine.store).documents("filings")[0]
     many = [
         Document(
@@ -366,13 +346,3 @@ async def test_thousands_of_documents_are_listed(
         await until(pilot, lambda: len(tree.root.children[0].children) == 3000)
         await pilot.press("end", "up")
         await until(pilot, lambda: isinstance(tree.chosen, Document) and tree.chosen.name == "02999.pdf")
-
-
-async def test_a_collection_is_only_read_into_where_it_may_be(make_app: MakeApp) -> None:
-    app = make_app()
-    async with app.run_test(size=SIZE) as pilot:
-        screen = await opened(pilot)
-        screen.read(None)
-        assert not screen.query_one(IngestPanel).running
-        screen.read(Intake((Path("/nowhere"),), (), "c"))
-        await until(pilot, lambda: "does not exist" in told(pilot))

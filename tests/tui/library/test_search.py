@@ -14,6 +14,7 @@ from tests.tui.library.shelf import fill, put
 from tests.tui.library.test_screen import SIZE, Slow, begin_here, opened
 from tests.tui.waiting import PATIENCE, until
 from traces.library import Library
+from tui.app.app import DeepthinkApp
 from tui.library.ingest_panel import IngestJob, IngestPanel
 from tui.library.passage import PassageScreen
 from tui.library.search_panel import SearchPanel
@@ -40,9 +41,7 @@ def row(panel: SearchPanel, number: int) -> list[str]:
     return [str(cell) for cell in panel.query_one(DataTable).get_row_at(number)]
 
 
-async def test_the_search_shows_every_stage(make_app: MakeApp) -> None:
-    app = make_app()
-    fill(app.engine.store)
+async def test_the_search_shows_every_stage(app: DeepthinkApp, stocked: None) -> None:
     async with app.run_test(size=SIZE) as pilot:
         screen = await opened(pilot)
         panel = await search(pilot, "fire at the Brevnes plant")
@@ -68,9 +67,7 @@ async def test_the_search_shows_every_stage(make_app: MakeApp) -> None:
         assert panel.query_one(DataTable).has_focus
 
 
-async def test_the_search_is_filtered_and_says_what_is_wrong(make_app: MakeApp) -> None:
-    app = make_app()
-    fill(app.engine.store)
+async def test_the_search_is_filtered_and_says_what_is_wrong(app: DeepthinkApp, stocked: None) -> None:
     async with app.run_test(size=SIZE) as pilot:
         await opened(pilot)
         panel = await search(pilot, "fire")
@@ -84,9 +81,9 @@ async def test_the_search_is_filtered_and_says_what_is_wrong(make_app: MakeApp) 
         assert state(panel) == before
 
 
-async def test_the_search_takes_no_keys_from_who_types_while_something_is_read(make_app: MakeApp) -> None:
-    app = make_app()
-    fill(app.engine.store)
+async def test_the_search_takes_no_keys_from_who_types_while_something_is_read(
+    app: DeepthinkApp, stocked: None
+) -> None:
     slow = Slow()
     async with app.run_test(size=SIZE) as pilot:
         screen = await opened(pilot)
@@ -139,8 +136,7 @@ async def test_who_types_on_while_it_is_searched_keeps_the_keys(
         assert panel.query_one("#query", Input).value == "fire at the plant"
 
 
-async def test_an_empty_library_cannot_be_searched(make_app: MakeApp) -> None:
-    app = make_app()
+async def test_an_empty_library_cannot_be_searched(app: DeepthinkApp) -> None:
     async with app.run_test(size=SIZE) as pilot:
         screen = await opened(pilot)
         await pilot.press("slash", *"fire", "enter")

@@ -184,7 +184,7 @@ def test_a_probe_is_shown_and_remembered(deepthink: Run, monkeypatch: pytest.Mon
 
     chat = Answering(name="llama.cpp:qwen2.5-coder-1.5b")
     monkeypatch.setattr("tui.assemble.open_chat", lambda _settings: chat)
-    monkeypatch.setattr("tui.models.tables.probe", probe)
+    monkeypatch.setattr("tui.models.command.measure", probe)
     ran = deepthink("models", "probe")
     assert (ran.code, ran.err) == (0, "")
     assert "4,096 tokens are really granted" in ran.out

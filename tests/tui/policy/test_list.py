@@ -16,8 +16,9 @@ from tests.policy.made import policy
 from tests.tui.conftest import MakeApp
 from tests.tui.policy.test_screen import opened, text
 from tests.tui.waiting import until
+from tui.app.app import DeepthinkApp
 from tui.app.confirm import ConfirmScreen
-from tui.policy.policies import read_policies
+from tui.policy.actions import read_policies
 from tui.policy.screen import PolicyBook, PolicyRows, PolicyScreen
 
 SHIPPED, PASSED, FAILED, UNASKED = "forest-shipped", "value-c", "value-b", "value-a"
@@ -85,8 +86,7 @@ async def test_every_policy_is_listed_and_told_in_full(make_app: MakeApp, root: 
         assert Registry().active().name == "box", "what cannot be used is not used"
 
 
-async def test_a_policy_that_passed_is_promoted_and_rolled_back(make_app: MakeApp, root: Path) -> None:
-    app = make_app()
+async def test_a_policy_that_passed_is_promoted_and_rolled_back(root: Path, app: DeepthinkApp) -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await on(pilot, PASSED)
         assert not [
@@ -106,23 +106,17 @@ async def test_a_policy_that_passed_is_promoted_and_rolled_back(make_app: MakeAp
         assert "No policy was active before box" in app.failures[0].error.message
 
 
-@pytest.mark.parametrize(
-    ("name", "why"), [(FAILED, "It gains nothing."), (UNASKED, "The gate was not asked")]
-)
-async def test_one_that_did_not_pass_is_used_only_after_a_yes(
-    name: str, why: str, make_app: MakeApp, root: Path
-) -> None:
-    app = make_app()
+async def test_one_that_did_not_pass_is_used_only_after_a_yes(root: Path, app: DeepthinkApp) -> None:
     async with app.run_test(size=(80, 24)) as pilot:
-        screen = await on(pilot, name)
-        for answer, active in (("n", "box"), ("escape", "box"), ("y", name)):
+        screen = await on(pilot, FAILED)
+        for answer, active in (("n", "box"), ("escape", "box"), ("y", FAILED)):
             await pilot.press("p")
             await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
-            assert why in str(app.screen.query_one("#detail", Static).content)
+            assert "It gains nothing." in str(app.screen.query_one("#detail", Static).content)
             await pilot.press(answer)
             await until(pilot, lambda: app.screen is screen)
             if answer == "y":
-                await until(pilot, lambda: any("● active" in row and name in row for row in rows(screen)))
+                await until(pilot, lambda: any("● active" in row and FAILED in row for row in rows(screen)))
             assert Registry().active().name == active
         assert Registry().history()[0].forced
         assert "although the gate did not pass it" in card(screen)
@@ -130,9 +124,8 @@ async def test_one_that_did_not_pass_is_used_only_after_a_yes(
 
 
 async def test_a_promotion_that_fails_is_told_and_changes_nothing(
-    make_app: MakeApp, root: Path, monkeypatch: pytest.MonkeyPatch
+    root: Path, monkeypatch: pytest.MonkeyPatch, app: DeepthinkApp
 ) -> None:
-    app = make_app()
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await on(pilot, PASSED)
         (root / PASSED / "README.md").write_text("other")

@@ -9,16 +9,16 @@ from typing import Any
 from textual.pilot import Pilot
 from textual.widgets import Static
 
-from policy.decisions.gathered import Gathered, gathered
+from policy.decisions.gathered import Gathered
 from policy.serving.registry import Registry
 from tests.policy.made import policy
 from tests.tui.conftest import MakeApp
-from tests.tui.decisions.test_screen import TAKEN, store_decided
-from tests.tui.decisions.test_strip import decided, shadow
+from tests.tui.decisions.test_screen import store_decided
 from tests.tui.waiting import until
 from traces.decisions import Agreement
 from traces.ratings import Ratings
 from traces.store import Store
+from tui.app.app import DeepthinkApp
 from tui.policy.screen import PolicyScreen
 from tui.settings.file import put
 
@@ -71,8 +71,7 @@ def text(screen: PolicyScreen, of: str) -> str:
     return str(screen.query_one(of, Static).content)
 
 
-async def test_what_can_be_learned_from_is_counted(make_app: MakeApp) -> None:
-    app = make_app()
+async def test_what_can_be_learned_from_is_counted(app: DeepthinkApp) -> None:
     fill(app.engine.store)
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await opened(pilot)
@@ -80,8 +79,8 @@ async def test_what_can_be_learned_from_is_counted(make_app: MakeApp) -> None:
         assert "About 748 runs more" in text(screen, "#until")
 
 
-async def test_without_a_policy_it_says_how_to_get_one(make_app: MakeApp) -> None:
-    async with make_app().run_test(size=(80, 24)) as pilot:
+async def test_without_a_policy_it_says_how_to_get_one(app: DeepthinkApp) -> None:
+    async with app.run_test(size=(80, 24)) as pilot:
         screen = await opened(pilot)
         assert "0 of 3,000 decisions" in text(screen, "#until")
         assert "There is no policy yet" in text(screen, "#none")
@@ -112,8 +111,7 @@ async def test_who_decides_is_told(make_app: MakeApp, home: Path) -> None:
         await says(pilot, screen, "learned, recorded and not acted on")
 
 
-async def test_a_store_that_cannot_be_read_is_told_and_read_again(make_app: MakeApp) -> None:
-    app = make_app()
+async def test_a_store_that_cannot_be_read_is_told_and_read_again(app: DeepthinkApp) -> None:
     path = app.engine.store.path
     path.parent.mkdir(parents=True)
     path.write_bytes(b"this is no database")
@@ -125,10 +123,3 @@ async def test_a_store_that_cannot_be_read_is_told_and_read_again(make_app: Make
         await pilot.press("u")
         await until(pilot, lambda: not screen.query_one("#told").display)
         assert "0 of 3,000 decisions" in text(screen, "#until")
-
-
-def test_what_is_counted_is_what_the_store_holds(store: Store) -> None:
-    store_decided(store, [*TAKEN, decided("FINISH", (0, 0, 1), shadow=shadow("FINISH", (0, 0, 1), "llm"))])
-    found = gathered(store)
-    assert found.decisions == 5
-    assert {(a.first, a.second) for a in found.agreement} <= {("llm", "rules"), ("llm", "human")}

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from policy.serving.registry import Registry
-from policy.training import course, forest
+from policy.training import forest
 from policy.training.errors import TrainingFailed
 from policy.training.progress import (
     Began,
@@ -24,6 +22,7 @@ from policy.training.progress import (
 from policy.training.request import TrainingRequest
 from tests.policy.training.made import collected
 from tests.tui.conftest import Run
+from tests.tui.policy.trained import Trainer
 
 EVENTS: list[TrainingEvent] = [
     Began("data", "Reading what there is to learn from."),
@@ -41,14 +40,7 @@ EVENTS: list[TrainingEvent] = [
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[TrainingRequest]:
     """Requests that were made; each is answered with `EVENTS`."""
-    requests: list[TrainingRequest] = []
-
-    def train(request: TrainingRequest, _cancel: threading.Event) -> Iterator[TrainingEvent]:
-        requests.append(request)
-        return iter(EVENTS)
-
-    monkeypatch.setattr(course, "train", train)
-    return requests
+    return Trainer(EVENTS).take_place(monkeypatch).requests
 
 
 def test_it_shows_what_is_learned_from_how_it_goes_and_what_the_gate_says(
@@ -125,11 +117,8 @@ def test_too_few_decisions_are_told_with_the_way_to_more(deepthink: Run, tmp_pat
 def test_a_training_that_breaks_off_leaves_the_active_policy_alone(
     deepthink: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def train(*_what: object) -> Iterator[TrainingEvent]:
-        yield EVENTS[0]
-        raise TrainingFailed("The loss is no number any more at step 3 of 40.", "Nothing was changed.")
-
-    monkeypatch.setattr(course, "train", train)
+    failure = TrainingFailed("The loss is no number any more at step 3 of 40.", "Nothing was changed.")
+    Trainer(EVENTS[:1], error=failure).take_place(monkeypatch)
 
     ran = deepthink("train-policy")
 
