@@ -13,7 +13,7 @@ import numpy as np
 
 from policy.decisions.trees import Floats, Seen, Tree, default_action
 from policy.judging.calibration import choose_margin
-from policy.judging.walking import Scored, follow, follow_each, score, sufficient
+from policy.judging.walking import Scored, follow, follow_each, score
 from policy.serving.scorers import Rule, Scores
 from policy.training.errors import TrainingCancelled
 from policy.training.progress import HeldOut, Trained, TrainingEvent
@@ -24,18 +24,11 @@ T = TypeVar("T")
 def telling(
     work: Callable[[Callable[[TrainingEvent], None]], T], cancel: threading.Event
 ) -> Generator[TrainingEvent, None, T]:
-    """Run ``work`` in a thread and yield what it tells; its result is the generator's.
+    """Run ``work`` in a thread and yield the events it reports; its result is the generator's.
 
-    A trainer calls back, an interface iterates: between the two there has to be a thread. If whoever
-    watches stops (or is stopped by Ctrl-C), ``cancel`` is set and the work is waited for, so that its last
-    checkpoint is whole.
-
-    Args:
-        work: Called with what takes an event.
-        cancel: What the work looks at.
-
-    Raises:
-        Exception: whatever ``work`` raised.
+    A trainer calls back, an interface iterates: between the two there has to be a thread. If the iteration
+    stops, ``cancel`` is set and the work is waited for, so that its last checkpoint is whole. Whatever
+    ``work`` raises is raised.
     """
     events: SimpleQueue[TrainingEvent | None] = SimpleQueue()
     results: list[T] = []
@@ -68,12 +61,11 @@ Score: TypeAlias = Callable[[Sequence[Seen]], Scores]
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """Who is told of a training.
+    """Who watches a training.
 
     Attributes:
-        on_step: Step from 1, steps in all, loss.
-        on_score: Called now and then with the step and what scores states as things stand; None if nobody
-            wants to look.
+        on_step: Called with step from 1, steps in all, loss.
+        on_score: Called now and then with the step and a function that scores states; None if nobody looks.
         cancel: Set to stop after the current step.
     """
 
@@ -156,7 +148,7 @@ class _Provisional:
 
 def _brier(seen: Scored) -> float:
     """Mean squared error of the sufficiency, as it stands, over the states of which it is known."""
-    so = np.array([sufficient(node) for tree in seen.trees for node in tree.nodes.values()])
+    so = np.array([node.sufficient for tree in seen.trees for node in tree.nodes.values()])
     return _mean(np.square(seen.scores.sufficiency - so))
 
 

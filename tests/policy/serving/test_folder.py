@@ -25,7 +25,6 @@ from policy.serving.folder import (
     BadPolicy,
     Base,
     CannotWritePolicy,
-    copied,
     fingerprint,
     open_policy,
     read,
@@ -304,14 +303,6 @@ def test_a_folder_that_cannot_be_written_is_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(CannotWritePolicy, match="cannot be written"):
         write(tmp_path / "file", manifest(), Preferring().save)
-
-
-@pytest.mark.usefixtures("method_forest")
-def test_a_copy_is_the_same_policy_under_its_name(folder: Path, tmp_path: Path) -> None:
-    copy = copied(folder, tmp_path / "other", "boxed")
-    assert read(copy).model_copy(update={"files": {}}) == manifest("boxed")
-    assert (copy / "said.safetensors").read_bytes() == (folder / "said.safetensors").read_bytes()
-    assert "# box" in (copy / "README.md").read_text()
 
 
 def test_a_name_is_a_folder(tmp_path: Path) -> None:
