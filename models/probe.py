@@ -141,12 +141,7 @@ def remember(result: ProbeResult) -> None:
 
 
 def recall(name: str, identity: str | None = None) -> ProbeResult | None:
-    """What is known about the model ``name``; None if nothing, or if it was another file by then.
-
-    Args:
-        name: As `Chat.name`.
-        identity: As `identity` gives it; not compared if None.
-    """
+    """What is known about the model ``name``; None if nothing, or if its ``identity`` was another."""
     entry = _read(paths.probes_file()).get(name)
     if entry is None:
         return None

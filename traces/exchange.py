@@ -74,10 +74,7 @@ class Imported:
 def export(store: Store, target: Path, runs: Sequence[str] = ()) -> Exported:
     """Write decisions to a Parquet file, in place of what was there, once all of it is written.
 
-    Args:
-        store: Where they are.
-        target: The file; its folder is there.
-        runs: Only of these runs, by their whole ids; of all if empty.
+    Only those of ``runs``, given by whole ids; of all if empty.
 
     Raises:
         NoTraces: there is no decision; no file is written.
@@ -120,16 +117,11 @@ def export(store: Store, target: Path, runs: Sequence[str] = ()) -> Exported:
 
 
 def take_in(store: Store, sources: Sequence[Path], newest: int) -> Imported:
-    """Import files that `export` wrote, all of them or none.
+    """Import files that `export` wrote, all of them or none; ``newest`` is today's version of the state.
 
     A run that the store has is left as it is, unless it came by an import before it ended. Of labels,
     ratings and outcomes the newer counts. An imported run keeps its status and has the file's name as
     ``imported_from`` in its request; it has no checkpoint, so that nobody is offered to resume it.
-
-    Args:
-        store: Where to.
-        sources: The files.
-        newest: Today's version of the state, the newest that is taken.
 
     Raises:
         BadTraces: a file is none of ours, or a row of it is wrong.

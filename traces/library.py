@@ -152,10 +152,7 @@ class Library:
             vectors: Shape ``(len(document.chunks), dimensions)``.
             embedder: Name of the model that made the vectors; those that another made are dropped.
             must_follow: Whether the collection must follow a folder, so that one that was removed during a
-                sync does not come back.
-
-        Raises:
-            UnknownCollection: It must follow a folder and does not.
+                sync does not come back. `UnknownCollection` if it does not.
         """
         with self._store.transaction() as db:
             following = "SELECT 1 FROM folders WHERE collection = ?"
@@ -205,8 +202,6 @@ class Library:
 
         Args:
             document_id: An id that is gone is passed over.
-            source: The new source.
-            name: The new name.
             title: The new title; None keeps it.
             terms: Space-joined keyword terms of chunks, by id, where they change with the title.
         """

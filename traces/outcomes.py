@@ -38,10 +38,8 @@ class Outcome:
 
     Attributes:
         path: Of the decision at which the run finishes, or would (`traces.runs.DecisionRow.path`).
-        source: How it was measured.
         quality: 0 to 1.
         detail: The measures behind it, by name.
-        measured: When.
     """
 
     path: str
@@ -53,14 +51,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Gold:
-    """What a data set knows of a run's question.
-
-    Attributes:
-        dataset: Its name.
-        question_id: The question's id within it.
-        answers: The answer and its aliases.
-        passages: What supports the answer, as the data set names it (JSON-like).
-    """
+    """What a data set knows of a run's question: answer and aliases, and the supporting passages."""
 
     dataset: str
     question_id: str

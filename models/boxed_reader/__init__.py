@@ -42,8 +42,7 @@ class Score:
 
     Attributes:
         answers: Logit of "this passage answers the question".
-        start: For each token, as the answer's first.
-        end: As its last.
+        start: Of each token as the answer's first; ``end``: as its last.
         support: Of the three verdicts: supported, refuted, neither.
     """
 
@@ -54,10 +53,9 @@ class Score:
 
 
 class BoxedReader:
-    """The shipped reader, loaded at its first use. Thread-safe.
+    """The shipped reader, loaded at its first use. Thread-safe; reading raises `ModelError`.
 
     Args:
-        folder: Where model, tokenizer and manifest are.
         threads: Passages that are read at once, each by one thread; by default one for each core worth it.
     """
 
@@ -84,9 +82,6 @@ class BoxedReader:
         """One reading per passage, in the order of ``passages``.
 
         Likely spans are read a second time, as claims: is this the answer to the question?
-
-        Raises:
-            ModelError: the model cannot be loaded.
         """
         calibration = self._opened()[2].calibration
         scored = self.scores([(question, passage) for passage in passages])
@@ -111,9 +106,6 @@ class BoxedReader:
         """One judgement per ``(claim, passage)`` pair, in their order.
 
         Of a long passage the window counts that says most about the claim.
-
-        Raises:
-            ModelError: the model cannot be loaded.
         """
         calibration = self._opened()[2].calibration
         judged = (
@@ -123,19 +115,11 @@ class BoxedReader:
         return [min(windows, key=lambda one: one.neither) for windows in judged]
 
     def judge(self, question: str, pairs: Sequence[tuple[str, str]]) -> list[Support]:
-        """One judgement per ``(answer, passage)`` pair, in their order: does the passage give this answer?
-
-        Raises:
-            ModelError: the model cannot be loaded.
-        """
+        """One judgement per ``(answer, passage)`` pair, in order: does the passage give this answer?"""
         return self.support([(answered(question, answer), passage) for answer, passage in pairs])
 
     def scores(self, pairs: Sequence[tuple[str, str]]) -> list[list[tuple[Window, Score]]]:
-        """The windows of each pair of a question (or claim) and a passage, with the network's scores.
-
-        Raises:
-            ModelError: the model cannot be loaded.
-        """
+        """The windows of each pair of a question (or claim) and a passage, with the network's scores."""
         session, windows, _ = self._opened()
         cut = windows.of(pairs)
         flat = [window for one in cut for window in one]
@@ -224,13 +208,7 @@ def reading(passage: str, windows: Sequence[tuple[Window, Score]], calibration: 
 
 
 def checked(read: Reading, judged: Mapping[Span, Support], calibration: Calibration) -> Reading:
-    """The reading with its spans' probabilities after the second look.
-
-    Args:
-        read: Of a passage.
-        judged: Whether the passage supports a span as the answer; spans not in it stay as they are.
-        calibration: For the network that read.
-    """
+    """The reading with the probabilities of those spans changed that were ``judged`` a second time."""
     of_span, of_support, intercept = calibration.checked
     spans = []
     for span in read.spans:

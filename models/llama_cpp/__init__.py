@@ -96,8 +96,7 @@ class LlamaCppChat:
 
         Raises:
             ModelMissing: if there is no such file.
-            ModelError: if the file or its chat template is damaged, memory is too small or llama.cpp is
-                not installed.
+            ModelError: if it is damaged, memory is too small, or llama.cpp is not installed.
         """
         self.loaded()
 

@@ -54,11 +54,9 @@ class Engine:
         context_tokens: Size of the KV cache; at most what the model was trained for.
         threads: Threads to compute with; the usable cores if None.
         batch: Prompt tokens computed in one step.
-        adapter: A LoRA adapter in GGUF form, for this very model; None for none.
+        adapter: A LoRA adapter in GGUF form, for this very model.
 
-    Raises:
-        ModelMissing: if there is no such file.
-        ModelError: if the file is damaged, the adapter does not fit or there is too little memory.
+    Raises `ModelMissing` if there is no file, `ModelError` if it cannot be loaded.
     """
 
     def __init__(

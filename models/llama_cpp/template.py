@@ -46,15 +46,9 @@ class ChatTemplate:
         self._controls = control_pattern(control_texts)
 
     def render(self, messages: Sequence[Message], *, thinking: bool | None = None) -> str:
-        """The prompt, up to where the assistant's answer begins.
+        """The prompt, up to where the assistant's answer begins; or `ModelError`.
 
-        Args:
-            messages: The conversation.
-            thinking: Switch thinking on or off where the template has the switch; its own default if
-                None.
-
-        Raises:
-            ModelError: if the template cannot render any form of these messages.
+        ``thinking`` switches thinking on or off where the template has the switch; its own default if None.
         """
         import jinja2
 

@@ -35,12 +35,9 @@ TOP_LOGPROBS = 20  # the most that servers give
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A piece of a streamed answer.
+    """A piece of a streamed answer, and of what the model thought where the server separates it.
 
-    Attributes:
-        text: Of the answer.
-        reasoning: What the model thought, where the server separates it.
-        top: The likeliest tokens at this place with their log probabilities, if asked for.
+    ``top``: the likeliest tokens at this place with their log probabilities, if asked for.
     """
 
     text: str = ""

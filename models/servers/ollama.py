@@ -86,12 +86,7 @@ def full_name(model: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ModelFacts:
-    """What a server says about one model.
-
-    Attributes:
-        trained_context: Tokens the model was trained for, None if unknown.
-        capabilities: E.g. ``completion``, ``thinking``, ``embedding``.
-    """
+    """What a server says about one model: the context it was trained for, and e.g. ``thinking``."""
 
     trained_context: int | None
     capabilities: frozenset[str]

@@ -63,12 +63,7 @@ def is_this_machine(url: str) -> bool:
 
 
 class OpenAiServer:
-    """A server at an address.
-
-    Args:
-        url: As `base_url` takes it.
-        patience: Time-outs.
-    """
+    """A server at an address, as `base_url` takes it."""
 
     def __init__(self, url: str, patience: Patience | None = None) -> None:
         self.url = base_url(url)
@@ -155,11 +150,7 @@ class OpenAiServer:
 class OpenAiChat(ServerChat):
     """A chat model on a server that speaks the OpenAI API.
 
-    Args:
-        model: As the server lists it.
-        base_url: The server's address.
-        context_tokens: Prompt and answer together; less if the server says that it grants less.
-        patience: Time-outs.
+    ``context_tokens`` is prompt and answer together; less if the server says that it grants less.
     """
 
     def __init__(

@@ -27,9 +27,6 @@ class Row:
     Attributes:
         questions: Name of the set.
         question: Its id there.
-        system: As in the tables.
-        model: The language model's name.
-        answer: In the system's own words.
         stopped: Why the research ended; "" where there was none.
         lost: The first stage that lost a wrong answer, by `policy.evaluation.measures`; "" for a right one.
         measures: By the names of `policy.evaluation.measures`; what is not known is not there.

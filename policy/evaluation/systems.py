@@ -65,16 +65,12 @@ class Parts:
 
     Attributes:
         chat: Asked at temperature 0.
-        embedder: The library's.
-        reader: Reads the passages a search brings.
-        store: With the library.
         collections: Where to search; all if empty.
         budget: Of one question.
         learned: The learned policy, for systems that decide as the product does by default.
         planner: The taught planner, for systems that plan as the product does by default.
-        on_event: Gets the events of `agent.events`: `AnswerText` for each piece of the answer as it is
-            written, `NodeStarted` for what is being done. A later `NodeStarted` of a step that writes
-            starts the answer again. Called from the thread that answers.
+        on_event: Called from the thread that answers. A later `NodeStarted` of a step that writes means
+            that the answer starts again.
         cancel: Set to stop, with `models.protocols.GenerationCancelled`.
     """
 
@@ -92,16 +88,7 @@ class Parts:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What an answer took.
-
-    Attributes:
-        steps: Searches; 0 without one.
-        calls: Of the model.
-        evaluated: Prompt tokens that the model computed.
-        reused: Prompt tokens that it had computed before.
-        generated: Tokens that it wrote.
-        seconds: Wall clock.
-    """
+    """What an answer took: searches, model calls, prompt tokens computed and reused, tokens written."""
 
     steps: int = 0
     calls: int = 0
@@ -116,13 +103,11 @@ class Answered:
     """What a system gave.
 
     Attributes:
-        text: The answer in its own words.
         abstained: Whether it says that it does not know.
         held: Where the passages are that it answered from, each place once.
         cited: Where those are that the answer cites, each place once.
         sentences: Of the answer, that claim something.
         flagged: Those of them that their sources do not support.
-        cost: What it took.
         stopped: Why the research ended; "" where there was none.
         recalled: Where the passages are that a run's searches brought; None for a system without a run.
         noted: Where those are that its findings cite; None likewise.
@@ -384,8 +369,6 @@ class Looped:
     A run is stored, as every run is, so that it can be opened afterwards.
 
     Attributes:
-        name: As in the tables.
-        profile: ``lean`` or ``seed``.
         decider: ``rules``, ``llm`` or ``learned``; the profile's own if empty.
         learned: The learned policy, if that is to decide; the parts' own if None.
         route: Of every question; the router chooses if empty.

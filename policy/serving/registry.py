@@ -97,15 +97,9 @@ class _Record(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A policy that is there.
+    """A policy that is there; ``boxed`` if it came with this version.
 
-    Attributes:
-        name: Its name.
-        folder: Where it is.
-        boxed: Whether it came with this version.
-        active: Whether it decides.
-        manifest: None if it cannot be used.
-        problem: Why not.
+    Without a ``manifest`` it cannot be used, because of ``problem``.
     """
 
     name: str

@@ -127,20 +127,16 @@ def train(
     cancel: threading.Event | None = None,
     registry: Registry | None = None,
 ) -> Generator[TrainingEvent, None, Finished | None]:
-    """Train a policy and tell what happens.
+    """Train a policy and report what happens.
 
-    Stopped or killed at any moment, the same request goes on where it was. Under ``accelerate launch``
+    Stopped or killed at any moment, the same request is resumed where it was. Under ``accelerate launch``
     every process trains and the first alone reports, judges and writes; the others return None.
-
-    Args:
-        request: What is asked for.
-        cancel: Set to stop; closing the generator does the same.
-        registry: Where policies are kept.
+    ``cancel`` stops it; closing the generator does the same.
 
     Raises:
         NotHeeded: an option is given that is not the method's.
         CannotTrain: there is too little to learn from, or it is damaged.
-        TrainingFailed: the loss is no number any more, or the disk is full.
+        TrainingFailed: the loss is not a number, or the disk is full.
         TrainingCancelled: it was stopped.
         DeepthinkError: the store, the base model or the policy's folder cannot be used.
     """

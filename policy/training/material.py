@@ -31,7 +31,6 @@ class Material:
     """Trees to learn from.
 
     Attributes:
-        training: Trees that are learned from.
         validation: Trees that freeze the thresholds and are judged on.
         sources: States by where their quality is from.
         sha256: Of all of it.
@@ -56,17 +55,12 @@ class Material:
 
 
 def gather(sources: Sequence[Path], work: Path) -> Material:
-    """The trees of stores or of exported traces.
-
-    Args:
-        sources: As `policy.training.request.TrainingRequest.sources`.
-        work: Exported traces are read into a store there.
+    """The trees of stores or of exported traces, which are read into a store in the folder ``work``.
 
     Raises:
         NoSuchSource: a file is not there.
         CannotTrain: there are too few decisions, or they cannot be learned from.
-        BadTraces: a file is no export of traces, or one that is not to be learned from.
-        StoreError: a file is no store, or cannot be read.
+        BadTraces, StoreError: a file is no export of traces or no store, or cannot be read.
     """
     stores = [opened(source, work) for source in sources] or [Store(store_file())]
     parts = [load_trees(store) for store in stores]
@@ -83,11 +77,7 @@ def gather(sources: Sequence[Path], work: Path) -> Material:
 
 
 def material(read: Read, twice: int = 0) -> Material:
-    """What was read, checked and split.
-
-    Args:
-        read: The trees.
-        twice: Runs that were given more than once, and are among the trees once.
+    """What was read, checked and split; ``twice``: runs that were given more than once.
 
     Raises:
         CannotTrain: as `gather`.

@@ -26,17 +26,14 @@ class TrainingRequest:
     """A training, as a person asks for it.
 
     Attributes:
-        method: What is trained.
-        sources: Collected stores (``.duckdb``) or exported traces (Parquet); none for the person's
-            own.
+        sources: Collected stores (``.duckdb``) or exported traces (Parquet); none for the person's own.
         base: Catalogue name, folder or file of the base model; "" for the method's usual one.
         cost: Of a research step, in units of quality.
         name: Of the policy; "" for one made of method and time.
         seed: Of everything that is drawn.
         epochs: Passes over the examples; None for the method's usual number. Encoders alone have them.
         steps: Optimiser steps, if more than 0, whatever ``epochs`` says. A forest has none.
-        activation: Whether the policy becomes the active one: if the gate passes it, never, or whatever
-            the gate says.
+        activation: Whether it becomes active: if the gate passes it, never, or whatever the gate says.
     """
 
     method: Method = DEFAULT
@@ -64,11 +61,7 @@ class TrainingRequest:
 
 
 def require_heeded(request: TrainingRequest) -> None:
-    """See to it that nothing is asked for that would only be recorded.
-
-    Raises:
-        NotHeeded: the method knows no passes, or no optimiser steps, and a number of them is given.
-    """
+    """Raise `NotHeeded` if passes or optimiser steps are given for a method that has none."""
     if request.method == "forest" and (request.epochs is not None or request.steps > 0):
         raise NotHeeded(
             "A forest is grown in one go, not in passes or steps.",

@@ -32,13 +32,7 @@ _SHARES: Final = "shares"  # in a training's folder: the name of what it shares
 
 
 class Workplace:
-    """The folder of one training: the same request on the same data gets the same folder.
-
-    Args:
-        request: What is asked for.
-        data: sha256 of what is learned from.
-        base: sha256 of the base model; "" for none.
-    """
+    """The folder of one training: the same request on the same data and base (both sha256) has the same."""
 
     def __init__(self, request: TrainingRequest, data: str, base: str) -> None:
         told = [request.method, request.cost, request.seed, request.epochs, request.steps]
