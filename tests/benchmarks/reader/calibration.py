@@ -24,13 +24,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class ScoredQuestion:
-    """A question, read.
-
-    Attributes:
-        question: As it was asked.
-        passages: The scores of each passage's windows.
-        spans: The scores of its likely spans as claims, by passage and offsets.
-    """
+    """A question, read: the scores of its passages' windows, and of its likely spans as claims."""
 
     question: Question
     passages: tuple[Scored, ...]
@@ -50,10 +44,6 @@ def calibrated(questions: Sequence[ScoredQuestion], claims: Sequence[tuple[Claim
 
     Logistic regressions (Platt, 1999). Every question weighs the same; so does every verdict, because
     how often a claim is right depends on who makes it.
-
-    Args:
-        questions: Read.
-        claims: Each with the scores of its passage's windows.
     """
     inputs, right, shares = [], [], []
     spans: list[tuple[list[float], bool, float]] = []

@@ -44,13 +44,7 @@ class Scores:
 
 
 def scores(reader: BoxedReader, folder: Path, multihop: Path) -> Scores:
-    """Let a reader's network read everything that is held out.
-
-    Args:
-        reader: Whose calibration is not looked at.
-        folder: Of the data to read, as `reading/`.
-        multihop: Of the multi-hop dev files.
-    """
+    """Let a reader's network read everything that is held out; its calibration is not looked at."""
     return Scores(
         _read(reader, held_out.squad(folder)),
         _read(reader, held_out.written_questions(folder)),

@@ -30,23 +30,16 @@ class TrainingStopped(DeepthinkError):
 def make(
     data: Path, multihop: Path, base: Path, work: Path, out: Path, *, minutes: float, processes: int
 ) -> str:
-    """Make the folder that the package ships.
+    """Make the folder that the package ships; returns the measured figures as Markdown.
 
     Args:
         data: Folder of the data to read.
         multihop: Folder of the multi-hop train and dev files.
         base: Folder of the published cross-encoder, or of an earlier reader, which is then trained on.
-        work: For what a killed run goes on from; holds ``reader.safetensors`` at the end.
+        work: For what a killed run resumes from; holds ``reader.safetensors`` at the end.
         out: Where model, tokenizer, manifest and card go.
         minutes: How long to train.
         processes: That train at once, one for each core; they compute with one thread each.
-
-    Returns:
-        The measured figures as Markdown.
-
-    Raises:
-        TrainingStopped: the training failed.
-        OSError: a file cannot be read or written.
     """
     work.mkdir(parents=True, exist_ok=True)
     prepare(data, multihop, base, work)

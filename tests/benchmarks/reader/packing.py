@@ -21,15 +21,7 @@ UNCALIBRATED: Final = Calibration((1.0, 0.0, 0.0), (1.0, 0.0, 0.0), (1.0, (0.0, 
 def pack(
     model: Path, tokenizer: Path, out: Path, calibration: Calibration, made: Mapping[str, Any]
 ) -> None:
-    """Write model, tokenizer and manifest to ``out``.
-
-    Args:
-        model: What `export` wrote.
-        tokenizer: The base's.
-        out: What else is in it stays.
-        calibration: For this model.
-        made: How it was made: kept in the manifest, for the card.
-    """
+    """Write model, tokenizer and manifest to ``out``; ``made``, how it was made, is kept for the card."""
     out.mkdir(parents=True, exist_ok=True)
     for source, name in ((model, MODEL), (tokenizer, TOKENIZER)):
         if source.resolve() != (out / name).resolve():

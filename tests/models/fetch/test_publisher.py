@@ -23,10 +23,7 @@ from tests.models.fetch.carriers import CONTENT, PIECE, Listener, TinyIndex, sha
 class Publisher:
     """What the server sends, and what it was asked.
 
-    Attributes:
-        status: Answered instead of the file if it is not 200.
-        ranged: Whether ranges are honoured.
-        breaks_after: Bytes after which each answer's connection is cut; None to send it all.
+    ``breaks_after``: bytes after which each answer's connection is cut; None to send it all.
     """
 
     content: bytes = CONTENT

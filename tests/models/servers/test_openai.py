@@ -31,12 +31,7 @@ SHORT = Patience(connect=1.0, first_token=1.0, idle=1.0)
 
 @dataclass
 class Loopback:
-    """A server that says ``reply`` word by word.
-
-    Attributes:
-        takes: The notations of a schema that it does not refuse.
-        fault: What goes wrong with every answer.
-    """
+    """A server that says ``reply`` word by word, and takes only those notations of a schema."""
 
     reply: str = "Hello there, friend."
     reasoning: str = ""

@@ -11,11 +11,7 @@ from policy.serving.scorers import Scores
 
 
 class Knowing:
-    """Has seen through the features of random trees that three held pieces are all there is.
-
-    Args:
-        method: What it says it is.
-    """
+    """Has seen through the features of random trees that three held pieces are all there is."""
 
     def __init__(self, method: str = "forest") -> None:
         self._method = method
