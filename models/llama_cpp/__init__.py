@@ -36,7 +36,7 @@ _POLL_SECONDS = 0.05
 class LlamaCppChat:
     """A GGUF file as a chat model.
 
-    The model is loaded by the first call that needs it (or by `load`) and stays in memory until
+    The model is loaded by the first call that needs it and stays in memory until
     `close`; a later call loads it again. Calls from several threads wait for each other. What one
     call left in the KV cache is reused by the next as far as the two prompts agree, so append-only
     prompts cost only what is new. At temperature 0 the same calls in the same order give the same
@@ -91,25 +91,18 @@ class LlamaCppChat:
             self._context_tokens = min(self._requested, trained or self._requested)
         return self._context_tokens
 
-    def load(self) -> None:
-        """Load the model now, e.g. while a person still types.
+    def loaded(self) -> tuple[Engine, ChatTemplate]:
+        """The model and its template; loads them if need be.
 
         Raises:
             ModelMissing: if there is no such file.
             ModelError: if it is damaged, memory is too small, or llama.cpp is not installed.
         """
-        self.loaded()
-
-    def loaded(self) -> tuple[Engine, ChatTemplate]:
-        """The model and its template, for a caller who builds on the tokens themselves.
-
-        Raises what `load` raises.
-        """
         with self._lock:
             return self._opened()
 
     def count_tokens(self, text: str) -> int:
-        """Tokens of ``text`` alone; loads the model if need be, and raises what `load` raises."""
+        """Tokens of ``text`` alone; loads the model if need be, and raises what `loaded` raises."""
         with self._lock:
             return len(self._opened()[0].tokenize(text, special=False))
 

@@ -10,6 +10,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
+from itertools import takewhile
+from operator import eq
 
 from models.control_tokens import control_pattern, defused
 from models.protocols import (
@@ -208,7 +210,8 @@ class ServerChat(ABC):
         bill = self._bill(messages)
         prompt = "\n".join(message.content for message in messages)
         # Where cached tokens are left out of the count, only what is new must be in it.
-        fresh = prompt if bill.whole else prompt[_common(self._previous, prompt) :]
+        common = sum(takewhile(bool, map(eq, self._previous, prompt)))
+        fresh = prompt if bill.whole else prompt[common:]
         least = at_least(fresh)
         if bill.read is not None and bill.read < least:
             raise ContextOverflow(
@@ -241,13 +244,6 @@ def _defused(messages: Sequence[Message]) -> list[Message]:
 def _prompt_tokens(messages: Sequence[Message]) -> int:
     """An estimate of a prompt's tokens that is not too low."""
     return sum(at_most(message.content) + _TURN_TOKENS for message in messages)
-
-
-def _common(left: str, right: str) -> int:
-    for index, (a, b) in enumerate(zip(left, right, strict=False)):
-        if a != b:
-            return index
-    return min(len(left), len(right))
 
 
 def _picked(text: str, labels: Sequence[str]) -> int | None:

@@ -16,19 +16,21 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar, Final, Protocol
 
 from agent import events as ev
+from agent import notebook
 from agent.budget import Budget, Ledger
+from agent.cognition import Distilled
 from agent.decisions.learned import Policy
 from agent.deps import Deps
 from agent.profiles import profile
 from agent.prompts import NOT_FOUND
 from agent.request import searchable
 from agent.retrieval.recall import Recall, aim
-from agent.retrieval.sections import last_heading
 from agent.run import Request, run
 from agent.session import Session
 from agent.state import Candidate, Claim, Evidence, new_state
 from agent.steering import Steering
 from agent.stepping import research_step, updated
+from agent.steps.distil import as_evidence
 from agent.steps.look import single_shot
 from agent.steps.reflect import ExtractiveReflector
 from agent.steps.rerank import read
@@ -236,7 +238,7 @@ class OnePrompt(ABC):
         """The passages to answer from, best first, numbered from 1."""
 
     def _prompt(self, question: str, evidence: Sequence[Evidence]) -> list[Message]:
-        shown = "\n\n".join(map(_shown, evidence))
+        shown = "\n\n".join(map(notebook.passage, evidence))
         wanted = (
             "Answer in one or two short sentences, and put the number of the passage it comes from at the "
             f"end of each, like [1]. {self.otherwise}"
@@ -277,11 +279,12 @@ class SearchAndAnswer(OnePrompt):
     def found(self, question: str, deps: Deps) -> list[Evidence]:
         """The best passages, whole: as many as a step of a run keeps."""
         scopes = aim(deps.library, deps.tools, question, "", "", hard=False)
-        found = [candidate(hit) for hit in deps.recall.search(question, "hybrid", scopes, deps.recalled)]
-        if found:
+        hits = deps.recall.search(question, "hybrid", scopes, deps.recalled)
+        candidates = [candidate(hit) for hit in hits]
+        if candidates:
             deps.session.emit(ev.NodeStarted("rerank", 0))
-            found = read(deps.reader, question, found)
-        return _numbered(found[: deps.kept])
+            candidates = read(deps.reader, question, candidates)
+        return _numbered(candidates[: deps.kept])
 
 
 class SearchAndGuess(SearchAndAnswer):
@@ -306,25 +309,9 @@ class Crag(OnePrompt):
         return research_step(updated(state, single_shot(state, deps)), deps)["evidence"]
 
 
-def _numbered(found: Sequence[Candidate]) -> list[Evidence]:
-    return [
-        Evidence(
-            number=number,
-            step=1,
-            passage_id=one["passage_id"],
-            collection=one["collection"],
-            document=one["document"],
-            title=one["title"],
-            date=one["date"],
-            section=one["section"],
-            page=one["page"],
-            kind=one["kind"],
-            text=one["text"],
-            excerpt=one["text"],
-            score=one["score"],
-        )
-        for number, one in enumerate(found, start=1)
-    ]
+def _numbered(candidates: Sequence[Candidate]) -> list[Evidence]:
+    kept = [Distilled(one, one["text"], one["score"]) for one in candidates]
+    return [as_evidence(one, number, step=1) for number, one in enumerate(kept, start=1)]
 
 
 def _from_memory(question: str) -> list[Message]:
@@ -333,15 +320,6 @@ def _from_memory(question: str) -> list[Message]:
         Message("system", "You answer questions from what you know."),
         Message("user", f"QUESTION: {question}\n{wanted}"),
     ]
-
-
-def _shown(item: Evidence) -> str:
-    """A passage as the notebook of a run shows it, with the text before where it stands."""
-    place = dict.fromkeys((item["title"], last_heading(item["section"]), item["date"]))
-    where = ", ".join(part for part in place if part)
-    if item["kind"] == "table":
-        return f"[{item['number']}] {where}:\n{item['excerpt']}"
-    return f"[{item['number']}] {item['excerpt']} ({where})"
 
 
 def _written(messages: Sequence[Message], parts: Parts, ledger: Ledger) -> str:
@@ -397,7 +375,7 @@ class Looped:
             route=self.route,
             approve="always",
         )
-        told = _Told()
+        seen = _Seen()
         began = time.monotonic()
         first_words: float | None = None
         for event in run(
@@ -410,31 +388,31 @@ class Looped:
             learned=self.learned or parts.learned,
             planner=parts.planner,
         ):
-            told.take(event)
+            seen.take(event)
             if first_words is None and isinstance(event, ev.AnswerText | ev.Answered):
                 first_words = time.monotonic() - began
             parts.on_event(event)
         seconds = time.monotonic() - began
-        end = told.finished
+        end = seen.finished
         return Answered(
-            text=told.answer,
+            text=seen.answer,
             abstained=end is None or end.status != "answered",
-            held=places_of(told.evidence),
-            cited=places_of(told.sources),
-            sentences=len(told.claims),
-            flagged=sum(claim["verdict"] != "supported" for claim in told.claims),
-            cost=Cost(told.steps, end.model_calls, end.evaluated, end.reused, end.generated, seconds)
+            held=places_of(seen.evidence),
+            cited=places_of(seen.sources),
+            sentences=len(seen.claims),
+            flagged=sum(claim["verdict"] != "supported" for claim in seen.claims),
+            cost=Cost(seen.steps, end.model_calls, end.evaluated, end.reused, end.generated, seconds)
             if end
-            else Cost(told.steps, seconds=seconds),
+            else Cost(seen.steps, seconds=seconds),
             stopped=end.stopped_because if end else "",
-            recalled=tuple(told.recalled),
-            noted=places_of(item for item in told.evidence if item["number"] in told.noted),
+            recalled=tuple(seen.recalled),
+            noted=places_of(item for item in seen.evidence if item["number"] in seen.noted),
             first_words=first_words,
         )
 
 
 @dataclass(slots=True)
-class _Told:
+class _Seen:
     """What is measured of a run's events; of several answers the last counts."""
 
     steps: int = 0

@@ -28,7 +28,7 @@ def model_file() -> Path:
 def real_chat(model_file: Path) -> Iterator[LlamaCppChat]:
     """The small model, loaded; what it holds of earlier prompts differs from test to test."""
     chat = LlamaCppChat(model_file, name="llama.cpp:test", context_tokens=4096)
-    chat.load()
+    chat.loaded()
     yield chat
     chat.close()
 
