@@ -21,8 +21,8 @@ from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import TypeAdapter, ValidationError
 
-from models.boxed_reader.manifest import Calibration, Manifest, read_manifest
 from models.boxed_reader.spans import Found, apart, found
 from models.boxed_reader.windows import Window, Windows, answered
 from models.processor import usable_threads
@@ -32,8 +32,51 @@ NAME: Final = "boxed-reader"
 SHIPPED: Final = Path(__file__).parent
 MODEL: Final = "model.onnx"
 TOKENIZER: Final = "tokenizer.json"
+MANIFEST: Final = "manifest.json"
 WORTH_CHECKING: Final = 0.2
 """Probability of a span from which it is read a second time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Weights of logistic regressions on the network's scores, fitted on held-out articles (Platt, 1999).
+
+    Attributes:
+        answers: Of the classifier's logit and of the spans' log-odds against "not here", and the intercept:
+            gives the log-odds that the passage answers.
+        span: Of the log-odds of a span's share and of those log-odds, and the intercept: gives the log-odds
+            that the span is right.
+        support: What each of the three verdicts' scores is multiplied by, and what is then added.
+        checked: Of the log-odds that a span is right and of those that the passage supports it as the
+            question's answer, and the intercept: gives the log-odds that a span so checked is right.
+    """
+
+    answers: tuple[float, float, float]
+    span: tuple[float, float, float]
+    support: tuple[float, tuple[float, float, float]]
+    checked: tuple[float, float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """The sha256 of each file beside the manifest, and the calibration of the model among them."""
+
+    files: dict[str, str]
+    calibration: Calibration
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """The manifest in ``folder``.
+
+    Raises:
+        ModelError: it is not there, or not what it should be.
+    """
+    try:
+        return TypeAdapter(Manifest).validate_json((folder / MANIFEST).read_bytes())
+    except (OSError, ValidationError) as error:
+        raise ModelError(
+            f"The reader's manifest in {folder} cannot be read: {error}", "Install deepthink-tui again."
+        ) from error
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,12 +34,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What stands in one window.
-
-    Attributes:
-        margin: Log-odds of "some words here" against "not here".
-        candidates: The likeliest words, best first; they do not overlap.
-    """
+    """The likeliest words of one window, best first, and the log-odds of any words against "not here"."""
 
     margin: float
     candidates: tuple[Candidate, ...]

@@ -24,8 +24,7 @@ from policy.decisions.returns import Examples
 from policy.decisions.trees import Seen, fold
 from policy.serving.scorers import Scores
 from policy.training import forest
-from policy.training.encoder.columns import Columns
-from policy.training.encoder.rows import Batches, open_tokenizer, rows
+from policy.training.encoder.rows import Batches, Columns, open_tokenizer, rows
 from policy.training.encoder.scorer import EncoderScorer, in_batches, scores
 from policy.training.errors import CannotTrain, TrainingCancelled, TrainingFailed
 from policy.training.watching import Watch

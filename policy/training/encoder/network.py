@@ -25,7 +25,7 @@ class Fusion(nn.Module):  # type: ignore[misc]
 
     Args:
         text: Length of the text vector.
-        width: Of the encoded numbers, `policy.training.encoder.columns.Columns.width`.
+        width: Of the encoded numbers, `policy.training.encoder.rows.Columns.width`.
     """
 
     def __init__(self, text: int, width: int) -> None:

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from models.boxed_reader import WORTH_CHECKING, Score, judgement, log_odds, reading
-from models.boxed_reader.manifest import Calibration
+from models.boxed_reader import WORTH_CHECKING, Calibration, Score, judgement, log_odds, reading
 from models.boxed_reader.spans import found
 from models.boxed_reader.windows import Window
 from models.protocols import Reading, Span, Support

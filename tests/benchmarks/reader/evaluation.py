@@ -14,8 +14,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from models.boxed_reader import BoxedReader, checked, judgement, reading
-from models.boxed_reader.manifest import Calibration
+from models.boxed_reader import BoxedReader, Calibration, checked, judgement, reading
 from models.boxed_reader.spans import found
 from models.boxed_reader.windows import answered
 from models.protocols import Reading, Support

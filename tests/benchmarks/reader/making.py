@@ -8,8 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from models.boxed_reader import MODEL, TOKENIZER, BoxedReader
-from models.boxed_reader.manifest import FILE
+from models.boxed_reader import MANIFEST, MODEL, TOKENIZER, BoxedReader
 from models.boxed_reader.windows import Windows
 from tests.benchmarks.reader import training
 from tests.benchmarks.reader.data import examples
@@ -82,7 +81,7 @@ def finish(data: Path, multihop: Path, base: Path, work: Path, out: Path, minute
     groups = load(work / training.ROWS)
     seen = json.loads((work / training.SEEN).read_text(encoding="utf-8"))
     made = {
-        **({"earlier training": made_of(base)["training"]} if (base / FILE).is_file() else {}),
+        **({"earlier training": made_of(base)["training"]} if (base / MANIFEST).is_file() else {}),
         "training": f"{minutes:.0f} minutes on {seen['processes']} cores; {seen['groups']} questions and "
         f"claims of {len(groups)} prepared, {sum(map(len, groups))} passages",
         "loss": "cross-entropy of “answers”, of the right passage among those of a question, of start "

@@ -10,8 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
-from models.boxed_reader import MODEL, TOKENIZER
-from models.boxed_reader.manifest import FILE, Calibration
+from models.boxed_reader import MANIFEST, MODEL, TOKENIZER, Calibration
 from tests.benchmarks.reader.evaluation import Figures, table
 
 CARD: Final = "README.md"
@@ -28,7 +27,7 @@ def pack(
             shutil.copyfile(source, out / name)
     digests = {name: _sha256(out / name) for name in (MODEL, TOKENIZER)}
     manifest = {"files": digests, "calibration": asdict(calibration), "made": dict(made)}
-    (out / FILE).write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    (out / MANIFEST).write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def write_card(out: Path, figures: Figures) -> None:
@@ -39,7 +38,7 @@ def write_card(out: Path, figures: Figures) -> None:
 
 def made_of(folder: Path) -> dict[str, str]:
     """How the reader in ``folder`` was made, as its manifest says."""
-    made: dict[str, str] = json.loads((folder / FILE).read_text(encoding="utf-8"))["made"]
+    made: dict[str, str] = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["made"]
     return made
 
 
