@@ -187,8 +187,7 @@ class Registry:
             UnknownPolicy, NotPassed, BadPolicy, CannotWritePolicy: the active one stays as it is.
         """
         folder = self.find(name)
-        manifest = read(folder)
-        check_base(manifest, base_of(manifest))
+        manifest = _usable(folder)
         gate = manifest.gate
         passed = self._passed(folder)
         if not passed and not force:
@@ -290,8 +289,7 @@ class Registry:
         if place is None:
             return "" if name == BOX else "is no name."  # an empty box: the rules decide
         try:
-            manifest = read(place)
-            check_base(manifest, base_of(manifest))
+            _usable(place)
         except BadPolicy as bad:
             return bad.message
         return ""
@@ -353,10 +351,16 @@ def base_of(manifest: Manifest) -> Path | None:
         return place if place.exists() else None
 
 
+def _usable(folder: Path) -> Manifest:
+    """The manifest of a policy that is whole and has its base. Raises `BadPolicy` for any other."""
+    manifest = read(folder)
+    check_base(manifest, base_of(manifest))
+    return manifest
+
+
 def _look(folder: Path, *, boxed: bool, active: bool) -> Listed:
     try:
-        manifest = read(folder)
-        check_base(manifest, base_of(manifest))
+        manifest = _usable(folder)
     except BadPolicy as bad:
         return Listed(folder.name, folder, boxed, active, None, bad.message)
     return Listed(folder.name, folder, boxed, active, manifest)
