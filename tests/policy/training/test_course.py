@@ -17,6 +17,7 @@ import pytest
 
 from policy.decisions.reading import load_trees
 from policy.decisions.trees import split
+from policy.judging import gate
 from policy.judging.freezing import freeze
 from policy.judging.gate import ask
 from policy.judging.walking import score
@@ -52,8 +53,9 @@ def registry(tmp_path: Path) -> Registry:
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Few trees a forest: the course is what is tested."""
+    """Few trees a forest, few timed decisions: the course is what is tested."""
     monkeypatch.setattr(forest, "TREES", 10)
+    monkeypatch.setattr(gate, "_TIMED", 3)
 
 
 @pytest.fixture
