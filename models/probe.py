@@ -76,14 +76,8 @@ def probe(
 ) -> ProbeResult:
     """Measure ``chat``; takes some seconds, or as long as reading a full context takes.
 
-    An `OllamaChat` is left with thinking set as it honours schemas best.
-
-    Args:
-        chat: The model.
-        cancel: Ends the probe.
-        on_step: Told what is being tried.
-
-    Raises what `Chat.generate` raises.
+    An `OllamaChat` is left with thinking set as it honours schemas best. ``on_step`` is called with what is
+    being tried. Raises what `Chat.generate` raises.
     """
 
     def step(what: str) -> None:

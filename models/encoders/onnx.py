@@ -32,16 +32,11 @@ _ERRORS_ONLY: Final = 3
 
 
 class OnnxModel:
-    """A network in a folder with its tokenizer, loaded on first use.
+    """A network in a folder with its tokenizer, loaded on first use; ``what`` is its kind in messages.
 
     Threads run it side by side, so a query does not wait for passages. Every method but `ready` raises
     `ModelMissing` if there is no such model in the folder, `ModelError` if it cannot be loaded or run.
-
-    Args:
-        folder: Holds `onnx_file` and ``tokenizer.json``.
-        what: Its kind in messages: “reranker”.
-        tokens: Most tokens of a text, or of a pair together; what is longer is cut, the longer text of a
-            pair first.
+    A text, or a pair together, of more than ``tokens`` is cut, the longer text of a pair first.
     """
 
     def __init__(self, folder: Path, what: str, tokens: int = 512) -> None:

@@ -42,15 +42,11 @@ def gbnf(schema: JsonSchema) -> str | None:
 
 
 class Picker:
-    """Chooses each next token: greedy or sampled, under a grammar or free.
+    """Chooses each next token: greedy or sampled (``temperature`` > 0), under a schema's grammar or free.
 
     The grammar is asked about the best candidate first, then about a short list, and only then about
-    the whole vocabulary, which would take longer than computing the token.
-
-    Args:
-        temperature: 0 takes the most probable token.
-        schema: What the answer must match; an inexpressible one leaves the answer free, and the
-            caller has to validate it anyway.
+    the whole vocabulary, which would take longer than computing the token. A schema that no grammar
+    expresses leaves the answer free; the caller has to validate it anyway.
     """
 
     def __init__(self, engine: Engine, temperature: float, schema: JsonSchema | None) -> None:

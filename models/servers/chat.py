@@ -52,10 +52,9 @@ class Bill:
     """What the server counted for a call.
 
     Attributes:
-        read: Prompt tokens; None if the server did not say.
+        read: Prompt tokens; None if the server did not say. ``whole``: including the cached ones.
         cached: How many of them were not computed again; None if the server did not say.
         generated: Tokens of the answer.
-        whole: Whether ``read`` includes the cached ones.
     """
 
     read: int | None
@@ -70,12 +69,7 @@ class ServerChat(ABC):
 
     Servers count no tokens without computing, so prompts are measured by an estimate that is not too
     low, and refused by it. Whether the server then read the whole prompt is checked afterwards, since
-    some drop the head of a prompt that is too long, and do not say so. An answer that goes on far beyond
-    its limit is cut.
-
-    Args:
-        name: How the user names this model.
-        wire: The connection.
+    some drop the head of a prompt that is too long, silently. An answer far beyond its limit is cut.
     """
 
     def __init__(self, name: str, wire: Wire) -> None:

@@ -72,10 +72,7 @@ class OpenAiServer:
     def models(self, cancel: threading.Event | None = None) -> Mapping[str, int | None]:
         """The server's models, and the tokens of context of each if the server says so.
 
-        Raises:
-            ModelUnreachable: The server does not answer, or not as OpenAI's API does.
-            ModelError: It refuses.
-            GenerationCancelled: ``cancel`` was set.
+        Raises `ModelUnreachable`, `ModelError` or `GenerationCancelled`.
         """
         wire = Wire("The server", self.patience.quick)
 

@@ -138,12 +138,7 @@ class System(Protocol):
         ...
 
     def answer(self, question: str, parts: Parts) -> Answered:
-        """Answer one question.
-
-        Raises:
-            GenerationCancelled: ``parts.cancel`` was set.
-            DeepthinkError: whatever kept it from answering.
-        """
+        """Answer one question. Raises `GenerationCancelled`, or another `DeepthinkError`."""
         ...
 
 
@@ -180,13 +175,7 @@ class OnePrompt(ABC):
     otherwise: ClassVar[str] = _MAY_REFUSE  # what to write where the passages do not hold the answer
 
     def answer(self, question: str, parts: Parts) -> Answered:
-        """Find, answer, check.
-
-        Raises:
-            EmptyLibrary, UnknownCollection: there is nothing to search.
-            GenerationCancelled: ``parts.cancel`` was set.
-            ModelError: the model fails.
-        """
+        """Find, answer, check. Raises `EmptyLibrary` or `UnknownCollection`, and what the model raises."""
         library = Library(parts.store)
         session = Session(parts.chat, parts.budget, parts.on_event, Steering(parts.cancel))
         cognition = profile("lean", parts.reader)

@@ -37,7 +37,7 @@ class Frozen:
         scorer: With its sufficiency calibrated.
         rule: With the margin and the temperature.
         margin: How the margin was chosen.
-        crossed: What becomes of the held-out questions, each with a margin chosen without it.
+        crossed: Outcomes of the held-out questions, each with a margin chosen without it.
         fitted: The same with the rule, whose margin was chosen on all of them.
         calibration: Of the sufficiency, each question by a curve fitted without it.
         separation: Probability that a state with all the evidence is held for likelier to have it than one
