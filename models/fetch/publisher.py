@@ -38,9 +38,6 @@ class PublisherSource:
         """Bytes of disk needed to finish a part file of ``length`` bytes."""
         return file.size - length
 
-    def close(self) -> None:
-        """Nothing is held between files."""
-
     def fill(self, part: PartFile, watch: Watch) -> None:
         """Append to ``part`` until it is complete; `SourceFailed` if the publisher does not deliver."""
         host = urlsplit(part.file.url).netloc

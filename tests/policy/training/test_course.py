@@ -96,7 +96,7 @@ def test_a_forest_is_trained_judged_and_written(store_file: Path, registry: Regi
     assert manifest.gate.reason == verdict.reason
     assert manifest.command == "deepthink train-policy --method forest --from some.duckdb"
     assert manifest.metrics["sufficiency: calibration error (ECE)"] >= 0
-    assert [left.name for left in workplace.folder().glob("*/*")] == ["targets.safetensors"]  # for others
+    assert not list(workplace.folder().glob("*/*"))
 
 
 def test_the_same_request_gives_the_same_policy(store_file: Path, registry: Registry) -> None:
