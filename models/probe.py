@@ -186,9 +186,9 @@ def _granted(chat: Chat, cancel: threading.Event | None) -> int:
         return _largest(chat, wanted, cancel)
     if not isinstance(chat, OllamaChat):
         return wanted
-    told = chat.server.loaded_context(chat.model, cancel)
-    if told is not None:
-        return min(told, wanted)
+    loaded = chat.server.loaded_context(chat.model, cancel)
+    if loaded is not None:
+        return min(loaded, wanted)
     answer = 16
     words = wanted - answer - 64
     marker = secrets.token_hex(3)

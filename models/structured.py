@@ -94,7 +94,7 @@ def _decode(text: str) -> Any:
     except RecursionError:
         raise ValueError("the answer was nested too deeply") from None
     decoder = json.JSONDecoder()
-    found: list[Any] = []
+    values: list[Any] = []
     end = 0
     for start in (i for i, c in enumerate(text) if c in "{["):
         if start < end:
@@ -110,10 +110,10 @@ def _decode(text: str) -> Any:
             raise ValueError("the answer was nested too deeply") from None
         if isinstance(value, dict):
             return value
-        found.append(value)
-    if not found:
+        values.append(value)
+    if not values:
         raise ValueError("the answer was not JSON")
-    return found[0]
+    return values[0]
 
 
 def ask(

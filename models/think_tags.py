@@ -105,10 +105,10 @@ class ThinkSplitter:
         return False
 
     def _first(self, tag: re.Pattern[str]) -> re.Match[str] | None:
-        found = tag.search(self._held)
-        if found and found.start() == 0 and not self._line_is_blank:
-            found = tag.search(self._held, 1)
-        return found
+        match = tag.search(self._held)
+        if match and match.start() == 0 and not self._line_is_blank:
+            match = tag.search(self._held, 1)
+        return match
 
     def _emit(self, text: str, out: list[str]) -> None:
         if self._trim:

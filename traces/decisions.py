@@ -121,14 +121,14 @@ class Traces:
 
     def qualities(self, run_id: str) -> dict[str, dict[str, float]]:
         """Of a run's paths: the quality of finishing there by source, the one that counts first."""
-        found: dict[str, dict[str, float]] = {}
+        by_path: dict[str, dict[str, float]] = {}
         with self._store.connect() as db:
             rows = db.execute(
                 "SELECT path, source, quality FROM qualities WHERE run_id = ? ORDER BY path, rank", [run_id]
             ).fetchall()
         for path, source, quality in rows:
-            found.setdefault(path, {})[source] = quality
-        return found
+            by_path.setdefault(path, {})[source] = quality
+        return by_path
 
     def gone(self, run_id: str) -> list[str]:
         """Documents that a run held passages of and that the library has no more, as collection/name."""

@@ -162,9 +162,9 @@ def _check(db: DuckDBPyConnection, source: Path, newest: int) -> None:
         raise _bad(source, "holds no traces")
     for reason, condition in _WRONG.items():
         query = f"SELECT run_id, seq + 1 FROM come WHERE {condition} ORDER BY ALL LIMIT 1"
-        found = db.execute(query.replace("$newest", str(newest))).fetchone()
-        if found:
-            raise _bad(source, f"run {found[0]!r}, decision {found[1]}: {reason}")
+        wrong_row = db.execute(query.replace("$newest", str(newest))).fetchone()
+        if wrong_row:
+            raise _bad(source, f"run {wrong_row[0]!r}, decision {wrong_row[1]}: {reason}")
 
 
 def _quoted(path: Path) -> str:

@@ -88,9 +88,9 @@ class Library:
         wanted = list(names) or list(known)
         for name in wanted:
             if name not in known:
-                there = ", ".join(known) or "none yet"
+                names_there = ", ".join(known) or "none yet"
                 raise UnknownCollection(
-                    f"There is no collection “{name}”; the library has: {there}.",
+                    f"There is no collection “{name}”; the library has: {names_there}.",
                     "Use one of these; `deepthink ingest PATH --collection NAME` makes a new one.",
                 )
         return [known[name] for name in wanted]
@@ -245,8 +245,8 @@ class Library:
             return []
         with self._store.connect() as db:
             rows = db.execute(f"{_PASSAGE} WHERE c.id IN (SELECT unnest(?))", [list(ids)]).fetchall()
-        found = {row[0]: Passage(*row) for row in rows}
-        return [found[i] for i in ids if i in found]
+        by_id = {row[0]: Passage(*row) for row in rows}
+        return [by_id[i] for i in ids if i in by_id]
 
     def document_passages(self, document_id: int) -> list[Passage]:
         """All chunks of a document in reading order."""

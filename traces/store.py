@@ -178,7 +178,7 @@ class Store:
         if not self._named and not self.path.exists():
             self._create()
         deadline = time.monotonic() + self.patience
-        pause, told = 0.01, False
+        pause, announced = 0.01, False
         while True:
             try:
                 with _connecting:
@@ -191,8 +191,8 @@ class Store:
                     raise _translated(error, self.path) from error
                 holder = _HOLDER.search(str(error))
                 who = f"Another process (number {holder[1]})" if holder else "Another process"
-                if not told and time.monotonic() >= deadline - self.patience + _TELL_AFTER:
-                    told = True
+                if not announced and time.monotonic() >= deadline - self.patience + _TELL_AFTER:
+                    announced = True
                     self._on_wait(f"{who} is using the library; waiting for it.")
                 if time.monotonic() >= deadline:
                     raise StoreBusy(

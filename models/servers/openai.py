@@ -177,10 +177,10 @@ class OpenAiChat(ServerChat):
     def _prepare(self, cancel: threading.Event | None) -> None:
         if self._granted is None:
             try:
-                told = self._server.models(cancel).get(self._model)
+                stated = self._server.models(cancel).get(self._model)
             except ModelMissing:  # the server has no list
-                told = None
-            self._granted = min(self._requested, told or self._requested)
+                stated = None
+            self._granted = min(self._requested, stated or self._requested)
 
     def _parts(self, messages: Sequence[Message], options: ChatOptions, top: int = 0) -> Generator[Part]:
         import openai
@@ -265,8 +265,8 @@ def _told_context(model: Mapping[str, Any]) -> int | None:
     """Tokens of context in an entry of a list of models, as vLLM or llama-server write it."""
     meta = model.get("meta")
     meta = meta if isinstance(meta, dict) else {}
-    told = model.get("max_model_len") or meta.get("n_ctx") or meta.get("n_ctx_train")
-    return told if isinstance(told, int) else None
+    tokens = model.get("max_model_len") or meta.get("n_ctx") or meta.get("n_ctx_train")
+    return tokens if isinstance(tokens, int) else None
 
 
 def _too_long(refusal: Any) -> bool:

@@ -47,10 +47,10 @@ def measured(case: Case, answered: Answered) -> dict[str, float]:
         verdicts["refused_rightly"] = not said
     if answered.sentences:
         verdicts["flagged"] = answered.flagged > 0
-    found = {name: float(value) for name, value in {**verdicts, **asdict(answered.cost)}.items()}
-    found["abstained"] = float(answered.abstained)
+    measures = {name: float(value) for name, value in {**verdicts, **asdict(answered.cost)}.items()}
+    measures["abstained"] = float(answered.abstained)
     if answered.first_words is not None:
-        found["first_words"] = answered.first_words
+        measures["first_words"] = answered.first_words
     if case.gold:
         shares = {
             "recall": share(case.gold, answered.held),
@@ -60,8 +60,8 @@ def measured(case: Case, answered: Answered) -> dict[str, float]:
             "recalled": None if answered.recalled is None else share(case.gold, answered.recalled),
             "noted": None if answered.noted is None else share(case.gold, answered.noted),
         }
-        found |= {name: value for name, value in shares.items() if value is not None}
-    return found
+        measures |= {name: value for name, value in shares.items() if value is not None}
+    return measures
 
 
 def is_right(case: Case, text: str) -> bool:

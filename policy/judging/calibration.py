@@ -183,7 +183,7 @@ def fit_temperature(states: Sequence[Seen], advantages: Floats, values: Floats, 
     at = [i for i in range(len(states)) if np.isfinite(values[i]).sum() > 1]
     if not at:
         return 1.0
-    told = np.array(
+    scores = np.array(
         [
             [
                 advantages[i, column] - (margin if action != default_action(states[i].valid) else 0.0)
@@ -197,13 +197,13 @@ def fit_temperature(states: Sequence[Seen], advantages: Floats, values: Floats, 
     best = np.nanmax(values[at], axis=1, keepdims=True)
     right = np.where(np.isclose(values[at], best), 1.0, 0.0)
     right /= right.sum(axis=1, keepdims=True)
-    spread = float(np.std(told[np.isfinite(told)])) or 1.0
+    spread = float(np.std(scores[np.isfinite(scores)])) or 1.0
     tried = spread * np.geomspace(0.02, 20.0, 61)
-    return float(min(tried, key=lambda temperature: _surprise(told, right, float(temperature))))
+    return float(min(tried, key=lambda temperature: _surprise(scores, right, float(temperature))))
 
 
-def _surprise(told: Floats, right: Floats, temperature: float) -> float:
-    shown = (told - told.max(axis=1, keepdims=True)) / temperature
+def _surprise(scores: Floats, right: Floats, temperature: float) -> float:
+    shown = (scores - scores.max(axis=1, keepdims=True)) / temperature
     likely = shown - np.log(np.exp(shown).sum(axis=1, keepdims=True))
     return float(-np.where(right > 0, right * np.maximum(likely, -50.0), 0.0).sum(axis=1).mean())
 

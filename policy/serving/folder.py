@@ -262,13 +262,13 @@ def _is_pickled(place: Path) -> bool:
 
 
 def _compare(folder: Path, manifest: Manifest) -> None:
-    there = set(_files(folder)) - {MANIFEST}
+    present = set(_files(folder)) - {MANIFEST}
     for path in manifest.files:
-        if path not in there:
+        if path not in present:
             raise BadPolicy(f"The policy {manifest.name} is not whole: {path} is missing.", _AGAIN)
         if _sha256(folder / path) != manifest.files[path]:
             raise BadPolicy(f"The policy {manifest.name} was tampered with: {path} has changed.", _AGAIN)
-    for path in sorted(there - set(manifest.files)):
+    for path in sorted(present - set(manifest.files)):
         raise BadPolicy(f"{path} in {folder} is not in its manifest.", "Remove it.")
     if CARD not in manifest.files or not any(path.endswith(".safetensors") for path in manifest.files):
         raise BadPolicy(f"The policy {manifest.name} is not whole: it has no weights or no card.", _AGAIN)
@@ -316,10 +316,10 @@ def _known_features() -> frozenset[str]:
 
 def _files(folder: Path) -> Iterator[str]:
     """Paths of everything that is no folder, with forward slashes, in order."""
-    found = [
+    paths = [
         p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_symlink() or not p.is_dir()
     ]
-    yield from sorted(found)
+    yield from sorted(paths)
 
 
 def _sha256(path: Path) -> str:

@@ -139,9 +139,9 @@ class Registry:
         """Every policy, the box's first and then the newest first; those that cannot be used as well."""
         record, _ = self._record()
         active = self._place(record.active)
-        found = [(folder, True) for folder in _folders(self._box)]
-        found += [(folder, False) for folder in reversed(_folders(self.root))]
-        return [_look(folder, boxed=boxed, active=folder == active) for folder, boxed in found]
+        places = [(folder, True) for folder in _folders(self._box)]
+        places += [(folder, False) for folder in reversed(_folders(self.root))]
+        return [_look(folder, boxed=boxed, active=folder == active) for folder, boxed in places]
 
     def active(self) -> Active:
         """The active policy; the box where `active.json` cannot be read."""

@@ -110,13 +110,13 @@ def manifest(
 
 
 def _versions() -> dict[str, str]:
-    found: dict[str, str] = {}
+    versions: dict[str, str] = {}
     for name in _PACKAGES:
         try:
-            found[name] = version(name)
+            versions[name] = version(name)
         except PackageNotFoundError:
             continue
-    return found
+    return versions
 
 
 Tell: TypeAlias = Callable[[TrainingEvent], None]
@@ -182,14 +182,14 @@ def _course(
     verdict, gate = ask(frozen, material.validation, request.cost, registry, material.sha256)
     _heed(cancel)
     tell(Began("write", "Writing the policy."))
-    told = manifest(request, material, learned_from, base, base_sha, frozen, metrics, gate)
-    where = write(registry.root, told, frozen.scorer.save)
+    written = manifest(request, material, learned_from, base, base_sha, frozen, metrics, gate)
+    where = write(registry.root, written, frozen.scorer.save)
     tell(verdict)
     active = request.activation == "force" or (request.activation == "gate" and verdict.passed)
     if active:
-        registry.use(told.name, force=request.activation == "force", how="train")
+        registry.use(written.name, force=request.activation == "force", how="train")
     place.clear()
-    finished = Finished(told.name, where, active)
+    finished = Finished(written.name, where, active)
     tell(finished)
     return finished
 
@@ -209,15 +209,15 @@ def _targets(
     plain = examples(material.training, request.cost)
     held_out = examples(material.validation, request.cost)
     tell(DataSheet(sheet(plain, held_out, material.sources, request.cost)))
-    said = "Working out what each action is worth if a learned policy goes on after it"
-    tell(Began("data", f"{said}."))
+    doing = "Working out what each action is worth if a learned policy goes on after it"
+    tell(Began("data", f"{doing}."))
 
-    def told(done: int, total: int) -> None:
+    def report(done: int, total: int) -> None:
         _heed(cancel)
-        tell(Began("data", f"{said}: {done} of {total} forests."))
+        tell(Began("data", f"{doing}: {done} of {total} forests."))
 
     return place.targets(
-        plain, lambda: improved(material.training, request.cost, seed=request.seed, on_progress=told)
+        plain, lambda: improved(material.training, request.cost, seed=request.seed, on_progress=report)
     )
 
 
@@ -248,10 +248,10 @@ def _fitted(
     if base is None:
         from policy.training import forest
 
-        def told(done: int, total: int) -> None:
+        def report(done: int, total: int) -> None:
             watch.stepped(done, total, float("nan"))
 
-        return forest.fit(learned_from, seed=request.seed, on_progress=told)
+        return forest.fit(learned_from, seed=request.seed, on_progress=report)
     from policy.training.encoder import fitting
 
     return fitting.fit(

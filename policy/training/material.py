@@ -86,26 +86,26 @@ def material(read: Read, twice: int = 0) -> Material:
     _check_numbers(read.trees)
     training, validation = split(read.trees)
     training, leaked = _without(training, {_words(tree) for tree in validation})
-    told: list[str] = []
+    warnings: list[str] = []
     if twice:
-        told.append(
+        warnings.append(
             f"{twice:,} runs were given more than once; each counts once, as the first source has it."
         )
     if leaked:
-        told.append(
+        warnings.append(
             f"{leaked} questions are among the held-out ones in the same words; they are not learned from."
         )
     if read.other_versions:
-        told.append(
+        warnings.append(
             f"{read.other_versions} decisions have a state of another version than {STATE_VERSION}; they "
             "are left out."
         )
     if read.unmeasured:
-        told.append(
+        warnings.append(
             f"{read.unmeasured} runs are left out: nobody knows how good their answers are. Rate them, or "
             "label decisions: “deepthink traces label”."
         )
-    return Material(training, validation, read.sources, _digest(read.trees), tuple(told))
+    return Material(training, validation, read.sources, _digest(read.trees), tuple(warnings))
 
 
 def _check_enough(read: Read) -> None:
@@ -207,6 +207,6 @@ def _questions(examples: Examples, dataset: str) -> int:
 def _better(examples: Examples, column: int) -> tuple[int, int]:
     """In how many states an action beats the default one, and of how many that is known."""
     is_default = np.array([INDEX[default_action(state.valid)] == column for state in examples.states])
-    told = examples.advantages[~is_default, column]
-    told = told[~np.isnan(told)]
-    return int((told > 0).sum()), int(told.size)
+    gains = examples.advantages[~is_default, column]
+    gains = gains[~np.isnan(gains)]
+    return int((gains > 0).sum()), int(gains.size)

@@ -83,12 +83,12 @@ def base_model(request: TrainingRequest) -> tuple[str, Path] | None:
             raise NoBase("A forest adapts no base model.", "Leave --base out, or name another --method.")
         return None
     name = request.base or ALL_MINILM_L6_V2.name
-    there = existing_path(name)
-    if there is not None:
-        return str(there.resolve()), there.resolve()
-    found = checked(entry(name))
-    if found is None:
+    path = existing_path(name)
+    if path is not None:
+        return str(path.resolve()), path.resolve()
+    place = checked(entry(name))
+    if place is None:
         raise ModelMissing(
             f"The base model {name} is not on this machine.", f"Fetch it: “deepthink models pull {name}”."
         )
-    return name, found
+    return name, place

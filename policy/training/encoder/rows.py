@@ -142,12 +142,12 @@ def preferences(values: Floats) -> list[tuple[int, int, float]]:
     Args:
         values: Shape (3,): return of each action, NaN where unknown.
     """
-    found: list[tuple[int, int, float]] = []
+    pairs: list[tuple[int, int, float]] = []
     for one, other in combinations(range(len(INDEX)), 2):
         gap = float(values[one] - values[other])
         if abs(gap) >= _CLEAR:  # never true of NaN
-            found.append((one, other, gap) if gap > 0 else (other, one, -gap))
-    return found
+            pairs.append((one, other, gap) if gap > 0 else (other, one, -gap))
+    return pairs
 
 
 class Batches:
