@@ -14,8 +14,6 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-import numpy as np
-
 from agent.decisions.decider import STATE_VERSION
 from models.library_loading import import_torch
 from models.offline import forbid_hubs
@@ -39,7 +37,7 @@ from policy.training.forest import improved
 from policy.training.material import Material, gather, sheet
 from policy.training.progress import Began, DataSheet, Finished, TrainingEvent, Warned
 from policy.training.request import TrainingRequest, base_model, require_heeded
-from policy.training.watching import Watch, telling, watching
+from policy.training.watching import Watch, mean, telling, watching
 from policy.training.workplace import Workplace, folder
 
 _PACKAGES: Final = "torch transformers trl peft accelerate datasets scikit-learn numpy".split()
@@ -50,19 +48,14 @@ def measured(frozen: Frozen, cost: float) -> dict[str, Any]:
     crossed = frozen.crossed
     return {
         "held-out questions": len(crossed.walks),
-        "quality": _mean(crossed.quality),
-        "evidence complete": _mean(crossed.column("complete")),
-        "steps": _mean(crossed.steps),
-        "utility": _mean(crossed.utility(cost)),
+        "quality": round(mean(crossed.quality), 4),
+        "evidence complete": round(mean(crossed.column("complete")), 4),
+        "steps": round(mean(crossed.steps), 4),
+        "utility": round(mean(crossed.utility(cost)), 4),
         "sufficiency: calibration error (ECE)": round(frozen.calibration.ece, 4),
         "sufficiency: Brier": round(frozen.calibration.brier, 4),
         "sufficiency: AUROC": round(frozen.separation, 4),
     }
-
-
-def _mean(column: Any) -> float:
-    known = column[~np.isnan(column)]
-    return round(float(known.mean()), 4) if known.size else float("nan")
 
 
 def manifest(

@@ -88,49 +88,41 @@ class Watch:
 
 
 _LOOKED_AT: Final = 60  # held-out questions that are walked while training: seconds, not minutes
-_PAST: Final = 0.9  # weight of the past in the running mean of the seconds that a step takes
 
 Tell: TypeAlias = Callable[[TrainingEvent], None]
 
 
 def watching(cost: float, validation: Sequence[Tree], tell: Tell, cancel: threading.Event) -> Watch:
     some = list(validation)[:_LOOKED_AT]
-    default = _default(some, cost)
+    default = mean(follow("", some, lambda node: default_action(node.valid)).utility(cost))
     pace = _Pace()
 
     def on_step(step: int, steps: int, loss: float) -> None:
         tell(Trained(step, steps, loss, pace.left(step, steps)))
 
     def on_score(step: int, scores: Score) -> None:
-        seen = score(some, _Provisional(scores))
-        rule = Rule(choose_margin(seen, cost, errors=0.0).margin, 1.0)
-        there = follow_each("", some, seen.deciders(rule))
-        tell(HeldOut(step, _mean(there.utility(cost)), default, _mean(there.steps), _brier(seen)))
-        pace.rest()
+        scored = score(some, _Provisional(scores))
+        rule = Rule(choose_margin(scored, cost, errors=0.0).margin, 1.0)
+        walked = follow_each("", some, scored.deciders(rule))
+        tell(HeldOut(step, mean(walked.utility(cost)), default, mean(walked.steps), _brier(scored)))
 
     return Watch(on_step, on_score, cancel)
 
 
 class _Pace:
-    """Estimates the time left from the time a step takes, pauses between steps left out."""
+    """Estimates the time left from the time that the steps so far took."""
 
     def __init__(self) -> None:
-        self._last: float | None = None
-        self._seconds: float | None = None
+        self._began: tuple[int, float] | None = None
 
     def left(self, step: int, steps: int) -> float:
-        """Seconds; NaN before the second step."""
+        """Seconds; NaN at the first step, which is not 1 where a training is resumed."""
         now = time.monotonic()
-        if self._last is not None:
-            taken = now - self._last
-            before = taken if self._seconds is None else self._seconds
-            self._seconds = _PAST * before + (1 - _PAST) * taken
-        self._last = now
-        return float("nan") if self._seconds is None else self._seconds * (steps - step)
-
-    def rest(self) -> None:
-        """A pause ends now."""
-        self._last = time.monotonic()
+        if self._began is None:
+            self._began = step, now
+            return float("nan")
+        first, began = self._began
+        return (now - began) / max(1, step - first) * (steps - step)
 
 
 class _Provisional:
@@ -146,16 +138,13 @@ class _Provisional:
         return self._scores(states)
 
 
-def _brier(seen: Scored) -> float:
+def _brier(scored: Scored) -> float:
     """Mean squared error of the sufficiency, as it stands, over the states of which it is known."""
-    so = np.array([node.sufficient for tree in seen.trees for node in tree.nodes.values()])
-    return _mean(np.square(seen.scores.sufficiency - so))
+    so = np.array([node.sufficient for tree in scored.trees for node in tree.nodes.values()])
+    return mean(np.square(scored.scores.sufficiency - so))
 
 
-def _default(trees: Sequence[Tree], cost: float) -> float:
-    return _mean(follow("", trees, lambda node: default_action(node.valid)).utility(cost))
-
-
-def _mean(column: Floats) -> float:
+def mean(column: Floats) -> float:
+    """The mean of what is known, NaN if nothing is."""
     known = column[~np.isnan(column)]
     return float(known.mean()) if known.size else float("nan")
