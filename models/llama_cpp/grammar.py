@@ -59,11 +59,6 @@ class Picker:
             if not self._grammar:
                 _log.warning("llama.cpp could not compile this grammar:\n%s", text)
 
-    @property
-    def constrained(self) -> bool:
-        """Whether a grammar is in force."""
-        return bool(self._grammar)
-
     def next(self) -> int | None:
         """The next token after what the engine holds; None where the answer ends."""
         logits = self._engine.logits()
