@@ -103,7 +103,7 @@ def _decode(text: str) -> Any:
             value, end = decoder.raw_decode(text, start)
         except json.JSONDecodeError as error:
             if text[start] == "{" and (error.pos >= len(text) or "Unterminated" in error.msg):
-                # What stands inside a cut object must not be taken for the object.
+                # A value inside a cut object must not be taken for the object.
                 raise ValueError("the JSON object was cut off before its end") from None
             continue
         except RecursionError:

@@ -162,7 +162,7 @@ def _worked(case: Case, wanted: WithModel, deps: Deps) -> tuple[list[DecisionRow
         (action,) = rng.choices(ACTIONS, [probabilities[action] for action in ACTIONS])
         decisions.append(_row(len(decisions), path, seen, valid, action, probabilities))
         if wanted.answers or action == "FINISH":
-            with session.beside():  # a run that goes on from here has written no answer
+            with session.beside():  # a run that continues from here has written no answer
                 outcomes.append(_answered(path, state, case, deps))
         if action == "FINISH":
             return decisions, outcomes

@@ -1,8 +1,8 @@
 """Traces to Parquet files and from them, by DuckDB's own `COPY`.
 
-A file has one row per decision, second opinions included, and stands by itself: every row tells its run
-too. So any number of exports read as one table (``read_parquet('exports/*.parquet')``). Its columns are
-those of the store's tables: ``runs`` (``id`` as ``run_id``), ``gold``, ``ratings`` (``rating_note``),
+A file has one row per decision, second opinions included, and is complete: every row has its run too. So
+any number of exports read as one table (``read_parquet('exports/*.parquet')``). Its columns are those of
+the store's tables: ``runs`` (``id`` as ``run_id``), ``gold``, ``ratings`` (``rating_note``),
 ``decisions``, and ``labels`` (``label``, ``label_origin``, ``label_note``, ``labelled``). ``outcomes`` are
 what finishing in the state is worth; ``quality`` and ``quality_source`` are the one of them that counts.
 The events of a run and its session are not in it.

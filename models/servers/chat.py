@@ -30,7 +30,7 @@ from models.think_tags import ThinkSplitter, answer_or_thought
 from models.token_estimate import at_least, at_most
 
 _TURN_TOKENS = 8  # what a chat template adds to each message
-_TOKEN_CHARACTERS = 128  # at most, in any vocabulary; a server that sends more heeds no limit
+_TOKEN_CHARACTERS = 128  # at most, in any vocabulary; a server that sends more ignores the limit
 _CONTROLS = control_pattern()
 TOP_LOGPROBS = 20  # the most that servers give
 

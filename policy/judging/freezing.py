@@ -80,7 +80,7 @@ def freeze(scorer: Scorer, validation: Sequence[Tree], cost: float) -> Frozen:
 
 
 def crossed(scored: Scored, cost: float) -> Outcomes:
-    """What becomes of each question with a margin that the others chose, in the order of the trees."""
+    """The outcome of each question with a margin that the others chose, in the order of the trees."""
     parts = [_part(tree.question) for tree in scored.trees]
     walks: dict[int, Walk] = {}
     for part in set(parts):

@@ -95,7 +95,7 @@ def write(root: Path, manifest: Manifest, save: Callable[[Path], None]) -> Path:
     except OSError as error:
         raise CannotWritePolicy(
             f"The policy {manifest.name} cannot be written to {root}: {error.strerror or error}.",
-            "Make room or make the folder writable, and train again: it goes on from its last checkpoint.",
+            "Make room or make the folder writable, and train again: it resumes from its last checkpoint.",
         ) from error
     return place
 

@@ -1,7 +1,7 @@
 """Which policies there are and which one decides: the box's, which is always there, and a person's own.
 
 `active.json` beside a person's policies says which is active and how it came to be. It is written whole or
-not at all, under a lock; where it cannot be read the box is active, and that is said.
+not at all, under a lock; where it cannot be read the box is active, with a warning.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ from policy.training.errors import TrainingCancelled
 from policy.training.forest import improved
 from policy.training.material import Material, gather, sheet
 from policy.training.progress import Began, DataSheet, Finished, TrainingEvent, Warned
-from policy.training.request import TrainingRequest, base_model, require_heeded
+from policy.training.request import TrainingRequest, base_model, require_used_options
 from policy.training.watching import Watch, mean, telling, watching
 from policy.training.workplace import Workplace, folder
 
@@ -127,7 +127,7 @@ def train(
     ``cancel`` stops it; closing the generator does the same.
 
     Raises:
-        NotHeeded: an option is given that is not the method's.
+        UnusedOption: an option is given that is not the method's.
         CannotTrain: there is too little to learn from, or it is damaged.
         TrainingFailed: the loss is not a number, or the disk is full.
         TrainingCancelled: it was stopped.
@@ -145,7 +145,7 @@ def _course(
     request: TrainingRequest, tell: Tell, cancel: threading.Event, registry: Registry
 ) -> Finished | None:
     forbid_hubs()
-    require_heeded(request)
+    require_used_options(request)
     if request.name:  # one made of method and time is free
         require_free(registry.root, request.name)
     tell(Began("data", "Reading what there is to learn from."))
@@ -167,13 +167,13 @@ def _course(
         return None
     tell(Began("calibrate", "Calibrating, and choosing the margin, on held-out questions."))
     frozen = freeze(scorer, material.validation, request.cost)
-    _heed(cancel)
+    _raise_if(cancel)
     tell(Began("evaluate", "Measuring the policy on held-out questions."))
     metrics = measured(frozen, request.cost)
-    _heed(cancel)
+    _raise_if(cancel)
     tell(Began("gate", "Asking the gate."))
     verdict, gate = ask(frozen, material.validation, request.cost, registry, material.sha256)
-    _heed(cancel)
+    _raise_if(cancel)
     tell(Began("write", "Writing the policy."))
     written = manifest(request, material, learned_from, base, base_sha, frozen, metrics, gate)
     where = write(registry.root, written, frozen.scorer.save)
@@ -191,9 +191,9 @@ def _ignore(_event: TrainingEvent) -> None:
     """The first process alone reports."""
 
 
-def _heed(cancel: threading.Event) -> None:
+def _raise_if(cancel: threading.Event) -> None:
     if cancel.is_set():
-        raise TrainingCancelled("Stopped before the policy was written.", "The same command goes on.")
+        raise TrainingCancelled("Stopped before the policy was written.", "The same command resumes it.")
 
 
 def _targets(
@@ -206,7 +206,7 @@ def _targets(
     tell(Began("data", f"{doing}."))
 
     def report(done: int, total: int) -> None:
-        _heed(cancel)
+        _raise_if(cancel)
         tell(Began("data", f"{doing}: {done} of {total} forests."))
 
     return place.targets(

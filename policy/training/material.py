@@ -143,7 +143,7 @@ def _check_numbers(trees: Sequence[Tree]) -> None:
                 )
             if node.quality is not None and not 0.0 <= node.quality <= 1.0:
                 raise CannotTrain(
-                    f"Finishing “{tree.text or tree.question}” is said to be worth {node.quality}; it has "
+                    f"Finishing “{tree.text or tree.question}” has the quality {node.quality}; it has "
                     "to lie between 0 and 1.",
                     "These traces are damaged; collect or import them anew.",
                 )

@@ -1,4 +1,4 @@
-"""What a training tells while it goes on: typed events, for a terminal, a screen or a test."""
+"""The events of a training, for a terminal, a screen or a test."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from models.fetch import checked
 from models.protocols import ModelMissing
 from policy.decisions.returns import COST
 from policy.serving.manifest import Method
-from policy.training.errors import NoBase, NotHeeded
+from policy.training.errors import NoBase, UnusedOption
 from traces.typed_path import existing_path
 
 DEFAULT: Final[Method] = "reward"
@@ -60,10 +60,10 @@ class TrainingRequest:
         return shlex.join(words)
 
 
-def require_heeded(request: TrainingRequest) -> None:
-    """Raise `NotHeeded` if passes or optimiser steps are given for a method that has none."""
+def require_used_options(request: TrainingRequest) -> None:
+    """Raise `UnusedOption` if passes or optimiser steps are given for a method that has none."""
     if request.method == "forest" and (request.epochs is not None or request.steps > 0):
-        raise NotHeeded(
+        raise UnusedOption(
             "A forest is grown in one go, not in passes or steps.",
             "Leave --epochs and --steps out, or name another --method.",
         )

@@ -77,13 +77,13 @@ class Watch:
         """A step is done, in a trainer that cannot be asked to stop but can be made to.
 
         Raises:
-            TrainingCancelled: it is to stop; what it has saved it goes on from.
+            TrainingCancelled: it is to stop; it resumes from what it has saved.
         """
         self.on_step(step, steps, loss)
         if self.cancel.is_set() and step < steps:
             raise TrainingCancelled(
                 f"Stopped after step {step} of {steps}.",
-                "The same command goes on from the last checkpoint.",
+                "The same command resumes from the last checkpoint.",
             )
 
 
@@ -134,12 +134,12 @@ class _Provisional:
         self._scores = scores
 
     def score(self, states: Sequence[Seen]) -> Scores:
-        """As things stand."""
+        """The present scores."""
         return self._scores(states)
 
 
 def _brier(scored: Scored) -> float:
-    """Mean squared error of the sufficiency, as it stands, over the states of which it is known."""
+    """Mean squared error of the sufficiency, over the states of which it is known."""
     so = np.array([node.sufficient for tree in scored.trees for node in tree.nodes.values()])
     return mean(np.square(scored.scores.sufficiency - so))
 

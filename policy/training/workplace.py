@@ -109,7 +109,7 @@ def check_room(folder: Path, needed: int) -> None:
 
 @contextmanager
 def telling_full_disk(folder: Path) -> Iterator[None]:
-    """Within this a full disk is told as one, whatever the library made of it.
+    """Within this a full disk is reported as one, whatever the library raised.
 
     Raises:
         TrainingFailed: in its place.
@@ -121,7 +121,7 @@ def telling_full_disk(folder: Path) -> Iterator[None]:
             raise
         raise TrainingFailed(
             f"There is no space for the checkpoint in {folder}; the last whole one is kept.",
-            "Make room and start again with the same command: it goes on from there.",
+            "Make room and start again with the same command: it resumes from there.",
         ) from error
 
 

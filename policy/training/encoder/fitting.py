@@ -85,7 +85,7 @@ def fit(
         seed: Of everything that is drawn.
         epochs: Passes over the examples.
         steps: Optimiser steps, in place of ``epochs``, if not -1.
-        watch: Who is told.
+        watch: Gets the steps and the scores.
 
     Raises:
         CannotTrain: no example prefers anything, or the base is no BERT.
@@ -120,7 +120,7 @@ def fit(
     if live.cancelled:
         raise TrainingCancelled(
             f"Stopped after step {trainer.state.global_step} of {trainer.state.max_steps}.",
-            "The same command goes on from there.",
+            "The same command resumes from there.",
         )
     adapter, config, head = _weights(trainer.accelerator.unwrap_model(trainer.model))
     return EncoderScorer(base, columns, adapter, config, head)
@@ -224,7 +224,7 @@ def _trainer(
 
 
 class _Live:
-    """Tells a training's steps, scores with the network as it stands, and stops it when asked."""
+    """Reports a training's steps, scores with the present network, and stops it when asked."""
 
     def __init__(self, watch: Watch, trainer: Any, columns: Columns, tokenizer: Any, padding: int) -> None:
         self._watch = watch

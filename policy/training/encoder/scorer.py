@@ -55,7 +55,7 @@ class EncoderScorer:
         self._using = threading.Lock()
 
     def score(self, states: Sequence[Seen]) -> Scores:
-        """Scores of ``states``; the sufficiency is the network's own, calibrated by whoever wraps this.
+        """Scores of ``states``; the sufficiency is the network's own, calibrated by the wrapper.
 
         Raises:
             KeyError: a state lacks a number the policy was trained on.

@@ -154,7 +154,7 @@ def test_a_name_that_is_taken_is_told_and_nothing_is_lost(
         with pytest.raises(CannotWritePolicy, match="mine"):
             list(train(asked(store_file, name="mine"), registry=registry))
 
-    # What was trained is kept: under another name it goes on from there.
+    # What was trained is kept: under another name it resumes from there.
     events = list(train(asked(store_file, name="yours"), registry=registry))
     assert not [event for event in events if isinstance(event, Trained)]
     assert finished(events).name == "yours"
