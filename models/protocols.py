@@ -65,14 +65,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What one model call cost.
-
-    Attributes:
-        evaluated: Prompt tokens that were computed.
-        reused: Prompt tokens taken over from the previous call's prefix.
-        generated: Tokens of the answer (reasoning included).
-        seconds: Wall-clock seconds of the whole call.
-    """
+    """What one model call cost: prompt tokens computed and reused, tokens written, wall-clock seconds."""
 
     evaluated: int = 0
     reused: int = 0
@@ -104,8 +97,7 @@ class Choice:
 
     Attributes:
         probabilities: One per option, in order, summing to one.
-        measured: True where they were read from the model's logits, False where the model only
-            named its pick (the pick then has probability one).
+        measured: Whether they were read from the model's logits; else the model only named its pick.
     """
 
     probabilities: tuple[float, ...]
@@ -233,12 +225,9 @@ Pixels: TypeAlias = npt.NDArray[np.uint8]
 
 @dataclass(frozen=True, slots=True)
 class RecognisedWord:
-    """A word that was recognised in a picture.
+    """A word that was recognised in a picture, with its confidence from 0 to 1.
 
-    Attributes:
-        text: Its characters.
-        confidence: From 0 to 1.
-        left, top, right, bottom: Its box in pixels of the picture set straight, from the upper left corner.
+    Its box is in pixels of the picture set straight, from the upper left corner.
     """
 
     text: str
@@ -267,12 +256,9 @@ class TextRecogniser(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Words of a passage that may be the answer.
+    """Words of a passage, from offset ``start`` to ``end``, that may be the answer.
 
-    Attributes:
-        start: Offset of the first character in the passage.
-        end: Offset after the last.
-        probability: That exactly these words answer, against all other words and against "not here".
+    ``probability``: that exactly these words answer, against all other words and against "not here".
     """
 
     start: int

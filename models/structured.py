@@ -94,7 +94,7 @@ def _decode(text: str) -> Any:
     except RecursionError:
         raise ValueError("the answer was nested too deeply") from None
     decoder = json.JSONDecoder()
-    found: list[Any] = []
+    values: list[Any] = []
     end = 0
     for start in (i for i, c in enumerate(text) if c in "{["):
         if start < end:
@@ -103,17 +103,17 @@ def _decode(text: str) -> Any:
             value, end = decoder.raw_decode(text, start)
         except json.JSONDecodeError as error:
             if text[start] == "{" and (error.pos >= len(text) or "Unterminated" in error.msg):
-                # What stands inside a cut object must not be taken for the object.
+                # A value inside a cut object must not be taken for the object.
                 raise ValueError("the JSON object was cut off before its end") from None
             continue
         except RecursionError:
             raise ValueError("the answer was nested too deeply") from None
         if isinstance(value, dict):
             return value
-        found.append(value)
-    if not found:
+        values.append(value)
+    if not values:
         raise ValueError("the answer was not JSON")
-    return found[0]
+    return values[0]
 
 
 def ask(

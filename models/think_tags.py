@@ -31,15 +31,12 @@ def answer_or_thought(text: str, reasoning: str, *, finished: bool) -> str:
 
 
 class ThinkSplitter:
-    """Splits a stream of text into answer and reasoning.
+    """Splits a stream of text into answer and reasoning; ``inside``: the prompt already opened a think tag.
 
     Tags count only at the start of a line, because an answer may well *mention* ``<think>``. A tag
     that is never closed makes everything after it reasoning. A closing tag that was never opened (a
     template opened it in the prompt) makes everything before it reasoning; pieces of that were already
     handed out, but `answer` is right. White space at the start of the answer is dropped.
-
-    Args:
-        inside: Start inside a think tag that the prompt already opened.
     """
 
     def __init__(self, *, inside: bool = False) -> None:
@@ -108,10 +105,10 @@ class ThinkSplitter:
         return False
 
     def _first(self, tag: re.Pattern[str]) -> re.Match[str] | None:
-        found = tag.search(self._held)
-        if found and found.start() == 0 and not self._line_is_blank:
-            found = tag.search(self._held, 1)
-        return found
+        match = tag.search(self._held)
+        if match and match.start() == 0 and not self._line_is_blank:
+            match = tag.search(self._held, 1)
+        return match
 
     def _emit(self, text: str, out: list[str]) -> None:
         if self._trim:

@@ -42,10 +42,7 @@ class CollectingProgress:
 
     Attributes:
         doing: ``reading`` the paragraphs of a set, or ``collecting`` its questions.
-        done: Of them.
-        total: Of them.
         states: Collected so far in this go.
-        seconds_left: Estimate; None before there is one.
         failed: Questions of this go that could not be collected, with why.
     """
 
@@ -66,13 +63,10 @@ class WithModel:
     """What is collected, and how.
 
     Attributes:
-        name: Of the set of questions.
         questions: To ask of the person's own library.
-        answers: Answer at every state, which costs a model call each; else only evidence and plan are
-            known of a state, and its worth only where the last one is answered.
+        answers: Answer at every state, a model call each; else only the last state's answer is measured.
         collections: Where to look; all if empty.
         epsilon: Share of exploration: REVISE where the plan would go on, or the other way round.
-        seed: Of the exploration.
         budget: Of each case.
     """
 
@@ -98,7 +92,7 @@ def collect(
     """Work the questions through; what was collected before is kept.
 
     Where answers are wanted at every state, a question that was answered at the last one only is worked
-    through anew. A question that fails is told and left out; the others go on.
+    through anew. A question that fails is reported and left out.
 
     Raises:
         EmptyLibrary, UnknownCollection: before the first case.
@@ -168,7 +162,7 @@ def _worked(case: Case, wanted: WithModel, deps: Deps) -> tuple[list[DecisionRow
         (action,) = rng.choices(ACTIONS, [probabilities[action] for action in ACTIONS])
         decisions.append(_row(len(decisions), path, seen, valid, action, probabilities))
         if wanted.answers or action == "FINISH":
-            with session.beside():  # a run that goes on from here has written no answer
+            with session.beside():  # a run that continues from here has written no answer
                 outcomes.append(_answered(path, state, case, deps))
         if action == "FINISH":
             return decisions, outcomes

@@ -39,12 +39,7 @@ class BadQuestions(DeepthinkError):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a passage is.
-
-    Attributes:
-        document: Its name in the library.
-        page: From 1; None where the document has none, or the whole document is meant.
-    """
+    """Where a passage is; ``page``, from 1, is None where the whole document is meant."""
 
     document: str
     page: int | None = None
@@ -60,7 +55,6 @@ class Case:
 
     Attributes:
         id: Within its set.
-        question: As a person would ask it.
         answers: The answer and its aliases; empty where the documents do not answer. An answer in several
             parts, all of which must be given, separates them by ``;``.
         gold: Where the evidence is, each place once.
@@ -90,7 +84,6 @@ class CaseSet:
     """A set of questions over one library.
 
     Attributes:
-        name: Of the set.
         cases: In the order in which they are asked.
         collections: Where to search; all if empty.
         files: What `fill` reads into the library, by collection; empty for the person's own library.
@@ -180,10 +173,9 @@ def read_set(name: str) -> CaseSet:
 def fill(
     asked: CaseSet, store: Store, embedder: Embedder, cancel: threading.Event | None = None
 ) -> Iterator[tuple[int, int]]:
-    """Put the documents of ``asked`` into ``store``. What is there already is not read again, only embedded
-    again if another embedder was used before.
+    """Put the documents of ``asked`` into ``store``; yields how many files are in, and how many there are.
 
-    Yields how many files are in, and how many there are.
+    Files that are there already are only embedded again, if another embedder was used before.
 
     Raises:
         DeepthinkError: a file cannot be read.
@@ -210,11 +202,7 @@ def fill(
 
 
 def records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The JSON objects of a file of JSON lines, with the numbers of their lines, from 1.
-
-    Raises:
-        BadQuestions: it cannot be read, or a line is no JSON object.
-    """
+    """The JSON objects of a file of JSON lines, with their line numbers from 1. Raises `BadQuestions`."""
     way_out = f"Name a file of JSON lines, or “{SAMPLE}”."
     try:
         text = path.read_text(encoding="utf-8")

@@ -58,11 +58,7 @@ class Rebuilt:
 
 
 def back_up(store: Store, target: Path) -> None:
-    """Write a backup of the store's folder and the settings; there whole or not at all.
-
-    Args:
-        store: The store.
-        target: The file, replaced if it is there; its folder exists.
+    """Write a backup of the store's folder and the settings to ``target``; there whole or not at all.
 
     Raises:
         StoreError: the store cannot be read.
@@ -117,14 +113,9 @@ def older_copies(store: Store) -> list[Path]:
 
 
 def restore(store: Store, source: Path) -> Path | None:
-    """Put a backup in the place of what is there.
+    """Put a backup in the place of what is there; no run may be in progress.
 
-    Args:
-        store: The store; no run may be going on in it.
-        source: The backup.
-
-    Returns:
-        The folder of what was there before; None if there was nothing.
+    Returns the folder of what was there before; None if there was nothing.
 
     Raises:
         NotABackup: the file is none, or it is damaged.
@@ -191,9 +182,6 @@ def rebuild(store: Store) -> Rebuilt:
 
     Passages are kept without their vectors where these cannot be read, and wait to be embedded; documents
     whose passages cannot be read are left out, to be read again.
-
-    Args:
-        store: The store, which nobody can open.
 
     Raises:
         StoreError, OSError: the new store cannot be written; the damaged one is where it was.
@@ -302,11 +290,7 @@ def drop_changes(store: Store, source: str) -> None:
 
 
 def rewrite(store: Store) -> None:
-    """Write the store's file anew: what was deleted leaves its bytes in the old one.
-
-    Raises:
-        StoreError: it cannot be read or written; it is as it was.
-    """
+    """Write the file anew, since deleted data leaves its bytes in the old one. Raises `StoreError`."""
     fresh = store.path.with_name(f".{store.path.name}.rewritten")
     with store.connect() as db:
         db.execute("CHECKPOINT")  # so that closing it writes nothing more

@@ -18,11 +18,7 @@ class CollectedQuestion:
     Attributes:
         dataset: Name of the set.
         question_id: Its id there.
-        question: In words.
-        answers: That are right.
-        passages: What supports them, as the library names them.
-        embedder: Of the funnel.
-        reranker: Of the funnel; "" if it had none.
+        passages: What supports the answers, as the library names them.
         decisions: A row for each state.
         outcomes: At least one for each state that was measured.
     """
@@ -80,12 +76,7 @@ class Collected:
             write_gold(db, run_id, gold)
 
     def held(self, dataset: str, *, at_every_state: bool = False) -> set[str]:
-        """Ids of the questions of a set that were collected.
-
-        Args:
-            dataset: Name of the set.
-            at_every_state: Only those of which every state was measured, not the last one alone.
-        """
+        """Ids of the questions of a set that were collected; ``at_every_state``: measured at each state."""
         with self._store.connect() as db:
             rows = db.execute(
                 """

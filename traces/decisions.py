@@ -18,18 +18,14 @@ class TraceSummary:
     """A run with decisions, as a list shows it.
 
     Attributes:
-        id: Of the run.
         decisions: Without second opinions.
         shadows: Second opinions.
         sources: Who took the decisions, the most frequent first.
         tree: Whether it holds more than one path.
         labels: Decisions that a person labelled.
-        rating: The person's, "" if it has none.
         dataset: The data set of its question; "" for a person's own.
-        measured: States in which the quality of finishing is known.
-        lowest: The lowest of these qualities, None without one.
-        highest: The highest.
-        quality_sources: Where they are from, by name.
+        measured: States in which the quality of finishing is known, from ``lowest`` to ``highest``.
+        quality_sources: Where these are from, by name.
     """
 
     id: str
@@ -66,7 +62,6 @@ class ProcessCounts:
     Attributes:
         shadows: Second opinions.
         qualities: States in which finishing has a known quality, by the source that counts.
-        mean_quality: Mean of these, None without one.
         transitions: Steps (state, action, reward, next state, done), by action.
         datasets: By name; a person's own questions have none.
     """
@@ -82,12 +77,7 @@ class ProcessCounts:
 class Agreement:
     """How often two sources took the same action in the same state, on one day (UTC).
 
-    Attributes:
-        day: When the decisions were taken.
-        first: A source; of a pair always the same one, so that ``human`` is never first.
-        second: The other.
-        agreed: Decisions in which their actions were the same.
-        compared: Decisions that both judged.
+    Of a pair, ``first`` is always the same source; ``human`` is never first.
     """
 
     day: date
@@ -103,11 +93,9 @@ class Counts:
 
     Attributes:
         runs: Runs with at least one decision.
-        sources: Decisions by source, the most frequent first.
-        actions: Decisions by action, likewise.
+        sources: Decisions by source, the most frequent first; ``actions`` likewise.
         versions: Decisions by version of their state's encoding.
         origins: Labels by origin.
-        ratings: Rated runs by rating.
         agreement: By day, then by pair.
     """
 
@@ -133,14 +121,14 @@ class Traces:
 
     def qualities(self, run_id: str) -> dict[str, dict[str, float]]:
         """Of a run's paths: the quality of finishing there by source, the one that counts first."""
-        found: dict[str, dict[str, float]] = {}
+        by_path: dict[str, dict[str, float]] = {}
         with self._store.connect() as db:
             rows = db.execute(
                 "SELECT path, source, quality FROM qualities WHERE run_id = ? ORDER BY path, rank", [run_id]
             ).fetchall()
         for path, source, quality in rows:
-            found.setdefault(path, {})[source] = quality
-        return found
+            by_path.setdefault(path, {})[source] = quality
+        return by_path
 
     def gone(self, run_id: str) -> list[str]:
         """Documents that a run held passages of and that the library has no more, as collection/name."""

@@ -1,8 +1,8 @@
 """Traces to Parquet files and from them, by DuckDB's own `COPY`.
 
-A file has one row per decision, second opinions included, and stands by itself: every row tells its run
-too. So any number of exports read as one table (``read_parquet('exports/*.parquet')``). Its columns are
-those of the store's tables: ``runs`` (``id`` as ``run_id``), ``gold``, ``ratings`` (``rating_note``),
+A file has one row per decision, second opinions included, and is complete: every row has its run too. So
+any number of exports read as one table (``read_parquet('exports/*.parquet')``). Its columns are those of
+the store's tables: ``runs`` (``id`` as ``run_id``), ``gold``, ``ratings`` (``rating_note``),
 ``decisions``, and ``labels`` (``label``, ``label_origin``, ``label_note``, ``labelled``). ``outcomes`` are
 what finishing in the state is worth; ``quality`` and ``quality_source`` are the one of them that counts.
 The events of a run and its session are not in it.
@@ -74,10 +74,7 @@ class Imported:
 def export(store: Store, target: Path, runs: Sequence[str] = ()) -> Exported:
     """Write decisions to a Parquet file, in place of what was there, once all of it is written.
 
-    Args:
-        store: Where they are.
-        target: The file; its folder is there.
-        runs: Only of these runs, by their whole ids; of all if empty.
+    Only those of ``runs``, given by whole ids; of all if empty.
 
     Raises:
         NoTraces: there is no decision; no file is written.
@@ -120,16 +117,11 @@ def export(store: Store, target: Path, runs: Sequence[str] = ()) -> Exported:
 
 
 def take_in(store: Store, sources: Sequence[Path], newest: int) -> Imported:
-    """Import files that `export` wrote, all of them or none.
+    """Import files that `export` wrote, all of them or none; ``newest`` is today's version of the state.
 
     A run that the store has is left as it is, unless it came by an import before it ended. Of labels,
     ratings and outcomes the newer counts. An imported run keeps its status and has the file's name as
     ``imported_from`` in its request; it has no checkpoint, so that nobody is offered to resume it.
-
-    Args:
-        store: Where to.
-        sources: The files.
-        newest: Today's version of the state, the newest that is taken.
 
     Raises:
         BadTraces: a file is none of ours, or a row of it is wrong.
@@ -170,9 +162,9 @@ def _check(db: DuckDBPyConnection, source: Path, newest: int) -> None:
         raise _bad(source, "holds no traces")
     for reason, condition in _WRONG.items():
         query = f"SELECT run_id, seq + 1 FROM come WHERE {condition} ORDER BY ALL LIMIT 1"
-        found = db.execute(query.replace("$newest", str(newest))).fetchone()
-        if found:
-            raise _bad(source, f"run {found[0]!r}, decision {found[1]}: {reason}")
+        wrong_row = db.execute(query.replace("$newest", str(newest))).fetchone()
+        if wrong_row:
+            raise _bad(source, f"run {wrong_row[0]!r}, decision {wrong_row[1]}: {reason}")
 
 
 def _quoted(path: Path) -> str:

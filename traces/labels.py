@@ -35,15 +35,7 @@ class ImpossibleLabel(DeepthinkError):
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """The action that a decision should have been.
-
-    Attributes:
-        seq: The decision's order within its run.
-        action: What should have been done.
-        origin: How the label came to be.
-        note: The person's reason, where they gave one.
-        labelled: When.
-    """
+    """The action that a decision should have been; ``seq`` is the decision's order within its run."""
 
     seq: int
     action: str
@@ -62,8 +54,7 @@ class Labels:
         """Label a decision; an earlier label of it is replaced.
 
         Raises:
-            UnknownDecision: there is no such decision. Those of a run in progress are stored up to
-                a node after they were taken.
+            UnknownDecision: it is not stored, or not yet, in a run in progress.
             ImpossibleLabel: the action could not have been taken then.
         """
         with self._store.transaction() as db:

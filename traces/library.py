@@ -88,9 +88,9 @@ class Library:
         wanted = list(names) or list(known)
         for name in wanted:
             if name not in known:
-                there = ", ".join(known) or "none yet"
+                names_there = ", ".join(known) or "none yet"
                 raise UnknownCollection(
-                    f"There is no collection “{name}”; the library has: {there}.",
+                    f"There is no collection “{name}”; the library has: {names_there}.",
                     "Use one of these; `deepthink ingest PATH --collection NAME` makes a new one.",
                 )
         return [known[name] for name in wanted]
@@ -152,10 +152,7 @@ class Library:
             vectors: Shape ``(len(document.chunks), dimensions)``.
             embedder: Name of the model that made the vectors; those that another made are dropped.
             must_follow: Whether the collection must follow a folder, so that one that was removed during a
-                sync does not come back.
-
-        Raises:
-            UnknownCollection: It must follow a folder and does not.
+                sync does not come back. `UnknownCollection` if it does not.
         """
         with self._store.transaction() as db:
             following = "SELECT 1 FROM folders WHERE collection = ?"
@@ -205,8 +202,6 @@ class Library:
 
         Args:
             document_id: An id that is gone is passed over.
-            source: The new source.
-            name: The new name.
             title: The new title; None keeps it.
             terms: Space-joined keyword terms of chunks, by id, where they change with the title.
         """
@@ -250,8 +245,8 @@ class Library:
             return []
         with self._store.connect() as db:
             rows = db.execute(f"{_PASSAGE} WHERE c.id IN (SELECT unnest(?))", [list(ids)]).fetchall()
-        found = {row[0]: Passage(*row) for row in rows}
-        return [found[i] for i in ids if i in found]
+        by_id = {row[0]: Passage(*row) for row in rows}
+        return [by_id[i] for i in ids if i in by_id]
 
     def document_passages(self, document_id: int) -> list[Passage]:
         """All chunks of a document in reading order."""

@@ -14,7 +14,6 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
 from traces.errors import DeepthinkError
-from traces.labels import UnknownDecision
 from traces.rows import columns, insert, select
 from traces.store import Store, now
 
@@ -38,10 +37,8 @@ class Outcome:
 
     Attributes:
         path: Of the decision at which the run finishes, or would (`traces.runs.DecisionRow.path`).
-        source: How it was measured.
         quality: 0 to 1.
         detail: The measures behind it, by name.
-        measured: When.
     """
 
     path: str
@@ -53,14 +50,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Gold:
-    """What a data set knows of a run's question.
-
-    Attributes:
-        dataset: Its name.
-        question_id: The question's id within it.
-        answers: The answer and its aliases.
-        passages: What supports the answer, as the data set names it (JSON-like).
-    """
+    """What a data set knows of a run's question: answer and aliases, and the supporting passages."""
 
     dataset: str
     question_id: str
@@ -69,33 +59,10 @@ class Gold:
 
 
 class Outcomes:
-    """Queries on outcomes and gold. Every method opens the store, works and closes it again."""
+    """Queries on gold. Every method opens the store, works and closes it again."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
-
-    def put(self, run_id: str, outcomes: Sequence[Outcome]) -> None:
-        """Store outcomes of a run, in place of earlier ones by the same source.
-
-        Raises:
-            UnknownDecision: the run has no decision at one of the paths.
-            ImpossibleOutcome: a quality is not from 0 to 1.
-        """
-        with self._store.transaction() as db:
-            rows = db.execute(
-                "SELECT path FROM decisions WHERE run_id = ? AND NOT shadow", [run_id]
-            ).fetchall()
-            known = {row[0] for row in rows}
-            for outcome in outcomes:
-                if outcome.path not in known:
-                    raise UnknownDecision(f"Run {run_id} has no decision at the path “{outcome.path}”.")
-            write_outcomes(db, run_id, outcomes)
-
-    def of_run(self, run_id: str) -> list[Outcome]:
-        """The outcomes of a run, by path and source."""
-        ordered = "FROM outcomes WHERE run_id = ? ORDER BY length(path), path, source"
-        with self._store.connect() as db:
-            return select(db, Outcome, ordered, [run_id])
 
     def gold_of(self, run_id: str) -> Gold | None:
         """What is known of a run's question; None where nothing is."""

@@ -173,13 +173,7 @@ class Runs:
         self._store = store
 
     def begin(self, run: NewRun, run_id: str = "", first: StoredEvent | None = None) -> str:
-        """Store a run that starts now; returns its id.
-
-        Args:
-            run: The run.
-            run_id: Its id; a new one if empty.
-            first: Its first event.
-        """
+        """Store a run that starts now, with its first event; returns its id, a new one if none is given."""
         run_id = run_id or new_run_id()
         with self._store.transaction() as db:
             if first is not None:
@@ -212,12 +206,8 @@ class Runs:
         """Append events and decisions, and close the run if it ended, in one transaction.
 
         Args:
-            run_id: The run.
-            events: In order.
-            decisions: Likewise.
-            end: How it ended.
             superstep: The round of the graph these events belong to; `Run.superstep` is then at least
-                this, which tells a resumed run that it need not store them again.
+                this, so that a resumed run does not store them again.
             labels: Of those decisions that a person took.
         """
         if not events and not decisions and end is None and superstep is None:
@@ -295,8 +285,6 @@ class Runs:
             text: Each of its words must occur in the question or the answer, in whatever case.
             statuses: One of these; any if empty.
             session: Id of the session they belong to; any if empty.
-            limit: Runs on a page.
-            offset: Runs before it.
         """
         where, values = _condition(text, statuses, session)
         # The page is cut before anything is counted, so that the counts are of its runs alone.

@@ -37,10 +37,7 @@ class NameTaken(DeepthinkError):
 class Session:
     """A stored session; ``name`` is "" until a person names it.
 
-    Attributes:
-        runs: How many runs it holds.
-        first: The question it began with, "" if none was asked yet.
-        latest: When its last run began; when it was made if it has none.
+    ``first`` is the question it began with; ``latest`` is when its last run began, or when it was made.
     """
 
     id: str
@@ -86,11 +83,8 @@ class Sessions:
     def find(self, wanted: str) -> Session:
         """The session of that name, or whose id begins so; ``last`` names the one used last.
 
-        Args:
-            wanted: Fewer than `ID_DIGITS` digits are no beginning of an id.
-
         Raises:
-            UnknownSession: none fits.
+            UnknownSession: none fits. Fewer than `ID_DIGITS` digits are no beginning of an id.
             SeveralSessions: the id of more than one begins so.
         """
         if wanted == "last":
@@ -111,11 +105,7 @@ class Sessions:
         return sessions[0]
 
     def rename(self, session_id: str, name: str) -> None:
-        """Give a session a name.
-
-        Raises:
-            NameTaken: the name is empty, ``last``, or another session's.
-        """
+        """Give a session a name. Raises `NameTaken` if that is empty, ``last``, or another session's."""
         with self._store.transaction() as db:
             if not name.strip() or name == "last":
                 raise NameTaken(f"“{name}” is no name for a session.", "Choose another.")

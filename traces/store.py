@@ -103,10 +103,9 @@ class Store:
     """The DuckDB file at ``path``, created on first use.
 
     Args:
-        path: The file.
         patience: Seconds to wait for another process to let go of it.
         named: A person named this file: it has to be a store already, and none is made of it.
-        on_wait: Told once, in a sentence, who holds the file, if that takes longer than a moment.
+        on_wait: Called once, with a sentence, if another process holds the file for longer than a moment.
     """
 
     def __init__(
@@ -179,7 +178,7 @@ class Store:
         if not self._named and not self.path.exists():
             self._create()
         deadline = time.monotonic() + self.patience
-        pause, told = 0.01, False
+        pause, announced = 0.01, False
         while True:
             try:
                 with _connecting:
@@ -192,8 +191,8 @@ class Store:
                     raise _translated(error, self.path) from error
                 holder = _HOLDER.search(str(error))
                 who = f"Another process (number {holder[1]})" if holder else "Another process"
-                if not told and time.monotonic() >= deadline - self.patience + _TELL_AFTER:
-                    told = True
+                if not announced and time.monotonic() >= deadline - self.patience + _TELL_AFTER:
+                    announced = True
                     self._on_wait(f"{who} is using the library; waiting for it.")
                 if time.monotonic() >= deadline:
                     raise StoreBusy(
@@ -254,11 +253,9 @@ def _close(connection: DuckDBPyConnection) -> None:
 
 
 def copy_database(connection: DuckDBPyConnection, target: Path) -> None:
-    """Write all that a store holds, and nothing that was deleted, to a new file; there whole or not at all.
+    """Write all that a store holds, and nothing that was deleted, to ``target``; there whole or not at all.
 
-    Args:
-        connection: To the store, outside a transaction.
-        target: Replaced if it is there.
+    The connection must be outside a transaction.
     """
     part = target.with_name(f".{target.name}.part")
     part.unlink(missing_ok=True)  # of a killed process
@@ -277,12 +274,7 @@ def copy_database(connection: DuckDBPyConnection, target: Path) -> None:
 
 
 def set_aside(path: Path, why: str) -> Path:
-    """Rename a file, and those that its database keeps beside it; returns the new path.
-
-    Args:
-        path: The file.
-        why: Part of the new name, one word.
-    """
+    """Rename a file, and those that its database keeps beside it; ``why`` is part of the new name."""
     stamp = f"{now():%Y%m%dT%H%M%S%f}"
     kept = path.with_name(f"{path.name}.{why}-{stamp}")
     for end in (".wal", "-wal", "-shm", "-journal"):

@@ -25,8 +25,6 @@ class BoxedPlanner:
 
     Args:
         base: The GGUF file of `BASE`.
-        adapter: The adapter's GGUF file.
-        threads: Threads to compute with; chosen from the machine if None.
     """
 
     def __init__(self, base: Path, adapter: Path = SHIPPED, threads: int | None = None) -> None:

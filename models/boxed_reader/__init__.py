@@ -21,8 +21,8 @@ from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import TypeAdapter, ValidationError
 
-from models.boxed_reader.manifest import Calibration, Manifest, read_manifest
 from models.boxed_reader.spans import Found, apart, found
 from models.boxed_reader.windows import Window, Windows, answered
 from models.processor import usable_threads
@@ -32,8 +32,51 @@ NAME: Final = "boxed-reader"
 SHIPPED: Final = Path(__file__).parent
 MODEL: Final = "model.onnx"
 TOKENIZER: Final = "tokenizer.json"
+MANIFEST: Final = "manifest.json"
 WORTH_CHECKING: Final = 0.2
 """Probability of a span from which it is read a second time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Weights of logistic regressions on the network's scores, fitted on held-out articles (Platt, 1999).
+
+    Attributes:
+        answers: Of the classifier's logit and of the spans' log-odds against "not here", and the intercept:
+            gives the log-odds that the passage answers.
+        span: Of the log-odds of a span's share and of those log-odds, and the intercept: gives the log-odds
+            that the span is right.
+        support: What each of the three verdicts' scores is multiplied by, and what is then added.
+        checked: Of the log-odds that a span is right and of those that the passage supports it as the
+            question's answer, and the intercept: gives the log-odds that a span so checked is right.
+    """
+
+    answers: tuple[float, float, float]
+    span: tuple[float, float, float]
+    support: tuple[float, tuple[float, float, float]]
+    checked: tuple[float, float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """The sha256 of each file beside the manifest, and the calibration of the model among them."""
+
+    files: dict[str, str]
+    calibration: Calibration
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """The manifest in ``folder``.
+
+    Raises:
+        ModelError: it is not there, or not what it should be.
+    """
+    try:
+        return TypeAdapter(Manifest).validate_json((folder / MANIFEST).read_bytes())
+    except (OSError, ValidationError) as error:
+        raise ModelError(
+            f"The reader's manifest in {folder} cannot be read: {error}", "Install deepthink-tui again."
+        ) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +85,7 @@ class Score:
 
     Attributes:
         answers: Logit of "this passage answers the question".
-        start: For each token, as the answer's first.
-        end: As its last.
+        start: Of each token as the answer's first; ``end``: as its last.
         support: Of the three verdicts: supported, refuted, neither.
     """
 
@@ -54,10 +96,9 @@ class Score:
 
 
 class BoxedReader:
-    """The shipped reader, loaded at its first use. Thread-safe.
+    """The shipped reader, loaded at its first use. Thread-safe; reading raises `ModelError`.
 
     Args:
-        folder: Where model, tokenizer and manifest are.
         threads: Passages that are read at once, each by one thread; by default one for each core worth it.
     """
 
@@ -84,9 +125,6 @@ class BoxedReader:
         """One reading per passage, in the order of ``passages``.
 
         Likely spans are read a second time, as claims: is this the answer to the question?
-
-        Raises:
-            ModelError: the model cannot be loaded.
         """
         calibration = self._opened()[2].calibration
         scored = self.scores([(question, passage) for passage in passages])
@@ -111,9 +149,6 @@ class BoxedReader:
         """One judgement per ``(claim, passage)`` pair, in their order.
 
         Of a long passage the window counts that says most about the claim.
-
-        Raises:
-            ModelError: the model cannot be loaded.
         """
         calibration = self._opened()[2].calibration
         judged = (
@@ -123,19 +158,11 @@ class BoxedReader:
         return [min(windows, key=lambda one: one.neither) for windows in judged]
 
     def judge(self, question: str, pairs: Sequence[tuple[str, str]]) -> list[Support]:
-        """One judgement per ``(answer, passage)`` pair, in their order: does the passage give this answer?
-
-        Raises:
-            ModelError: the model cannot be loaded.
-        """
+        """One judgement per ``(answer, passage)`` pair, in order: does the passage give this answer?"""
         return self.support([(answered(question, answer), passage) for answer, passage in pairs])
 
     def scores(self, pairs: Sequence[tuple[str, str]]) -> list[list[tuple[Window, Score]]]:
-        """The windows of each pair of a question (or claim) and a passage, with the network's scores.
-
-        Raises:
-            ModelError: the model cannot be loaded.
-        """
+        """The windows of each pair of a question (or claim) and a passage, with the network's scores."""
         session, windows, _ = self._opened()
         cut = windows.of(pairs)
         flat = [window for one in cut for window in one]
@@ -224,13 +251,7 @@ def reading(passage: str, windows: Sequence[tuple[Window, Score]], calibration: 
 
 
 def checked(read: Reading, judged: Mapping[Span, Support], calibration: Calibration) -> Reading:
-    """The reading with its spans' probabilities after the second look.
-
-    Args:
-        read: Of a passage.
-        judged: Whether the passage supports a span as the answer; spans not in it stay as they are.
-        calibration: For the network that read.
-    """
+    """The reading with the probabilities of those spans changed that were ``judged`` a second time."""
     of_span, of_support, intercept = calibration.checked
     spans = []
     for span in read.spans:

@@ -22,12 +22,9 @@ _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """Words that may be the answer.
+    """Words that may be the answer, from offset ``start`` to ``end`` in the passage.
 
-    Attributes:
-        start: Offset of their first character in the passage.
-        end: Offset after the last.
-        share: Their probability among all words of their window and "not here", uncalibrated.
+    ``share`` is their uncalibrated probability among all words of their window and "not here".
     """
 
     start: int
@@ -37,28 +34,17 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What stands in one window.
-
-    Attributes:
-        margin: Log-odds of "some words here" against "not here".
-        candidates: The likeliest words, best first; they do not overlap.
-    """
+    """The likeliest words of one window, best first, and the log-odds of any words against "not here"."""
 
     margin: float
     candidates: tuple[Candidate, ...]
 
 
 def found(window: Window, passage: str, start: Scores, end: Scores) -> Found:
-    """The likeliest answers in a window.
+    """The likeliest answers in a window of ``passage``.
 
     A span's score is the sum of its start's and its end's, as in Devlin et al. (2019); "not here" has the
     scores of ``[CLS]``. The scores of all spans of at most 30 tokens and of "not here" make one softmax.
-
-    Args:
-        window: That was read.
-        passage: It is a part of.
-        start: Score of each token as the answer's first, shape ``(T,)``.
-        end: As its last.
     """
     count = len(window.offsets)
     nothing = float(start[0] + end[0])

@@ -23,8 +23,7 @@ class Window:
 
     Attributes:
         ids: Token ids: ``[CLS] question [SEP] heading body [SEP]``.
-        second: Position of the first token of the second segment.
-        body: Position of the first token of the body.
+        second: Position of the first token of the second segment; ``body``: of the body.
         offsets: For each body token its first and its last character's end in the passage.
     """
 
@@ -40,11 +39,9 @@ def answered(question: str, answer: str) -> str:
 
 
 class Windows:
-    """Cuts questions and passages into windows.
+    """Cuts questions and passages into windows of at most ``tokens`` tokens.
 
-    Args:
-        tokenizer: A ``tokenizers.Tokenizer`` of a BERT; its padding and truncation are turned off.
-        tokens: Most tokens of a window; at least 256, so that much of a body fits beside the rest.
+    The padding and truncation of ``tokenizer``, of a BERT, are turned off.
     """
 
     def __init__(self, tokenizer: Any, tokens: int = TOKENS) -> None:

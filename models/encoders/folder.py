@@ -24,13 +24,7 @@ _POOLINGS: Final[dict[str, Pooling]] = {
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How an embedder wants its texts, and its vector to be taken.
-
-    Attributes:
-        pooling: The first token's vector, or the mean of all.
-        query: What goes before a query.
-        passage: What goes before a passage.
-    """
+    """How an embedder's vector is taken from its tokens', and what goes before a query and a passage."""
 
     pooling: Pooling
     query: str = ""
@@ -55,8 +49,8 @@ def read_recipe(folder: Path) -> Recipe:
         ModelError: they do not say how the vectors of the tokens become one, or by a way unknown here.
     """
     modes = _json(folder / _POOLING) or {}
-    told = modes.get("pooling_mode") or [key for key, on in modes.items() if on is True]
-    named = [told] if isinstance(told, str) else [str(key).removeprefix("pooling_mode_") for key in told]
+    mode = modes.get("pooling_mode") or [key for key, on in modes.items() if on is True]
+    named = [mode] if isinstance(mode, str) else [str(key).removeprefix("pooling_mode_") for key in mode]
     poolings = [_POOLINGS.get(name) for name in named if name != "include_prompt"]
     modules = {
         str(module.get("type")).rpartition(".")[2] for module in _json(folder / "modules.json") or []

@@ -32,16 +32,11 @@ _ERRORS_ONLY: Final = 3
 
 
 class OnnxModel:
-    """A network in a folder with its tokenizer, loaded on first use.
+    """A network in a folder with its tokenizer, loaded on first use; ``what`` is its kind in messages.
 
     Threads run it side by side, so a query does not wait for passages. Every method but `ready` raises
     `ModelMissing` if there is no such model in the folder, `ModelError` if it cannot be loaded or run.
-
-    Args:
-        folder: Holds `onnx_file` and ``tokenizer.json``.
-        what: Its kind in messages: “reranker”.
-        tokens: Most tokens of a text, or of a pair together; what is longer is cut, the longer text of a
-            pair first.
+    A text, or a pair together, of more than ``tokens`` is cut, the longer text of a pair first.
     """
 
     def __init__(self, folder: Path, what: str, tokens: int = 512) -> None:
@@ -127,10 +122,7 @@ def _tokenizer(path: Path, tokens: int) -> Tokenizer:
 class OnnxEmbedder:
     """An `Embedder` on ONNX Runtime. Thread-safe; raises what `OnnxModel` raises.
 
-    Args:
-        folder: The network and its tokenizer; they are read on first use.
-        name: Identity of the vectors.
-        recipe: How the model wants its texts; what the folder's files say if None.
+    Without a ``recipe`` the folder's files say how the model wants its texts.
     """
 
     def __init__(self, folder: Path, name: str, recipe: Recipe | None = None) -> None:
@@ -175,9 +167,6 @@ class OnnxReranker:
     """A `Reranker` that reads query and passage together; a score is the sigmoid of the logit.
 
     Thread-safe; raises what `OnnxModel` raises.
-
-    Args:
-        folder: A cross-encoder with one output; it is read on first use.
     """
 
     def __init__(self, folder: Path) -> None:

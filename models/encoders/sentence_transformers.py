@@ -26,13 +26,9 @@ _PAIRS: Final = 4
 
 
 class LocalEmbedder:
-    """An `Embedder` that runs a sentence-transformers model.
+    """An `Embedder` that runs a sentence-transformers model, read on first use.
 
     Thread-safe. A query from another thread waits for at most one batch of passages.
-
-    Args:
-        folder: A sentence-transformers folder; it is read on first use.
-        name: Identity of the vectors.
     """
 
     def __init__(self, folder: Path, name: str) -> None:
@@ -111,13 +107,9 @@ def _encode(encode: Callable[..., Any], texts: list[str]) -> Vectors:
 
 
 class CrossEncoderReranker:
-    """A `Reranker` that reads query and passage together. Thread-safe.
+    """A `Reranker` that reads query and passage together, read on first use. Thread-safe.
 
-    Scores are the sigmoid of the model's logit. Models disagree on whether they apply it themselves,
-    so the activation is always given: it is applied once whatever the folder says.
-
-    Args:
-        folder: A cross-encoder with one output; it is read on first use.
+    Scores are the sigmoid of the model's logit, applied once whatever the folder says.
     """
 
     def __init__(self, folder: Path) -> None:

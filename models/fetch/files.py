@@ -53,11 +53,8 @@ class PullProgress:
     """How far a pull has come.
 
     Attributes:
-        model: Name of the catalogue entry.
-        phase: ``waiting`` for another process that pulls the same model, ``fetching``, ``checking``
-            the sha256, or ``done``.
+        phase: ``waiting`` for another process with the same pull, ``fetching``, ``checking`` or ``done``.
         done: Bytes fetched, of all files of the model; in the ``checking`` phase bytes checked.
-        total: Bytes of all files of the model.
         source: Who delivers the bytes, if anybody does.
         detail: A host, a wheel, or why a source was given up.
     """
@@ -100,12 +97,7 @@ class Watch:
 
 
 class PartFile:
-    """The growing ``.part`` file of one `ModelFile`.
-
-    Args:
-        path: Its folder must exist. Bytes left there by an earlier pull are kept.
-        file: What it will become.
-    """
+    """The growing ``.part`` file of one `ModelFile`; bytes left there by an earlier pull are kept."""
 
     def __init__(self, path: Path, file: ModelFile) -> None:
         self.path = path
@@ -129,8 +121,7 @@ class PartFile:
     def append(self, blocks: Iterable[bytes], wrote: Callable[[int], None]) -> None:
         """Write ``blocks`` at the end and call ``wrote`` with the new length after each.
 
-        Bytes beyond the file's size are dropped. If ``blocks`` or ``wrote`` raises, what was
-        written before stays. Raises `OSError` if the disk is full or fails.
+        Bytes beyond the file's size are dropped. If ``blocks`` or ``wrote`` raises, the rest stays.
         """
         with self.path.open("ab") as stream:
             length = stream.seek(0, os.SEEK_END)
@@ -159,13 +150,7 @@ class PartFile:
 
 
 def check_file(path: Path, file: ModelFile, watch: Watch) -> None:
-    """Compare ``path`` with the size and sha256 that ``file`` lists.
-
-    Raises:
-        ChecksumMismatch: They differ; ``path`` is left as it is.
-        PullCancelled: The caller has set the cancel event.
-        OSError: ``path`` cannot be read.
-    """
+    """Raise `ChecksumMismatch` unless ``path`` has the size and sha256 that ``file`` lists."""
     digest = hashlib.sha256()
     size = 0
     with path.open("rb") as stream:
@@ -186,11 +171,8 @@ def check_file(path: Path, file: ModelFile, watch: Watch) -> None:
 class CheckedFiles:
     """Remembers which files of a model were hashed and found right, in a file beside them.
 
-    A record holds size, time of change and sha256. It is valid while all three are the same, so a
-    file that was copied there by hand, or changed since, is hashed again.
-
-    Args:
-        home: The model's folder.
+    A record holds size, time of change and sha256. It is valid while all three are the same, so a file that
+    was copied there by hand, or changed since, is hashed again.
     """
 
     def __init__(self, home: Path) -> None:

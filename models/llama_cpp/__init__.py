@@ -36,7 +36,7 @@ _POLL_SECONDS = 0.05
 class LlamaCppChat:
     """A GGUF file as a chat model.
 
-    The model is loaded by the first call that needs it (or by `load`) and stays in memory until
+    The model is loaded by the first call that needs it and stays in memory until
     `close`; a later call loads it again. Calls from several threads wait for each other. What one
     call left in the KV cache is reused by the next as far as the two prompts agree, so append-only
     prompts cost only what is new. At temperature 0 the same calls in the same order give the same
@@ -91,26 +91,18 @@ class LlamaCppChat:
             self._context_tokens = min(self._requested, trained or self._requested)
         return self._context_tokens
 
-    def load(self) -> None:
-        """Load the model now, e.g. while a person still types.
+    def loaded(self) -> tuple[Engine, ChatTemplate]:
+        """The model and its template; loads them if need be.
 
         Raises:
             ModelMissing: if there is no such file.
-            ModelError: if the file or its chat template is damaged, memory is too small or llama.cpp is
-                not installed.
-        """
-        self.loaded()
-
-    def loaded(self) -> tuple[Engine, ChatTemplate]:
-        """The model and its template, for a caller who builds on the tokens themselves.
-
-        Raises what `load` raises.
+            ModelError: if it is damaged, memory is too small, or llama.cpp is not installed.
         """
         with self._lock:
             return self._opened()
 
     def count_tokens(self, text: str) -> int:
-        """Tokens of ``text`` alone; loads the model if need be, and raises what `load` raises."""
+        """Tokens of ``text`` alone; loads the model if need be, and raises what `loaded` raises."""
         with self._lock:
             return len(self._opened()[0].tokenize(text, special=False))
 
@@ -122,7 +114,7 @@ class LlamaCppChat:
             prompt = _prompt(template, messages, self._thinking if free else False, free)
             tokens = engine.tokenize_prompt(prompt)
             self._refuse_overflow(len(tokens), options.max_tokens, engine)
-            answer = _Answer(options, inside=free and opens_thinking(prompt), split=free)
+            answer = _Answer(options, inside=free and opens_thinking(prompt))
             with self._cancellable(engine, options.cancel):
                 reused = engine.evaluate(tokens)
                 generated, finish = self._generate(engine, options, answer)
@@ -252,37 +244,27 @@ class LlamaCppChat:
 class _Answer:
     """Turns token bytes into streamed answer text, without think tags and broken characters."""
 
-    def __init__(self, options: ChatOptions, *, inside: bool, split: bool) -> None:
+    def __init__(self, options: ChatOptions, *, inside: bool) -> None:
         self._emit = options.on_text
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        self._splitter = ThinkSplitter(inside=inside) if split else None
-        self._plain: list[str] = []
+        self._splitter = ThinkSplitter(inside=inside)
 
     @property
     def reasoning(self) -> str:
-        return self._splitter.reasoning if self._splitter else ""
+        return self._splitter.reasoning
 
     def add(self, piece: bytes) -> None:
-        self._take(self._decoder.decode(piece))
+        self._stream(self._splitter.feed(self._decoder.decode(piece)))
 
     def finish(self, *, finished: bool) -> str:
         """The whole answer text; streams what was still held back."""
-        self._take(self._decoder.decode(b"", final=True))
-        if self._splitter is None:
-            return "".join(self._plain)
+        self._stream(self._splitter.feed(self._decoder.decode(b"", final=True)))
         self._stream(self._splitter.finish())
         answer = self._splitter.answer
         text = answer_or_thought(answer, self._splitter.reasoning, finished=finished)
         if text != answer:
             self._stream(text)
         return text
-
-    def _take(self, text: str) -> None:
-        if self._splitter is None:
-            self._plain.append(text)
-            self._stream(text)
-        else:
-            self._stream(self._splitter.feed(text))
 
     def _stream(self, text: str) -> None:
         if text and self._emit is not None:

@@ -19,6 +19,8 @@ import os
 import sys
 import weakref
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
+from operator import eq
 from pathlib import Path
 from typing import Any
 
@@ -54,11 +56,9 @@ class Engine:
         context_tokens: Size of the KV cache; at most what the model was trained for.
         threads: Threads to compute with; the usable cores if None.
         batch: Prompt tokens computed in one step.
-        adapter: A LoRA adapter in GGUF form, for this very model; None for none.
+        adapter: A LoRA adapter in GGUF form, for this very model.
 
-    Raises:
-        ModelMissing: if there is no such file.
-        ModelError: if the file is damaged, the adapter does not fit or there is too little memory.
+    Raises `ModelMissing` if there is no file, `ModelError` if it cannot be loaded.
     """
 
     def __init__(
@@ -212,8 +212,9 @@ class Engine:
             Aborted: if `abort` was called; what was computed until then stays usable.
             ModelError: if llama.cpp fails.
         """
-        common = min(_common_prefix(self.held, tokens), self._settled, len(tokens) - _GRAIN)
-        reused = self._keep(max(0, common) // _GRAIN * _GRAIN)
+        common = sum(takewhile(bool, map(eq, self.held, tokens)))
+        usable = min(common, self._settled, len(tokens) - _GRAIN)
+        reused = self._keep(max(0, usable) // _GRAIN * _GRAIN)
         for start, end in _steps(reused, len(tokens), self._batch):
             self._decode(tokens[start:end])
             self._settled = end // _GRAIN * _GRAIN
@@ -293,13 +294,6 @@ class Engine:
             f"llama.cpp failed to evaluate {len(tokens)} tokens (code {code}).",
             "Choose a smaller context or another model; `--debug` writes llama.cpp's own log.",
         )
-
-
-def _common_prefix(left: Sequence[int], right: Sequence[int]) -> int:
-    for index, (a, b) in enumerate(zip(left, right, strict=False)):
-        if a != b:
-            return index
-    return min(len(left), len(right))
 
 
 def _steps(start: int, end: int, size: int) -> Iterator[tuple[int, int]]:

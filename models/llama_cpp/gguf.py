@@ -65,9 +65,7 @@ class GgufHead:
 def read_head(path: Path) -> GgufHead:
     """Read the head of the GGUF file at ``path``.
 
-    Raises:
-        ModelMissing: if there is no such file.
-        ModelError: if it is not a GGUF file, or ends inside its own head.
+    Raises `ModelMissing` if there is no such file, `ModelError` if it is not a GGUF file or is cut short.
     """
     try:
         with path.open("rb") as file:

@@ -42,15 +42,11 @@ def gbnf(schema: JsonSchema) -> str | None:
 
 
 class Picker:
-    """Chooses each next token: greedy or sampled, under a grammar or free.
+    """Chooses each next token: greedy or sampled (``temperature`` > 0), under a schema's grammar or free.
 
     The grammar is asked about the best candidate first, then about a short list, and only then about
-    the whole vocabulary, which would take longer than computing the token.
-
-    Args:
-        temperature: 0 takes the most probable token.
-        schema: What the answer must match; an inexpressible one leaves the answer free, and the
-            caller has to validate it anyway.
+    the whole vocabulary, which would take longer than computing the token. A schema that no grammar
+    expresses leaves the answer free; the caller has to validate it anyway.
     """
 
     def __init__(self, engine: Engine, temperature: float, schema: JsonSchema | None) -> None:
@@ -62,11 +58,6 @@ class Picker:
             self._grammar = engine.grammar(text)
             if not self._grammar:
                 _log.warning("llama.cpp could not compile this grammar:\n%s", text)
-
-    @property
-    def constrained(self) -> bool:
-        """Whether a grammar is in force."""
-        return bool(self._grammar)
 
     def next(self) -> int | None:
         """The next token after what the engine holds; None where the answer ends."""

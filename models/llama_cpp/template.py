@@ -16,17 +16,10 @@ CHATML = (
 
 
 class ChatTemplate:
-    """One model's chat template.
+    """One model's chat template; ChatML if the file carries none.
 
-    Args:
-        source: The Jinja template; ChatML if the file carries none.
-        begin: Text of the token that begins a sequence.
-        end: Text of the token that ends one.
-        control_texts: Texts of the model's control tokens. Where a message contains one (a document
-            may) it is broken up, so that a passage cannot pose as a turn of the conversation.
-
-    Raises:
-        ModelError: if ``source`` is no Jinja template.
+    Where a message contains one of ``control_texts`` (a document may) it is broken up, so that a passage
+    cannot pose as a turn of the conversation. A ``source`` that is no Jinja template is a `ModelError`.
     """
 
     def __init__(
@@ -46,15 +39,9 @@ class ChatTemplate:
         self._controls = control_pattern(control_texts)
 
     def render(self, messages: Sequence[Message], *, thinking: bool | None = None) -> str:
-        """The prompt, up to where the assistant's answer begins.
+        """The prompt, up to where the assistant's answer begins; or `ModelError`.
 
-        Args:
-            messages: The conversation.
-            thinking: Switch thinking on or off where the template has the switch; its own default if
-                None.
-
-        Raises:
-            ModelError: if the template cannot render any form of these messages.
+        ``thinking`` switches thinking on or off where the template has the switch; its own default if None.
         """
         import jinja2
 

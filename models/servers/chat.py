@@ -10,6 +10,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
+from itertools import takewhile
+from operator import eq
 
 from models.control_tokens import control_pattern, defused
 from models.protocols import (
@@ -28,19 +30,16 @@ from models.think_tags import ThinkSplitter, answer_or_thought
 from models.token_estimate import at_least, at_most
 
 _TURN_TOKENS = 8  # what a chat template adds to each message
-_TOKEN_CHARACTERS = 128  # at most, in any vocabulary; a server that sends more heeds no limit
+_TOKEN_CHARACTERS = 128  # at most, in any vocabulary; a server that sends more ignores the limit
 _CONTROLS = control_pattern()
 TOP_LOGPROBS = 20  # the most that servers give
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A piece of a streamed answer.
+    """A piece of a streamed answer, and of what the model thought where the server separates it.
 
-    Attributes:
-        text: Of the answer.
-        reasoning: What the model thought, where the server separates it.
-        top: The likeliest tokens at this place with their log probabilities, if asked for.
+    ``top``: the likeliest tokens at this place with their log probabilities, if asked for.
     """
 
     text: str = ""
@@ -53,10 +52,9 @@ class Bill:
     """What the server counted for a call.
 
     Attributes:
-        read: Prompt tokens; None if the server did not say.
+        read: Prompt tokens; None if the server did not say. ``whole``: including the cached ones.
         cached: How many of them were not computed again; None if the server did not say.
         generated: Tokens of the answer.
-        whole: Whether ``read`` includes the cached ones.
     """
 
     read: int | None
@@ -71,12 +69,7 @@ class ServerChat(ABC):
 
     Servers count no tokens without computing, so prompts are measured by an estimate that is not too
     low, and refused by it. Whether the server then read the whole prompt is checked afterwards, since
-    some drop the head of a prompt that is too long, and do not say so. An answer that goes on far beyond
-    its limit is cut.
-
-    Args:
-        name: How the user names this model.
-        wire: The connection.
+    some drop the head of a prompt that is too long, silently. An answer far beyond its limit is cut.
     """
 
     def __init__(self, name: str, wire: Wire) -> None:
@@ -211,7 +204,8 @@ class ServerChat(ABC):
         bill = self._bill(messages)
         prompt = "\n".join(message.content for message in messages)
         # Where cached tokens are left out of the count, only what is new must be in it.
-        fresh = prompt if bill.whole else prompt[_common(self._previous, prompt) :]
+        common = sum(takewhile(bool, map(eq, self._previous, prompt)))
+        fresh = prompt if bill.whole else prompt[common:]
         least = at_least(fresh)
         if bill.read is not None and bill.read < least:
             raise ContextOverflow(
@@ -244,13 +238,6 @@ def _defused(messages: Sequence[Message]) -> list[Message]:
 def _prompt_tokens(messages: Sequence[Message]) -> int:
     """An estimate of a prompt's tokens that is not too low."""
     return sum(at_most(message.content) + _TURN_TOKENS for message in messages)
-
-
-def _common(left: str, right: str) -> int:
-    for index, (a, b) in enumerate(zip(left, right, strict=False)):
-        if a != b:
-            return index
-    return min(len(left), len(right))
 
 
 def _picked(text: str, labels: Sequence[str]) -> int | None:

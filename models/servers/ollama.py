@@ -48,11 +48,7 @@ def base_url(wanted: str | None = None) -> str:
     """The server's address: the one given, else ``OLLAMA_HOST``, else the default.
 
     Forms that Ollama itself accepts are accepted (``0.0.0.0``, ``host:port``), and a trailing ``/v1``
-    is dropped.
-
-    Raises:
-        ValueError: ``wanted`` is no address.
-        ModelUnreachable: ``OLLAMA_HOST`` is none.
+    is dropped. Raises `ValueError` for another ``wanted``, `ModelUnreachable` for another ``OLLAMA_HOST``.
     """
     if wanted:
         return _normalised(wanted.strip())
@@ -86,12 +82,7 @@ def full_name(model: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ModelFacts:
-    """What a server says about one model.
-
-    Attributes:
-        trained_context: Tokens the model was trained for, None if unknown.
-        capabilities: E.g. ``completion``, ``thinking``, ``embedding``.
-    """
+    """What a server says about one model: the context it was trained for, and e.g. ``thinking``."""
 
     trained_context: int | None
     capabilities: frozenset[str]
@@ -103,15 +94,10 @@ class ModelFacts:
 
 
 class OllamaServer:
-    """Questions to a server that are not a chat or an embedding.
+    """Questions to a server that are not a chat or an embedding; an answer may take ``patience.idle``.
 
     Every method raises `ModelUnreachable` if the server does not answer, `ModelMissing` for a model
-    it does not have, `ModelError` for any other refusal and `GenerationCancelled` if ``cancel`` is
-    set.
-
-    Args:
-        url: As `base_url` takes it.
-        patience: Time-outs; an answer may take as long as ``idle``.
+    it does not have, `ModelError` for any other refusal and `GenerationCancelled` if ``cancel`` is set.
     """
 
     def __init__(self, url: str | None = None, patience: Patience | None = None) -> None:
@@ -215,11 +201,9 @@ class OllamaChat(ServerChat):
         model: As ``ollama list`` shows it.
         base_url: The server's address; ``OLLAMA_HOST`` or this machine if None.
         context_tokens: Asked of the server as ``num_ctx``.
-        patience: Time-outs.
         thinking: Let models that can switch their thinking think about free text; their default if
             None. Answers under a schema and choices do not think, except where the server then drops
-            the schema (some do, silently): noticed at the first answer that is not JSON, and
-            thinking stays on from then on.
+            the schema: noticed at the first answer that is not JSON.
     """
 
     def __init__(
@@ -330,13 +314,8 @@ def _is_json(text: str) -> bool:
 class OllamaEmbedder:
     """An embedding model on an Ollama server; its vectors are brought to unit length here.
 
-    Every method but `name` raises `ModelUnreachable`, `ModelMissing` or `ModelError`, as the failure
-    demands.
-
-    Args:
-        model: As ``ollama list`` shows it.
-        base_url: The server's address; ``OLLAMA_HOST`` or this machine if None.
-        patience: Time-outs; one batch may take as long as ``first_token``.
+    Every method but `name` raises `ModelUnreachable`, `ModelMissing` or `ModelError`. One batch may take as
+    long as ``patience.first_token``.
     """
 
     def __init__(

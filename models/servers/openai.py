@@ -63,12 +63,7 @@ def is_this_machine(url: str) -> bool:
 
 
 class OpenAiServer:
-    """A server at an address.
-
-    Args:
-        url: As `base_url` takes it.
-        patience: Time-outs.
-    """
+    """A server at an address, as `base_url` takes it."""
 
     def __init__(self, url: str, patience: Patience | None = None) -> None:
         self.url = base_url(url)
@@ -77,10 +72,7 @@ class OpenAiServer:
     def models(self, cancel: threading.Event | None = None) -> Mapping[str, int | None]:
         """The server's models, and the tokens of context of each if the server says so.
 
-        Raises:
-            ModelUnreachable: The server does not answer, or not as OpenAI's API does.
-            ModelError: It refuses.
-            GenerationCancelled: ``cancel`` was set.
+        Raises `ModelUnreachable`, `ModelError` or `GenerationCancelled`.
         """
         wire = Wire("The server", self.patience.quick)
 
@@ -155,11 +147,7 @@ class OpenAiServer:
 class OpenAiChat(ServerChat):
     """A chat model on a server that speaks the OpenAI API.
 
-    Args:
-        model: As the server lists it.
-        base_url: The server's address.
-        context_tokens: Prompt and answer together; less if the server says that it grants less.
-        patience: Time-outs.
+    ``context_tokens`` is prompt and answer together; less if the server says that it grants less.
     """
 
     def __init__(
@@ -189,10 +177,10 @@ class OpenAiChat(ServerChat):
     def _prepare(self, cancel: threading.Event | None) -> None:
         if self._granted is None:
             try:
-                told = self._server.models(cancel).get(self._model)
+                stated = self._server.models(cancel).get(self._model)
             except ModelMissing:  # the server has no list
-                told = None
-            self._granted = min(self._requested, told or self._requested)
+                stated = None
+            self._granted = min(self._requested, stated or self._requested)
 
     def _parts(self, messages: Sequence[Message], options: ChatOptions, top: int = 0) -> Generator[Part]:
         import openai
@@ -277,8 +265,8 @@ def _told_context(model: Mapping[str, Any]) -> int | None:
     """Tokens of context in an entry of a list of models, as vLLM or llama-server write it."""
     meta = model.get("meta")
     meta = meta if isinstance(meta, dict) else {}
-    told = model.get("max_model_len") or meta.get("n_ctx") or meta.get("n_ctx_train")
-    return told if isinstance(told, int) else None
+    tokens = model.get("max_model_len") or meta.get("n_ctx") or meta.get("n_ctx_train")
+    return tokens if isinstance(tokens, int) else None
 
 
 def _too_long(refusal: Any) -> bool:

@@ -75,13 +75,8 @@ class Wire(httpx.BaseTransport):
     A call that was cut may not have sent its request yet, for example while its thread imports the
     client library: that request is then refused, even if the next call has begun.
 
-    `last` is the last JSON line that the server sent, whole: client libraries drop fields they do
-    not know. Proxies from the environment are not used; the server is on this machine or this
-    network.
-
-    Args:
-        server: Its name in messages.
-        patience: The time-outs.
+    `last` is the last JSON line that the server sent, whole: client libraries drop fields they do not know.
+    Proxies from the environment are not used; the server is on this machine or this network.
     """
 
     def __init__(self, server: str, patience: Patience) -> None:
@@ -124,12 +119,8 @@ class Wire(httpx.BaseTransport):
     def run(self, start: Callable[[], Iterator[T]], cancel: threading.Event | None) -> Generator[T]:
         """The items of ``start()``, which runs in a thread of its own and sends over this wire.
 
-        Args:
-            start: Begins the call; blocks in it as long as it likes.
-            cancel: Ends the call within a fraction of a second.
-
         Raises:
-            GenerationCancelled: ``cancel`` was set.
+            GenerationCancelled: ``cancel`` was set; the call ends within a fraction of a second.
             ModelUnreachable: The server is silent for longer than it may be.
             Exception: Whatever the iteration raises.
         """

@@ -23,17 +23,14 @@ about three decisions.
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """The data there is. Decisions are those that were acted on; shadows only count in agreement.
+    """What there is to learn from. Decisions are those that were acted on; shadows only count in agreement.
 
     Attributes:
         runs: Runs with at least one decision.
         sources: Decisions by source, the most frequent first.
-        actions: Decisions by action; every action is there.
         labels: Labels by origin; every origin is there.
-        ratings: Rated runs by rating; every rating is there.
         agreement: By day, for each pair of sources that judged the same states.
         usable: Decisions whose state has the encoding of today.
-        needed: Decisions that a first training wants.
     """
 
     runs: int

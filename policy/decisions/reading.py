@@ -27,8 +27,8 @@ class Read:
 
     Attributes:
         trees: One for each run that can be learned from, in the order they were stored.
-        other_versions: Decisions whose state has another encoding: they are left out.
-        unmeasured: Runs of which nobody knows what finishing is worth, and no person said anything.
+        other_versions: Decisions left out because their state has another encoding.
+        unmeasured: Runs left out because nobody measured, rated or labelled them.
         sources: States by where their quality is from.
     """
 
@@ -43,12 +43,10 @@ _SPLIT = re.compile(r"[_-](?:train|dev|validation|test)$")
 
 
 def load_trees(store: Store) -> Read:
-    """Every run's decisions as a tree.
+    """Every run's decisions as a tree, but for runs without a first decision or without any measure.
 
-    A run whose first decision is not there, or whose states nobody measured, cannot be learned from. A
-    person's question is of the data set ``own``; its id is the question in words, so that the same question
-    asked twice is never on both sides of a split. Of a published set the id is that of the set and the
-    question, whichever split the file was.
+    A person's question is of the data set ``own``; its id is the question in words, so that a question
+    asked twice is never on both sides of a split.
     """
     with store.connect() as db:
         rows = db.execute(_DECISIONS, [STATE_VERSION]).fetchall()
@@ -76,11 +74,7 @@ def load_trees(store: Store) -> Read:
 
 
 def distinct(trees: Iterable[Tree]) -> list[Tree]:
-    """``trees`` of several stores, each run once, as the first store has it.
-
-    A store and an export of it are the same runs: counted twice they would weigh twice, and make half as
-    many held-out questions look enough.
-    """
+    """``trees`` of several stores, each run once: a store and an export of it hold the same runs."""
     kept: dict[tuple[str, str], Tree] = {}
     for number, tree in enumerate(trees):
         # Two files of the same name and their first lines go by the same id; their words differ.
@@ -129,8 +123,7 @@ def opened(source: Path, folder: Path) -> Store:
 
     Raises:
         NoSuchSource: there is no such file, or it may not be looked at.
-        BadTraces: it is no export of traces.
-        StoreError: it is no store, or cannot be read into one.
+        BadTraces, StoreError: it is neither an export of traces nor a store.
     """
     there = existing_file(source)
     if there is None:

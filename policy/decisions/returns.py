@@ -24,15 +24,12 @@ class Examples:
     """n states with their targets.
 
     Attributes:
-        states: What a decider sees.
         questions: Id of each state's question, for splits.
         datasets: Name of each state's data set.
-        values: Shape (n, 3), columns as `trees.INDEX`: return of each action, that is, the quality
-            of where it leads less the cost of the steps from here on; NaN where the action is not valid
-            or nobody knows. FINISH's own has no further cost.
+        values: Shape (n, 3), columns as `trees.INDEX`: return of each action, the quality of where it leads
+            less the cost of the steps from here on; NaN where the action is not valid or nobody knows.
         advantages: Shape (n, 3): ``values`` less that of the default action; NaN likewise.
-        sufficient: Shape (n,): 1 if finishing here is good enough, that is, has all the evidence, else 0;
-            the quality itself where only that is known.
+        sufficient: Shape (n,): as `policy.decisions.trees.Node.sufficient`.
         weights: Shape (n,): how much each state counts.
     """
 
@@ -99,8 +96,8 @@ def examples(
 ) -> Examples:
     """Every state in which there is something to choose, with the worth of what can be chosen.
 
-    Each question weighs the same, however many states it has, except that a person's label makes its state
-    count more: the labelled action is worth as much as the best known one and a step's cost more.
+    Each question weighs the same, but a person's label makes its state count more: the labelled action is
+    worth as much as the best known one and a step's cost more.
     """
     states, questions, datasets, rows, sufficient, weights = [], [], [], [], [], []
     for tree in trees:
@@ -116,7 +113,7 @@ def examples(
             questions.append(tree.question)
             datasets.append(tree.dataset)
             rows.append(value)
-            sufficient.append(_sufficient(node))
+            sufficient.append(node.sufficient)
             weights.append(weight)
     worth = np.array(rows, dtype=np.float64).reshape(-1, len(ACTIONS))
     default = np.array([INDEX[default_action(state.valid)] for state in states], dtype=np.int64)
@@ -144,12 +141,6 @@ def _labelled(node: Node, value: Floats, cost: float) -> Floats:
     assert node.label is not None
     labelled[INDEX[node.label]] = best + cost
     return np.asarray(labelled, dtype=np.float64)
-
-
-def _sufficient(node: Node) -> float:
-    if "complete" in node.detail:
-        return float(node.detail["complete"])
-    return node.quality if node.quality is not None else float("nan")
 
 
 def following(decisions: Mapping[tuple[str, str], Action]) -> Continuation:

@@ -7,6 +7,7 @@ allows, so that any policy can be evaluated on it exactly, by walking. Trees are
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias, TypeVar
@@ -42,7 +43,6 @@ class Node:
 
     Attributes:
         path: First letters of the actions taken to it; "" for the first decision, after one step.
-        seen: What a decider sees.
         quality: Of finishing here, 0 to 1; None where nobody measured it.
         source: Where the quality is from: answer, evidence, rating, override, verifier; "" for None.
         detail: Further measures of finishing here, by name (``complete``, ``recall``, ``f1``, ``em``).
@@ -62,6 +62,12 @@ class Node:
         return 1 + len(self.path)
 
     @property
+    def sufficient(self) -> float:
+        """1 if all the evidence is held here; the quality if only that is known; NaN if nothing is."""
+        known = self.detail.get("complete", self.quality)
+        return math.nan if known is None else float(known)
+
+    @property
     def valid(self) -> tuple[Action, ...]:
         """What may be done here."""
         return self.seen.valid
@@ -73,7 +79,7 @@ class Tree:
 
     Attributes:
         question: Its id, by which train and held-out questions are told apart.
-        dataset: The set it is from; "" for a person's own.
+        dataset: The set it is from.
         nodes: By path; "" is there.
         text: The question in words.
         run: Id of the run that it was read from; "" for none.

@@ -33,7 +33,6 @@ class Evaluation:
     """What is evaluated.
 
     Attributes:
-        cases: A set of questions; its library is in the parts' store.
         systems: Of `SYSTEMS`.
         work: Folder of the rows.
         few: How many of the questions, the first ones, a slow system is asked, by its name.
@@ -52,9 +51,7 @@ class Progress:
     Attributes:
         questions: Name of the set.
         doing: The system that is answering; "" before the first.
-        done: Finished rows, earlier ones included.
-        total: Rows that there will be.
-        seconds_left: Estimate from the rows made since the start; None before there is one.
+        done: Finished rows of ``total``, earlier ones included.
         failed: Questions that a system could not answer since the start, with why.
     """
 
@@ -81,12 +78,8 @@ def checked(systems: Sequence[str]) -> tuple[str, ...]:
 def evaluate(wanted: Evaluation, parts: Parts, cancel: threading.Event | None = None) -> Iterator[Progress]:
     """Have every system answer; each finished row is kept at once.
 
-    A question that a system fails on is reported and left out, and asked again the next time.
-
-    Args:
-        wanted: What.
-        parts: The same for every system.
-        cancel: Set to stop between two answers.
+    A question that a system fails on is reported and left out, and asked again the next time. ``cancel``
+    stops between two answers.
 
     Raises:
         BadLines: a file of the work folder is damaged.

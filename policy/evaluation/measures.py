@@ -36,10 +36,6 @@ def measured(case: Case, answered: Answered) -> dict[str, float]:
     kinds of question, ``right_`` with the kind repeats ``right``. Against the gold places there are
     ``recall`` and ``precision`` of the passages answered from, the same of those cited, and the shares
     ``recalled`` by a run's searches and ``noted`` by its findings. The rest is the cost.
-
-    Args:
-        case: What was asked.
-        answered: The answer.
     """
     said = not answered.abstained
     right = said and is_right(case, answered.text)
@@ -51,10 +47,10 @@ def measured(case: Case, answered: Answered) -> dict[str, float]:
         verdicts["refused_rightly"] = not said
     if answered.sentences:
         verdicts["flagged"] = answered.flagged > 0
-    found = {name: float(value) for name, value in {**verdicts, **asdict(answered.cost)}.items()}
-    found["abstained"] = float(answered.abstained)
+    measures = {name: float(value) for name, value in {**verdicts, **asdict(answered.cost)}.items()}
+    measures["abstained"] = float(answered.abstained)
     if answered.first_words is not None:
-        found["first_words"] = answered.first_words
+        measures["first_words"] = answered.first_words
     if case.gold:
         shares = {
             "recall": share(case.gold, answered.held),
@@ -64,8 +60,8 @@ def measured(case: Case, answered: Answered) -> dict[str, float]:
             "recalled": None if answered.recalled is None else share(case.gold, answered.recalled),
             "noted": None if answered.noted is None else share(case.gold, answered.noted),
         }
-        found |= {name: value for name, value in shares.items() if value is not None}
-    return found
+        measures |= {name: value for name, value in shares.items() if value is not None}
+    return measures
 
 
 def is_right(case: Case, text: str) -> bool:
@@ -87,11 +83,7 @@ def is_right(case: Case, text: str) -> bool:
 
 
 def share(gold: Sequence[Place], found: Sequence[Place]) -> float:
-    """Share of the gold places, 0 to 1, that at least one of the places found is evidence from.
-
-    Raises:
-        ZeroDivisionError: there are no gold places.
-    """
+    """Share of the gold places, 0 to 1, that at least one of the places found is evidence from."""
     return sum(any(wanted.covers(place) for place in found) for wanted in gold) / len(gold)
 
 

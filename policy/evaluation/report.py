@@ -92,8 +92,8 @@ def markdown(scopes: Sequence[Scope], came: Circumstances) -> str:
         for table in tables(scope):
             lines += markdown_table(table)
     lines += ["## How to read this", "", *(f"- {line}" for line in (*_READING, *came.notes)), ""]
-    told = {"Command": came.command, "Date": came.date, "Machine": came.machine}
-    lines += ["## How it was made", "", *(f"- {name}: {value}" for name, value in told.items()), ""]
+    facts = {"Command": came.command, "Date": came.date, "Machine": came.machine}
+    lines += ["## How it was made", "", *(f"- {name}: {value}" for name, value in facts.items()), ""]
     return "\n".join(lines)
 
 
@@ -168,17 +168,17 @@ def _pair(pair: Against) -> list[str]:
     ]
 
 
-def _mean(found: Interval | None, factor: float, digits: int, *, wide: bool) -> str:
-    if found is None or math.isnan(found.estimate):
+def _mean(interval: Interval | None, factor: float, digits: int, *, wide: bool) -> str:
+    if interval is None or math.isnan(interval.estimate):
         return ""
     estimate, low, high = (
-        f"{factor * value:,.{digits}f}" for value in (found.estimate, found.low, found.high)
+        f"{factor * value:,.{digits}f}" for value in (interval.estimate, interval.low, interval.high)
     )
     return f"{estimate} [{low}, {high}]" if wide else estimate
 
 
-def points(found: Interval | None) -> str:
+def points(interval: Interval | None) -> str:
     """A difference of shares in hundredths: ``+12.3 [+4.0, +20.1]``; "–" where it is not known."""
-    if found is None or math.isnan(found.estimate):
+    if interval is None or math.isnan(interval.estimate):
         return "–"
-    return f"{100 * found.estimate:+.1f} [{100 * found.low:+.1f}, {100 * found.high:+.1f}]"
+    return f"{100 * interval.estimate:+.1f} [{100 * interval.low:+.1f}, {100 * interval.high:+.1f}]"

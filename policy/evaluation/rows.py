@@ -27,9 +27,6 @@ class Row:
     Attributes:
         questions: Name of the set.
         question: Its id there.
-        system: As in the tables.
-        model: The language model's name.
-        answer: In the system's own words.
         stopped: Why the research ended; "" where there was none.
         lost: The first stage that lost a wrong answer, by `policy.evaluation.measures`; "" for a right one.
         measures: By the names of `policy.evaluation.measures`; what is not known is not there.
@@ -59,11 +56,7 @@ _ROW: Final = TypeAdapter(Row)
 class Rows:
     """The rows in a file of JSON lines, the newest of each key; the file grows with each that is added.
 
-    Args:
-        file: Need not exist.
-
-    Raises:
-        BadLines: a line is no row. An incomplete last line, as a killed run leaves one, is cut off.
+    A line that is no row raises `BadLines`. An incomplete last line, left by a killed run, is cut off.
     """
 
     def __init__(self, file: Path) -> None:

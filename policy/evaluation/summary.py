@@ -33,7 +33,6 @@ class Standing:
     """One system by itself.
 
     Attributes:
-        system: Its name.
         questions: How many it has answered.
         measures: Their means by name, each over the questions it is known for.
         lost: How many wrong answers were lost at each of `policy.evaluation.measures.STAGES`.
@@ -50,10 +49,7 @@ class Against:
     """One system against another, on the questions that both have answered.
 
     Attributes:
-        system: Ours.
-        baseline: Theirs.
-        questions: That both have.
-        differences: Ours less theirs in each measure that both have.
+        differences: Of ``system`` less ``baseline`` in each measure that both have.
         answered: The same on those of the questions that neither abstained on.
     """
 
@@ -66,12 +62,9 @@ class Against:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The results of one model on one set, or on several taken together.
+    """The results of one model on one set, or on several taken together (`POOLED`).
 
     Attributes:
-        name: Of the set, or `POOLED`.
-        model: The language model.
-        sets: Which are in it.
         systems: In the order of `SYSTEMS`; others follow by name.
         against: Every system against every baseline that there is.
     """
@@ -91,13 +84,7 @@ class Scope:
 def summarise(
     rows: Iterable[Row], baselines: Sequence[str] = BASELINES, resamples: int = RESAMPLES
 ) -> list[Scope]:
-    """Summarise ``rows``, one of each key, by model: its sets first, then all of them together.
-
-    Args:
-        rows: In any order.
-        baselines: Systems that the others are compared with.
-        resamples: Of the bootstrap.
-    """
+    """Summarise ``rows``, one of each key, by model: its sets first, then all of them together."""
     ordered = sorted(rows, key=lambda row: row.key)
     drawing = cache(lambda questions: draws(questions, resamples))
     scopes = []

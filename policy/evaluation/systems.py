@@ -16,19 +16,21 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar, Final, Protocol
 
 from agent import events as ev
+from agent import notebook
 from agent.budget import Budget, Ledger
+from agent.cognition import Distilled
 from agent.decisions.learned import Policy
 from agent.deps import Deps
 from agent.profiles import profile
 from agent.prompts import NOT_FOUND
 from agent.request import searchable
 from agent.retrieval.recall import Recall, aim
-from agent.retrieval.sections import last_heading
 from agent.run import Request, run
 from agent.session import Session
 from agent.state import Candidate, Claim, Evidence, new_state
 from agent.steering import Steering
 from agent.stepping import research_step, updated
+from agent.steps.distil import as_evidence
 from agent.steps.look import single_shot
 from agent.steps.reflect import ExtractiveReflector
 from agent.steps.rerank import read
@@ -65,16 +67,12 @@ class Parts:
 
     Attributes:
         chat: Asked at temperature 0.
-        embedder: The library's.
-        reader: Reads the passages a search brings.
-        store: With the library.
         collections: Where to search; all if empty.
         budget: Of one question.
         learned: The learned policy, for systems that decide as the product does by default.
         planner: The taught planner, for systems that plan as the product does by default.
-        on_event: Gets the events of `agent.events`: `AnswerText` for each piece of the answer as it is
-            written, `NodeStarted` for what is being done. A later `NodeStarted` of a step that writes
-            starts the answer again. Called from the thread that answers.
+        on_event: Called from the thread that answers. A later `NodeStarted` of a step that writes means
+            that the answer starts again.
         cancel: Set to stop, with `models.protocols.GenerationCancelled`.
     """
 
@@ -92,16 +90,7 @@ class Parts:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What an answer took.
-
-    Attributes:
-        steps: Searches; 0 without one.
-        calls: Of the model.
-        evaluated: Prompt tokens that the model computed.
-        reused: Prompt tokens that it had computed before.
-        generated: Tokens that it wrote.
-        seconds: Wall clock.
-    """
+    """What an answer took: searches, model calls, prompt tokens computed and reused, tokens written."""
 
     steps: int = 0
     calls: int = 0
@@ -116,13 +105,11 @@ class Answered:
     """What a system gave.
 
     Attributes:
-        text: The answer in its own words.
         abstained: Whether it says that it does not know.
         held: Where the passages are that it answered from, each place once.
         cited: Where those are that the answer cites, each place once.
         sentences: Of the answer, that claim something.
         flagged: Those of them that their sources do not support.
-        cost: What it took.
         stopped: Why the research ended; "" where there was none.
         recalled: Where the passages are that a run's searches brought; None for a system without a run.
         noted: Where those are that its findings cite; None likewise.
@@ -151,12 +138,7 @@ class System(Protocol):
         ...
 
     def answer(self, question: str, parts: Parts) -> Answered:
-        """Answer one question.
-
-        Raises:
-            GenerationCancelled: ``parts.cancel`` was set.
-            DeepthinkError: whatever kept it from answering.
-        """
+        """Answer one question. Raises `GenerationCancelled`, or another `DeepthinkError`."""
         ...
 
 
@@ -193,13 +175,7 @@ class OnePrompt(ABC):
     otherwise: ClassVar[str] = _MAY_REFUSE  # what to write where the passages do not hold the answer
 
     def answer(self, question: str, parts: Parts) -> Answered:
-        """Find, answer, check.
-
-        Raises:
-            EmptyLibrary, UnknownCollection: there is nothing to search.
-            GenerationCancelled: ``parts.cancel`` was set.
-            ModelError: the model fails.
-        """
+        """Find, answer, check. Raises `EmptyLibrary` or `UnknownCollection`, and what the model raises."""
         library = Library(parts.store)
         session = Session(parts.chat, parts.budget, parts.on_event, Steering(parts.cancel))
         cognition = profile("lean", parts.reader)
@@ -251,7 +227,7 @@ class OnePrompt(ABC):
         """The passages to answer from, best first, numbered from 1."""
 
     def _prompt(self, question: str, evidence: Sequence[Evidence]) -> list[Message]:
-        shown = "\n\n".join(map(_shown, evidence))
+        shown = "\n\n".join(map(notebook.passage, evidence))
         wanted = (
             "Answer in one or two short sentences, and put the number of the passage it comes from at the "
             f"end of each, like [1]. {self.otherwise}"
@@ -292,11 +268,12 @@ class SearchAndAnswer(OnePrompt):
     def found(self, question: str, deps: Deps) -> list[Evidence]:
         """The best passages, whole: as many as a step of a run keeps."""
         scopes = aim(deps.library, deps.tools, question, "", "", hard=False)
-        found = [candidate(hit) for hit in deps.recall.search(question, "hybrid", scopes, deps.recalled)]
-        if found:
+        hits = deps.recall.search(question, "hybrid", scopes, deps.recalled)
+        candidates = [candidate(hit) for hit in hits]
+        if candidates:
             deps.session.emit(ev.NodeStarted("rerank", 0))
-            found = read(deps.reader, question, found)
-        return _numbered(found[: deps.kept])
+            candidates = read(deps.reader, question, candidates)
+        return _numbered(candidates[: deps.kept])
 
 
 class SearchAndGuess(SearchAndAnswer):
@@ -321,25 +298,9 @@ class Crag(OnePrompt):
         return research_step(updated(state, single_shot(state, deps)), deps)["evidence"]
 
 
-def _numbered(found: Sequence[Candidate]) -> list[Evidence]:
-    return [
-        Evidence(
-            number=number,
-            step=1,
-            passage_id=one["passage_id"],
-            collection=one["collection"],
-            document=one["document"],
-            title=one["title"],
-            date=one["date"],
-            section=one["section"],
-            page=one["page"],
-            kind=one["kind"],
-            text=one["text"],
-            excerpt=one["text"],
-            score=one["score"],
-        )
-        for number, one in enumerate(found, start=1)
-    ]
+def _numbered(candidates: Sequence[Candidate]) -> list[Evidence]:
+    kept = [Distilled(one, one["text"], one["score"]) for one in candidates]
+    return [as_evidence(one, number, step=1) for number, one in enumerate(kept, start=1)]
 
 
 def _from_memory(question: str) -> list[Message]:
@@ -348,15 +309,6 @@ def _from_memory(question: str) -> list[Message]:
         Message("system", "You answer questions from what you know."),
         Message("user", f"QUESTION: {question}\n{wanted}"),
     ]
-
-
-def _shown(item: Evidence) -> str:
-    """A passage as the notebook of a run shows it, with the text before where it stands."""
-    place = dict.fromkeys((item["title"], last_heading(item["section"]), item["date"]))
-    where = ", ".join(part for part in place if part)
-    if item["kind"] == "table":
-        return f"[{item['number']}] {where}:\n{item['excerpt']}"
-    return f"[{item['number']}] {item['excerpt']} ({where})"
 
 
 def _written(messages: Sequence[Message], parts: Parts, ledger: Ledger) -> str:
@@ -384,8 +336,6 @@ class Looped:
     A run is stored, as every run is, so that it can be opened afterwards.
 
     Attributes:
-        name: As in the tables.
-        profile: ``lean`` or ``seed``.
         decider: ``rules``, ``llm`` or ``learned``; the profile's own if empty.
         learned: The learned policy, if that is to decide; the parts' own if None.
         route: Of every question; the router chooses if empty.
@@ -414,7 +364,7 @@ class Looped:
             route=self.route,
             approve="always",
         )
-        told = _Told()
+        seen = _Seen()
         began = time.monotonic()
         first_words: float | None = None
         for event in run(
@@ -427,31 +377,31 @@ class Looped:
             learned=self.learned or parts.learned,
             planner=parts.planner,
         ):
-            told.take(event)
+            seen.take(event)
             if first_words is None and isinstance(event, ev.AnswerText | ev.Answered):
                 first_words = time.monotonic() - began
             parts.on_event(event)
         seconds = time.monotonic() - began
-        end = told.finished
+        end = seen.finished
         return Answered(
-            text=told.answer,
+            text=seen.answer,
             abstained=end is None or end.status != "answered",
-            held=places_of(told.evidence),
-            cited=places_of(told.sources),
-            sentences=len(told.claims),
-            flagged=sum(claim["verdict"] != "supported" for claim in told.claims),
-            cost=Cost(told.steps, end.model_calls, end.evaluated, end.reused, end.generated, seconds)
+            held=places_of(seen.evidence),
+            cited=places_of(seen.sources),
+            sentences=len(seen.claims),
+            flagged=sum(claim["verdict"] != "supported" for claim in seen.claims),
+            cost=Cost(seen.steps, end.model_calls, end.evaluated, end.reused, end.generated, seconds)
             if end
-            else Cost(told.steps, seconds=seconds),
+            else Cost(seen.steps, seconds=seconds),
             stopped=end.stopped_because if end else "",
-            recalled=tuple(told.recalled),
-            noted=places_of(item for item in told.evidence if item["number"] in told.noted),
+            recalled=tuple(seen.recalled),
+            noted=places_of(item for item in seen.evidence if item["number"] in seen.noted),
             first_words=first_words,
         )
 
 
 @dataclass(slots=True)
-class _Told:
+class _Seen:
     """What is measured of a run's events; of several answers the last counts."""
 
     steps: int = 0

@@ -23,14 +23,7 @@ LEVEL = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """An estimate with its percentile interval; all NaN where nothing is known.
-
-    Attributes:
-        estimate: On the questions as they are.
-        low: Lower end.
-        high: Upper end.
-        questions: How many the estimate is from.
-    """
+    """An estimate from so many questions, with its percentile interval; all NaN where nothing is known."""
 
     estimate: float
     low: float
@@ -46,10 +39,9 @@ NOTHING = Interval(math.nan, math.nan, math.nan)
 
 @dataclass(frozen=True, slots=True)
 class Draws:
-    """Resamples of n questions.
+    """Resamples of n questions; ``counts``, shape (1 + resamples, n), is how often each question is drawn.
 
-    Attributes:
-        counts: Shape (1 + resamples, n): how often each question is drawn; row 0 is all ones.
+    Row 0 of ``counts`` is all ones.
     """
 
     counts: Floats
@@ -75,11 +67,7 @@ class Draws:
 
 
 def draws(questions: int, resamples: int = RESAMPLES, seed: int = SEED) -> Draws:
-    """Resamples of that many questions; the same seed gives the same.
-
-    Raises:
-        ValueError: there are no questions.
-    """
+    """Resamples of that many questions, at least one; the same seed gives the same."""
     if questions < 1:
         raise ValueError("There are no questions to resample.")
     rng = np.random.default_rng(seed)

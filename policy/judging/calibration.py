@@ -29,12 +29,7 @@ _EDGE = 1e-4  # probabilities keep this far from 0 and 1
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """A monotone map of probabilities, linear between its points.
-
-    Attributes:
-        x: Raw probabilities, increasing.
-        y: What they are worth, never decreasing.
-    """
+    """A monotone map of raw probabilities ``x`` to calibrated ones ``y``, linear between its points."""
 
     x: Floats
     y: Floats
@@ -48,14 +43,10 @@ IDENTITY = Curve(np.array([0.0, 1.0]), np.array([0.0, 1.0]))
 
 
 def fit_curve(raw: Floats, so: Floats) -> Curve:
-    """The curve from raw probabilities to how often it was so.
+    """The curve from raw probabilities to how often it was so, 0 to 1; NaN where nobody knows.
 
     Isotonic regression where there is enough (Zadrozny and Elkan, 2002), else Platt's line through the
     log-odds (Platt, 1999); the identity where nothing is known, or all states are alike.
-
-    Args:
-        raw: Shape (n,).
-        so: Shape (n,), 0 to 1; NaN where nobody knows.
     """
     known = ~(np.isnan(raw) | np.isnan(so))
     raw, so = raw[known], so[known]
@@ -94,12 +85,7 @@ def _log_odds(probability: Floats) -> Floats:
 
 
 class Calibrated:
-    """A scorer whose sufficiency is calibrated.
-
-    Args:
-        inner: What scores.
-        curve: What its sufficiency is worth.
-    """
+    """A scorer whose sufficiency is calibrated by a curve."""
 
     def __init__(self, inner: Scorer, curve: Curve) -> None:
         self.inner = inner
@@ -136,21 +122,12 @@ def calibrated(scorer: Scorer, folder: Path) -> Scorer:
 
 @dataclass(frozen=True, slots=True)
 class Margin:
-    """A margin, and what it brings on the validation questions.
-
-    Attributes:
-        margin: The margin.
-        utility: Mean utility with it.
-        default: Mean utility of the default schedule.
-        best: The highest mean utility of any margin.
-        error: Standard error of the difference between this margin's utility and the best one's.
-    """
+    """A margin, and the mean utility on the validation questions with it, by default, and at best."""
 
     margin: float
     utility: float
     default: float
     best: float
-    error: float
 
 
 def choose_margin(scored: Scored, cost: float, errors: float = 0.5) -> Margin:
@@ -161,28 +138,20 @@ def choose_margin(scored: Scored, cost: float, errors: float = 0.5) -> Margin:
     utility is within ``errors`` standard errors of the best, the error being that of the paired difference
     (the one-standard-error rule of Breiman et al., 1984, on half an error: a whole one gives up half of
     what was learned).
-
-    Args:
-        scored: Validation trees with their scores.
-        cost: Of a step, in quality.
-        errors: How much is given up for caution.
     """
     margins = candidates(scored.scores)
     tried = np.stack([_utility(scored, margin, cost) for margin in margins])
     known = ~np.isnan(tried).any(axis=0)
     tried = tried[:, known]
     if not tried.size:
-        return Margin(margins[-1], float("nan"), float("nan"), float("nan"), float("nan"))
+        return Margin(margins[-1], float("nan"), float("nan"), float("nan"))
     means = tried.mean(axis=1)
     best = int(np.argmax(means))
     differences = tried[best] - tried
-    error = differences.std(axis=1, ddof=1) / np.sqrt(max(1, tried.shape[1])) if tried.shape[1] > 1 else 0.0
-    error = np.broadcast_to(np.asarray(error, dtype=np.float64), means.shape)
+    error = differences.std(axis=1, ddof=1) / np.sqrt(tried.shape[1]) if tried.shape[1] > 1 else 0.0
     within = np.flatnonzero(means >= means[best] - errors * error - 1e-12)
     at = int(within.max())
-    return Margin(
-        float(margins[at]), float(means[at]), float(means[-1]), float(means[best]), float(error[at])
-    )
+    return Margin(float(margins[at]), float(means[at]), float(means[-1]), float(means[best]))
 
 
 def candidates(made: Scores) -> list[float]:
@@ -214,7 +183,7 @@ def fit_temperature(states: Sequence[Seen], advantages: Floats, values: Floats, 
     at = [i for i in range(len(states)) if np.isfinite(values[i]).sum() > 1]
     if not at:
         return 1.0
-    told = np.array(
+    scores = np.array(
         [
             [
                 advantages[i, column] - (margin if action != default_action(states[i].valid) else 0.0)
@@ -228,13 +197,13 @@ def fit_temperature(states: Sequence[Seen], advantages: Floats, values: Floats, 
     best = np.nanmax(values[at], axis=1, keepdims=True)
     right = np.where(np.isclose(values[at], best), 1.0, 0.0)
     right /= right.sum(axis=1, keepdims=True)
-    spread = float(np.std(told[np.isfinite(told)])) or 1.0
+    spread = float(np.std(scores[np.isfinite(scores)])) or 1.0
     tried = spread * np.geomspace(0.02, 20.0, 61)
-    return float(min(tried, key=lambda temperature: _surprise(told, right, float(temperature))))
+    return float(min(tried, key=lambda temperature: _surprise(scores, right, float(temperature))))
 
 
-def _surprise(told: Floats, right: Floats, temperature: float) -> float:
-    shown = (told - told.max(axis=1, keepdims=True)) / temperature
+def _surprise(scores: Floats, right: Floats, temperature: float) -> float:
+    shown = (scores - scores.max(axis=1, keepdims=True)) / temperature
     likely = shown - np.log(np.exp(shown).sum(axis=1, keepdims=True))
     return float(-np.where(right > 0, right * np.maximum(likely, -50.0), 0.0).sum(axis=1).mean())
 
@@ -244,26 +213,20 @@ class Calibration:
     """How far probabilities can be trusted.
 
     Attributes:
-        ece: Expected calibration error over `BINS` bins of equal width (Guo et al., 2017): the mean
-            distance of what was said from what was so, each bin weighed by its states.
+        ece: Expected calibration error over `BINS` bins of equal width (Guo et al., 2017).
         brier: Mean squared distance of what was said from what was so.
-        states: How many were counted.
     """
 
     ece: float
     brier: float
-    states: int
 
 
 def calibration(said: Floats, so: Floats, bins: int = BINS) -> Calibration:
-    """Calibration of probabilities ``said``, shape (n,), of what turned out to be ``so``, 0 to 1.
-
-    States for which either is NaN are left out.
-    """
+    """Calibration of ``said``, shape (n,), as probabilities of ``so``, 0 to 1; NaN is left out."""
     known = ~(np.isnan(said) | np.isnan(so))
     said, so = said[known], so[known]
     if not said.size:
-        return Calibration(float("nan"), float("nan"), 0)
+        return Calibration(float("nan"), float("nan"))
     at = np.minimum((said * bins).astype(np.int64), bins - 1)
     gaps = np.abs(np.bincount(at, weights=said - so, minlength=bins))
-    return Calibration(float(gaps.sum() / said.size), float(np.mean((said - so) ** 2)), int(said.size))
+    return Calibration(float(gaps.sum() / said.size), float(np.mean((said - so) ** 2)))

@@ -23,7 +23,7 @@ from policy.judging.calibration import (
     fit_curve,
     fit_temperature,
 )
-from policy.judging.walking import Outcomes, Scored, follow_each, outcomes, score, walk
+from policy.judging.walking import Outcomes, Scored, Walk, follow_each, outcomes, score, walk
 from policy.serving.scorers import Rule, Scorer
 
 FOLDS = 5
@@ -37,7 +37,7 @@ class Frozen:
         scorer: With its sufficiency calibrated.
         rule: With the margin and the temperature.
         margin: How the margin was chosen.
-        crossed: What becomes of the held-out questions, each with a margin chosen without it.
+        crossed: Outcomes of the held-out questions, each with a margin chosen without it.
         fitted: The same with the rule, whose margin was chosen on all of them.
         calibration: Of the sufficiency, each question by a curve fitted without it.
         separation: Probability that a state with all the evidence is held for likelier to have it than one
@@ -54,43 +54,43 @@ class Frozen:
 
 
 def freeze(scorer: Scorer, validation: Sequence[Tree], cost: float) -> Frozen:
-    """Fit what is frozen on the validation trees.
-
-    Args:
-        scorer: Trained on other questions.
-        validation: Trees with qualities.
-        cost: Of a step.
-    """
+    """Fit what is frozen on the validation trees, which have qualities and were not trained on."""
     scored = score(validation, scorer)
     targets = examples(validation, cost)
-    so, raw, asked = _sufficiency(scored, targets)
+    rows = _rows(scored, targets)
+    raw, sufficient = scored.scores.sufficiency[rows], targets.sufficient
     margin = choose_margin(scored, cost)
-    rule = Rule(margin.margin, _temperature(scored, targets, margin.margin))
-    said = np.full(len(raw), np.nan)
+    advantages = scored.scores.advantages[rows]
+    temperature = fit_temperature(targets.states, advantages, targets.values, margin.margin)
+    rule = Rule(margin.margin, temperature)
+    calibrated = np.full(len(raw), np.nan)
     for part in range(FOLDS):
-        inside = np.array([_part(question) == part for question in asked], dtype=bool)
+        inside = np.array([_part(question) == part for question in targets.questions], dtype=bool)
         if inside.any():
-            said[inside] = fit_curve(raw[~inside], so[~inside])(raw[inside])
+            calibrated[inside] = fit_curve(raw[~inside], sufficient[~inside])(raw[inside])
     return Frozen(
-        Calibrated(scorer, fit_curve(raw, so)),
+        Calibrated(scorer, fit_curve(raw, sufficient)),
         rule,
         margin,
         crossed(scored, cost),
         follow_each("learned", scored.trees, scored.deciders(rule)),
-        calibration(said, so),
-        separation(raw, so),
+        calibration(calibrated, sufficient),
+        separation(raw, sufficient),
     )
 
 
 def crossed(scored: Scored, cost: float) -> Outcomes:
-    """What becomes of each question with a margin that the others chose, in the order of the trees."""
+    """The outcome of each question with a margin that the others chose, in the order of the trees."""
     parts = [_part(tree.question) for tree in scored.trees]
-    rules = {part: Rule(_margin_without(scored, parts, part, cost), 1.0) for part in set(parts)}
-    walks = []
-    for at, (tree, part) in enumerate(zip(scored.trees, parts, strict=True)):
-        one = Scored([tree], [scored.rows[at]], scored.scores)
-        walks.append(walk(tree, one.deciders(rules[part])[0]))
-    return outcomes("learned", walks)
+    walks: dict[int, Walk] = {}
+    for part in set(parts):
+        inside = [at for at, other in enumerate(parts) if other == part]
+        outside = [at for at, other in enumerate(parts) if other != part]
+        margin = choose_margin(_some(scored, outside or inside), cost).margin
+        held_out = _some(scored, inside)
+        deciders = held_out.deciders(Rule(margin, 1.0))
+        walks.update(zip(inside, map(walk, held_out.trees, deciders), strict=True))
+    return outcomes("learned", [walks[at] for at in range(len(parts))])
 
 
 def separation(raw: Floats, so: Floats) -> float:
@@ -105,27 +105,13 @@ def separation(raw: Floats, so: Floats) -> float:
     return float((below + ties / 2).mean() / negative.size)
 
 
-def _margin_without(scored: Scored, parts: Sequence[int], part: int, cost: float) -> float:
-    kept = [at for at, other in enumerate(parts) if other != part] or list(range(len(parts)))
-    others = Scored([scored.trees[i] for i in kept], [scored.rows[i] for i in kept], scored.scores)
-    return choose_margin(others, cost).margin
+def _some(scored: Scored, at: Sequence[int]) -> Scored:
+    return Scored([scored.trees[i] for i in at], [scored.rows[i] for i in at], scored.scores)
 
 
 def _part(question: str) -> int:
     # Salted: by their bare id all held-out questions lie in one fold of the split.
     return fold(f"{question}\nheld out", FOLDS)
-
-
-def _sufficiency(scored: Scored, targets: Examples) -> tuple[Floats, Floats, Sequence[str]]:
-    """Of every state with a target: what was so, what was said, whose it is."""
-    raw = scored.scores.sufficiency
-    at = _rows(scored, targets)
-    return targets.sufficient, raw[at], targets.questions
-
-
-def _temperature(scored: Scored, targets: Examples, margin: float) -> float:
-    advantages = scored.scores.advantages[_rows(scored, targets)]
-    return fit_temperature(targets.states, advantages, targets.values, margin)
 
 
 def _rows(scored: Scored, targets: Examples) -> list[int]:

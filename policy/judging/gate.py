@@ -1,7 +1,6 @@
 """The gate: the rule by which a new policy may become the active one, stated before anything is measured.
 
-The rule is data (`RULE`) with its words (`stated`); what it is applied to is measured on held-out questions
-by walking their trees (`measure`). It passes a policy or says which of its conditions does not hold.
+`measure` walks the trees of held-out questions; `judge` passes a policy or says which condition fails.
 """
 
 from __future__ import annotations
@@ -10,6 +9,7 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from policy.decisions.trees import HELD_OUT, Tree, default_action
 from policy.judging.bootstrap import Interval, difference, draws
@@ -21,48 +21,30 @@ from policy.serving.scorers import Rule, Scorer
 from policy.training.progress import Verdict
 from traces.errors import DeepthinkError
 
-
-@dataclass(frozen=True, slots=True)
-class GateRule:
-    """What a policy has to fulfil. Utility is quality less the cost of the steps.
-
-    Attributes:
-        questions: Held-out questions whose outcome is known, at least.
-        known: Share of the held-out questions whose outcome is known, at least: on real runs, which hold
-            one path each, the rest would be left out by what the policy itself does.
-        gain: The interval of the utility over the default schedule's lies above this.
-        unseen: So many more questions, each lost entirely, would leave a gain. A policy gains many steps
-            and loses few answers: of a loss that is rarer than 3 in n, n questions may have none, and no
-            resampling then shows it (the rule of three: Hanley and Lippman-Hand, 1983).
-        loss: That over the active policy's lies above minus this.
-        error: Expected calibration error of the probability that the evidence is complete, at most.
-        milliseconds: Of a decision on a state of usual length, less than this.
-    """
-
-    questions: int = 100
-    known: float = 0.9
-    gain: float = 0.0
-    unseen: int = 1
-    loss: float = 0.01
-    error: float = 0.10
-    milliseconds: float = 60.0
-
-
-RULE = GateRule()
+QUESTIONS: Final = 100  # held-out questions whose outcome is known, at least
+KNOWN: Final = 0.9  # share of the held-out questions whose outcome is known, at least
+# So many more questions, each lost entirely, would leave a gain. A loss rarer than 3 in n may not show in n
+# questions, and no resampling then shows it (the rule of three: Hanley and Lippman-Hand, 1983).
+UNSEEN: Final = 1
+LOSS: Final = 0.01  # the interval of the utility over the active policy's lies above minus this
+ERROR: Final = 0.10  # calibration error of the probability that the evidence is complete, at most
+MILLISECONDS: Final = 60.0  # of a decision on a state of usual length, less than this
 _TIMED = 100  # decisions, or
 _SECONDS = 10.0  # as many as that allows
+
+STATED: Final = (
+    f"On at least {QUESTIONS} held-out questions, and with a known outcome for at least {KNOWN:.0%} of "
+    "them: the 95% interval of the utility gained over the default schedule lies above 0, and "
+    f"{UNSEEN} more of them, lost entirely, would leave a gain; that of the utility gained over the active "
+    f"policy lies above {-LOSS:g}; the calibration error is at most {ERROR:g}; a decision takes less than "
+    f"{MILLISECONDS:g} ms."
+)
+"""The rule in words. Utility is quality less the cost of the steps."""
 
 
 @dataclass(frozen=True, slots=True)
 class Opponent:
-    """The active policy, which a new one must not fall behind.
-
-    Attributes:
-        name: Its name.
-        scorer: What scores.
-        rule: Its frozen rule.
-        data: sha256 of what it was learned from and frozen on.
-    """
+    """The active policy, which a new one must not fall behind; ``data``: sha256 of what it learned from."""
 
     name: str
     scorer: Scorer
@@ -93,25 +75,14 @@ class Measured:
     milliseconds: float
 
 
-def stated(rule: GateRule = RULE) -> str:
-    """The rule in words."""
-    return (
-        f"On at least {rule.questions} held-out questions, and with a known outcome for at least "
-        f"{rule.known:.0%} of them: the 95% interval of the utility gained over the default schedule lies "
-        f"above {rule.gain:g}, and {rule.unseen} more of them, lost entirely, would leave a gain; that of "
-        f"the utility gained over the active policy lies above {-rule.loss:g}; the calibration error is "
-        f"at most {rule.error:g}; a decision takes less than {rule.milliseconds:g} ms."
-    )
-
-
-def too_few(held_out: int, rule: GateRule = RULE) -> str:
-    """What to say before a training whose policy the gate will refuse for want of questions; "" if not."""
-    if held_out >= rule.questions:
+def too_few(held_out: int) -> str:
+    """The warning before a training that has too few questions for the gate; "" if it has enough."""
+    if held_out >= QUESTIONS:
         return ""
     return (
-        f"{held_out} questions are held out, one in {HELD_OUT}, and the gate wants {rule.questions}: what "
+        f"{held_out} questions are held out, one in {HELD_OUT}, and the gate wants {QUESTIONS}: what "
         "is trained on these becomes active with --force only. "
-        f"About {HELD_OUT * rule.questions} questions in all are enough: `deepthink collect`."
+        f"About {HELD_OUT * QUESTIONS} questions in all are enough: `deepthink collect`."
     )
 
 
@@ -121,20 +92,16 @@ def ask(
     """The verdict on a new policy, and what its manifest keeps of it.
 
     Args:
-        frozen: The policy.
-        trees: The held-out questions that it was frozen on.
+        trees: The held-out questions that it was frozen on, at least one.
         cost: Of a step, in quality.
         registry: Knows the active policy.
         data: sha256 of what it was learned from and frozen on.
-
-    Raises:
-        ValueError: there are no trees.
     """
     active = opponent(registry)
     fitted = frozen.fitted if active is not None and active.data == data else None
     ece = frozen.calibration.ece
     verdict = judge(measure(frozen.crossed, trees, frozen.scorer, ece, cost, active, fitted))
-    return verdict, record(verdict)
+    return verdict, recorded(verdict)
 
 
 def measure(
@@ -149,18 +116,14 @@ def measure(
     """Measure a new policy.
 
     Args:
-        walked: What becomes of ``trees`` under it, in their order.
-        trees: Held-out questions.
+        walked: The outcomes of ``trees`` under it, in their order.
+        trees: Held-out questions, at least one.
         scorer: The policy, to time it.
         error: Expected calibration error of its sufficiency on them.
         cost: Of a step, in quality.
         active: What it must not fall behind.
         fitted: As ``walked``, but with the one margin that was chosen on all these questions; given where
-            the active policy's was chosen on them too. It is as flattered, and the same policy trained
-            again does not lose against itself.
-
-    Raises:
-        ValueError: there are no trees.
+            the active policy's was chosen on them too, so that a policy does not lose against itself.
     """
     drawn = draws(len(trees))
     utility = walked.utility(cost)
@@ -200,19 +163,18 @@ def processor_ms(scorer: Scorer, trees: Sequence[Tree]) -> float:
     return min(taken)
 
 
-def judge(measured: Measured, rule: GateRule = RULE) -> Verdict:
+def judge(measured: Measured) -> Verdict:
     """Whether the rule holds, and why in words."""
-    broken = list(_broken(measured, rule))
+    broken = list(_broken(measured))
     gained = f"utility over the default schedule {measured.gain} on {measured.known} held-out questions"
     reason = "; ".join(broken) if broken else gained
     return Verdict(not broken, f"{reason[0].upper()}{reason[1:]}.", _measures(measured))
 
 
-def record(verdict: Verdict, rule: GateRule = RULE) -> Gate:
+def recorded(verdict: Verdict) -> Gate:
     """The verdict as a manifest keeps it, with the rule that was applied."""
-    return Gate(
-        passed=verdict.passed, reason=verdict.reason, rule=stated(rule), measures=dict(verdict.measures)
-    )
+    measures = dict(verdict.measures)
+    return Gate(passed=verdict.passed, reason=verdict.reason, rule=STATED, measures=measures)
 
 
 def opponent(registry: Registry) -> Opponent | None:
@@ -227,46 +189,45 @@ def opponent(registry: Registry) -> Opponent | None:
     return Opponent(manifest.name, scorer, rule, manifest.data.sha256)
 
 
-def _broken(found: Measured, rule: GateRule) -> Iterator[str]:
+def _broken(measured: Measured) -> Iterator[str]:
     """Which conditions do not hold; NaN fulfils none."""
-    if found.known < rule.questions:
-        yield f"the outcome of {found.known} held-out questions is known, and {rule.questions} are needed"
-    if found.known < rule.known * found.questions:
+    if measured.known < QUESTIONS:
+        yield f"the outcome of {measured.known} held-out questions is known, and {QUESTIONS} are needed"
+    if measured.known < KNOWN * measured.questions:
         yield (
-            f"what it does was tried in only {found.known} of {found.questions} held-out questions; "
+            f"what it does was tried in only {measured.known} of {measured.questions} held-out questions; "
             "`deepthink collect` tries everything"
         )
-    if not found.gain.low > rule.gain:
-        yield f"its utility over the default schedule, {found.gain}, is not above {rule.gain:g} for sure"
-    if not found.gain.estimate * found.known > rule.unseen:
+    if not measured.gain.low > 0:
+        yield f"its utility over the default schedule, {measured.gain}, is not above 0 for sure"
+    if not measured.gain.estimate * measured.known > UNSEEN:
         yield (
-            f"its utility over the default schedule, {found.gain}, would be gone with {rule.unseen} more "
-            f"question lost entirely, which {found.known} questions need not show"
+            f"its utility over the default schedule, {measured.gain}, would be gone with {UNSEEN} more "
+            f"question lost entirely, which {measured.known} questions need not show"
         )
-    if found.over_active is not None and not found.over_active.low > -rule.loss:
+    if measured.over_active is not None and not measured.over_active.low > -LOSS:
         yield (
-            f"its utility over the active policy {found.active}, {found.over_active}, is not above "
-            f"{-rule.loss:g} for sure"
+            f"its utility over the active policy {measured.active}, {measured.over_active}, is not above "
+            f"{-LOSS:g} for sure"
         )
-    if not found.error <= rule.error:
-        known = f"is {found.error:.3f}" if not math.isnan(found.error) else "is not known"
-        yield f"its calibration error {known}, and {rule.error:g} is the most"
-    if not found.milliseconds < rule.milliseconds:
-        most = f"{rule.milliseconds:g}"
-        yield f"a decision takes {found.milliseconds:.0f} ms, and it has to be less than {most}"
+    if not measured.error <= ERROR:
+        known = f"is {measured.error:.3f}" if not math.isnan(measured.error) else "is not known"
+        yield f"its calibration error {known}, and {ERROR:g} is the most"
+    if not measured.milliseconds < MILLISECONDS:
+        yield f"a decision takes {measured.milliseconds:.0f} ms, and the limit is {MILLISECONDS:g} ms"
 
 
-def _measures(found: Measured) -> dict[str, object]:
-    told: dict[str, object] = {
-        "held-out questions": found.questions,
-        "with a known outcome": found.known,
-        "utility over the default schedule": _rounded(found.gain),
+def _measures(measured: Measured) -> dict[str, object]:
+    figures: dict[str, object] = {
+        "held-out questions": measured.questions,
+        "with a known outcome": measured.known,
+        "utility over the default schedule": _rounded(measured.gain),
     }
-    if found.over_active is not None:
-        told[f"utility over the active policy {found.active}"] = _rounded(found.over_active)
-    told["calibration error"] = round(found.error, 4)
-    told["milliseconds a decision"] = round(found.milliseconds, 2)
-    return told
+    if measured.over_active is not None:
+        figures[f"utility over the active policy {measured.active}"] = _rounded(measured.over_active)
+    figures["calibration error"] = round(measured.error, 4)
+    figures["milliseconds a decision"] = round(measured.milliseconds, 2)
+    return figures
 
 
 def _rounded(interval: Interval) -> list[float]:

@@ -26,8 +26,6 @@ class Walk:
     """The outcome of one question.
 
     Attributes:
-        question: Its id.
-        dataset: Its set.
         path: First letters of the actions taken before finishing, or before the tree ended.
         steps: Research steps taken; NaN if the walk left the tree.
         quality: Of finishing there; NaN if it left the tree or nobody measured it.
@@ -47,17 +45,8 @@ class Walk:
         return not math.isnan(self.quality)
 
 
-def sufficient(node: Node) -> float:
-    """1 if all the evidence is held here; the quality where only that is known; NaN where nothing is.
-
-    The same as `policy.decisions.returns.Examples.sufficient`.
-    """
-    known = node.detail.get("complete", node.quality)
-    return math.nan if known is None else float(known)
-
-
-def last_state(tree: Tree, decide: Decide) -> tuple[Node, bool]:
-    """The state that ``decide`` finishes in, and True; or the last one known on its way, and False.
+def walk(tree: Tree, decide: Decide) -> Walk:
+    """The outcome of the question if ``decide`` decides.
 
     Raises:
         ValueError: it chose an action that is not valid.
@@ -65,27 +54,14 @@ def last_state(tree: Tree, decide: Decide) -> tuple[Node, bool]:
     node = tree.root
     while True:
         action = decide(node)
-        if action is None:
-            return node, False
-        if action not in node.valid:
+        if action is not None and action not in node.valid:
             raise ValueError(f"{action} is not valid at {node.path!r} of {tree.question}: {node.valid}")
         if action == "FINISH":
-            return node, True
-        following = tree.child(node, action)
+            break
+        following = tree.child(node, action) if action else None
         if following is None:
-            return node, False
+            return Walk(tree.question, tree.dataset, node.path, math.nan, math.nan)
         node = following
-
-
-def walk(tree: Tree, decide: Decide) -> Walk:
-    """The outcome of the question if ``decide`` decides.
-
-    Raises:
-        ValueError: it chose an action that is not valid.
-    """
-    node, finished = last_state(tree, decide)
-    if not finished:
-        return Walk(tree.question, tree.dataset, node.path, math.nan, math.nan)
     if node.quality is None:
         return Walk(tree.question, tree.dataset, node.path, float(node.steps), math.nan)
     return Walk(tree.question, tree.dataset, node.path, float(node.steps), node.quality, node.detail)
@@ -95,10 +71,7 @@ def walk(tree: Tree, decide: Decide) -> Walk:
 class Scored:
     """Trees with a scorer's scores of all their states.
 
-    Attributes:
-        trees: The trees.
-        rows: Of each tree, the row in ``scores`` of each path.
-        scores: Of all states of all trees.
+    ``rows`` has, for each tree, the row in ``scores`` of each path.
     """
 
     trees: Sequence[Tree]
@@ -128,11 +101,9 @@ class Outcomes:
     """The outcomes of n questions under one policy.
 
     Attributes:
-        name: Of the policy.
         walks: One per question, in the order of the trees.
         quality: Shape (n,); NaN where not known.
-        steps: Shape (n,); NaN where the quality is not known, so that all means are over the same
-            questions.
+        steps: Shape (n,); NaN where the quality is not known, so all means are over the same questions.
     """
 
     name: str

@@ -74,14 +74,14 @@ def sections(manifest: Manifest) -> tuple[tuple[str, Facts], ...]:
         ("margin", f"{manifest.rule.margin:g}, temperature {manifest.rule.temperature:g}"),
         ("reads", f"states of version {manifest.state_version}, {len(manifest.features)} numbers of each"),
     )
-    found: list[tuple[str, Facts]] = [
+    listed: list[tuple[str, Facts]] = [
         ("Made from", made),
         ("Measured on held-out questions", _facts(manifest.metrics)),
     ]
     if gate is not None:
-        found.append(("What the gate measured", (*_facts(gate.measures), ("the rule", gate.rule))))
-    found += [("Settings", _facts(manifest.settings)), ("Trained with", _facts(manifest.versions))]
-    return tuple((title, facts) for title, facts in found if facts)
+        listed.append(("What the gate measured", (*_facts(gate.measures), ("the rule", gate.rule))))
+    listed += [("Settings", _facts(manifest.settings)), ("Trained with", _facts(manifest.versions))]
+    return tuple((title, facts) for title, facts in listed if facts)
 
 
 def figure(value: Any) -> str:
@@ -106,18 +106,18 @@ def difference(interval: tuple[float, ...]) -> str:
 
 
 def _facts(values: Mapping[str, Any], before: str = "") -> Facts:
-    found: list[tuple[str, str]] = []
+    facts: list[tuple[str, str]] = []
     for name, value in values.items():
         if isinstance(value, Mapping):
-            found += _facts(value, f"{before}{name}, ")
+            facts += _facts(value, f"{before}{name}, ")
         else:
-            found.append((f"{before}{name}", figure(value)))
-    return tuple(found)
+            facts.append((f"{before}{name}", figure(value)))
+    return tuple(facts)
 
 
 def _counted(counts: Mapping[str, int]) -> str:
-    told = ", ".join(f"{name} {count:,}" for name, count in counts.items())
-    return f" ({told})" if told else ""
+    listed = ", ".join(f"{name} {count:,}" for name, count in counts.items())
+    return f" ({listed})" if listed else ""
 
 
 def _table(title: str, facts: Facts) -> Iterator[str]:

@@ -1,9 +1,7 @@
-"""Policy folders: a manifest, weights as safetensors, a model card. Written whole or not at all, read with
-suspicion.
+"""Policy folders: a manifest, weights as safetensors, a model card. Written whole or not at all.
 
 Nothing in a folder can run: weights are safetensors, everything else is JSON or text, and a folder with
-anything pickled in it is refused. Every file has to be the one that the manifest lists, and the manifest
-the one that was written.
+anything pickled in it is refused. Every file has to be the one that the manifest lists.
 """
 
 from __future__ import annotations
@@ -45,7 +43,6 @@ __all__ = [
     "Gate",
     "Manifest",
     "RuleValues",
-    "copied",
     "fingerprint",
     "open_policy",
     "read",
@@ -98,37 +95,15 @@ def write(root: Path, manifest: Manifest, save: Callable[[Path], None]) -> Path:
     except OSError as error:
         raise CannotWritePolicy(
             f"The policy {manifest.name} cannot be written to {root}: {error.strerror or error}.",
-            "Make room or make the folder writable, and train again: it goes on from its last checkpoint.",
+            "Make room or make the folder writable, and train again: it resumes from its last checkpoint.",
         ) from error
     return place
 
 
 def require_free(root: Path, name: str) -> None:
-    """See to it that no policy under ``root`` has a name.
-
-    Raises:
-        CannotWritePolicy: one has it.
-    """
+    """Raise `CannotWritePolicy` if there is a policy under ``root`` with that name."""
     if (root / name).exists():
         raise CannotWritePolicy(f"There is a policy called {name} already.", "Choose another name.")
-
-
-def copied(folder: Path, root: Path, name: str) -> Path:
-    """A copy of a policy under another name; returns its folder.
-
-    Raises:
-        BadPolicy: the policy is not whole.
-        CannotWritePolicy: as `write`.
-    """
-    manifest = read(folder)
-
-    def save(place: Path) -> None:
-        for path in manifest.files:
-            if path != CARD:
-                (place / path).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(folder / path, place / path)
-
-    return write(root, manifest.model_copy(update={"name": name, "files": {}}), save)
 
 
 def read(folder: Path) -> Manifest:
@@ -166,12 +141,8 @@ def read(folder: Path) -> Manifest:
 def open_policy(folder: Path, base: Path | None) -> tuple[Scorer, Rule, Manifest]:
     """A policy, loaded. The libraries its method needs are imported here, and only those.
 
-    Args:
-        folder: Of the policy.
-        base: Folder of its base model; None if it is not on this machine.
-
     Raises:
-        BadPolicy: as `read`; or its base is missing or another one, or it cannot be loaded.
+        BadPolicy: as `read`; or its ``base`` is missing (None) or another one, or it cannot be loaded.
     """
     from policy.judging.calibration import calibrated
 
@@ -191,12 +162,7 @@ def open_policy(folder: Path, base: Path | None) -> tuple[Scorer, Rule, Manifest
 
 
 def read_scorer(folder: Path, features: Sequence[str], base: Path | None) -> Scorer:
-    """The scorer whose weights are in ``folder``: an encoder if there is a base, else a forest.
-
-    Args:
-        folder: Of the weights.
-        features: Names of the numbers that a forest reads, in the order of its columns.
-        base: Folder of the encoder's base model.
+    """The scorer whose weights are in ``folder``: an encoder on ``base``, else a forest on ``features``.
 
     Raises:
         ModelMissing, ModelError: the base cannot be loaded.
@@ -212,11 +178,7 @@ def read_scorer(folder: Path, features: Sequence[str], base: Path | None) -> Sco
 
 
 def check_base(manifest: Manifest, base: Path | None) -> None:
-    """Whether ``base`` is the model that a policy was made for.
-
-    Raises:
-        BadPolicy: it is missing, or another one.
-    """
+    """Raise `BadPolicy` unless ``base`` is the model that a policy was made for."""
     if manifest.base is None:
         return
     if base is None:
@@ -300,13 +262,13 @@ def _is_pickled(place: Path) -> bool:
 
 
 def _compare(folder: Path, manifest: Manifest) -> None:
-    there = set(_files(folder)) - {MANIFEST}
+    present = set(_files(folder)) - {MANIFEST}
     for path in manifest.files:
-        if path not in there:
+        if path not in present:
             raise BadPolicy(f"The policy {manifest.name} is not whole: {path} is missing.", _AGAIN)
         if _sha256(folder / path) != manifest.files[path]:
             raise BadPolicy(f"The policy {manifest.name} was tampered with: {path} has changed.", _AGAIN)
-    for path in sorted(there - set(manifest.files)):
+    for path in sorted(present - set(manifest.files)):
         raise BadPolicy(f"{path} in {folder} is not in its manifest.", "Remove it.")
     if CARD not in manifest.files or not any(path.endswith(".safetensors") for path in manifest.files):
         raise BadPolicy(f"The policy {manifest.name} is not whole: it has no weights or no card.", _AGAIN)
@@ -354,10 +316,10 @@ def _known_features() -> frozenset[str]:
 
 def _files(folder: Path) -> Iterator[str]:
     """Paths of everything that is no folder, with forward slashes, in order."""
-    found = [
+    paths = [
         p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_symlink() or not p.is_dir()
     ]
-    yield from sorted(found)
+    yield from sorted(paths)
 
 
 def _sha256(path: Path) -> str:

@@ -1,8 +1,4 @@
-"""The learned source of decisions: the active policy, loaded at its first decision, and its reason.
-
-The reason is made from the state and the scores. It says what the policy saw and expected, not how it
-weighed it.
-"""
+"""The learned source of decisions: the active policy, loaded at its first decision, and its reason."""
 
 from __future__ import annotations
 
@@ -30,13 +26,9 @@ _ASKED = 60  # characters of a sub-question that are quoted
 
 
 def reason(state: PolicyState, valid: tuple[Action, ...], action: Action, sufficient: float) -> str:
-    """One line.
+    """One line: what the policy saw in ``state``, and how sure it is that the evidence is complete.
 
-    Args:
-        state: What the policy saw.
-        valid: What it could have done.
-        action: What it does.
-        sufficient: The calibrated probability that all the evidence is held.
+    It is made from the state and the scores, and does not say how the policy weighed them.
     """
     facts = [part for part in (_answered(state), _missing(state), _searched(state)) if part]
     sure = f"{sufficient:.0%} sure that the evidence is complete"
@@ -93,12 +85,7 @@ def _number(count: int) -> str:
 
 
 class LearnedDecider:
-    """A scorer and its frozen rule as an `agent.decisions.decider.Decider`.
-
-    Args:
-        scorer: Gives each action an advantage over the default one.
-        rule: Leaves the default schedule past its margin only.
-    """
+    """A scorer and its frozen rule as an `agent.decisions.decider.Decider`."""
 
     name = LEARNED
 
@@ -128,11 +115,8 @@ class LearnedDecider:
 class Served:
     """The policy in a folder as an `agent.decisions.learned.Policy`: nothing is read before it is asked.
 
-    Args:
-        folder: Of the policy.
-        warning: What a person should know of how it was chosen.
-
     Attributes:
+        warning: What a person should know of how it was chosen.
         made_of: What tells it from a policy of the same name that was changed since.
     """
 

@@ -68,14 +68,7 @@ class RuleValues(_Part):
 
 
 class Gate(_Part):
-    """What the gate said when the policy was made (`policy.judging.gate`).
-
-    Attributes:
-        passed: Whether the rule held.
-        reason: Why, in words.
-        rule: The rule as it was stated before.
-        measures: What it was applied to.
-    """
+    """What the gate said when the policy was made: its rule in words, and what it was applied to."""
 
     passed: bool
     reason: str
@@ -89,19 +82,16 @@ class Manifest(_Part):
     Attributes:
         name: Of the policy and of its folder.
         method: How it was trained, which says how it is loaded.
-        state_version: Version of the policy state it reads (`agent.decisions.decider.STATE_VERSION`).
+        state_version: `agent.decisions.decider.STATE_VERSION` of the states it reads.
         created: ISO 8601, with the zone.
         base: None for a method that needs none.
-        data: What it was trained on.
         features: Names of the numeric features it reads, in the order of its columns.
-        rule: Margin and temperature.
         settings: The method's own, with seeds and the cost of a step.
         metrics: What was measured on held-out questions.
         gate: None if it was never asked.
         versions: Of the packages it was trained with.
         command: What was typed to train it.
         files: sha256 of each file by its path in the folder, all but this manifest.
-        format: Of the folder.
     """
 
     name: str

@@ -1,7 +1,7 @@
 """Which policies there are and which one decides: the box's, which is always there, and a person's own.
 
 `active.json` beside a person's policies says which is active and how it came to be. It is written whole or
-not at all, under a lock; where it cannot be read the box is active, and that is said.
+not at all, under a lock; where it cannot be read the box is active, with a warning.
 """
 
 from __future__ import annotations
@@ -97,15 +97,9 @@ class _Record(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A policy that is there.
+    """A policy that is there; ``boxed`` if it came with this version.
 
-    Attributes:
-        name: Its name.
-        folder: Where it is.
-        boxed: Whether it came with this version.
-        active: Whether it decides.
-        manifest: None if it cannot be used.
-        problem: Why not.
+    Without a ``manifest`` it cannot be used, because of ``problem``.
     """
 
     name: str
@@ -145,9 +139,9 @@ class Registry:
         """Every policy, the box's first and then the newest first; those that cannot be used as well."""
         record, _ = self._record()
         active = self._place(record.active)
-        found = [(folder, True) for folder in _folders(self._box)]
-        found += [(folder, False) for folder in reversed(_folders(self.root))]
-        return [_look(folder, boxed=boxed, active=folder == active) for folder, boxed in found]
+        places = [(folder, True) for folder in _folders(self._box)]
+        places += [(folder, False) for folder in reversed(_folders(self.root))]
+        return [_look(folder, boxed=boxed, active=folder == active) for folder, boxed in places]
 
     def active(self) -> Active:
         """The active policy; the box where `active.json` cannot be read."""
@@ -193,8 +187,7 @@ class Registry:
             UnknownPolicy, NotPassed, BadPolicy, CannotWritePolicy: the active one stays as it is.
         """
         folder = self.find(name)
-        manifest = read(folder)
-        check_base(manifest, base_of(manifest))
+        manifest = _usable(folder)
         gate = manifest.gate
         passed = self._passed(folder)
         if not passed and not force:
@@ -296,8 +289,7 @@ class Registry:
         if place is None:
             return "" if name == BOX else "is no name."  # an empty box: the rules decide
         try:
-            manifest = read(place)
-            check_base(manifest, base_of(manifest))
+            _usable(place)
         except BadPolicy as bad:
             return bad.message
         return ""
@@ -359,10 +351,16 @@ def base_of(manifest: Manifest) -> Path | None:
         return place if place.exists() else None
 
 
+def _usable(folder: Path) -> Manifest:
+    """The manifest of a policy that is whole and has its base. Raises `BadPolicy` for any other."""
+    manifest = read(folder)
+    check_base(manifest, base_of(manifest))
+    return manifest
+
+
 def _look(folder: Path, *, boxed: bool, active: bool) -> Listed:
     try:
-        manifest = read(folder)
-        check_base(manifest, base_of(manifest))
+        manifest = _usable(folder)
     except BadPolicy as bad:
         return Listed(folder.name, folder, boxed, active, None, bad.message)
     return Listed(folder.name, folder, boxed, active, manifest)

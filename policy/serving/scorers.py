@@ -17,11 +17,9 @@ class Scores:
     """What a policy makes of n states.
 
     Attributes:
-        advantages: Shape (n, 3), columns as `trees.INDEX`: how much better each action is than the
-            default one, in units of quality for a method that learns values, in log-odds for one that
-            learns preferences. The default action's own is 0; what is not valid is minus infinity.
-        sufficiency: Shape (n,): calibrated probability that finishing now is good enough, that is, that
-            all the evidence is held.
+        advantages: Shape (n, 3), columns as `trees.INDEX`: how much better each action is than the default
+            one, in quality (forest) or log-odds (reward). 0 for the default, minus infinity if not valid.
+        sufficiency: Shape (n,): calibrated probability that finishing now is good enough.
     """
 
     advantages: Floats
@@ -47,8 +45,7 @@ class Rule:
 
     Attributes:
         margin: An action other than the default one is taken if its advantage exceeds this.
-        temperature: Of the probabilities that are shown: softmax of advantages over this. In the units of
-            the advantages; fitted on held-out states.
+        temperature: Of the probabilities that are shown: softmax of advantages over this.
     """
 
     margin: float

@@ -14,8 +14,6 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-import numpy as np
-
 from agent.decisions.decider import STATE_VERSION
 from models.library_loading import import_torch
 from models.offline import forbid_hubs
@@ -38,8 +36,8 @@ from policy.training.errors import TrainingCancelled
 from policy.training.forest import improved
 from policy.training.material import Material, gather, sheet
 from policy.training.progress import Began, DataSheet, Finished, TrainingEvent, Warned
-from policy.training.request import TrainingRequest, base_model, require_heeded
-from policy.training.watching import Watch, telling, watching
+from policy.training.request import TrainingRequest, base_model, require_used_options
+from policy.training.watching import Watch, mean, telling, watching
 from policy.training.workplace import Workplace, folder
 
 _PACKAGES: Final = "torch transformers trl peft accelerate datasets scikit-learn numpy".split()
@@ -50,19 +48,14 @@ def measured(frozen: Frozen, cost: float) -> dict[str, Any]:
     crossed = frozen.crossed
     return {
         "held-out questions": len(crossed.walks),
-        "quality": _mean(crossed.quality),
-        "evidence complete": _mean(crossed.column("complete")),
-        "steps": _mean(crossed.steps),
-        "utility": _mean(crossed.utility(cost)),
+        "quality": round(mean(crossed.quality), 4),
+        "evidence complete": round(mean(crossed.column("complete")), 4),
+        "steps": round(mean(crossed.steps), 4),
+        "utility": round(mean(crossed.utility(cost)), 4),
         "sufficiency: calibration error (ECE)": round(frozen.calibration.ece, 4),
         "sufficiency: Brier": round(frozen.calibration.brier, 4),
         "sufficiency: AUROC": round(frozen.separation, 4),
     }
-
-
-def _mean(column: Any) -> float:
-    known = column[~np.isnan(column)]
-    return round(float(known.mean()), 4) if known.size else float("nan")
 
 
 def manifest(
@@ -110,13 +103,13 @@ def manifest(
 
 
 def _versions() -> dict[str, str]:
-    found: dict[str, str] = {}
+    versions: dict[str, str] = {}
     for name in _PACKAGES:
         try:
-            found[name] = version(name)
+            versions[name] = version(name)
         except PackageNotFoundError:
             continue
-    return found
+    return versions
 
 
 Tell: TypeAlias = Callable[[TrainingEvent], None]
@@ -127,20 +120,16 @@ def train(
     cancel: threading.Event | None = None,
     registry: Registry | None = None,
 ) -> Generator[TrainingEvent, None, Finished | None]:
-    """Train a policy and tell what happens.
+    """Train a policy and report what happens.
 
-    Stopped or killed at any moment, the same request goes on where it was. Under ``accelerate launch``
+    Stopped or killed at any moment, the same request is resumed where it was. Under ``accelerate launch``
     every process trains and the first alone reports, judges and writes; the others return None.
-
-    Args:
-        request: What is asked for.
-        cancel: Set to stop; closing the generator does the same.
-        registry: Where policies are kept.
+    ``cancel`` stops it; closing the generator does the same.
 
     Raises:
-        NotHeeded: an option is given that is not the method's.
+        UnusedOption: an option is given that is not the method's.
         CannotTrain: there is too little to learn from, or it is damaged.
-        TrainingFailed: the loss is no number any more, or the disk is full.
+        TrainingFailed: the loss is not a number, or the disk is full.
         TrainingCancelled: it was stopped.
         DeepthinkError: the store, the base model or the policy's folder cannot be used.
     """
@@ -156,7 +145,7 @@ def _course(
     request: TrainingRequest, tell: Tell, cancel: threading.Event, registry: Registry
 ) -> Finished | None:
     forbid_hubs()
-    require_heeded(request)
+    require_used_options(request)
     if request.name:  # one made of method and time is free
         require_free(registry.root, request.name)
     tell(Began("data", "Reading what there is to learn from."))
@@ -178,22 +167,22 @@ def _course(
         return None
     tell(Began("calibrate", "Calibrating, and choosing the margin, on held-out questions."))
     frozen = freeze(scorer, material.validation, request.cost)
-    _heed(cancel)
+    _raise_if(cancel)
     tell(Began("evaluate", "Measuring the policy on held-out questions."))
     metrics = measured(frozen, request.cost)
-    _heed(cancel)
+    _raise_if(cancel)
     tell(Began("gate", "Asking the gate."))
     verdict, gate = ask(frozen, material.validation, request.cost, registry, material.sha256)
-    _heed(cancel)
+    _raise_if(cancel)
     tell(Began("write", "Writing the policy."))
-    told = manifest(request, material, learned_from, base, base_sha, frozen, metrics, gate)
-    where = write(registry.root, told, frozen.scorer.save)
+    written = manifest(request, material, learned_from, base, base_sha, frozen, metrics, gate)
+    where = write(registry.root, written, frozen.scorer.save)
     tell(verdict)
     active = request.activation == "force" or (request.activation == "gate" and verdict.passed)
     if active:
-        registry.use(told.name, force=request.activation == "force", how="train")
+        registry.use(written.name, force=request.activation == "force", how="train")
     place.clear()
-    finished = Finished(told.name, where, active)
+    finished = Finished(written.name, where, active)
     tell(finished)
     return finished
 
@@ -202,9 +191,9 @@ def _ignore(_event: TrainingEvent) -> None:
     """The first process alone reports."""
 
 
-def _heed(cancel: threading.Event) -> None:
+def _raise_if(cancel: threading.Event) -> None:
     if cancel.is_set():
-        raise TrainingCancelled("Stopped before the policy was written.", "The same command goes on.")
+        raise TrainingCancelled("Stopped before the policy was written.", "The same command resumes it.")
 
 
 def _targets(
@@ -213,15 +202,15 @@ def _targets(
     plain = examples(material.training, request.cost)
     held_out = examples(material.validation, request.cost)
     tell(DataSheet(sheet(plain, held_out, material.sources, request.cost)))
-    said = "Working out what each action is worth if a learned policy goes on after it"
-    tell(Began("data", f"{said}."))
+    doing = "Working out what each action is worth if a learned policy goes on after it"
+    tell(Began("data", f"{doing}."))
 
-    def told(done: int, total: int) -> None:
-        _heed(cancel)
-        tell(Began("data", f"{said}: {done} of {total} forests."))
+    def report(done: int, total: int) -> None:
+        _raise_if(cancel)
+        tell(Began("data", f"{doing}: {done} of {total} forests."))
 
     return place.targets(
-        plain, lambda: improved(material.training, request.cost, seed=request.seed, on_progress=told)
+        plain, lambda: improved(material.training, request.cost, seed=request.seed, on_progress=report)
     )
 
 
@@ -252,10 +241,10 @@ def _fitted(
     if base is None:
         from policy.training import forest
 
-        def told(done: int, total: int) -> None:
+        def report(done: int, total: int) -> None:
             watch.stepped(done, total, float("nan"))
 
-        return forest.fit(learned_from, seed=request.seed, on_progress=told)
+        return forest.fit(learned_from, seed=request.seed, on_progress=report)
     from policy.training.encoder import fitting
 
     return fitting.fit(

@@ -20,8 +20,8 @@ class NoBase(CannotTrain):
     title = "No base model is needed"
 
 
-class NotHeeded(DeepthinkError):
-    """Raised when an option is given that the method would not heed."""
+class UnusedOption(DeepthinkError):
+    """Raised when an option is given that the method does not use."""
 
     title = "Not an option of this method"
     kind = "usage"

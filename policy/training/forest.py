@@ -133,13 +133,7 @@ class Forest:
 def fit(
     learned_from: Examples, *, seed: int, on_progress: Callable[[int, int], None] | None = None
 ) -> Forest:
-    """Fit the three forests.
-
-    Args:
-        learned_from: States with their targets.
-        seed: Of the forests.
-        on_progress: Told how many of the forests are fitted, and how many there are.
-    """
+    """Fit the three forests; ``on_progress`` is called with how many are fitted, and how many there are."""
     names = tuple(learned_from.states[0].features)
     columns = table(learned_from.states, names)
     total = len(_LEARNED) + 1
@@ -172,11 +166,8 @@ def improved(
     question, so that nothing it continues with was learned from the answer.
 
     Args:
-        trees: To learn from.
-        cost: Of a step.
-        seed: Of the forests.
         rounds: How often the continuation is learned anew; 0 leaves it at the default schedule.
-        on_progress: Told how many forests are fitted, and how many there will be.
+        on_progress: Called with how many forests are fitted, and how many there will be.
     """
     continuation: Continuation = default_continuation
     for number in range(rounds):

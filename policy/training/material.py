@@ -31,7 +31,6 @@ class Material:
     """Trees to learn from.
 
     Attributes:
-        training: Trees that are learned from.
         validation: Trees that freeze the thresholds and are judged on.
         sources: States by where their quality is from.
         sha256: Of all of it.
@@ -56,17 +55,12 @@ class Material:
 
 
 def gather(sources: Sequence[Path], work: Path) -> Material:
-    """The trees of stores or of exported traces.
-
-    Args:
-        sources: As `policy.training.request.TrainingRequest.sources`.
-        work: Exported traces are read into a store there.
+    """The trees of stores or of exported traces, which are read into a store in the folder ``work``.
 
     Raises:
         NoSuchSource: a file is not there.
         CannotTrain: there are too few decisions, or they cannot be learned from.
-        BadTraces: a file is no export of traces, or one that is not to be learned from.
-        StoreError: a file is no store, or cannot be read.
+        BadTraces, StoreError: a file is no export of traces or no store, or cannot be read.
     """
     stores = [opened(source, work) for source in sources] or [Store(store_file())]
     parts = [load_trees(store) for store in stores]
@@ -83,11 +77,7 @@ def gather(sources: Sequence[Path], work: Path) -> Material:
 
 
 def material(read: Read, twice: int = 0) -> Material:
-    """What was read, checked and split.
-
-    Args:
-        read: The trees.
-        twice: Runs that were given more than once, and are among the trees once.
+    """What was read, checked and split; ``twice``: runs that were given more than once.
 
     Raises:
         CannotTrain: as `gather`.
@@ -96,26 +86,26 @@ def material(read: Read, twice: int = 0) -> Material:
     _check_numbers(read.trees)
     training, validation = split(read.trees)
     training, leaked = _without(training, {_words(tree) for tree in validation})
-    told: list[str] = []
+    warnings: list[str] = []
     if twice:
-        told.append(
+        warnings.append(
             f"{twice:,} runs were given more than once; each counts once, as the first source has it."
         )
     if leaked:
-        told.append(
+        warnings.append(
             f"{leaked} questions are among the held-out ones in the same words; they are not learned from."
         )
     if read.other_versions:
-        told.append(
+        warnings.append(
             f"{read.other_versions} decisions have a state of another version than {STATE_VERSION}; they "
             "are left out."
         )
     if read.unmeasured:
-        told.append(
+        warnings.append(
             f"{read.unmeasured} runs are left out: nobody knows how good their answers are. Rate them, or "
             "label decisions: “deepthink traces label”."
         )
-    return Material(training, validation, read.sources, _digest(read.trees), tuple(told))
+    return Material(training, validation, read.sources, _digest(read.trees), tuple(warnings))
 
 
 def _check_enough(read: Read) -> None:
@@ -153,7 +143,7 @@ def _check_numbers(trees: Sequence[Tree]) -> None:
                 )
             if node.quality is not None and not 0.0 <= node.quality <= 1.0:
                 raise CannotTrain(
-                    f"Finishing “{tree.text or tree.question}” is said to be worth {node.quality}; it has "
+                    f"Finishing “{tree.text or tree.question}” has the quality {node.quality}; it has "
                     "to lie between 0 and 1.",
                     "These traces are damaged; collect or import them anew.",
                 )
@@ -217,6 +207,6 @@ def _questions(examples: Examples, dataset: str) -> int:
 def _better(examples: Examples, column: int) -> tuple[int, int]:
     """In how many states an action beats the default one, and of how many that is known."""
     is_default = np.array([INDEX[default_action(state.valid)] == column for state in examples.states])
-    told = examples.advantages[~is_default, column]
-    told = told[~np.isnan(told)]
-    return int((told > 0).sum()), int(told.size)
+    gains = examples.advantages[~is_default, column]
+    gains = gains[~np.isnan(gains)]
+    return int((gains > 0).sum()), int(gains.size)

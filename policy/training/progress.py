@@ -1,4 +1,4 @@
-"""What a training tells while it goes on: typed events, for a terminal, a screen or a test."""
+"""The events of a training, for a terminal, a screen or a test."""
 
 from __future__ import annotations
 
@@ -25,14 +25,7 @@ class DataSheet:
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """One optimiser step of many.
-
-    Attributes:
-        step: From 1.
-        steps: In all.
-        loss: Training loss.
-        seconds_left: Estimate.
-    """
+    """One optimiser step of ``steps``, from 1."""
 
     step: int
     steps: int
@@ -42,12 +35,10 @@ class Trained:
 
 @dataclass(frozen=True, slots=True)
 class HeldOut:
-    """How good the policy is on held-out questions, as it stands.
+    """How good the policy is on held-out questions at a step; 0 is before training.
 
     Attributes:
-        step: As in `Trained`; 0 before training.
-        utility: Mean quality less the cost of the steps taken.
-        default: The default schedule's on the same questions.
+        utility: Mean quality less the cost of the steps taken; ``default``: the default schedule's.
         steps: Mean research steps.
         loss: Validation loss, NaN where there is none.
     """

@@ -12,7 +12,7 @@ from models.fetch import checked
 from models.protocols import ModelMissing
 from policy.decisions.returns import COST
 from policy.serving.manifest import Method
-from policy.training.errors import NoBase, NotHeeded
+from policy.training.errors import NoBase, UnusedOption
 from traces.typed_path import existing_path
 
 DEFAULT: Final[Method] = "reward"
@@ -26,17 +26,14 @@ class TrainingRequest:
     """A training, as a person asks for it.
 
     Attributes:
-        method: What is trained.
-        sources: Collected stores (``.duckdb``) or exported traces (Parquet); none for the person's
-            own.
+        sources: Collected stores (``.duckdb``) or exported traces (Parquet); none for the person's own.
         base: Catalogue name, folder or file of the base model; "" for the method's usual one.
         cost: Of a research step, in units of quality.
         name: Of the policy; "" for one made of method and time.
         seed: Of everything that is drawn.
         epochs: Passes over the examples; None for the method's usual number. Encoders alone have them.
         steps: Optimiser steps, if more than 0, whatever ``epochs`` says. A forest has none.
-        activation: Whether the policy becomes the active one: if the gate passes it, never, or whatever
-            the gate says.
+        activation: Whether it becomes active: if the gate passes it, never, or whatever the gate says.
     """
 
     method: Method = DEFAULT
@@ -63,14 +60,10 @@ class TrainingRequest:
         return shlex.join(words)
 
 
-def require_heeded(request: TrainingRequest) -> None:
-    """See to it that nothing is asked for that would only be recorded.
-
-    Raises:
-        NotHeeded: the method knows no passes, or no optimiser steps, and a number of them is given.
-    """
+def require_used_options(request: TrainingRequest) -> None:
+    """Raise `UnusedOption` if passes or optimiser steps are given for a method that has none."""
     if request.method == "forest" and (request.epochs is not None or request.steps > 0):
-        raise NotHeeded(
+        raise UnusedOption(
             "A forest is grown in one go, not in passes or steps.",
             "Leave --epochs and --steps out, or name another --method.",
         )
@@ -90,12 +83,12 @@ def base_model(request: TrainingRequest) -> tuple[str, Path] | None:
             raise NoBase("A forest adapts no base model.", "Leave --base out, or name another --method.")
         return None
     name = request.base or ALL_MINILM_L6_V2.name
-    there = existing_path(name)
-    if there is not None:
-        return str(there.resolve()), there.resolve()
-    found = checked(entry(name))
-    if found is None:
+    path = existing_path(name)
+    if path is not None:
+        return str(path.resolve()), path.resolve()
+    place = checked(entry(name))
+    if place is None:
         raise ModelMissing(
             f"The base model {name} is not on this machine.", f"Fetch it: “deepthink models pull {name}”."
         )
-    return name, found
+    return name, place

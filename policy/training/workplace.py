@@ -1,8 +1,4 @@
-"""The folders and checkpoints of a training: a killed one does not repeat what is finished.
-
-The targets, which every method needs of the same data, are in a folder that trainings on these data share.
-It is kept until a training on other data is finished.
-"""
+"""The folder and checkpoints of a training: a killed one does not repeat what is finished."""
 
 from __future__ import annotations
 
@@ -12,6 +8,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -27,26 +24,16 @@ from traces.paths import data_dir
 _STATE: Final = "trainer_state.json"  # the trainer writes it last in a checkpoint
 _TRAINED: Final = "trained"
 _TARGETS: Final = "targets.safetensors"
-_SHARED: Final = "shared-"
-_SHARES: Final = "shares"  # in a training's folder: the name of what it shares
 
 
 class Workplace:
-    """The folder of one training: the same request on the same data gets the same folder.
-
-    Args:
-        request: What is asked for.
-        data: sha256 of what is learned from.
-        base: sha256 of the base model; "" for none.
-    """
+    """The folder of one training: the same request on the same data and base (both sha256) has the same."""
 
     def __init__(self, request: TrainingRequest, data: str, base: str) -> None:
-        told = [request.method, request.cost, request.seed, request.epochs, request.steps]
-        self.folder = folder() / _key([*told, data, base, STATE_VERSION])
+        asked = [request.method, request.cost, request.seed, request.epochs, request.steps]
+        key = json.dumps([*asked, data, base, STATE_VERSION]).encode()
+        self.folder = folder() / hashlib.sha256(key).hexdigest()[:16]
         self.folder.mkdir(parents=True, exist_ok=True)
-        self._shared = folder() / f"{_SHARED}{_key([request.cost, request.seed, data, STATE_VERSION])}"
-        self._shared.mkdir(exist_ok=True)
-        (self.folder / _SHARES).write_text(self._shared.name, encoding="utf-8")
         self.checkpoints = self.folder / "checkpoints"
         """Of the trainer."""
 
@@ -73,7 +60,7 @@ class Workplace:
         """
         from safetensors.numpy import load_file, save_file
 
-        place = self._shared / _TARGETS
+        place = self.folder / _TARGETS
         if not place.is_file():
             made = make()
             fresh = place.with_suffix(f".{os.getpid()}")  # several processes may train together
@@ -81,32 +68,16 @@ class Workplace:
             fresh.rename(place)
             return made
         kept: dict[str, Floats] = load_file(place)
-        return Examples(
-            plain.states,
-            plain.questions,
-            plain.datasets,
-            np.asarray(kept["values"]),
-            np.asarray(kept["advantages"]),
-            plain.sufficient,
-            plain.weights,
-        )
+        return replace(plain, values=np.asarray(kept["values"]), advantages=np.asarray(kept["advantages"]))
 
     def clear(self) -> None:
-        """Remove what this training alone needed, and what no unfinished one shares."""
+        """Remove the folder: the policy is written."""
         shutil.rmtree(self.folder, ignore_errors=True)
-        used = {note.read_text(encoding="utf-8") for note in folder().glob(f"*/{_SHARES}")}
-        for shared in folder().glob(f"{_SHARED}*"):
-            if shared != self._shared and shared.name not in used:
-                shutil.rmtree(shared, ignore_errors=True)
 
 
 def folder() -> Path:
-    """Of all trainings that are not finished, and of what the last finished one may share."""
+    """Of all trainings that are not finished."""
     return data_dir() / "training"
-
-
-def _key(told: list[object]) -> str:
-    return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:16]
 
 
 def newest(folder: Path) -> Path | None:
@@ -114,8 +85,8 @@ def newest(folder: Path) -> Path | None:
 
     One that a kill left half written is removed.
     """
-    found = sorted(folder.glob("checkpoint-*"), key=lambda path: int(path.name.rpartition("-")[2]))
-    for path in reversed(found):
+    checkpoints = folder.glob("checkpoint-*")
+    for path in sorted(checkpoints, key=lambda path: int(path.name.rpartition("-")[2]), reverse=True):
         if _is_whole(path):
             return path
         shutil.rmtree(path)
@@ -138,7 +109,7 @@ def check_room(folder: Path, needed: int) -> None:
 
 @contextmanager
 def telling_full_disk(folder: Path) -> Iterator[None]:
-    """Within this a full disk is told as one, whatever the library made of it.
+    """Within this a full disk is reported as one, whatever the library raised.
 
     Raises:
         TrainingFailed: in its place.
@@ -150,7 +121,7 @@ def telling_full_disk(folder: Path) -> Iterator[None]:
             raise
         raise TrainingFailed(
             f"There is no space for the checkpoint in {folder}; the last whole one is kept.",
-            "Make room and start again with the same command: it goes on from there.",
+            "Make room and start again with the same command: it resumes from there.",
         ) from error
 
 

@@ -40,7 +40,7 @@ _MODELS_ALONE = """
 from tui.settings import load
 from tui.assemble import open_chat, open_embedder
 chat, embedder = open_chat(load()), open_embedder(load())
-chat.load(), embedder.warm_up()
+chat.loaded(), embedder.warm_up()
 import os
 print(int(open("/proc/self/statm").read().split()[1]) * os.sysconf("SC_PAGE_SIZE"))
 """

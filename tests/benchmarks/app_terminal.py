@@ -20,15 +20,7 @@ _CONTROLS = re.compile(rb"\x1b\[[0-9;?<>=$]*[a-zA-Z]|\x1b[\]P].*?(?:\x07|\x1b\\)
 
 
 class Terminal:
-    """One app, its screen 120 × 40.
-
-    Args:
-        environment: Beside this process's own.
-        command: What is run; the app if not given.
-
-    Attributes:
-        began: When it was run, by `time.perf_counter`.
-    """
+    """One app, its screen 120 × 40; ``began``: when it was run, by `time.perf_counter`."""
 
     def __init__(self, environment: Mapping[str, str] | None = None, command: tuple[str, ...] = ()) -> None:
         self._master, slave = os.openpty()
@@ -75,11 +67,7 @@ class Terminal:
         os.write(self._master, keys.encode())
 
     def wait_for(self, *texts: str, since: int = 0, patience: float = 60.0) -> float:
-        """When all of the texts had been written; each within one line and one style.
-
-        Raises:
-            TimeoutError: they did not come.
-        """
+        """When all of the texts had been written, each within one line and one style; or `TimeoutError`."""
         wanted = [text.encode() for text in texts]
 
         def there() -> bool:

@@ -41,10 +41,8 @@ class Hop:
     """A smaller question on the way; ``#n`` in it stands for the answer of the n-th.
 
     Attributes:
-        question: As it would be searched for.
-        answer: What is to be found; empty where the file does not tell.
-        support: The paragraph that answers it, as a position in `QuestionSet.paragraphs`; None where the
-            file does not tell.
+        answer: What is to be found; empty where the file does not say.
+        support: Position in `QuestionSet.paragraphs` of the one that answers it, if the file says so.
     """
 
     question: str
@@ -54,17 +52,16 @@ class Hop:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question whose answer is known.
+    """A question whose answer is known; paragraphs are positions in `QuestionSet.paragraphs`.
 
     Attributes:
         id: Within its data set.
-        text: The question.
         answers: The answer and its aliases.
-        gold: The paragraphs that support the answer, as positions in `QuestionSet.paragraphs`.
-        hops: The smaller questions, in order; empty where the file does not tell.
+        gold: The paragraphs that support the answer.
+        hops: The smaller questions, in order; empty where the file does not say.
         pairs: The smaller questions in the words of people, each with its paragraph: 2Wiki's train file has
             them, its other files do not, so nobody plans with them.
-        own: The paragraphs that come with the question, as positions in `QuestionSet.paragraphs`.
+        own: The paragraphs that come with the question.
     """
 
     id: str
@@ -78,12 +75,9 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class QuestionSet:
-    """One file.
+    """One file, named as it is without its ending.
 
-    Attributes:
-        name: The file's name without its ending.
-        paragraphs: Those of all records, each once, pooled: the honest setting to retrieve from.
-        questions: In the order of the file.
+    ``paragraphs`` are those of all records, each once, pooled: the honest setting to retrieve from.
     """
 
     name: str
@@ -92,11 +86,7 @@ class QuestionSet:
 
 
 def read_questions(path: Path) -> QuestionSet:
-    """Read a published file of JSON lines; the fields of a line tell which set it is of.
-
-    Raises:
-        BadQuestions: it cannot be read, or a line is not of a published set.
-    """
+    """Read a published file of JSON lines, of which the fields tell the set. Raises `BadQuestions`."""
     numbers: dict[Paragraph, int] = {}
     questions: list[Question] = []
     for line, record in records(path):
@@ -179,13 +169,9 @@ def _pairs(record: dict[str, Any], gold: dict[int, str]) -> Iterator[Hop]:
 
 
 def named(question: str, titles: Mapping[int, str]) -> int | None:
-    """The paragraph whose title stands in ``question``; of several that of the longest title.
+    """The position of the paragraph whose title is in ``question``; of several that of the longest title.
 
     A question names what it asks about, and of "Devotion" and "Devotion II" the longer is meant.
-
-    Args:
-        question: A smaller question.
-        titles: Of the paragraphs that may be meant, by their positions.
     """
     asked = question.casefold()
     standing = [paragraph for paragraph, title in titles.items() if _plain(title) in asked]
@@ -219,11 +205,7 @@ def filled(question: str, answers: Sequence[str]) -> str:
 
 
 class RememberingEmbedder:
-    """An `Embedder` that embeds no text twice: a tree asks for the same sentences again and again.
-
-    Args:
-        embedder: Makes the vectors.
-    """
+    """An `Embedder` that embeds no text twice: a tree asks for the same sentences again and again."""
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder

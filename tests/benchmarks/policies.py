@@ -30,8 +30,8 @@ from policy.decisions.trees import Node, Tree, default_action
 from policy.evaluation.report import Table, circumstances, markdown_table
 from policy.judging.bootstrap import RESAMPLES, SEED, difference, draws, means
 from policy.judging.calibration import calibration
-from policy.judging.walking import Decide, Outcomes, Scored, follow, follow_each, score, sufficient
-from policy.serving.folder import copied, open_policy, read
+from policy.judging.walking import Decide, Outcomes, Scored, follow, follow_each, score
+from policy.serving.folder import CARD, open_policy, read, write
 from policy.serving.manifest import Method
 from policy.serving.registry import ACTIVE, Registry, base_of
 from policy.serving.scorers import Rule, Scorer
@@ -129,6 +129,19 @@ def tables(
     return "\n".join([*lines, *(f"- {note}" for note in notes), ""])
 
 
+def copied(folder: Path, root: Path, name: str) -> Path:
+    """A copy of a policy under another name; returns its folder."""
+    manifest = read(folder)
+
+    def save(place: Path) -> None:
+        for path in manifest.files:
+            if path != CARD:
+                (place / path).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(folder / path, place / path)
+
+    return write(root, manifest.model_copy(update={"name": name, "files": {}}), save)
+
+
 def pack(policies: Path, box: Path, methods: Sequence[str]) -> None:
     """Make ``box`` anew of ``methods``, each called ``boxed-METHOD``; the first is active by default."""
     fresh = box.with_name(f".{box.name}")
@@ -182,7 +195,7 @@ def _fixed(steps: int) -> Decide:
 def _ece(scored: Scored) -> float:
     """Of the sufficiency, over all states that can be finished in."""
     pairs = [
-        (float(scored.scores.sufficiency[at[node.path]]), sufficient(node))
+        (float(scored.scores.sufficiency[at[node.path]]), node.sufficient)
         for tree, at in zip(scored.trees, scored.rows, strict=True)
         for node in tree.nodes.values()
         if "FINISH" in node.valid

@@ -11,27 +11,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Ran:
-    """A process that succeeded.
-
-    Attributes:
-        seconds: From its start to its end.
-        peak: Its largest resident memory in gigabytes.
-    """
+    """A process that succeeded: its seconds, and its largest resident memory in gigabytes."""
 
     seconds: float
     peak: float
 
 
 def run(command: Sequence[str], **environment: str) -> Ran:
-    """Run it to its end.
-
-    Args:
-        command: Program and arguments.
-        environment: Added to this process's own.
-
-    Raises:
-        RuntimeError: it failed; with its output.
-    """
+    """Run it to its end; raises `RuntimeError` with its output if it fails."""
     began = time.perf_counter()
     process = subprocess.Popen(
         command,

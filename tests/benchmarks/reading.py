@@ -29,13 +29,12 @@ class Asked:
     """A question with what was found for it.
 
     Attributes:
-        collection: Its set.
         answerable: Whether the documents say it.
         recalled: Whether a gold passage is among those that were read.
         file: Whether the gold file is among the first three.
         first: Whether a gold passage comes first.
         probability: Of the best span.
-        right: Whether the best span, with the sentence it stands in, matches what a right answer must.
+        right: Whether the best span, with its sentence, matches what a right answer must.
     """
 
     collection: str

@@ -38,15 +38,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """The measurements of one benchmark.
-
-    Attributes:
-        name: Of the benchmark, and of the file its result is kept in.
-        title: What was measured.
-        rows: The measurements.
-        notes: How to read them: inputs, seeds, numbers of runs.
-        command: That measured them; the benchmark's by default.
-    """
+    """The measurements of one benchmark, kept in a file of its name, with notes on how to read them."""
 
     name: str
     title: str

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from models.llama_cpp import LlamaCppChat
-from tests.models.servers.ollama_server import LoopbackOllama
+from tests.models.servers.ollama_server import LoopbackOllama, loopback_ollama
 from traces import paths
 
 _FOLDER = "smollm2-135m"
@@ -28,7 +28,7 @@ def model_file() -> Path:
 def real_chat(model_file: Path) -> Iterator[LlamaCppChat]:
     """The small model, loaded; what it holds of earlier prompts differs from test to test."""
     chat = LlamaCppChat(model_file, name="llama.cpp:test", context_tokens=4096)
-    chat.load()
+    chat.loaded()
     yield chat
     chat.close()
 
@@ -36,5 +36,5 @@ def real_chat(model_file: Path) -> Iterator[LlamaCppChat]:
 @pytest.fixture
 def ollama() -> Iterator[LoopbackOllama]:
     """A scripted server that speaks Ollama's API."""
-    with LoopbackOllama() as server:
+    with loopback_ollama() as server:
         yield server

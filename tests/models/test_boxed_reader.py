@@ -12,16 +12,18 @@ import numpy as np
 import pytest
 
 from models.boxed_reader import (
+    MANIFEST,
     MODEL,
     SHIPPED,
     TOKENIZER,
     BoxedReader,
+    Calibration,
     Score,
     checked,
     judgement,
+    read_manifest,
     reading,
 )
-from models.boxed_reader.manifest import FILE, Calibration, read_manifest
 from models.boxed_reader.spans import found
 from models.boxed_reader.windows import Window, Windows
 from models.protocols import ModelError, Reader, Reading, Span, Support
@@ -154,14 +156,14 @@ def test_verdicts_sum_to_one_and_are_calibrated() -> None:
 def test_files_that_are_not_those_of_the_manifest_are_refused(tmp_path: Path) -> None:
     (tmp_path / MODEL).write_bytes(b"something else")
     (tmp_path / TOKENIZER).write_bytes((SHIPPED / TOKENIZER).read_bytes())
-    (tmp_path / FILE).write_text((SHIPPED / FILE).read_text("utf-8"), "utf-8")
+    (tmp_path / MANIFEST).write_text((SHIPPED / MANIFEST).read_text("utf-8"), "utf-8")
     with pytest.raises(ModelError, match="manifest"):
         BoxedReader(tmp_path).read("what", ["\nthe river"])
 
 
 @pytest.mark.parametrize("text", ["", "{}", '{"files": {}, "calibration": {"support": 1}}'])
 def test_a_broken_manifest_is_told(tmp_path: Path, text: str) -> None:
-    (tmp_path / FILE).write_text(text, "utf-8")
+    (tmp_path / MANIFEST).write_text(text, "utf-8")
     with pytest.raises(ModelError):
         read_manifest(tmp_path)
 
@@ -189,4 +191,4 @@ def test_the_shipped_reader_reads() -> None:
 
 def test_the_shipped_model_is_small() -> None:
     assert (SHIPPED / MODEL).stat().st_size < 35_000_000
-    assert json.loads((SHIPPED / FILE).read_text("utf-8"))["made"]
+    assert json.loads((SHIPPED / MANIFEST).read_text("utf-8"))["made"]

@@ -35,14 +35,7 @@ def random_tree(
 
     Quality never falls along a path (evidence is kept), is 1 where all of three pieces are held, and else
     half of the share that is; the first state may hold nothing, and then cannot be finished in.
-
-    Args:
-        rng: Source of chance.
-        question: Id of the question.
-        dataset: Name of the set.
-        steps: Steps that the budget allows.
-        revisions: Revisions that it allows.
-        lost: Probability that a branch or a quality is missing, as in real runs.
+    ``lost``: probability that a branch or a quality is missing, as in real runs.
     """
     plan = int(rng.integers(1, steps + 1))
     nodes: dict[str, Node] = {}

@@ -20,12 +20,7 @@ from traces.store import Store
 
 @dataclass
 class Seen:
-    """What a home was known to hold at the last check; nothing of it may be gone at the next.
-
-    Attributes:
-        decisions: Run, place in it, and action.
-        answers: Of runs that have ended.
-    """
+    """What a home held at the last check: nothing of it may be gone at the next."""
 
     decisions: set[tuple[str, int, bool, str]] = field(default_factory=set)
     answers: dict[str, str] = field(default_factory=dict)

@@ -75,12 +75,7 @@ class AnythingChat:
     """A chat model that answers anything at all; it heeds only what an engine itself makes sure of.
 
     The engine counts tokens, refuses a prompt that does not fit, cuts an answer that is too long, and ends
-    a call that is cancelled.
-
-    Args:
-        chance: Where its answers are from.
-        context_tokens: Of one call.
-        endless: It never ends a free text by itself.
+    a call that is cancelled. ``endless``: it never ends a free text by itself.
     """
 
     name = "anything"

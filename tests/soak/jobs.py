@@ -174,14 +174,7 @@ def use_home(home: Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a process ended.
-
-    Attributes:
-        signal: That ended it; 0 if none did.
-        code: Its exit code.
-        told: What the user would have been told, or the fault.
-        seconds: How long it took.
-    """
+    """How a process ended: by which signal (0 for none), its exit code, and what it told the user."""
 
     signal: int
     code: int
@@ -190,12 +183,9 @@ class Ended:
 
 
 def fork(work: Callable[[], object], told: Path, largest_file: int = 0) -> int:
-    """Begin ``work`` in a fork; its process number.
+    """Begin ``work`` in a fork that writes what the user sees to ``told``; its process number.
 
-    Args:
-        work: What it does.
-        told: Where it writes what the user would be told.
-        largest_file: Bytes; a write beyond them fails as on a full disk. 0 for no limit.
+    ``largest_file``: bytes; a write beyond them fails as on a full disk. 0 for no limit.
     """
     told.unlink(missing_ok=True)
     child = os.fork()

@@ -57,13 +57,7 @@ class Kills:
 
 
 class Soak:
-    """A home in which jobs are killed.
-
-    Args:
-        folder: Empty.
-        seed: Of all that is drawn.
-        tell: Told what was done, a line each.
-    """
+    """A home in which jobs are killed."""
 
     def __init__(
         self, folder: Path, seed: int = 0, tell: Callable[[str], object] = lambda _line: None

@@ -86,14 +86,10 @@ FROM runs WHERE hash(id) % 10 = 0
 
 
 def fill(store: Store, runs: int = 10_000) -> None:
-    """Fill an empty store with runs, half an hour apart, ten to a session.
+    """Fill an empty store with runs, half an hour apart, ten to a session, all of the same size.
 
     The database makes them itself, in seconds where storing them one by one takes many minutes. What is
     in them follows from their number alone, so that two such stores are the same.
-
-    Args:
-        store: Without runs.
-        runs: How many, each with `EVENTS` events and `DECISIONS` decisions.
     """
     with store.transaction() as db:
         db.execute(_RUNS, [runs])

@@ -12,7 +12,7 @@ import duckdb
 import pytest
 
 from tests.traces.test_mdp_views import LINE, TREE, finishes, stored, told, transitions
-from tests.traces.test_runs import NEW
+from tests.traces.test_runs import NEW, measure
 from traces.collected import Collected, CollectedQuestion
 from traces.exchange import BadTraces, Exported, NoTraces, export, take_in
 from traces.labels import Labels
@@ -40,10 +40,11 @@ def collected(store: Store) -> str:
     )
     with store.transaction() as db:
         write_gold(db, run_id, Gold("musique", "2hop__1", ("Ørsted",), ([["A title", 3]],)))
-    Outcomes(store).put(
+    measure(
+        store,
         run_id,
-        [Outcome(n.path, "evidence", 1 / 3, {"recall": 1 / 3, "complete": 0.0}) for n in TREE]
-        + [Outcome("CR", "answer", 1.0, {"f1": 1.0, "em": 1.0})],
+        *(Outcome(n.path, "evidence", 1 / 3, {"recall": 1 / 3, "complete": 0.0}) for n in TREE),
+        Outcome("CR", "answer", 1.0, {"f1": 1.0, "em": 1.0}),
     )
     return run_id
 
@@ -163,7 +164,7 @@ def test_what_was_said_since_comes_with_the_next_export(full: Store, other: Stor
     Labels(full).put(run_id, 1, "REVISE")
     Labels(full).put(run_id, 0, "CONTINUE")
     Ratings(full).rate(run_id, "good")
-    Outcomes(full).put(run_id, [Outcome("CR", "answer", 0.5)])
+    measure(full, run_id, Outcome("CR", "answer", 0.5))
     newer = tmp_path / "newer.parquet"
     export(full, newer)
     took = take_in(other, [newer], NEWEST)

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from tests.traces.old_stores import OLD_RUN, old_store
-from tests.traces.test_runs import NEW, decision
+from tests.traces.test_runs import NEW, decision, measure
 from traces.labels import Labels
-from traces.outcomes import Outcome, Outcomes
+from traces.outcomes import Outcome
 from traces.ratings import Ratings
 from traces.runs import DecisionRow, RunEnd, Runs, StoredEvent
 from traces.store import Store
@@ -154,13 +154,8 @@ def test_an_answer_without_a_decision_or_a_share_is_no_outcome(store: Store) -> 
 
 def test_a_tree_has_every_step_that_is_known(store: Store) -> None:
     run_id = stored(store, TREE)
-    Outcomes(store).put(
-        run_id,
-        [
-            Outcome(path, "evidence", quality)
-            for path, quality in (("", 0.0), ("C", 0.5), ("CC", 0.5), ("CR", 1.0))
-        ],
-    )
+    qualities = (("", 0.0), ("C", 0.5), ("CC", 0.5), ("CR", 1.0))
+    measure(store, run_id, *(Outcome(path, "evidence", quality) for path, quality in qualities))
     assert transitions(store, run_id) == {
         ("at ", "CONTINUE", 0.0, "", "at C", False, 0.9),  # FINISH was not valid there
         ("at C", "CONTINUE", 0.0, "", "at CC", False, 0.9),
@@ -178,9 +173,9 @@ def test_the_better_source_counts_and_is_named(store: Store) -> None:
     assert finishes(store, run_id)["CR"] == ("override", 1.0)
     Ratings(store).rate(run_id, "partly")
     assert finishes(store, run_id)["CR"] == ("rating", 0.5)
-    Outcomes(store).put(run_id, [Outcome("CR", "evidence", 0.3)])
+    measure(store, run_id, Outcome("CR", "evidence", 0.3))
     assert finishes(store, run_id)["CR"] == ("evidence", 0.3)
-    Outcomes(store).put(run_id, [Outcome("CR", "answer", 0.2)])
+    measure(store, run_id, Outcome("CR", "answer", 0.2))
     assert finishes(store, run_id)["CR"] == ("answer", 0.2)
     with store.connect() as db:
         rows = db.execute(
@@ -191,7 +186,7 @@ def test_the_better_source_counts_and_is_named(store: Store) -> None:
 
 def test_a_measured_share_goes_before_the_one_that_was_told(store: Store) -> None:
     run_id = stored(store, LINE, told(*[("Decided", None)] * 3, ("Answered", 0.1)))
-    Outcomes(store).put(run_id, [Outcome("CR", "verifier", 0.6)])
+    measure(store, run_id, Outcome("CR", "verifier", 0.6))
     with store.connect() as db:
         rows = db.execute("SELECT source, quality FROM qualities WHERE run_id = ?", [run_id]).fetchall()
     assert rows == [("verifier", 0.6)]

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from tests.traces.test_runs import NEW, decision
-from traces.labels import UnknownDecision
+from tests.traces.test_runs import NEW, decision, measure
 from traces.outcomes import Gold, ImpossibleOutcome, Outcome, Outcomes, write_gold
+from traces.rows import select
 from traces.runs import Runs
 from traces.store import Store
 
@@ -20,25 +20,28 @@ def _run(store: Store) -> str:
     return run_id
 
 
+def _measured(store: Store, run_id: str) -> list[Outcome]:
+    with store.connect() as db:
+        return select(db, Outcome, "FROM outcomes WHERE run_id = ? ORDER BY path, source", [run_id])
+
+
 def test_a_later_measurement_by_the_same_source_replaces_the_earlier(store: Store) -> None:
-    run_id, outcomes = _run(store), Outcomes(store)
+    run_id = _run(store)
     first = [Outcome("C", "evidence", 1.0, {"recall": 1.0}), Outcome("", "evidence", 0.5)]
-    outcomes.put(run_id, first)
-    outcomes.put(run_id, [])
-    assert outcomes.of_run(run_id) == first[::-1]
+    measure(store, run_id, *first)
+    measure(store, run_id)
+    assert _measured(store, run_id) == first[::-1]
     again = [Outcome("C", "evidence", 0.25), Outcome("C", "answer", 0.75, {"f1": 0.75, "em": 0.0})]
-    outcomes.put(run_id, again)
-    assert outcomes.of_run(run_id) == [first[1], again[1], again[0]]
+    measure(store, run_id, *again)
+    assert _measured(store, run_id) == [first[1], again[1], again[0]]
 
 
-def test_an_outcome_is_of_a_decision_and_a_share(store: Store) -> None:
-    run_id, outcomes = _run(store), Outcomes(store)
-    with pytest.raises(UnknownDecision, match="path “CC”"):
-        outcomes.put(run_id, [Outcome("", "evidence", 1.0), Outcome("CC", "evidence", 1.0)])
-    for quality in (-0.1, 1.1, float("nan")):
-        with pytest.raises(ImpossibleOutcome):
-            outcomes.put(run_id, [Outcome("", "evidence", 1.0), Outcome("C", "evidence", quality)])
-    assert outcomes.of_run(run_id) == []
+@pytest.mark.parametrize("quality", [-0.1, 1.1, float("nan")])
+def test_an_outcome_is_a_share(store: Store, quality: float) -> None:
+    run_id = _run(store)
+    with pytest.raises(ImpossibleOutcome):
+        measure(store, run_id, Outcome("", "evidence", 1.0), Outcome("C", "evidence", quality))
+    assert _measured(store, run_id) == []
 
 
 def test_gold_is_stored_and_goes_with_its_run(store: Store) -> None:
@@ -49,6 +52,6 @@ def test_gold_is_stored_and_goes_with_its_run(store: Store) -> None:
         with store.transaction() as db:
             write_gold(db, run_id, gold)
     assert outcomes.gold_of(run_id) == gold
-    outcomes.put(run_id, [Outcome("", "answer", 1.0)])
+    measure(store, run_id, Outcome("", "answer", 1.0))
     Runs(store).delete(run_id)
-    assert (outcomes.gold_of(run_id), outcomes.of_run(run_id)) == (None, [])
+    assert (outcomes.gold_of(run_id), _measured(store, run_id)) == (None, [])

@@ -9,10 +9,17 @@ from pathlib import Path
 import pytest
 
 from tests.traces.old_stores import OLD_RUN, old_store
+from traces.outcomes import Outcome, write_outcomes
 from traces.runs import DecisionRow, NewRun, RunEnd, Runs, StoredEvent, UnknownRun
 from traces.store import Store
 
 NEW = NewRun("Why?", "lean", "chat", "embedder", "", "rules", ("a", "b"))
+
+
+def measure(store: Store, run_id: str, *outcomes: Outcome) -> None:
+    """Store outcomes of a run, as collecting does."""
+    with store.transaction() as db:
+        write_outcomes(db, run_id, outcomes)
 
 
 def decision(seq: int, *, shadow: bool = False) -> DecisionRow:

@@ -24,8 +24,7 @@ from policy.decisions.returns import Examples
 from policy.decisions.trees import Seen, fold
 from policy.serving.scorers import Scores
 from policy.training import forest
-from policy.training.encoder.columns import Columns
-from policy.training.encoder.rows import Batches, open_tokenizer, rows
+from policy.training.encoder.rows import Batches, Columns, open_tokenizer, rows
 from policy.training.encoder.scorer import EncoderScorer, in_batches, scores
 from policy.training.errors import CannotTrain, TrainingCancelled, TrainingFailed
 from policy.training.watching import Watch
@@ -36,12 +35,7 @@ SHARE: Final = 0.5  # of the forest in a target
 
 
 def taught(examples: Examples, seed: int = 0) -> Examples:
-    """``examples`` with a sufficiency drawn halfway towards a forest's; what nobody knows stays unknown.
-
-    Args:
-        examples: Of the training questions.
-        seed: Of the forests.
-    """
+    """``examples`` with a sufficiency drawn halfway towards a forest's; what nobody knows stays unknown."""
     sufficient = examples.sufficient.copy()
     # Salted: the questions were split by their bare ids already.
     parts = np.array([fold(f"{question}\ntaught", FOLDS) for question in examples.questions])
@@ -87,16 +81,16 @@ def fit(
     Args:
         examples: Of the training questions.
         base: Folder of a BERT with its tokenizer, as MiniLM is.
-        work: Checkpoints go there; a training that was killed goes on from the newest.
+        work: Checkpoints go there; a training that was killed is resumed from the newest.
         seed: Of everything that is drawn.
         epochs: Passes over the examples.
-        steps: Optimiser steps, if not -1; ``epochs`` is not heeded then.
-        watch: Who is told.
+        steps: Optimiser steps, in place of ``epochs``, if not -1.
+        watch: Gets the steps and the scores.
 
     Raises:
         CannotTrain: no example prefers anything, or the base is no BERT.
-        TrainingFailed: the loss is no number any more, or there is no room for a checkpoint.
-        TrainingCancelled: ``watch.cancel`` was set; the next call goes on.
+        TrainingFailed: the loss is not a number, or there is no room for a checkpoint.
+        TrainingCancelled: ``watch.cancel`` was set; the next call resumes.
         ModelMissing, ModelError: the base is not there or cannot be loaded.
     """
     watch = watch or Watch()
@@ -126,19 +120,14 @@ def fit(
     if live.cancelled:
         raise TrainingCancelled(
             f"Stopped after step {trainer.state.global_step} of {trainer.state.max_steps}.",
-            "The same command goes on from there.",
+            "The same command resumes from there.",
         )
     adapter, config, head = _weights(trainer.accelerator.unwrap_model(trainer.model))
     return EncoderScorer(base, columns, adapter, config, head)
 
 
 def open_tokenizer_of(base: Path) -> Any:
-    """The tokenizer of a base that can be trained here.
-
-    Raises:
-        CannotTrain: the folder is of another architecture.
-        ModelMissing: there is none.
-    """
+    """The base's tokenizer. Raises `CannotTrain` for no BERT, `ModelMissing` if there is no base."""
     try:
         kind = json.loads((base / "config.json").read_text("utf-8")).get("model_type")
     except (OSError, ValueError) as error:
@@ -235,7 +224,7 @@ def _trainer(
 
 
 class _Live:
-    """Tells a training's steps, scores with the network as it stands, and stops it when asked."""
+    """Reports a training's steps, scores with the present network, and stops it when asked."""
 
     def __init__(self, watch: Watch, trainer: Any, columns: Columns, tokenizer: Any, padding: int) -> None:
         self._watch = watch

@@ -25,7 +25,7 @@ class Fusion(nn.Module):  # type: ignore[misc]
 
     Args:
         text: Length of the text vector.
-        width: Of the encoded numbers, `policy.training.encoder.columns.Columns.width`.
+        width: Of the encoded numbers, `policy.training.encoder.rows.Columns.width`.
     """
 
     def __init__(self, text: int, width: int) -> None:
@@ -134,16 +134,14 @@ def read_base(base: Path) -> Any:
 
 
 def merge(bert: Any, adapter: Mapping[str, Tensor], scale: float) -> None:
-    """Adds a low-rank adapter to the weights it belongs to: W + scale · B A (Hu et al., 2106.09685).
+    """Add a low-rank adapter to ``bert``, in place: W + scale · B A (Hu et al., 2106.09685).
 
     Args:
-        bert: Changed in place.
         adapter: As PEFT stores it, relative to ``bert``.
         scale: PEFT's ``lora_alpha / r``.
 
     Raises:
-        KeyError: the adapter belongs to another base.
-        RuntimeError: likewise, told by the shapes.
+        KeyError, RuntimeError: the adapter belongs to another base.
     """
     weights = dict(bert.named_parameters())
     with torch.no_grad():

@@ -1,24 +1,98 @@
-"""Examples as the rows of a Hugging Face data set, and rows as a batch of tensors."""
+"""States as a network's inputs, examples as rows of a data set, and rows as a batch of tensors.
+
+A tree cuts a number where it matters; a linear layer on the bare number cannot. Piecewise linear encoding
+gives it the cuts: each number is standardised, and has a column per quantile bin that rises from 0 to 1
+within the bin (Gorishniy et al., 2203.05556).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from policy.decisions.returns import Examples
 from policy.decisions.trees import INDEX, Floats, Seen
-from policy.training.encoder.columns import Columns
+from policy.training.forest import table
+
+Numbers: TypeAlias = npt.NDArray[np.float32]
 
 TOKENS = 192
 """Longest text that is read; what is cut off is the weakest evidence (`agent.decisions.state_text`)."""
 
+BINS = 8
+_CLIP = 4.0  # standard deviations: what lies further out says no more
 _WIDTHS = 16  # batches are of few widths: the kernels that torch keeps for each take memory
 _CLEAR = 0.02  # by how much an action must be better to be a preference and not noise
 _MARGIN = 2.0  # log-odds asked for per unit of quality between a better and a worse action
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """How k named numbers become the inputs of a network.
+
+    Attributes:
+        names: Of the numbers, in their order.
+        mean: Shape (k,).
+        std: Shape (k,), nowhere zero.
+        edges: Shape (k, BINS + 1): quantiles of each.
+    """
+
+    names: tuple[str, ...]
+    mean: Numbers
+    std: Numbers
+    edges: Numbers
+
+    @classmethod
+    def of(cls, states: Sequence[Seen]) -> Columns:
+        """Fitted to the training states; the numbers' names are the first state's."""
+        names = tuple(states[0].features)
+        numbers = table(states, names)
+        std = numbers.std(axis=0)
+        edges = np.quantile(numbers, np.linspace(0.0, 1.0, BINS + 1), axis=0).T
+        return cls(
+            names,
+            numbers.mean(axis=0).astype(np.float32),
+            np.where(std > 0, std, 1.0).astype(np.float32),
+            edges.astype(np.float32),
+        )
+
+    @property
+    def width(self) -> int:
+        """Inputs of a state."""
+        return len(self.names) * (1 + BINS) + len(INDEX)
+
+    def encode(self, states: Sequence[Seen]) -> Numbers:
+        """Shape (n, width): standardised numbers, their ramps, and which actions are valid.
+
+        Raises:
+            KeyError: a state lacks one of the numbers.
+        """
+        numbers = table(states, self.names)
+        plain = np.clip((numbers - self.mean) / self.std, -_CLIP, _CLIP)
+        low, high = self.edges[:, :-1], self.edges[:, 1:]
+        wide = np.where(high > low, high - low, 1.0)
+        x = numbers[:, :, None]
+        # Where many states share a value its bins have no width; there the ramp is a step.
+        ramps = np.where(high > low, np.clip((x - low) / wide, 0.0, 1.0), x >= high)
+        valid = np.array([[action in s.valid for action in INDEX] for s in states], dtype=np.float32)
+        return np.concatenate(
+            [plain, ramps.reshape(len(states), -1), valid.reshape(len(states), len(INDEX))], axis=1
+        ).astype(np.float32)
+
+    def arrays(self) -> dict[str, Numbers]:
+        """For storing; the names are kept elsewhere."""
+        return {"columns.mean": self.mean, "columns.std": self.std, "columns.edges": self.edges}
+
+    @classmethod
+    def from_arrays(cls, names: Sequence[str], arrays: Mapping[str, Numbers]) -> Columns:
+        """As `arrays` stored them."""
+        return cls(tuple(names), *(arrays[f"columns.{part}"] for part in ("mean", "std", "edges")))
 
 
 def open_tokenizer(base: Path) -> Any:
@@ -68,12 +142,12 @@ def preferences(values: Floats) -> list[tuple[int, int, float]]:
     Args:
         values: Shape (3,): return of each action, NaN where unknown.
     """
-    found: list[tuple[int, int, float]] = []
+    pairs: list[tuple[int, int, float]] = []
     for one, other in combinations(range(len(INDEX)), 2):
         gap = float(values[one] - values[other])
         if abs(gap) >= _CLEAR:  # never true of NaN
-            found.append((one, other, gap) if gap > 0 else (other, one, -gap))
-    return found
+            pairs.append((one, other, gap) if gap > 0 else (other, one, -gap))
+    return pairs
 
 
 class Batches:

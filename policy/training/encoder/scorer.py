@@ -14,8 +14,7 @@ from models.library_loading import loading
 from models.processor import processor_has_bfloat16
 from policy.decisions.trees import INDEX, Floats, Seen, default_action
 from policy.serving.scorers import Scores
-from policy.training.encoder.columns import Columns
-from policy.training.encoder.rows import open_tokenizer, padded, token_ids
+from policy.training.encoder.rows import Columns, open_tokenizer, padded, token_ids
 
 ADAPTER: Final = "adapter_model.safetensors"
 ADAPTER_CONFIG: Final = "adapter_config.json"
@@ -56,7 +55,7 @@ class EncoderScorer:
         self._using = threading.Lock()
 
     def score(self, states: Sequence[Seen]) -> Scores:
-        """Scores of ``states``; the sufficiency is the network's own, calibrated by whoever wraps this.
+        """Scores of ``states``; the sufficiency is the network's own, calibrated by the wrapper.
 
         Raises:
             KeyError: a state lacks a number the policy was trained on.

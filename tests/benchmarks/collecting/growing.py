@@ -35,8 +35,6 @@ class Grown:
 
     Attributes:
         path: First letters of the actions that led to it.
-        state: What a decider sees, with its text and its features.
-        valid: What may be done.
         quality: Of finishing here; see `evidence_quality`.
         detail: ``complete``, ``recall``, ``answer`` (whether the evidence contains it).
     """
@@ -70,15 +68,7 @@ class _RememberingRecall(Recall):
 
 
 class Grower:
-    """Grows trees over one collection.
-
-    Args:
-        store: With the library.
-        collection: Where to search; made by `tests.benchmarks.multihop.pool`.
-        embedder: The library's.
-        reader: The funnel's second stage.
-        budget: What a run may spend.
-    """
+    """Grows trees over one collection, made by `tests.benchmarks.multihop.pool`."""
 
     def __init__(
         self,

@@ -33,8 +33,7 @@ class ModelFree:
     Attributes:
         path: File of questions, with the paragraphs that support them.
         limit: The first so many questions by a fixed shuffle; None for all.
-        epsilon: Share of exploration in the recorded behaviour: every action is tried anyway, and which
-            path a run would have logged is drawn with this.
+        epsilon: Share of exploration in the recorded behaviour; every action is tried anyway.
         seed: Of the shuffle and of the behaviour.
     """
 

@@ -89,11 +89,7 @@ def unread(
     reader: Reader,
     budget: Budget,
 ) -> Deps:
-    """What a ``lean`` run over one collection works with, where no language model is there to be asked.
-
-    Raises:
-        UnknownCollection: if the library has none of that name.
-    """
+    """What a ``lean`` run over one collection works with, where no language model is there to be asked."""
     session = Session(SilentChat(), budget, lambda _event: None, Steering())
     cognition = replace(profile("lean", reader), reflector=SilentReflector())
     return Deps(

@@ -25,24 +25,14 @@ _BASE: Final = "base_model_name_or_path"
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """A base that can be trained on.
-
-    Attributes:
-        gguf: The file that it was converted from.
-        folder: Configuration, tokenizer and weights in Hugging Face's form.
-    """
+    """A base that can be trained on: the GGUF file, and the folder of Hugging Face's form of it."""
 
     gguf: Path
     folder: Path
 
 
 def open_base(gguf: Path) -> Base:
-    """The base of a GGUF file, converted if that was not done before.
-
-    Raises:
-        ModelError: it cannot be converted.
-        OSError: it is not there, or the disk is full or failed.
-    """
+    """The base of a GGUF file, converted if that was not done before. Raises `ModelError` or `OSError`."""
     place = models_dir() / ".converted" / fingerprint(gguf)[:16]
     if not place.is_dir():
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -53,11 +43,7 @@ def open_base(gguf: Path) -> Base:
 
 
 def load_tokenizer(folder: Path) -> Any:
-    """The tokenizer of a base, padding on the left.
-
-    Raises:
-        ModelMissing, ModelError: it cannot be loaded.
-    """
+    """The tokenizer of a base, padding on the left. Raises `ModelError`."""
     with loading(folder, "base model"):
         from transformers import AutoTokenizer
 
@@ -68,11 +54,7 @@ def load_tokenizer(folder: Path) -> Any:
 
 
 def load_weights(folder: Path, *, exact: bool = False) -> Any:
-    """The model of a base, in the precision that this machine computes fastest, or in 32 bits.
-
-    Raises:
-        ModelMissing, ModelError: it cannot be loaded.
-    """
+    """The model of a base, in the precision that this machine computes fastest, or in 32 bits."""
     with loading(folder, "base model"):
         import torch
         from transformers import AutoModelForCausalLM
@@ -84,12 +66,7 @@ def load_weights(folder: Path, *, exact: bool = False) -> Any:
 
 
 def with_adapter(base: Base, adapter: Path, *, trainable: bool) -> Any:
-    """The base with the adapter in the folder ``adapter``: to train it further, or to compute in 32 bits.
-
-    Raises:
-        ModelMissing, ModelError: the base cannot be loaded.
-        OSError, ValueError: the adapter cannot be read.
-    """
+    """The base with the adapter in ``adapter``: to train it further, or to compute in 32 bits."""
     weights = load_weights(base.folder, exact=not trainable)
     from peft import PeftConfig, PeftModel
 

@@ -37,11 +37,7 @@ _MOST_TWO_WIKI: Final = 250
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A request with its plan.
-
-    Attributes:
-        kind: Of question, as the natural plans name it; else the source.
-    """
+    """A request with its plan; ``kind`` of question, as the natural plans name it, else the source."""
 
     kind: str
     request: PlanRequest
@@ -49,12 +45,7 @@ class Example:
 
 
 def natural(plans: Path, *, held_out: bool) -> list[Example]:
-    """The natural questions, or those of them that are held out.
-
-    Args:
-        plans: Folder with ``natural``.
-        held_out: Every `HELD_OUT_EVERY`-th line over all files, or the others.
-    """
+    """The natural questions: every `HELD_OUT_EVERY`-th line over all files is held out, or the others."""
     lines = [line for file in sorted((plans / "natural").glob("*.jsonl")) for line in _rows(file)]
     return [
         _natural(row)
@@ -66,13 +57,8 @@ def natural(plans: Path, *, held_out: bool) -> list[Example]:
 def examples(reading: Path, multihop: Path, *, natural_only: bool = False, seed: int = 0) -> list[Example]:
     """Everything to train on, shuffled: natural questions, and what teaches longer chains.
 
-    Of the natural ones those that take more than one look-up of the words as typed come twice.
-
-    Args:
-        reading: Folder with ``plans``, ``tables`` and the paragraph files.
-        multihop: Folder of the multi-hop train files.
-        natural_only: Leave out all but the natural questions, each once.
-        seed: Of choice and order.
+    Of the natural ones those that take more than one look-up of the words as typed come twice;
+    ``natural_only`` leaves out all else, and takes each once.
     """
     draw = random.Random(seed)
     every = natural(reading / "plans", held_out=False)

@@ -19,12 +19,7 @@ Figures: TypeAlias = dict[str, dict[str, float]]
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What a planner made of an example.
-
-    Attributes:
-        plan: None where it broke the form.
-        seconds: That it took.
-    """
+    """What a planner made of an example, in seconds; no plan where it broke the form."""
 
     example: Example
     plan: Plan | None
@@ -32,11 +27,7 @@ class Written:
 
 
 def written(planner: Completer, examples: Sequence[Example]) -> list[Written]:
-    """The plan of each example, after one call that is not counted.
-
-    Raises:
-        ModelError: the planner cannot be loaded.
-    """
+    """The plan of each example, after one call that is not counted."""
     planner.complete(prompt(examples[0].request), 1)
     made = []
     for example in examples:

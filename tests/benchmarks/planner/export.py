@@ -14,16 +14,10 @@ _PREFIX: Final = "base_model.model."
 
 
 def export(adapter: Path, base: Path, out: Path) -> None:
-    """Write the adapter in the folder ``adapter`` to ``out``, its matrices in 8 bits.
-
-    Args:
-        adapter: As PEFT saved it.
-        base: The GGUF file it was trained on.
-        out: Replaced if it is there.
+    """Write the adapter that PEFT saved in a folder to ``out``, its matrices in 8 bits.
 
     Raises:
         ModelError: the base is of another architecture than the planner's, or has no such layer.
-        OSError: a file cannot be read or written.
     """
     import gguf
     from safetensors.numpy import load_file

@@ -45,22 +45,13 @@ def train(
     rate: float = RATE,
     seed: int = 0,
 ) -> Path:
-    """Train an adapter on ``examples``, one pass in their order.
+    """Train an adapter on ``examples``, one pass in their order; returns its folder, in PEFT's form.
 
     Args:
-        examples: What to learn, shuffled.
         base: What is adapted: the floats of a GGUF file.
         work: Folder of checkpoints, and of the finished adapter.
         start: An adapter to train further; None for a fresh one.
         rate: Of learning, at its highest.
-        seed: Of the adapter's start and the order.
-
-    Returns:
-        The adapter's folder, in PEFT's form.
-
-    Raises:
-        ModelMissing, ModelError: the base cannot be loaded.
-        OSError: a file cannot be written.
     """
     adapter = work / ADAPTER
     if adapter.is_dir():

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from models.boxed_reader import WORTH_CHECKING, Score, judgement, log_odds, reading
-from models.boxed_reader.manifest import Calibration
+from models.boxed_reader import WORTH_CHECKING, Calibration, Score, judgement, log_odds, reading
 from models.boxed_reader.spans import found
 from models.boxed_reader.windows import Window
 from models.protocols import Reading, Span, Support
@@ -24,13 +23,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class ScoredQuestion:
-    """A question, read.
-
-    Attributes:
-        question: As it was asked.
-        passages: The scores of each passage's windows.
-        spans: The scores of its likely spans as claims, by passage and offsets.
-    """
+    """A question, read: the scores of its passages' windows, and of its likely spans as claims."""
 
     question: Question
     passages: tuple[Scored, ...]
@@ -50,10 +43,6 @@ def calibrated(questions: Sequence[ScoredQuestion], claims: Sequence[tuple[Claim
 
     Logistic regressions (Platt, 1999). Every question weighs the same; so does every verdict, because
     how often a claim is right depends on who makes it.
-
-    Args:
-        questions: Read.
-        claims: Each with the scores of its passage's windows.
     """
     inputs, right, shares = [], [], []
     spans: list[tuple[list[float], bool, float]] = []

@@ -36,7 +36,6 @@ class Asked:
     """A question about a context.
 
     Attributes:
-        text: As it was asked.
         answers: Other ways to say the one answer; empty where the context does not tell.
         kind: What it takes, where the set says so.
         sentence: The answer in a sentence, where the set has it.
@@ -55,13 +54,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """A text with questions on it, cut into passages as the product does it.
-
-    Attributes:
-        source: For the heading line.
-        passages: Their bodies, as the reader sees them.
-        asked: The questions.
-    """
+    """A text with questions on it, cut into passages as the product does it; ``source`` is its heading."""
 
     source: Source
     passages: tuple[str, ...]
@@ -73,10 +66,8 @@ class Example:
     """One question or claim with one passage.
 
     Attributes:
-        text: The question or claim.
-        passage: As shown.
         answers: Whether the passage answers the question; None for a claim.
-        spans: Where the answer stands in ``passage``, in characters.
+        spans: Where the answer is in ``passage``, in characters.
         verdict: On the claim; None for a question.
     """
 
@@ -141,9 +132,7 @@ def tables(path: Path) -> Iterator[Context]:
 class Pool:
     """The passages of a set, to find such as look right and are not.
 
-    Attributes:
-        contexts: The set.
-        near: Share of the questions whose wrong passage is from the same context.
+    ``near``: share of the questions whose wrong passage is from the same context.
     """
 
     contexts: Sequence[Context]
@@ -163,12 +152,7 @@ class Pool:
     ) -> tuple[Source, str] | None:
         """A passage that the search finds for a question of context ``number`` and that does not answer it.
 
-        Args:
-            number: Of the context.
-            asked: The question; a passage that holds the words of an answer may answer it, so it is not
-                taken.
-            right: Of the context's passages the one that answers; None if none does.
-            draw: What chance is taken from.
+        A passage that holds the words of an answer may answer it, so it is not taken; nor is ``right``.
         """
         here = self.contexts[number]
         beside = [
@@ -199,13 +183,9 @@ def _shuffled(found: list[tuple[int, float]], draw: random.Random) -> list[tuple
 def groups_of(
     pool: Pool, draw: random.Random, *, wrong: float, unanswerable: bool = True
 ) -> Iterator[Group]:
-    """The questions of a pool with the passage that answers and, for a share of them, one that does not.
+    """The questions of a pool with the passage that answers and, for a share, one that does not.
 
-    Args:
-        pool: Of the set.
-        draw: What chance is taken from.
-        wrong: Share of the answered questions that come with a wrong passage too.
-        unanswerable: Whether questions without an answer are taken, each with its nearest passage.
+    ``unanswerable``: whether questions without an answer are taken, each with its nearest passage.
     """
     for number, context in enumerate(pool.contexts):
         for asked in context.asked:
@@ -487,13 +467,7 @@ def _swapped(group: Group, draw: random.Random) -> Group | None:
 
 
 def examples(folder: Path, multihop: Path, seed: int = 0) -> list[Group]:
-    """Everything to learn from, in random order.
-
-    Args:
-        folder: Of the data to read, as `reading/`.
-        multihop: Of the multi-hop train files.
-        seed: Of what is drawn.
-    """
+    """Everything to learn from, in random order."""
     draw = random.Random(seed)
     taken: list[Group] = []
     held_out = held_out_articles(folder)

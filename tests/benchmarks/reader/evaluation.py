@@ -14,8 +14,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from models.boxed_reader import BoxedReader, checked, judgement, reading
-from models.boxed_reader.manifest import Calibration
+from models.boxed_reader import BoxedReader, Calibration, checked, judgement, reading
 from models.boxed_reader.spans import found
 from models.boxed_reader.windows import answered
 from models.protocols import Reading, Support
@@ -44,13 +43,7 @@ class Scores:
 
 
 def scores(reader: BoxedReader, folder: Path, multihop: Path) -> Scores:
-    """Let a reader's network read everything that is held out.
-
-    Args:
-        reader: Whose calibration is not looked at.
-        folder: Of the data to read, as `reading/`.
-        multihop: Of the multi-hop dev files.
-    """
+    """Let a reader's network read everything that is held out; its calibration is not looked at."""
     return Scores(
         _read(reader, held_out.squad(folder)),
         _read(reader, held_out.written_questions(folder)),

@@ -20,12 +20,7 @@ _OPSET = 17
 
 
 def export(weights: Weights, target: Path) -> None:
-    """Write the reader with ``weights`` to ``target``.
-
-    Args:
-        weights: By the names of `network`.
-        target: An ONNX file.
-    """
+    """Write the reader with ``weights``, named as in `network`, to the ONNX file ``target``."""
     from onnxruntime.quantization import QuantType, quantize_dynamic
     from onnxruntime.quantization.shape_inference import quant_pre_process
 

@@ -32,8 +32,6 @@ class Question:
     """A question with the passages it is read in.
 
     Attributes:
-        text: As asked.
-        passages: As shown.
         answers: Right ones; empty where no passage answers.
         gold: Positions of the passages that answer.
         kind: What it takes, or "".

@@ -8,8 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from models.boxed_reader import MODEL, TOKENIZER, BoxedReader
-from models.boxed_reader.manifest import FILE
+from models.boxed_reader import MANIFEST, MODEL, TOKENIZER, BoxedReader
 from models.boxed_reader.windows import Windows
 from tests.benchmarks.reader import training
 from tests.benchmarks.reader.data import examples
@@ -30,23 +29,16 @@ class TrainingStopped(DeepthinkError):
 def make(
     data: Path, multihop: Path, base: Path, work: Path, out: Path, *, minutes: float, processes: int
 ) -> str:
-    """Make the folder that the package ships.
+    """Make the folder that the package ships; returns the measured figures as Markdown.
 
     Args:
         data: Folder of the data to read.
         multihop: Folder of the multi-hop train and dev files.
         base: Folder of the published cross-encoder, or of an earlier reader, which is then trained on.
-        work: For what a killed run goes on from; holds ``reader.safetensors`` at the end.
+        work: For what a killed run resumes from; holds ``reader.safetensors`` at the end.
         out: Where model, tokenizer, manifest and card go.
         minutes: How long to train.
         processes: That train at once, one for each core; they compute with one thread each.
-
-    Returns:
-        The measured figures as Markdown.
-
-    Raises:
-        TrainingStopped: the training failed.
-        OSError: a file cannot be read or written.
     """
     work.mkdir(parents=True, exist_ok=True)
     prepare(data, multihop, base, work)
@@ -89,7 +81,7 @@ def finish(data: Path, multihop: Path, base: Path, work: Path, out: Path, minute
     groups = load(work / training.ROWS)
     seen = json.loads((work / training.SEEN).read_text(encoding="utf-8"))
     made = {
-        **({"earlier training": made_of(base)["training"]} if (base / FILE).is_file() else {}),
+        **({"earlier training": made_of(base)["training"]} if (base / MANIFEST).is_file() else {}),
         "training": f"{minutes:.0f} minutes on {seen['processes']} cores; {seen['groups']} questions and "
         f"claims of {len(groups)} prepared, {sum(map(len, groups))} passages",
         "loss": "cross-entropy of “answers”, of the right passage among those of a question, of start "

@@ -25,11 +25,7 @@ _HEAD = 32  # numbers of one attention head, in MiniLM of any size
 
 
 def recovered(model: Path) -> Weights:
-    """The float weights of an int8 ONNX file of a BERT, by the names that `network` gives its parameters.
-
-    Args:
-        model: The published cross-encoder, or a reader that `tests.benchmarks.reader.export` wrote.
-    """
+    """The float weights of an int8 ONNX file of a BERT, by the names of `network`'s parameters."""
     import onnx
     from onnx import numpy_helper
 
@@ -56,11 +52,7 @@ def _floats(stored: dict[str, Any], name: str) -> npt.NDArray[np.float32]:
 
 
 def network(weights: Weights, seed: int = 0) -> Any:
-    """The reader's network with ``weights``; heads that they do not hold start small and random.
-
-    Raises:
-        KeyError: a weight of the encoder is missing.
-    """
+    """The reader's network with ``weights``; heads that they do not hold start small and random."""
     import torch
     from torch import nn
     from transformers import BertConfig, BertModel

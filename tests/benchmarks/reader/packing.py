@@ -10,8 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
-from models.boxed_reader import MODEL, TOKENIZER
-from models.boxed_reader.manifest import FILE, Calibration
+from models.boxed_reader import MANIFEST, MODEL, TOKENIZER, Calibration
 from tests.benchmarks.reader.evaluation import Figures, table
 
 CARD: Final = "README.md"
@@ -21,22 +20,14 @@ UNCALIBRATED: Final = Calibration((1.0, 0.0, 0.0), (1.0, 0.0, 0.0), (1.0, (0.0, 
 def pack(
     model: Path, tokenizer: Path, out: Path, calibration: Calibration, made: Mapping[str, Any]
 ) -> None:
-    """Write model, tokenizer and manifest to ``out``.
-
-    Args:
-        model: What `export` wrote.
-        tokenizer: The base's.
-        out: What else is in it stays.
-        calibration: For this model.
-        made: How it was made: kept in the manifest, for the card.
-    """
+    """Write model, tokenizer and manifest to ``out``; ``made``, how it was made, is kept for the card."""
     out.mkdir(parents=True, exist_ok=True)
     for source, name in ((model, MODEL), (tokenizer, TOKENIZER)):
         if source.resolve() != (out / name).resolve():
             shutil.copyfile(source, out / name)
     digests = {name: _sha256(out / name) for name in (MODEL, TOKENIZER)}
     manifest = {"files": digests, "calibration": asdict(calibration), "made": dict(made)}
-    (out / FILE).write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    (out / MANIFEST).write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def write_card(out: Path, figures: Figures) -> None:
@@ -47,7 +38,7 @@ def write_card(out: Path, figures: Figures) -> None:
 
 def made_of(folder: Path) -> dict[str, str]:
     """How the reader in ``folder`` was made, as its manifest says."""
-    made: dict[str, str] = json.loads((folder / FILE).read_text(encoding="utf-8"))["made"]
+    made: dict[str, str] = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["made"]
     return made
 
 

@@ -29,12 +29,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """An answer found in a passage.
-
-    Attributes:
-        span: Characters in the passage's body.
-        score: How much of the question stands around it.
-    """
+    """An answer found in a passage's body; ``score``: how much of the question is around it."""
 
     span: Span
     score: int
@@ -86,13 +81,7 @@ def shown(source: Source, passage: str) -> str:
 
 
 def place(answer: str, asked: set[str], passage: str) -> Place | None:
-    """Where in ``passage`` an answer stands; of several places the one whose surroundings are asked for.
-
-    Args:
-        answer: Words of the passage.
-        asked: The question's terms.
-        passage: A body as the reader sees it.
-    """
+    """Where in ``passage`` an answer is; of several places the one whose surroundings are asked for."""
     best: Place | None = None
     for match in re.finditer(re.escape(answer), passage):
         start, end = match.span()
@@ -120,10 +109,7 @@ def _is_latin(character: str) -> bool:
 def places(answers: Sequence[str], asked: set[str], passages: Sequence[str]) -> dict[int, list[Span]]:
     """The spans of ``answers`` in the passage that holds most of them, by that passage's position.
 
-    Args:
-        answers: Each an element that the passage should hold.
-        asked: Terms of the question, and of the answer's sentence where it is known.
-        passages: Bodies as the reader sees them.
+    ``asked``: terms of the question, and of the answer's sentence where it is known.
     """
     best: tuple[int, int] = (0, -1)
     found: dict[int, list[Span]] = {}

@@ -106,11 +106,8 @@ def load(path: Path) -> Rows:
 def collate(groups: Sequence[tuple[Row, ...]]) -> dict[str, Any]:
     """A batch: the rows of all groups, padded, with what is to be learned.
 
-    Returns:
-        Tensors: ``input_ids``, ``attention_mask``, ``token_type_ids``, ``allowed`` ``(B, T)`` (where an
-            answer
-        may begin or end), ``start``, ``end`` ``(B, T)`` (their shares), ``answers``, ``verdict``,
-        ``group`` ``(B,)``.
+    ``input_ids``, ``attention_mask``, ``token_type_ids``, ``allowed`` (where an answer may begin or end),
+    ``start`` and ``end`` (their shares) are ``(B, T)``; ``answers``, ``verdict`` and ``group`` ``(B,)``.
     """
     import torch
 

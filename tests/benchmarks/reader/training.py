@@ -80,15 +80,10 @@ def taught(reader: Any) -> Any:
 
 
 def train(work: Path, minutes: float, seed: int = 0) -> None:
-    """Train on ``rows.pickle`` from ``base.safetensors``, both in ``work``; leaves ``reader.safetensors``
-    there.
+    """Train from ``rows.pickle`` and ``base.safetensors`` in ``work``; leaves ``reader.safetensors`` there.
 
-    Started by ``torch.distributed.run`` it shares the work among its processes.
-
-    Args:
-        work: Where checkpoints are written.
-        minutes: How long to train in all, earlier calls included.
-        seed: Of what is drawn.
+    Started by ``torch.distributed.run`` it shares the work among its processes. ``minutes`` include
+    earlier calls.
     """
     import torch
     from safetensors.numpy import load_file

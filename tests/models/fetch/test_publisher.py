@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import httpx
@@ -16,6 +16,7 @@ from models.fetch import publisher as http_source
 from models.fetch.files import PullProgress
 from models.fetch.publisher import PublisherSource
 from models.fetch.wheels import WheelSource
+from tests.loopback import Handler, serving
 from tests.models.fetch.carriers import CONTENT, PIECE, Listener, TinyIndex, sha256, tiny_entry
 
 
@@ -23,10 +24,7 @@ from tests.models.fetch.carriers import CONTENT, PIECE, Listener, TinyIndex, sha
 class Publisher:
     """What the server sends, and what it was asked.
 
-    Attributes:
-        status: Answered instead of the file if it is not 200.
-        ranged: Whether ranges are honoured.
-        breaks_after: Bytes after which each answer's connection is cut; None to send it all.
+    ``breaks_after``: bytes after which each answer's connection is cut; None to send it all.
     """
 
     content: bytes = CONTENT
@@ -65,20 +63,15 @@ def publisher(monkeypatch: pytest.MonkeyPatch) -> Iterator[Publisher]:
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.lower(), raising=False)
     monkeypatch.setattr(http_source, "_PAUSE_SECONDS", 0.0)
-    told = Publisher()
+    publisher = Publisher()
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            told.answer(self)
+    class Asked(Handler):
+        def get(self) -> None:
+            publisher.answer(self)
 
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-            """Tests say what went wrong themselves."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        threading.Thread(target=server.serve_forever, args=(0.01,)).start()
-        told.url = f"http://127.0.0.1:{server.server_port}/tiny.gguf"
-        yield told
-        server.shutdown()
+    with serving(Asked) as url:
+        publisher.url = f"{url}/tiny.gguf"
+        yield publisher
 
 
 @dataclass

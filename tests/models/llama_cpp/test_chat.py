@@ -273,7 +273,7 @@ def test_a_file_that_ends_too_early(
     with model_file.open("rb") as whole:
         cut.write_bytes(whole.read(20_000_000))
     with pytest.raises(ModelError, match=r"cut\.gguf.*corrupted or incomplete") as caught:
-        LlamaCppChat(cut, name="cut").load()
+        LlamaCppChat(cut, name="cut").loaded()
     assert "models pull" in caught.value.way_out
     assert capfd.readouterr() == ("", "")
 
@@ -284,7 +284,7 @@ def test_too_little_memory_is_said_before_it_runs_out(
 ) -> None:
     monkeypatch.setattr(engine_module, "_available_memory", lambda: 200_000_000)
     with pytest.raises(ModelError, match=r"needs about .* GB of memory, but only 0\.2 GB"):
-        LlamaCppChat(model_file, name="big").load()
+        LlamaCppChat(model_file, name="big").loaded()
 
 
 @pytest.mark.model
@@ -296,13 +296,13 @@ def test_a_missing_library_says_how_to_install_it(
 
     monkeypatch.setattr(engine_module, "load_library", absent)
     with pytest.raises(ModelError, match="not installed") as caught:
-        LlamaCppChat(model_file, name="x").load()
+        LlamaCppChat(model_file, name="x").loaded()
     assert "pip install" in caught.value.way_out
 
 
 def test_a_missing_file() -> None:
     chat = LlamaCppChat("/nowhere/m.gguf", name="x")
-    for use in (chat.load, lambda: chat.context_tokens, lambda: chat.count_tokens("x")):
+    for use in (chat.loaded, lambda: chat.context_tokens, lambda: chat.count_tokens("x")):
         with pytest.raises(ModelMissing, match=r"/nowhere/m\.gguf"):
             use()
 
@@ -324,7 +324,7 @@ def test_a_file_with_a_broken_chat_template_is_closed_again(monkeypatch: pytest.
     engine = Broken()
     monkeypatch.setattr("models.llama_cpp.Engine", lambda *_given, **_named: engine)
     with pytest.raises(ModelError, match="chat template cannot be read"):
-        LlamaCppChat("m.gguf", name="x").load()
+        LlamaCppChat("m.gguf", name="x").loaded()
     assert engine.closed
 
 

@@ -11,12 +11,12 @@ import json
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, ClassVar, Literal
 
+from tests.loopback import Handler, serving
 from tests.scripted import HashEmbedder
 
 Fault = Literal[
@@ -91,55 +91,40 @@ class ScriptedBrain:
         return Answer(len(words), iter(pieces), cached, self.thinking)
 
 
+@dataclass
 class LoopbackOllama:
-    """The server; use it as a context manager.
+    """The server. ``requests`` lists what was asked: path and body."""
 
-    ``requests`` lists what was asked (path and body), ``disconnects`` counts clients that went away
-    in the middle of an answer.
-    """
-
-    def __init__(
-        self, brain: ScriptedBrain | None = None, models: Sequence[str] = ("tiny:latest",)
-    ) -> None:
-        self.brain = brain or ScriptedBrain()
-        self.behaviour = Behaviour()
-        self.models = list(models)
-        self.requests: list[tuple[str, dict[str, Any]]] = []
-        self.disconnected = threading.Event()
-        self.closing = threading.Event()
-        self.loaded: dict[str, int] = {}
-        handler = type("Handler", (_Handler,), {"loopback": self})
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        self._server.daemon_threads = False  # so that closing waits for them
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_address[1]}"
+    brain: ScriptedBrain = field(default_factory=ScriptedBrain)
+    behaviour: Behaviour = field(default_factory=Behaviour)
+    models: list[str] = field(default_factory=lambda: ["tiny:latest"])
+    requests: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    disconnected: threading.Event = field(default_factory=threading.Event)
+    closing: threading.Event = field(default_factory=threading.Event)
+    loaded: dict[str, int] = field(default_factory=dict)
+    url: str = ""
 
     def asked(self, path: str) -> list[dict[str, Any]]:
         """The bodies of the requests to ``path``."""
         return [body for asked, body in self.requests if asked == path]
 
-    def __enter__(self) -> LoopbackOllama:
-        self._thread.start()
-        return self
 
-    def __exit__(self, *_: object) -> None:
-        self.closing.set()
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
+@contextmanager
+def loopback_ollama() -> Iterator[LoopbackOllama]:
+    """A healthy server with one model."""
+    loopback = LoopbackOllama()
+    with serving(_Handler, loopback=loopback) as loopback.url:
+        try:
+            yield loopback
+        finally:
+            loopback.closing.set()
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(Handler):
     protocol_version = "HTTP/1.1"
     loopback: ClassVar[LoopbackOllama]
 
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class names it
-        """Say nothing."""
-
-    def do_GET(self) -> None:
+    def get(self) -> None:
         self.loopback.requests.append((self.path, {}))
         if self._faulty():
             return
@@ -162,8 +147,7 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             self._json({"error": "not found"}, 404)
 
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+    def post(self, body: dict[str, Any]) -> None:
         self.loopback.requests.append((self.path, body))
         name = _tagged(str(body.get("model", "")))
         if self.path != "/api/show" and self._faulty():
@@ -306,13 +290,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.flush()
 
     def _json(self, value: Mapping[str, Any], status: int = 200) -> None:
-        data = json.dumps(value).encode()
         with suppress(OSError):  # the client has gone
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
+            self.send(json.dumps(value).encode(), status)
 
 
 def _said(text: str, **more: str) -> dict[str, Any]:

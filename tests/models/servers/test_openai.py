@@ -6,7 +6,6 @@ import json
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
@@ -23,6 +22,7 @@ from models.protocols import (
 )
 from models.servers.openai import OpenAiChat, OpenAiServer, base_url, is_this_machine
 from models.servers.wire import Patience
+from tests.loopback import Handler, serving
 
 HELLO = [Message("user", "Say hello.")]
 SCHEMA = {"type": "object", "properties": {"word": {"type": "string"}}, "required": ["word"]}
@@ -31,12 +31,7 @@ SHORT = Patience(connect=1.0, first_token=1.0, idle=1.0)
 
 @dataclass
 class Loopback:
-    """A server that says ``reply`` word by word.
-
-    Attributes:
-        takes: The notations of a schema that it does not refuse.
-        fault: What goes wrong with every answer.
-    """
+    """A server that says ``reply`` word by word, and takes only those notations of a schema."""
 
     reply: str = "Hello there, friend."
     reasoning: str = ""
@@ -91,16 +86,15 @@ class Loopback:
             yield {"choices": [], "usage": {**usage, "prompt_tokens_details": {"cached_tokens": 10}}}
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(Handler):
     loopback: Loopback
 
-    def do_GET(self) -> None:
+    def get(self) -> None:
         self._send(
             200, {"object": "list", "data": [{"id": "tiny", "object": "model", **self.loopback.entry}]}
         )
 
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+    def post(self, body: dict[str, Any]) -> None:
         self.loopback.asked.append(body)
         if self.loopback.fault == "hang":
             self.loopback.closing.wait(20)
@@ -109,7 +103,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(refusal[0], {"error": refusal[1]})
             return
         if self.loopback.fault == "page":
-            self._send(200, "<html>Welcome</html>")
+            self.send(b"<html>Welcome</html>", media_type="text/html")
             return
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
@@ -131,27 +125,16 @@ class _Handler(BaseHTTPRequestHandler):
             self.loopback.left.set()
 
     def _send(self, status: int, value: object) -> None:
-        content = value.encode() if isinstance(value, str) else json.dumps(value).encode()
-        self.send_response(status)
-        self.send_header("Content-Type", "text/html" if isinstance(value, str) else "application/json")
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-        """Tests say what went wrong themselves."""
+        self.send(json.dumps(value).encode(), status)
 
 
 @pytest.fixture
 def server() -> Iterator[Loopback]:
     loopback = Loopback()
-    handler = type("Handler", (_Handler,), {"loopback": loopback})
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as listening:
-        threading.Thread(target=listening.serve_forever, args=(0.01,)).start()
-        loopback.url = f"http://127.0.0.1:{listening.server_port}/v1"
+    with serving(_Handler, loopback=loopback) as url:
+        loopback.url = f"{url}/v1"
         yield loopback
         loopback.closing.set()
-        listening.shutdown()
 
 
 @pytest.fixture

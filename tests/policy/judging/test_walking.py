@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -10,10 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.state import Action
-from policy.decisions.trees import Node, Tree, default_action
+from policy.decisions.trees import INDEX, Node, Seen, Tree, default_action
 from policy.judging.walking import Decide, follow, follow_each, score, walk
-from policy.serving.scorers import Rule
-from tests.policy.judging.scorers import Noise
+from policy.serving.scorers import Rule, Scores
 from tests.policy.trees import node, random_tree, random_trees, schedule
 
 ALL: tuple[Action, ...] = ("CONTINUE", "REVISE", "FINISH")
@@ -67,6 +67,23 @@ def test_the_columns_of_outcomes() -> None:
     assert found.column("complete")[0] == 0.0
     assert math.isnan(found.column("f1")[0])
     assert found.utility(0.1)[0] == pytest.approx(0.1)
+
+
+class Noise:
+    """A scorer that reads one random feature."""
+
+    method = "forest"
+
+    def score(self, states: Sequence[Seen]) -> Scores:
+        """The advantage of every other action is the noise; so is, squashed, the sufficiency."""
+        advantages = np.full((len(states), 3), -np.inf)
+        noise = np.array([state.features["noise"] for state in states])
+        for row, state in enumerate(states):
+            for action in state.valid:
+                advantages[row, INDEX[action]] = (
+                    0.0 if action == default_action(state.valid) else noise[row]
+                )
+        return Scores(advantages, 1 / (1 + np.exp(-noise)))
 
 
 def test_a_batch_decides_as_state_by_state() -> None:

@@ -1,4 +1,4 @@
-"""Work in a thread, told as it goes on."""
+"""Work in a thread, with its events."""
 
 from __future__ import annotations
 

@@ -17,6 +17,7 @@ import pytest
 
 from policy.decisions.reading import load_trees
 from policy.decisions.trees import split
+from policy.judging import gate
 from policy.judging.freezing import freeze
 from policy.judging.gate import ask
 from policy.judging.walking import score
@@ -52,8 +53,9 @@ def registry(tmp_path: Path) -> Registry:
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Few trees a forest: the course is what is tested."""
+    """Few trees a forest, few timed decisions: the course is what is tested."""
     monkeypatch.setattr(forest, "TREES", 10)
+    monkeypatch.setattr(gate, "_TIMED", 3)
 
 
 @pytest.fixture
@@ -94,7 +96,7 @@ def test_a_forest_is_trained_judged_and_written(store_file: Path, registry: Regi
     assert manifest.gate.reason == verdict.reason
     assert manifest.command == "deepthink train-policy --method forest --from some.duckdb"
     assert manifest.metrics["sufficiency: calibration error (ECE)"] >= 0
-    assert [left.name for left in workplace.folder().glob("*/*")] == ["targets.safetensors"]  # for others
+    assert not list(workplace.folder().glob("*/*"))
 
 
 def test_the_same_request_gives_the_same_policy(store_file: Path, registry: Registry) -> None:
@@ -152,7 +154,7 @@ def test_a_name_that_is_taken_is_told_and_nothing_is_lost(
         with pytest.raises(CannotWritePolicy, match="mine"):
             list(train(asked(store_file, name="mine"), registry=registry))
 
-    # What was trained is kept: under another name it goes on from there.
+    # What was trained is kept: under another name it resumes from there.
     events = list(train(asked(store_file, name="yours"), registry=registry))
     assert not [event for event in events if isinstance(event, Trained)]
     assert finished(events).name == "yours"

@@ -14,9 +14,9 @@ from policy.decisions.reading import NoSuchSource, Read
 from policy.decisions.trees import Node, Seen, Tree, fold
 from policy.judging.gate import too_few
 from policy.training.course import train
-from policy.training.errors import CannotTrain, NoBase, NotHeeded
+from policy.training.errors import CannotTrain, NoBase, UnusedOption
 from policy.training.material import gather, material
-from policy.training.request import TrainingRequest, base_model, require_heeded
+from policy.training.request import TrainingRequest, base_model, require_used_options
 from tests.policy.training.made import collected
 from traces.exchange import export
 from traces.store import NotAStore, Store
@@ -153,9 +153,9 @@ def test_options_that_a_forest_does_not_have_are_refused_before_anything_is_read
     option: dict[str, Any], tmp_path: Path
 ) -> None:
     request = TrainingRequest(method="forest", sources=(tmp_path / "none.duckdb",), **option)
-    with pytest.raises(NotHeeded):
+    with pytest.raises(UnusedOption):
         next(train(request))
-    require_heeded(TrainingRequest(method="reward", **option))
+    require_used_options(TrainingRequest(method="reward", **option))
 
 
 def test_it_is_said_before_a_training_that_the_gate_wants_more() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from policy.training.encoder.columns import BINS, Columns
+from policy.training.encoder.rows import BINS, Columns
 from tests.policy.training.encoder.made import seen
 
 
