@@ -14,20 +14,18 @@ from agent.decisions.decider import Decider
 from agent.decisions.judges import ModelJudge, Rules
 from agent.decisions.learned import LEARNED, Learned, LearnedOrRules, Policy
 from agent.session import Session
-from agent.steps.converse import ModelConverser
-from agent.steps.distil import ModelDistiller, SpanDistiller
+from agent.steps.distil import distil_by_model, distil_by_spans
 from agent.steps.grade import ModelGrader, ReaderGrader
 from agent.steps.plan import AskedPlanner, TaughtPlanner
 from agent.steps.queries import (
     ModelPhraser,
-    ModelRewriter,
-    ModelStrategist,
     PlainPhraser,
-    PlainRewriter,
-    PlainStrategist,
+    model_query,
+    model_strategy,
+    plain_query,
+    plain_strategy,
 )
-from agent.steps.reflect import ModelReflector, ReadingReflector
-from agent.steps.synthesise import ModelWriter
+from agent.steps.reflect import model_finding, read_finding
 from agent.steps.verify import ModelVerifier, ReadingVerifier
 from models.protocols import Completer, Reader
 from traces.errors import DeepthinkError
@@ -42,17 +40,16 @@ class UnknownProfile(DeepthinkError):
 
 def _lean(reader: Reader, planner: Completer | None) -> Cognition:
     return Cognition(
-        converser=ModelConverser(),
         planner=TaughtPlanner(planner) if planner else AskedPlanner(full=False),
-        rewriter=PlainRewriter(),
+        rewrite=plain_query,
         phraser=PlainPhraser(),
-        strategist=PlainStrategist(),
+        strategise=plain_strategy,
         grader=ReaderGrader(),
-        distiller=SpanDistiller(),
-        reflector=ReadingReflector(),
-        writer=ModelWriter(max_tokens=220),
+        distil=distil_by_spans,
+        reflect=read_finding,
         verifier=ReadingVerifier(reader),
         decider=lambda _session: Rules(),
+        answer_tokens=220,
         instant=True,
         hard_filters=False,
     )
@@ -60,17 +57,16 @@ def _lean(reader: Reader, planner: Completer | None) -> Cognition:
 
 def _seed(reader: Reader, _planner: Completer | None) -> Cognition:
     return Cognition(
-        converser=ModelConverser(),
         planner=AskedPlanner(full=True),
-        rewriter=ModelRewriter(),
+        rewrite=model_query,
         phraser=ModelPhraser(),
-        strategist=ModelStrategist(),
+        strategise=model_strategy,
         grader=ModelGrader(),
-        distiller=ModelDistiller(SpanDistiller()),
-        reflector=ModelReflector(),
-        writer=ModelWriter(max_tokens=400),
+        distil=distil_by_model,
+        reflect=model_finding,
         verifier=ModelVerifier(ReadingVerifier(reader)),
         decider=lambda session: ModelJudge(session, explain=True),
+        answer_tokens=400,
         instant=False,
         hard_filters=True,
     )

@@ -44,9 +44,9 @@ def next_step(state: RunState, deps: Deps) -> dict[str, Any]:
     number = state["step"] + 1
     deps.session.emit(StepStarted(number, step))
     notebook = state["notebook"]
-    query = deps.cognition.rewriter.rewrite(deps.session, notebook, planned, question, state["notes"])
-    phrasings = deps.cognition.phraser.phrase(deps.session, notebook, query, step["keywords"])
-    chosen = deps.cognition.strategist.choose(deps.session, notebook, query)
+    query = deps.cognition.rewrite(deps.session, notebook, question)
+    phrasings = deps.cognition.phraser.phrase(deps.session, notebook, query)
+    chosen = deps.cognition.strategise(deps.session, notebook, query)
     searches = [
         Search(
             step=number,

@@ -87,11 +87,6 @@ class ReadingVerifier:
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
 
-    @property
-    def name(self) -> str:
-        """The reader's."""
-        return self._reader.name
-
     def verify(
         self,
         session: Session,
@@ -318,11 +313,6 @@ class ModelVerifier:
 
     def __init__(self, reading: ReadingVerifier) -> None:
         self._reading = reading
-
-    @property
-    def name(self) -> str:
-        """``model``."""
-        return "model"
 
     def verify(
         self,
