@@ -18,10 +18,10 @@ from typing import Final
 from agent.documents.document import UnreadableDocument
 from agent.documents.indexing import READER_VERSION, Indexing, Origin, page_name
 from agent.documents.wanted import Fetched
-from agent.web.errors import PageFailed, WebUnreachable
+from agent.web.addresses import PageFailed
 from agent.web.extract import read_page
 from agent.web.fetch import Fetcher
-from agent.web.search import SearchEngine
+from agent.web.search import SearchEngine, WebUnreachable
 from agent.web.waiting import TookTooLong, within
 from models.protocols import Embedder
 from traces.errors import DeepthinkError
@@ -140,7 +140,7 @@ class Web:
                 f"{self._engine.name} takes longer than {_SEARCH_SECONDS:g} seconds.",
                 "Check the network, or name another engine: `deepthink config set web_search URL`.",
             ) from late
-        return list(dict.fromkeys(result.url.partition("#")[0] for result in found))
+        return list(dict.fromkeys(url.partition("#")[0] for url in found))
 
     def _fresh(self, held: Document | None) -> bool:
         """Whether the library's copy of a page will do."""

@@ -26,7 +26,7 @@ from agent.documents.ingest import (
 from agent.documents.reading import read_bytes
 from agent.documents.wanted import Fetched
 from agent.retrieval.recall import Recall
-from agent.web.errors import PageFailed
+from agent.web.addresses import PageFailed
 from models.protocols import GenerationCancelled, ModelError, ModelMissing, ModelUnreachable, Vectors
 from tests.agent.documents.ingesting import names, outcomes, read_in
 from tests.agent.web.pages import FILING
