@@ -12,7 +12,6 @@ from agent.events import NodeFinished, NodeProgress, NodeStarted, Steered, Warne
 from agent.recording import Recorder
 from agent.state import RUNGS, RunState
 from agent.steps.approve import approve
-from agent.steps.clarify import clarify
 from agent.steps.converse import answer_directly, is_small_talk
 from agent.steps.correct import correct
 from agent.steps.decide import decide
@@ -24,7 +23,7 @@ from agent.steps.plan import plan
 from agent.steps.reflect import reflect
 from agent.steps.rerank import rerank
 from agent.steps.retrieve import retrieve
-from agent.steps.route import route
+from agent.steps.route import clarify, route
 from agent.steps.synthesise import synthesise
 from agent.steps.verify import verify
 from models.protocols import GenerationCancelled

@@ -16,8 +16,7 @@ from urllib.parse import unquote, urlsplit
 
 import numpy as np
 
-from agent.documents.chunking import chunk, estimate
-from agent.documents.coverage import coverage
+from agent.documents.chunking import chunk, coverage, estimate
 from agent.documents.document import Chunk, NoText, ParsedDocument
 from agent.documents.media_types import MESSAGES
 from agent.text.language import language

@@ -19,7 +19,19 @@ from typing import get_args
 
 from agent.documents.cover import title_of_name
 from agent.documents.document import NoText, ParsedDocument, UnreadableDocument
-from agent.documents.found_files import FoundFile, Root, file_at, files_in, is_folder
+from agent.documents.found_files import (
+    FoundFile,
+    Root,
+    earlier,
+    file_at,
+    files_in,
+    gone,
+    inside,
+    is_folder,
+    no_longer_inside,
+    renamed,
+    stored_as,
+)
 from agent.documents.indexing import (
     READER_VERSION,
     Indexing,
@@ -45,7 +57,6 @@ from agent.documents.ingest_events import (
     PageRecognised,
     ScansFound,
 )
-from agent.documents.known_files import earlier, gone, inside, no_longer_inside, renamed, stored_as
 from agent.documents.reading import PICTURES, SUFFIXES
 from agent.documents.scanning import Scanning
 from agent.documents.wanted import Fetched, File, Member, Page, Wanted

@@ -20,7 +20,7 @@ from agent.documents.prose import is_blank, normal
 from traces.plain_text import UNSAFE, plain
 
 if TYPE_CHECKING:
-    from agent.documents.formats.scans import ScannedPage
+    from agent.documents.formats.pdf_lines import ScannedPage
 
 SUFFIXES = frozenset(kinds.MEDIA_TYPES)
 PICTURES = frozenset(kinds.BY_TYPE[kinds.PICTURE].suffixes)

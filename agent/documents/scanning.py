@@ -8,8 +8,8 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
+from agent.documents.formats.pdf_lines import ScannedPage
 from agent.documents.formats.pictures import page_picture
-from agent.documents.formats.scans import ScannedPage
 from agent.documents.indexing import Origin, stop_if
 from models.protocols import TextRecogniser
 

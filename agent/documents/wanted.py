@@ -16,7 +16,7 @@ from agent.documents.media_types import MESSAGES
 from agent.documents.reading import MAX_BYTES, read, read_bytes
 
 if TYPE_CHECKING:
-    from agent.documents.formats.scans import ScannedPage
+    from agent.documents.formats.pdf_lines import ScannedPage
 
 _TICK: Final = 2.0  # seconds: the coarsest dates of files, those of FAT
 MOST_DEPTH = 4

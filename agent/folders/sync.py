@@ -19,11 +19,10 @@ from typing import Final
 
 import filelock
 
-from agent.documents.found_files import FoundFile, Root, is_folder, is_settled
+from agent.documents.found_files import FoundFile, Root, gone, is_folder, is_settled
 from agent.documents.indexing import stop_if
 from agent.documents.ingest import Reading, located
 from agent.documents.ingest_events import FileDone, FileFailed, FilesUnsettled, FolderAway, IngestEvent
-from agent.documents.known_files import gone
 from agent.documents.scanning import Scanning
 from agent.documents.wanted import File
 from models.protocols import Embedder, TextRecogniser

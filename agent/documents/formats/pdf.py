@@ -21,15 +21,22 @@ from typing import TYPE_CHECKING, Any
 from agent.documents.cover import with_cover
 from agent.documents.document import NoText, ParsedDocument, Table, UnreadableDocument
 from agent.documents.formats.furniture import furniture
-from agent.documents.formats.pdf_lines import Line, Segment, page_lines, split_at_gaps
+from agent.documents.formats.pdf_lines import (
+    Line,
+    ScannedPage,
+    Segment,
+    page_lines,
+    scan_notices,
+    scanned_lines,
+    scanned_text,
+    split_at_gaps,
+)
 from agent.documents.outline import Look, Passage, outlined, without_breaks
 from agent.documents.prose import bulleted, is_marker, joined, mended, normal, words_of
 from agent.documents.tables import Cell, build_table, is_unit, is_value
 
 if TYPE_CHECKING:
     from pypdfium2 import PdfDocument, PdfPage, PdfTextPage
-
-    from agent.documents.formats.scans import ScannedPage
 
 _BETWEEN = 5  # lines of one segment that a table may hold in a row
 _HEADER_GAP = 0.5
@@ -192,8 +199,6 @@ def read_pdf(
         UnreadableDocument: The file is encrypted or damaged.
         NoText: No page has text (as in a scan), and recognition is off.
     """
-    from agent.documents.formats.scans import scan_notices, scanned_lines, scanned_text
-
     with open_pdf(path.name, data) as pdf:
         declared, author = pdf.get_metadata_value("Title"), pdf.get_metadata_value("Author")
         texts, pages, scans = _content(pdf)

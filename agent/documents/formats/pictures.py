@@ -12,7 +12,7 @@ import numpy as np
 from agent.documents.cover import with_cover
 from agent.documents.document import NoText, ParsedDocument, damaged
 from agent.documents.formats.pdf import open_pdf, passages_of_pages
-from agent.documents.formats.scans import ScannedPage, scan_notices, scanned_lines, scanned_text
+from agent.documents.formats.pdf_lines import ScannedPage, scan_notices, scanned_lines, scanned_text
 from agent.documents.outline import outlined, without_breaks
 from models.protocols import Pixels
 
