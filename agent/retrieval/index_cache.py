@@ -6,6 +6,7 @@ It is per process, not per run: the next run of a session uses the indexes that 
 from __future__ import annotations
 
 import threading
+from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from pathlib import Path
@@ -63,3 +64,27 @@ def index_cache(store: Path, kind: Hashable) -> IndexCache[Any]:
         while len(_caches) > _MOST:
             _caches.popitem(last=False)
         return cache
+
+
+class Indexes(ABC, Generic[T]):
+    """The indexes of a library, made per collection. Thread-safe.
+
+    Args:
+        store: The store's file.
+        kind: Names the kind of index.
+    """
+
+    def __init__(self, store: Path, kind: Hashable) -> None:
+        self._cache: IndexCache[T] = index_cache(store, kind)
+
+    @abstractmethod
+    def _made(self, collection: str) -> T:
+        """The index of a collection as it is now."""
+
+    def ready(self, collection: str, generation: Generation) -> bool:
+        """Whether the collection's index is loaded."""
+        return self._cache.has(collection, generation)
+
+    def load(self, collection: str, generation: Generation) -> T:
+        """The collection's index, loaded if it is not ready."""
+        return self._cache.get(collection, generation, lambda: self._made(collection))
