@@ -21,8 +21,15 @@ import filelock
 
 from agent.documents.found_files import FoundFile, Root, gone, is_folder, is_settled
 from agent.documents.indexing import stop_if
-from agent.documents.ingest import Reading, located
-from agent.documents.ingest_events import FileDone, FileFailed, FilesUnsettled, FolderAway, IngestEvent
+from agent.documents.ingest import (
+    FileDone,
+    FileFailed,
+    FilesUnsettled,
+    FolderAway,
+    IngestEvent,
+    Reading,
+    located,
+)
 from agent.documents.scanning import Scanning
 from agent.documents.wanted import File
 from models.protocols import Embedder, TextRecogniser
