@@ -220,7 +220,7 @@ class Execution:
             self.deps.session.emit(ev.Warned(f"Added, and not taken any more: {'; '.join(left)}"))
 
     def _reply(self, asked: dict[str, Any]) -> dict[str, Any] | None:
-        """The reply and the seconds until it came, for the node that asks; None if nobody is there."""
+        """The reply and the seconds until it came; None if the user cannot be asked."""
         session = self.deps.session
         if not self.deps.interactive:
             return {"reply": "", "waited": 0.0} if asked["about"] == "clarify" else None

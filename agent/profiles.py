@@ -74,9 +74,9 @@ def _seed(reader: Reader, _planner: Completer | None) -> Cognition:
 
 PROFILES: dict[str, Callable[[Reader, Completer | None], Cognition]] = {"lean": _lean, "seed": _seed}
 DECIDES = {"lean": "rules", "seed": "llm"}
-"""Who decides in a profile where nobody is named and no learned policy is handed in."""
+"""The decider of a profile if none is named and there is no learned policy."""
 SOURCES = ("rules", "llm", LEARNED)
-"""Who may be named to decide."""
+"""The deciders that can be named."""
 _PREFERS_LEARNED = frozenset({"lean"})  # seed is the baseline, as it was described
 
 
@@ -97,7 +97,7 @@ def profile(name: str, reader: Reader, planner: Completer | None = None) -> Cogn
 
 
 def decides(profile_name: str, *, learned: bool) -> str:
-    """Who decides in a profile where nobody is named; ``learned``: whether a policy is handed in."""
+    """The decider of a profile if none is named; ``learned``: whether there is a learned policy."""
     return LEARNED if learned and profile_name in _PREFERS_LEARNED else DECIDES[profile_name]
 
 

@@ -20,7 +20,7 @@ RELEVANCE = "relevance"
 """Stage name of the grader's probability that a passage helps, among a candidate's scores."""
 
 ADDED = "added"
-"""The reason of a plan's step that a person added while the run went on."""
+"""The reason of a plan's step that the user added during the run."""
 
 Verdict = Literal["supported", "partly", "not"]
 
@@ -46,7 +46,7 @@ class AnswerSpan(TypedDict):
     """Words of a passage that may answer the step's question."""
 
     text: str
-    unit: str  # the sentence or table row they stand in
+    unit: str  # the sentence or table row that contains them
     probability: float  # that they answer it
 
 
@@ -147,7 +147,7 @@ class Claim(TypedDict):
     cites: list[int]
     support: float  # the reader's probability that its passages say it, 0 to 1
     verdict: Verdict
-    reason: str  # why it is not supported, in words for a person; "" if it is
+    reason: str  # why it is not supported, in words for the user; "" if it is
 
 
 class Logged(TypedDict):
@@ -235,7 +235,7 @@ def without_marks(text: str) -> str:
 
 
 def added_and_open(state: RunState) -> list[str]:
-    """The questions of the steps that a person added and that were not taken yet."""
+    """The questions of the steps that the user added and that are still open."""
     return [s["question"] for s in state["plan"][state["position"] + 1 :] if s["reason"] == ADDED]
 
 

@@ -38,7 +38,7 @@ class Origin:
 
     Attributes:
         source: Absolute path or URL.
-        name: What a person calls it.
+        name: Its name for the user.
         sha256: Of the content, to know it again by.
         size: Bytes of the content.
         date: An ISO date for what gives itself none: when a page was fetched, or when the mail that a file
@@ -110,9 +110,9 @@ class Indexing:
     def language(self) -> str:
         """ISO 639-1 code of the language of most of a few passages; "" if uncertain."""
         apart = max(1, len(self.chunks) // _LOOKED_AT)
-        told = Counter(language(piece.text) for piece in self.chunks[::apart])
-        (code, votes), *_ = told.most_common(1)
-        return code if 2 * votes > told.total() else ""
+        languages = Counter(language(piece.text) for piece in self.chunks[::apart])
+        (code, votes), *_ = languages.most_common(1)
+        return code if 2 * votes > languages.total() else ""
 
     @property
     def texts(self) -> list[str]:

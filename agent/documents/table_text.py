@@ -245,11 +245,11 @@ class Row:
     """One row of a table.
 
     Attributes:
-        line: As it stands.
+        line: The row as written.
         label: The first cell that holds a letter, which is what a row is named by.
-        cells: Its other cells that are not empty, with the column each stands under; the column is ""
+        cells: Its other cells that are not empty, with the column of each; the column is ""
             where the row has other columns than the header.
-        heading: The line without cells that it stands below, "" if none.
+        heading: The line without cells above it, "" if none.
     """
 
     line: str

@@ -188,7 +188,7 @@ def _feedback(query: str, texts: Sequence[str]) -> list[str]:
 
 
 def _spelled(texts: Sequence[str]) -> dict[str, str]:
-    """How each term of the best passages stands there first: a query is embedded as well, and read."""
+    """How each term is first written in the best passages: a query is embedded as well, and read."""
     spelled: dict[str, str] = {}
     for text in texts[:_FEEDBACK_PASSAGES]:
         for word in _WORD.findall(text):

@@ -107,9 +107,9 @@ def _ranked(spans: Spans) -> list[tuple[int, AnswerSpan]]:
 
 def _agrees(answer: str, spans: Sequence[AnswerSpan]) -> bool:
     """Whether a span that is not improbable shares words with the model's answer."""
-    told = set(terms(answer))
+    words = set(terms(answer))
     return any(
-        span["probability"] >= _AGREED and not told.isdisjoint(terms(span["text"])) for span in spans
+        span["probability"] >= _AGREED and not words.isdisjoint(terms(span["text"])) for span in spans
     )
 
 
@@ -219,11 +219,11 @@ def _latest(
         if newest is not own:
             finding = of_span(newest["number"], said[newest["number"]])
         for item in rest:
-            told = said.get(item["number"])
-            if told is None or set(terms(told["text"])) == set(terms(finding.answer)):
+            span = said.get(item["number"])
+            if span is None or set(terms(span["text"])) == set(terms(finding.answer)):
                 continue
             earlier = Earlier(
-                answer=told["text"], sentence=told["unit"], number=item["number"], date=item["date"]
+                answer=span["text"], sentence=span["unit"], number=item["number"], date=item["date"]
             )
             return finding, earlier
     return finding, None

@@ -246,7 +246,7 @@ def _written(state: RunState, notes: list[Note], deps: Deps) -> str:
         deps.session.emit(AnswerText(text))
 
     def hide(_text: str) -> None:
-        """Where no passage is likely, the answer may not stand: it is shown once it is checked."""
+        """Without a likely passage, the answer is shown only after it is checked."""
 
     def writer(on_text: Callable[[str], None]) -> Writer:
         return Writer(deps.session, state["question"], deps.cognition.answer_tokens, on_text)

@@ -126,8 +126,8 @@ def dates(text: str, language: str = "") -> list[Date]:
 def dated(text: str, language: str = "") -> bool:
     """Whether ``text`` names a day, a month or a year."""
     return any(
-        isinstance(told, Date) or (not told.unit and _BARE_YEAR.fullmatch(told.shown))
-        for told in read(text, language)
+        isinstance(measure, Date) or (not measure.unit and _BARE_YEAR.fullmatch(measure.shown))
+        for measure in read(text, language)
     )
 
 
@@ -143,7 +143,7 @@ def same(one: Measure, other: Measure) -> bool:
     return not set(one.values).isdisjoint(other.values)
 
 
-def stands(wanted: Measure, held: Sequence[Measure]) -> bool:
+def is_among(wanted: Measure, held: Sequence[Measure]) -> bool:
     """True if a text with the measures ``held`` contains ``wanted``, in any notation and with either sign.
 
     A number without unit may be part of a date. A scaled number ("$1.28 billion") also matches a number
@@ -265,8 +265,8 @@ def _dates(text: str, words: Vocabulary) -> Iterator[tuple[int, int, Date]]:
         start, end = before.start() if before else match.start(), after.end()
         # A name alone may be a verb or a person ("may", "June"): it is a month if it is a full name with a
         # capital, before a year, or beside a day.
-        told = year or before or (day and match.group() in words.months)
-        if day <= 31 and (told or match.group() in words.months_alone):
+        is_certain = year or before or (day and match.group() in words.months)
+        if day <= 31 and (is_certain or match.group() in words.months_alone):
             yield start, end, Date(text[start:end].strip(" .,"), year, month, day)
     for match in _NUMERIC_DATE.finditer(text):
         first, sign, second, year = int(match[1]), match[2], int(match[3]), int(match[4])
@@ -289,10 +289,10 @@ def _clocks(text: str, _words: Vocabulary) -> Iterator[tuple[int, int, Measure]]
 
 def _decimal_comma(text: str, words: Vocabulary) -> bool | None:
     """Whether a comma is the decimal sign, by language and the numbers in the text; None if unknown."""
-    told = {bool(match["comma"]) for match in _TELLING.finditer(text)}
+    commas = {bool(match["comma"]) for match in _TELLING.finditer(text)}
     if words.comma is None:
-        return told.pop() if len(told) == 1 else None
-    return None if (not words.comma) in told else words.comma
+        return commas.pop() if len(commas) == 1 else None
+    return None if (not words.comma) in commas else words.comma
 
 
 def _numbers(text: str, words: Vocabulary, comma: bool | None) -> Iterator[tuple[int, int, list[Measure]]]:

@@ -148,7 +148,7 @@ class Fetcher:
                 try:
                     if response.status_code in _MOVED and "location" in response.headers:
                         return _joined(url, response.headers["location"])
-                    _require_success(url, response.status_code, told=bool(self._contact))
+                    _require_success(url, response.status_code, has_contact=bool(self._contact))
                     media_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
                     if not any_kind:
                         _require_readable(url, media_type)
@@ -293,7 +293,7 @@ def _asks_who(url: httpx.URL) -> bool:
     return url.host == _ASKS_WHO or url.host.endswith(f".{_ASKS_WHO}")
 
 
-def _require_success(url: httpx.URL, status: int, *, told: bool) -> None:
+def _require_success(url: httpx.URL, status: int, *, has_contact: bool) -> None:
     if status == 200:
         return
     try:
@@ -301,7 +301,7 @@ def _require_success(url: httpx.URL, status: int, *, told: bool) -> None:
     except ValueError:
         answer = str(status)
     way_out = "Check the address."
-    if status == 403 and _asks_who(url) and not told:
+    if status == 403 and _asks_who(url) and not has_contact:
         way_out = "It asks programs for an e-mail address: `deepthink config set web_contact ADDRESS`."
     elif status in {401, 402, 403, 429, 451}:
         way_out = _TO_A_FILE

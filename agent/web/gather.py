@@ -1,8 +1,7 @@
 """The door to the web: search, fetch, read, and keep what was found in the library.
 
 A page becomes a document of the collection `WEB_COLLECTION`, with its URL and date, and its passages
-are then passages like any other. A page that is there and was fetched within a week is not fetched
-again.
+are then passages like any other. A page that was fetched within a week is not fetched again.
 """
 
 from __future__ import annotations
@@ -59,7 +58,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """What one search came to; ``problems`` is one plain sentence for each thing that failed."""
+    """The result of one search; ``problems`` has a sentence for each failure."""
 
     pages: tuple[Page, ...]
     problems: tuple[str, ...]
@@ -92,25 +91,24 @@ class Web:
         query: str,
         *,
         stop: threading.Event | None = None,
-        on_page: Callable[[str], None] | None = None,
+        on_page: Callable[[str], None] = lambda _what: None,
     ) -> Gathered:
         """Search for ``query`` and bring what is found into the library.
 
         Args:
             query: What is searched for; it is made one line, and cut where it is an essay.
             stop: Ends the work within a second or so; pages stored by then stay.
-            on_page: Told in a few words what is being done, from this thread.
+            on_page: Called in this thread with what is being done, in a few words.
 
         Raises:
             WebUnreachable: the search cannot be done.
             GenerationCancelled: ``stop`` was set.
             StoreError: the store cannot be written.
         """
-        tell = on_page or _in_silence
         words = " ".join(query.split())[:_LONGEST_QUERY]
         if not words:
             return Gathered((), ())
-        tell(f"asking {self._engine.name} for “{words}”")
+        on_page(f"asking {self._engine.name} for “{words}”")
         found = self._search(words, stop)
         if not found:
             return Gathered((), (f"The web search found nothing for “{words}”.",))
@@ -120,11 +118,13 @@ class Web:
         problems: list[str] = []
         for _ in range(_ROUNDS):
             batch = [urls.popleft() for _ in range(min(len(urls), self._pages - len(pages)))]
-            fetched = self._fetched([url for url in batch if not self._fresh(known.get(url))], stop, tell)
+            fetched = self._fetched(
+                [url for url in batch if not self._fresh(known.get(url))], stop, on_page
+            )
             for url in batch:
                 before = known.get(url)
                 try:
-                    pages.append(self._kept(url, fetched.get(url), before, stop, tell))
+                    pages.append(self._kept(url, fetched.get(url), before, stop, on_page))
                 except (PageFailed, UnreadableDocument) as failed:
                     problems.append(_problem(url, failed, before))
                     if before is not None:
@@ -176,7 +176,7 @@ class Web:
         stop: threading.Event | None,
         tell: Callable[[str], None],
     ) -> Page:
-        """The page in the library, where it is put unless this very content is there.
+        """The page in the library; it is stored unless the library has this content.
 
         Raises:
             PageFailed, UnreadableDocument: it could not be fetched or read.
@@ -184,7 +184,7 @@ class Web:
         if isinstance(outcome, PageFailed):
             raise outcome
         if outcome is None:
-            assert before is not None, "what is not fetched is there"
+            assert before is not None, "a page that is not fetched is in the library"
             return _held(before)
         reading = read_page(outcome)
         origin = Origin.of_page(url, reading.content)
@@ -208,7 +208,3 @@ def _held(document: Document) -> Page:
 def _problem(url: str, failed: DeepthinkError, before: Document | None) -> str:
     instead = f" The copy of {before.ingested.date().isoformat()} is used." if before else ""
     return f"{page_name(url)}: {failed.message}{instead}"
-
-
-def _in_silence(_what: str) -> None:
-    """Ignores progress."""

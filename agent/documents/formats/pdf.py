@@ -84,7 +84,7 @@ def tables_and_lines(lines: Sequence[Line]) -> list[Line | TableLines]:
 
 def _cells(line: Line) -> list[Cell]:
     parts: Sequence[Segment] = line.segments
-    if not _has_values(line):  # names of columns stand closer together than numbers do
+    if not _has_values(line):  # names of columns are closer together than numbers do
         parts = [
             Segment(tuple(words))
             for part in parts

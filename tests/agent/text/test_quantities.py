@@ -7,7 +7,7 @@ import time
 import babel
 import pytest
 
-from agent.text.quantities import Date, Measure, Quantity, dated, read, same, stands
+from agent.text.quantities import Date, Measure, Quantity, dated, is_among, read, same
 
 
 def _one(text: str, language: str = "en") -> Measure:
@@ -88,7 +88,7 @@ def _values(text: str, language: str) -> set[float]:
     ],
 )
 def test_what_a_passage_says_in_any_notation(wanted: str, held: str) -> None:
-    assert stands(_one(wanted), read(held, "en"))
+    assert is_among(_one(wanted), read(held, "en"))
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_what_a_passage_says_in_any_notation(wanted: str, held: str) -> None:
     ],
 )
 def test_what_a_passage_does_not_say(wanted: str, held: str) -> None:
-    assert not stands(_one(wanted), read(held, "en"))
+    assert not is_among(_one(wanted), read(held, "en"))
 
 
 def test_digits_in_names_and_codes_are_parts() -> None:
