@@ -76,10 +76,7 @@ def build_graph(
         decide: CONTINUE → next_step, REVISE → plan, FINISH → synthesise → verify
         verify: grounded, or nothing found → end; not → approve → synthesise, plan or end
 
-    Args:
-        deps: Everything the nodes use; one run's, since it holds the run's budget.
-        recorder: Takes the nodes' events.
-        checkpointer: Keeps the state after every node.
+    ``deps`` are of one run, since they hold its budget.
     """
     return _wire(
         {name: _observed(name, node, deps, recorder) for name, node in NODES.items()}, checkpointer

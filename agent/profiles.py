@@ -83,10 +83,7 @@ _PREFERS_LEARNED = frozenset({"lean"})  # seed is the baseline, as it was descri
 def profile(name: str, reader: Reader, planner: Completer | None = None) -> Cognition:
     """The cognition of profile ``name``.
 
-    Args:
-        name: One of `PROFILES`.
-        reader: Reads and checks.
-        planner: The model that was taught to plan; None where the answering model plans.
+    ``planner`` was taught to plan; without it, the answering model plans.
 
     Raises:
         UnknownProfile: there is none of that name.
@@ -112,10 +109,7 @@ def check_decider(name: str) -> None:
 def decider(name: str, learned: Policy | None = None, notice: str = "") -> Callable[[Session], Decider]:
     """The decision source called ``name``, to act: ``learned`` falls back on the rules.
 
-    Args:
-        name: One of `SOURCES`.
-        learned: The policy that was handed in.
-        notice: What to tell before a learned policy's first decision.
+    ``notice`` is a message before the first decision of a learned policy.
 
     Raises:
         UnknownProfile: there is none of that name.

@@ -32,12 +32,7 @@ _STORE_SECONDS = 1.0  # opening the store for every node would cost more than mo
 
 
 class Recorder:
-    """The events of one run.
-
-    Args:
-        runs: Stores them.
-        stream: Passes them on.
-    """
+    """The events of one run."""
 
     def __init__(self, runs: Runs, stream: Stream) -> None:
         self._runs = runs

@@ -44,11 +44,7 @@ class Session:
     each prompt shares all but its end with the previous one, and an engine that keeps the prefix evaluates
     only the new part.
 
-    Args:
-        chat: The model.
-        budget: What the run may spend.
-        emit: Takes the events; called from the graph's threads.
-        steering: The user's control of the run.
+    ``emit`` takes the events; it is called from the graph's threads.
     """
 
     def __init__(

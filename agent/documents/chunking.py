@@ -66,11 +66,7 @@ def chunk(
 ) -> list[Chunk]:
     """The passages of ``document``, in its order.
 
-    Args:
-        document: The document as read.
-        target_tokens: The length of a passage of prose.
-        table_tokens: The longest table that is not split.
-        count_tokens: Counts tokens; the default needs no model.
+    ``target_tokens`` is the length of a passage of prose; a table of ``table_tokens`` is not split.
     """
     cutter = _Cutter(target_tokens, table_tokens, count_tokens)
     chunks = (

@@ -36,11 +36,7 @@ class BadPattern(DeepthinkError):
 
 
 class Root:
-    """A folder to read.
-
-    Args:
-        path: Path of the folder.
-        exclude: Patterns of files to exclude, as in a .gitignore file.
+    """A folder to read, without what the patterns in ``exclude`` name, as in a .gitignore file.
 
     Raises:
         BadPattern: One of the patterns is invalid.

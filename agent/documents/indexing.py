@@ -87,11 +87,6 @@ def file_name(url: str) -> str:
 class Indexing:
     """The indexing of one document.
 
-    Args:
-        origin: Where it was read from.
-        parsed: The document.
-        embedder: Makes the vectors.
-
     Raises:
         NoText: It has no passage.
     """
@@ -141,10 +136,7 @@ class Indexing:
     def store(self, library: Library, collection: str, *, must_follow: bool = False) -> int:
         """Store the document with its vectors, replacing its old version; returns its id.
 
-        Args:
-            library: The library.
-            collection: The collection.
-            must_follow: As for `Library.put_document`.
+        ``must_follow`` is as for `Library.put_document`.
 
         Raises:
             StoreError: The store cannot be written.

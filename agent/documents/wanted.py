@@ -141,11 +141,7 @@ class Page:
 class Member:
     """A file inside another, whose name is used like a folder's.
 
-    Args:
-        enclosed: The file.
-        outer: The file around it.
-        read: The parsed content of ``outer``.
-        origin: The identity of ``outer``.
+    ``read`` is the parsed content of ``outer``, the file around it, and ``origin`` its identity.
     """
 
     outright = False

@@ -32,10 +32,7 @@ class IndexCache(Generic[T]):
     def get(self, collection: str, generation: Generation, make: Callable[[], T]) -> T:
         """The index of this generation of the collection.
 
-        Args:
-            collection: Its name.
-            generation: From `traces.library.Library.generations`, read before ``make`` reads.
-            make: Called if there is no index of this generation.
+        ``generation`` is from `traces.library.Library.generations`, read before ``make`` reads.
         """
         with self._lock:
             if self.has(collection, generation):
@@ -52,12 +49,7 @@ _lock = threading.Lock()
 
 
 def index_cache(store: Path, kind: Hashable) -> IndexCache[Any]:
-    """The process's cache of one kind of index of a store; the caches of the last stores are kept.
-
-    Args:
-        store: Its file.
-        kind: Names the kind of index.
-    """
+    """The process's cache of one kind of index of a store; the caches of the last stores are kept."""
     with _lock:
         cache = _caches.setdefault((store, kind), IndexCache())
         _caches.move_to_end((store, kind))
@@ -67,12 +59,7 @@ def index_cache(store: Path, kind: Hashable) -> IndexCache[Any]:
 
 
 class Indexes(ABC, Generic[T]):
-    """The indexes of a library, made per collection. Thread-safe.
-
-    Args:
-        store: The store's file.
-        kind: Names the kind of index.
-    """
+    """The indexes of a library, made per collection. Thread-safe."""
 
     def __init__(self, store: Path, kind: Hashable) -> None:
         self._cache: IndexCache[T] = index_cache(store, kind)

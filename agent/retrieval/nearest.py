@@ -80,12 +80,7 @@ class VectorIndex:
 
 
 class VectorIndexes(Indexes[VectorIndex]):
-    """The vectors that one model made for a library, loaded per collection. Thread-safe.
-
-    Args:
-        library: Has the vectors.
-        embedder: Name of the model.
-    """
+    """The vectors that one model made for a library, loaded per collection. Thread-safe."""
 
     def __init__(self, library: Library, embedder: str) -> None:
         super().__init__(library.path, ("vectors", embedder))
@@ -132,6 +127,6 @@ def holds(
 
 def _places(
     ascending: npt.NDArray[np.integer[Any]], wanted: npt.NDArray[np.integer[Any]]
-) -> npt.NDArray[np.int64]:
+) -> npt.NDArray[np.intp]:
     """The indices of the ``wanted`` numbers among the ascending ones, without those not found."""
     return np.searchsorted(ascending, wanted[holds(ascending, wanted)])

@@ -55,11 +55,7 @@ class Recall:
 
     Passages without a vector of the embedder are found by keywords.
 
-    Args:
-        library: Has the passages.
-        embedder: The model that makes the library's vectors.
-        depth: How many passages each ranking contributes to the fusion.
-        filters: Facts that every document must have; they replace those of a scope.
+    Each ranking contributes ``depth`` passages to the fusion; ``filters`` replace those of a scope.
     """
 
     def __init__(

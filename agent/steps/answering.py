@@ -28,14 +28,7 @@ def asked(question: str, notes: Sequence[Note]) -> list[str]:
 def answering(
     reader: Reader, questions: Sequence[str], claims: Sequence[Claim], evidence: Sequence[Evidence]
 ) -> float:
-    """How likely a sentence answers a question by one of the passages it cites: the best of all, 0 to 1.
-
-    Args:
-        reader: Judges.
-        questions: That were asked.
-        claims: Sentences of the answer.
-        evidence: What they cite.
-    """
+    """How likely a sentence answers a question by one of the passages it cites: the best of all, 0 to 1."""
     by_number = {item["number"]: item for item in evidence}
     pairs = [
         (claim["text"].partition(LEAD)[0], shown([by_number[number]]))

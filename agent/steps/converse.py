@@ -37,11 +37,7 @@ def answer_directly(state: RunState, deps: Deps) -> dict[str, Any]:
 def reply(session: Session, question: str, turns: Sequence[Turn], tools: Sequence[tuple[str, str]]) -> str:
     """The model's reply from the conversation alone; for small talk, or without a reply, what one can ask.
 
-    Args:
-        session: The run's access to its model.
-        question: The message.
-        turns: The conversation so far, oldest first.
-        tools: Name and description of each collection.
+    ``turns`` are the conversation, oldest first; ``tools`` the names and descriptions of collections.
     """
     if is_small_talk(question):
         return _abilities(tools)

@@ -79,9 +79,6 @@ class ReadingVerifier:
     where some of its passages support it, the others are no longer cited. An answer of a few words is
     supported where the reader takes them for the answer. Where no supported sentence answers the question
     or one of its look-ups, all are supported in part only.
-
-    Args:
-        reader: Judges whether a passage supports a sentence.
     """
 
     def __init__(self, reader: Reader) -> None:
@@ -308,9 +305,6 @@ class ModelVerifier:
     What code can know is not asked: a sentence without a citation, or with a number that is in none
     of its passages, is not supported whatever the model says. Where the model cannot be asked any more,
     the reader's judgement counts.
-
-    Args:
-        reading: Judges first, and what the model gives no verdict for.
     """
 
     def __init__(self, reading: ReadingVerifier) -> None:

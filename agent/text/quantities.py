@@ -97,9 +97,7 @@ Measure: TypeAlias = Quantity | Date
 def read(text: str, language: str = "") -> tuple[Measure, ...]:
     """The numbers and dates of ``text``: dates first, then numbers in digits, then in words.
 
-    Args:
-        text: A sentence or a passage.
-        language: ISO 639-1 code; if "", only English words and signs are read.
+    If ``language``, an ISO 639-1 code, is "", only English words and signs are read.
     """
     words = vocabulary(language)
     left = unicodedata.normalize("NFKC", text.translate(_SUPERSCRIPT))

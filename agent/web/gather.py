@@ -67,12 +67,7 @@ class Gathered:
 class Web:
     """The web, for one run.
 
-    Args:
-        engine: Finds pages.
-        fetcher: Fetches them.
-        store: Where the library is.
-        embedder: Makes the vectors.
-        pages: How many pages one search brings in at most.
+    One search adds at most ``pages`` pages.
     """
 
     def __init__(

@@ -190,10 +190,7 @@ def read_pdf(
 ) -> ParsedDocument:
     """Read ``data`` as PDF.
 
-    Args:
-        path: The file's name.
-        data: The file's content.
-        recognised: Recognised text of scanned pages, by page number; None if recognition is off.
+    ``recognised`` is the text of scanned pages by page number; None if recognition is off.
 
     Raises:
         UnreadableDocument: The file is encrypted or damaged.

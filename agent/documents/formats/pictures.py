@@ -52,11 +52,7 @@ def read_picture(path: Path, data: bytes, recognised: Mapping[int, ScannedPage] 
 def page_picture(name: str, data: bytes, number: int, longest_side: int = _LONGEST_SIDE) -> Pixels:
     """The picture of a page of a PDF or an image file; shape (height, width, 3).
 
-    Args:
-        name: The file name, for errors.
-        data: The content of the file.
-        number: The page, from 1.
-        longest_side: In pixels; a PDF is drawn at this size, a larger picture is scaled down.
+    A PDF is drawn at ``longest_side`` pixels, a larger picture is scaled down. Pages count from 1.
 
     Raises:
         UnreadableDocument: The file is damaged, or has no such page.
