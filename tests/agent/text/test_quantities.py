@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import time
-
-import babel
 import pytest
+from babel.localedata import locale_identifiers
 
 from agent.text.quantities import Date, Measure, Quantity, dated, is_among, read, same
 
@@ -133,15 +131,7 @@ def test_words_that_look_like_months_and_units_are_none() -> None:
     assert [m.unit for m in read("5 in 2023", "en") if isinstance(m, Quantity)] == ["", ""]
 
 
-def test_reading_a_sentence_takes_less_than_a_millisecond() -> None:
-    sentence = "On 9 April 2025 sales rose 9.6% to $1,284.6 million, after seven weeks without a kiln."
-    read(sentence, "en")
-    began = time.process_time()
-    for _ in range(50):
-        read.__wrapped__(sentence, "en")
-    assert (time.process_time() - began) / 50 < 0.001 * 5  # allows for a busy machine
-
-
 def test_every_language_is_read() -> None:
-    for code in babel.Locale("en").languages:
+    codes = [code for code in locale_identifiers() if "_" not in code]
+    for code in (*codes, "tlh"):  # one that has no locale
         assert read("12 of 20", code), code
