@@ -103,12 +103,9 @@ class Execution:
     ) -> Generator[ev.Event, None, None]:
         """Start the thread and yield its events, with a heartbeat at least every second.
 
-        Args:
-            run_id: The run.
-            begin: Stores that the run begins or is resumed. Called in the thread, when the run is locked
-                and has a checkpoint file: a run that is stored and killed can always be resumed.
-            initial: The state of a run without a checkpoint.
-            resumed: For a resumed run; its node is filled in.
+        ``begin`` stores that the run begins or is resumed. It is called in the thread, when the run is
+        locked and has a checkpoint file, so a run that is stored and killed can always be resumed.
+        ``initial`` is the state without a checkpoint; the node of ``resumed`` is filled in.
 
         Raises:
             GoingOn: before the first event, if another process works on the run to resume.

@@ -63,11 +63,7 @@ def missing_names(
     not repeat its subject in every paragraph. Across languages only codes are checked: other names may be
     translated.
 
-    Args:
-        sentence: Without marks.
-        cited: Its passages.
-        question: The run's question.
-        evidence: All evidence of the run, which shows which words are names.
+    ``evidence`` is all of the run's, which shows what words are names.
     """
     spoken = language(sentence)
     words = vocabulary(spoken)

@@ -56,12 +56,8 @@ def table_parts(
 ) -> list[TablePart]:
     """The table in as few parts of about equal length as ``limit`` tokens allow.
 
-    Args:
-        table: The table.
-        caption: The text above it that says what it is about.
-        limit: The most tokens a part should have.
-        count_tokens: Counts tokens.
-        cut: Splits a text into pieces of at most so many tokens.
+    ``caption`` is the text above it that says what it is about; ``cut`` splits a text into pieces of at
+    most so many tokens.
     """
     head = _head(caption, table)
     rows = list(_lines(table, count_tokens))

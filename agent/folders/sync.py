@@ -61,13 +61,8 @@ def sync(
 ) -> Iterator[IngestEvent]:
     """Sync collections with the folders they follow, and record what changed.
 
-    Args:
-        collections: Names; empty for all collections that follow a folder.
-        store: The store with the library.
-        embedder: Makes the vectors.
-        recogniser: As for `agent.documents.ingest.ingest`.
-        scans: Likewise.
-        cancel: Stops the sync between files and between batches; stored documents stay.
+    Without ``collections``, all that follow a folder are synced. The other arguments are those of
+    `agent.documents.ingest.ingest`.
 
     Yields:
         The events of each collection's ingestion, ``IngestFinished`` last; `FolderAway`, `FilesUnsettled`.

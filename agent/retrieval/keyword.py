@@ -134,10 +134,7 @@ class Postings:
 class _Counted:
     """How often each document of a batch contains each term, by term and then by document.
 
-    Args:
-        numbers: The terms of all documents, one after the other.
-        lengths: The number of terms of each document.
-        first: The number of the first document.
+    ``numbers`` are the terms of all documents, one after the other; ``lengths`` how many each document has.
     """
 
     def __init__(self, numbers: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64], first: int) -> None:
@@ -179,9 +176,7 @@ def _batches(documents: Iterable[str]) -> Iterator[list[str]]:
 def _okapi(holding: Mapping[int, int], documents: int) -> Any:
     """rank-bm25's Okapi with its idf and parameters, from the document frequency of each term.
 
-    Args:
-        holding: Document frequency by term, in order of first occurrence, in which it sums them.
-        documents: The number of documents.
+    The terms are in the order of their first occurrence, in which rank-bm25 sums them.
     """
     from rank_bm25 import BM25Okapi
 

@@ -90,10 +90,8 @@ class Web:
     ) -> Gathered:
         """Search for ``query`` and bring what is found into the library.
 
-        Args:
-            query: What is searched for; it is made one line, and cut where it is an essay.
-            stop: Ends the work within a second or so; pages stored by then stay.
-            on_page: Called in this thread with what is being done, in a few words.
+        ``stop`` ends the work within a second or so; pages stored by then stay. ``on_page`` is called in
+        this thread with what is being done, in a few words.
 
         Raises:
             WebUnreachable: the search cannot be done.

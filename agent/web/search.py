@@ -89,9 +89,6 @@ class Searxng:
 
     The user configures its address, so it may be on this machine or in its network; pages it finds are
     fetched with all checks. Proxies from the environment are not used, since the server is usually nearby.
-
-    Args:
-        url: The server's address, e.g. ``http://127.0.0.1:8888``.
     """
 
     def __init__(self, url: str) -> None:
