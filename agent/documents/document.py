@@ -26,6 +26,14 @@ def damaged(name: str, error: Exception) -> UnreadableDocument:
     )
 
 
+def encrypted(name: str) -> UnreadableDocument:
+    """What to raise for a file that needs a password."""
+    return UnreadableDocument(
+        f"{name} is encrypted and opens only with a password.",
+        "Save a copy without the password and add that.",
+    )
+
+
 class NoText(UnreadableDocument):
     """Raised when a document has no text, as in a scan."""
 

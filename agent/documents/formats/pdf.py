@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent.documents.cover import with_cover
-from agent.documents.document import NoText, ParsedDocument, Table, UnreadableDocument
+from agent.documents.document import NoText, ParsedDocument, Table, UnreadableDocument, encrypted
 from agent.documents.formats.furniture import furniture
 from agent.documents.formats.pdf_lines import (
     Line,
@@ -243,10 +243,7 @@ def open_pdf(name: str, data: bytes) -> Iterator[PdfDocument]:
 
 def _unreadable(name: str, error: Any) -> UnreadableDocument:
     if getattr(error, "err_code", None) == _PASSWORD_ERROR:
-        return UnreadableDocument(
-            f"{name} is encrypted and opens only with a password.",
-            "Save a copy without the password and add that.",
-        )
+        return encrypted(name)
     return UnreadableDocument(
         f"{name} begins like a PDF, but is damaged: {str(error).rstrip('.')}.",
         "Open it in a PDF viewer; if that works, print it to a new PDF and add that.",
