@@ -1,4 +1,4 @@
-"""The parts a graph is built from. They are handed in; nothing here opens a model or a file."""
+"""The parts a graph is built from. They are passed in; nothing here opens a model or a file."""
 
 from __future__ import annotations
 

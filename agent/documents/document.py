@@ -105,7 +105,7 @@ class ParsedDocument:
 
     Attributes:
         blocks: Its content in reading order.
-        visible_text: All text a person would see, extracted independently of ``blocks``, so that coverage
+        visible_text: All text that is seen, extracted independently of ``blocks``, so that coverage
             measures the reader too.
         title: The document's own title, else its file name.
         media_type: e.g. ``text/html``; `agent.documents.reading` sets it.

@@ -39,9 +39,9 @@ class Origin:
     Attributes:
         source: Absolute path or URL.
         name: Its name for the user.
-        sha256: Of the content, to know it again by.
+        sha256: Of the content, by which it is recognised.
         size: Bytes of the content.
-        date: An ISO date for what gives itself none: when a page was fetched, or when the mail that a file
+        date: An ISO date for a document without one: when a page was fetched, or when the mail that a file
             is attached to was sent; else "".
         sender: Who sent that mail.
         modified: When the file was last changed, in nanoseconds since 1970; 0 if it is no file.

@@ -22,7 +22,7 @@ _ITEM = re.compile(
 )
 _AFTER_ITEMS = re.compile(r"signatures?|exhibit\s+\(?\d{1,3}[.\d]*\)?.{0,12}", re.IGNORECASE)
 _ENDS_WITH_PAGE = re.compile(r"(?:\.{2,}|\s)\s*\d{1,3}$")
-_FEWEST_ITEMS = 3  # fewer, and "Item 2" is a line in somebody's list
+_FEWEST_ITEMS = 3  # fewer, and "Item 2" is a line in a list
 _DEEPEST = 6
 _MOST_ALIKE = 2  # headings of one look above another; more, and they are the lines of a cover
 _Rank = tuple[float, bool, bool, bool, bool, int]

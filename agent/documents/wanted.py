@@ -134,7 +134,7 @@ class Page:
         )
 
     def _page(self) -> Fetched:
-        assert self._fetched is not None, "an origin is asked for first"
+        assert self._fetched is not None, "`origin` is called first"
         return self._fetched
 
 

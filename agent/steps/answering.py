@@ -13,7 +13,7 @@ from models.protocols import Reader
 LEAD: Final = " – "
 """Stands between a short answer and the sentence that it is taken from."""
 ANSWERS: Final = 0.35
-"""Judgement from which a sentence is taken for an answer.
+"""Judgement from which a sentence counts as an answer.
 
 Of answers to held-out questions (written passages, SQuAD 2.0), 77 and 81 % of the right ones reach it, and
 84 and 77 % of the wrong ones do not.

@@ -31,7 +31,7 @@ def correct(state: RunState, deps: Deps) -> dict[str, Any]:
     queries, rungs, offline.
 
     The rungs in order: other words, the surroundings of what was found (or no section at all where a
-    step was held to one), the other collections, and the web if a person has allowed it. Each is tried
+    step was limited to one), the other collections, and the web if the user has allowed it. Each is tried
     once in a step. Without searches there is nothing left to try.
     """
     tried = list(state["rungs"])

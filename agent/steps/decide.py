@@ -40,7 +40,7 @@ class _Taken:
         decision: What is done.
         shadow: What another source would have done.
         label: ``override`` or ``teach`` if the user judged the state.
-        spent: What ended the research, where nobody judged it.
+        spent: What ended the research, without a decision.
     """
 
     decision: Decision
@@ -52,10 +52,10 @@ class _Taken:
 def decide(state: RunState, deps: Deps) -> dict[str, Any]:
     """Reads everything the policy state is made of. Writes action, stopped_because, plan.
 
-    Steps that a person added are appended to the plan first, and while one is open the decider may only
-    continue. A person's decision goes before the decider's, and both end where the budget does. In teach
-    mode the person is asked in here, without an interrupt: a run that is killed while it waits decides
-    again when it is resumed.
+    Steps that the user added are appended to the plan first, and while one is open the decider may only
+    continue. The user's decision overrides the decider's, and the end of the budget both. In teach mode
+    the user is asked here, without an interrupt: a run that is killed while it waits decides again when it
+    is resumed.
     """
     ledger = deps.session.ledger
     state, update = _with_added(state, deps)
@@ -96,7 +96,7 @@ def decide(state: RunState, deps: Deps) -> dict[str, Any]:
 def _take(
     seen: PolicyState, valid: Sequence[Action], offered: Sequence[Action], spent: str, deps: Deps
 ) -> _Taken:
-    """The decision: a person's is one of ``valid``, the decider's one of ``offered``."""
+    """The decision: the user's is one of ``valid``, the decider's one of ``offered``."""
     wished = deps.steering.take_override()
     if spent:
         return _ended(spent)

@@ -103,7 +103,7 @@ def _is_in(copied: str, text: str) -> bool:
     return bool(copied_terms) and sum(t in have for t in copied_terms) >= 0.9 * len(copied_terms)
 
 
-_UNLIKELY = 2  # passages that are read though the reader takes none of them for an answer
+_UNLIKELY = 2  # passages that are read although the reader sees no answer in any
 _ANSWER_ROOM = 700  # context tokens kept free for the instructions and answers still to come
 
 

@@ -51,7 +51,7 @@ def read_finding(
 
     The model sees the reader's candidates beside the evidence and gives the shortest answer only; the
     sentence is the passage's own. An answer counts only if its passage holds it, and the reader marked
-    those words or takes the passage rather for an answer than not.
+    those words or considers the passage more likely an answer than not.
     """
     best = best_span(spans)
     if best is not None and best[1]["probability"] >= SURE:
@@ -151,7 +151,7 @@ def reflect(state: RunState, deps: Deps) -> dict[str, Any]:
 
     A step without candidates is noted as not found without asking. The language model is asked only for
     what a later step needs and the reader is not sure of: the answer is written from the evidence in one
-    call. Where two versions of a document disagree, the later one is followed and the earlier one told.
+    call. Where two versions of a document disagree, the later one is used and the earlier one mentioned.
     """
     question = state["plan"][state["position"]]["question"]
     evidence, spans = proposed(state)

@@ -218,7 +218,7 @@ def synthesise(state: RunState, deps: Deps) -> dict[str, Any]:
     draft, status, and stopped_because where the budget ran out here.
 
     The passages that the question found by itself are read whole, beside what the plan's steps kept, in one
-    prompt. A single look-up of which the reader is sure is answered without the model; so is a person who
+    prompt. A single look-up of which the reader is sure is answered without the model; so is a user who
     has the answer rewritten, from the findings in their passages' own words. When the budget is used up,
     the findings are the draft; if not even one step came to an end, the best passage.
     """

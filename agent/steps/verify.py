@@ -335,7 +335,7 @@ class ModelVerifier:
         if len(verdicts) != len(claims):
             return read
         return [
-            claim if _known(claim["text"], cited) else _as_told(claim, verdict)
+            claim if _known(claim["text"], cited) else _with_verdict(claim, verdict)
             for claim, verdict, (_, cited) in zip(read, verdicts, pairs, strict=True)
         ]
 
@@ -344,7 +344,7 @@ def _known(text: str, cited: Sequence[Evidence]) -> bool:
     return not cited or bool(missing_numbers(text, cited))
 
 
-def _as_told(claim: Claim, verdict: Verdict) -> Claim:
+def _with_verdict(claim: Claim, verdict: Verdict) -> Claim:
     where = _listed(claim["cites"])
     reasons = {
         "supported": "",
@@ -442,7 +442,7 @@ def _answers(answer: str, question: str, deps: Deps) -> bool:
 def _answered(state: RunState, claims: list[Claim], deps: Deps) -> bool:
     """Whether the answer is shown: the language model may not refuse, so the reader decides.
 
-    It is where the reader takes a passage rather for an answer than not, or the answer itself for one.
+    It is shown if the reader considers a passage, or the answer itself, more likely an answer than not.
     In a language that the reader was not taught, what could be checked decides.
     """
     if not readable(state["question"]):

@@ -1,4 +1,4 @@
-"""The web, off unless the person turns it on: search, fetch, read, keep.
+"""The web, off unless the user turns it on: search, fetch, read, keep.
 
 Owns: one protocol for search engines and the two behind it (`search`), a GET that cannot be turned
 against this machine or its network (`fetch`, `addresses`), the main text of a page

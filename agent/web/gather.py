@@ -44,7 +44,7 @@ class Page:
     Attributes:
         url: Where it was found.
         title: Its title.
-        date: The ISO date it gives itself, else the one it was fetched on.
+        date: The ISO date that it states, else the one on which it was fetched.
         document_id: The library's document.
         cached: Whether the library held it already.
     """
