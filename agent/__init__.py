@@ -4,6 +4,6 @@ Owns: reading and chunking documents, the retrieval funnel, prompts, nodes, the 
 decisions, citations, the sample library, and one public door, `agent.run.run`, which yields typed
 events.
 
-Must not know: the policy (a decision-maker is handed in) and the terminal. Models and the store come
+Must not know: the policy (a decider is passed in) and the terminal. Models and the store come
 in as arguments.
 """

@@ -105,19 +105,29 @@ class Stop(threading.Event):
 
 
 class Ledger:
-    """Counts model calls and their tokens against the budget."""
+    """Counts model calls and their tokens against the budget.
+
+    A second decider's tokens are in the totals, but not charged.
+    """
 
     def __init__(self, budget: Budget) -> None:
         self.budget = budget
         self.calls = 0
         self.usage = Usage()
+        self._beside = Usage()
 
     def add(self, usage: Usage) -> None:
         """Book one finished call."""
         self.calls += 1
         self.usage += usage
 
+    def add_beside(self, usage: Usage) -> None:
+        """Book one call of a second decider."""
+        self.add(usage)
+        self._beside += usage
+
     @property
     def tokens_left(self) -> int:
         """Tokens that may still be computed."""
-        return max(0, self.budget.tokens - self.usage.evaluated - self.usage.generated)
+        beside = self._beside.evaluated + self._beside.generated
+        return max(0, self.budget.tokens + beside - self.usage.evaluated - self.usage.generated)

@@ -259,10 +259,7 @@ def opened(
 ) -> Iterator[Checkpoints]:
     """Open the run's file, made if new, and lock it.
 
-    Args:
-        store: The store of the run.
-        run_id: The run.
-        on_checkpoint: Called after each checkpoint, in the thread that wrote it, with its events.
+    ``on_checkpoint`` is called with the events of each checkpoint, in the thread that wrote it.
 
     Raises:
         GoingOn: Another process has it open.

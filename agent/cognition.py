@@ -1,7 +1,8 @@
 """What each step of a run can be done by: one small interface a step, and what it returns.
 
 The implementations are in `agent.steps`, beside the node that uses them; `agent.profiles` says which a
-profile has.
+profile has. Where one takes a session, a notebook and a question, these are the run's access to its
+model, the entries that the model reads first, and the step's question with references resolved.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Literal, Protocol, TypeAlias
 from agent.decisions.decider import Decider
 from agent.retrieval.recall import Strategy
 from agent.session import Session
-from agent.state import AnswerSpan, Candidate, Claim, Evidence, Note, PlanStep, Route, Turn
+from agent.state import AnswerSpan, Candidate, Claim, Evidence, PlanStep, Route
 from agent.steps.lookups import Kind, PlanRequest
 from models.structured import Origin
 
@@ -47,12 +48,9 @@ class Planner(Protocol):
     """Turns a question into look-ups, and revises a plan."""
 
     def begin(self, session: Session, request: PlanRequest, chosen: Route | None = None) -> Planned:
-        """The first plan; a single look-up of the whole question where none can be made.
+        """The first plan; a single look-up of the whole question if none can be made.
 
-        Args:
-            session: The run's way to its model.
-            request: The question.
-            chosen: The way a person chose for it; None where the planner does.
+        ``chosen`` is the user's choice of a route; None if the planner chooses.
         """
         ...
 
@@ -70,68 +68,25 @@ class Planner(Protocol):
         Their references count from the first step of the run.
 
         Args:
-            session: The run's way to its model.
+            session: The run's access to its model.
             request: The question with what was found so far.
             entries: The notebook.
             missing: Questions without an answer.
-            done: Steps of the run before these.
-            most: Look-ups that may still be made.
+            done: Number of steps of the run before these.
+            most: Number of look-ups that may still be made.
         """
         ...
 
 
-class Converser(Protocol):
-    """Replies where nothing has to be looked up."""
-
-    def reply(
-        self, session: Session, question: str, turns: Sequence[Turn], tools: Sequence[tuple[str, str]]
-    ) -> str:
-        """The reply, never empty.
-
-        Args:
-            session: The run's way to its model.
-            question: The message.
-            turns: The conversation so far, oldest first.
-            tools: Name and description of each collection.
-        """
-        ...
-
-
-class Rewriter(Protocol):
-    """Makes the query of a step."""
-
-    def rewrite(
-        self,
-        session: Session,
-        notebook: Sequence[str],
-        step: PlanStep,
-        question: str,
-        notes: Sequence[Note],
-    ) -> str:
-        """One line, at most 300 characters, never empty.
-
-        Args:
-            session: The run's way to its model.
-            notebook: What the model reads first.
-            step: The plan step.
-            question: Its question with references resolved.
-            notes: What was found so far.
-        """
-        ...
+Rewrite: TypeAlias = Callable[[Session, Sequence[str], str], str]
+"""Makes the query of a step from its question: one line, at most 300 characters, never empty."""
 
 
 class Phraser(Protocol):
     """Words a search in several ways."""
 
-    def phrase(self, session: Session, notebook: Sequence[str], query: str, keywords: str) -> list[str]:
-        """One to four different searches of one line each, ``query`` itself first.
-
-        Args:
-            session: The run's way to its model.
-            notebook: What the model reads first.
-            query: The step's query.
-            keywords: What the plan would search for besides, or "".
-        """
+    def phrase(self, session: Session, notebook: Sequence[str], query: str) -> list[str]:
+        """One to four different searches of one line each, ``query`` itself first."""
         ...
 
     def reword(
@@ -142,15 +97,7 @@ class Phraser(Protocol):
         tried: Sequence[str],
         passages: Sequence[Candidate],
     ) -> list[str]:
-        """Other searches after those that did not bring enough; none that was ``tried``; there may be none.
-
-        Args:
-            session: The run's way to its model.
-            notebook: What the model reads first.
-            query: The step's query.
-            tried: The searches so far.
-            passages: What they brought, best first.
-        """
+        """Other searches after ``tried`` ones, which brought ``passages``; there may be none."""
         ...
 
 
@@ -162,12 +109,8 @@ class Chosen:
     reason: str
 
 
-class Strategist(Protocol):
-    """Picks how a query is searched."""
-
-    def choose(self, session: Session, notebook: Sequence[str], query: str) -> Chosen:
-        """The strategy for ``query``."""
-        ...
+Strategise: TypeAlias = Callable[[Session, Sequence[str], str], Chosen]
+"""Picks how a query is searched."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,14 +132,7 @@ class Grader(Protocol):
     def grade(
         self, session: Session, notebook: Sequence[str], question: str, candidates: Sequence[Candidate]
     ) -> list[PassageGrade]:
-        """One for each of ``candidates``, in their order.
-
-        Args:
-            session: The run's way to its model.
-            notebook: What the model reads first.
-            question: The step's question, references resolved.
-            candidates: Best first.
-        """
+        """One for each of ``candidates``, in their order; they come best first."""
         ...
 
 
@@ -209,18 +145,11 @@ class Distilled:
     score: float
 
 
-class Distiller(Protocol):
-    """Picks what matters out of passages. Every part of an excerpt is copied from its chunk."""
+Distil: TypeAlias = Callable[[Session, Sequence[str], str, Sequence[Candidate]], list[Distilled]]
+"""Picks what matters out of passages: one entry for each that is kept, in their order.
 
-    def distil(
-        self,
-        session: Session,
-        notebook: Sequence[str],
-        question: str,
-        candidates: Sequence[Candidate],
-    ) -> list[Distilled]:
-        """One entry for each passage that is kept, in the order of ``candidates``."""
-        ...
+Every part of an excerpt is copied from its chunk.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +160,7 @@ class Finding:
         found: Whether the evidence answers the step's question.
         sentence: The sentence or table row that says it.
         answer: The short form that later steps refer to.
-        cites: Numbers of the passages it stands in.
+        cites: Numbers of the passages that contain it.
         origin: Who said so: the model, a repair, the default, or the reader.
     """
 
@@ -242,79 +171,12 @@ class Finding:
     origin: Origin | Literal["reader"]
 
 
-class Reflector(Protocol):
-    """Says what a step's evidence shows."""
-
-    def reflect(
-        self,
-        session: Session,
-        notebook: Sequence[str],
-        question: str,
-        evidence: Sequence[Evidence],
-        spans: Spans,
-    ) -> Finding:
-        """The finding.
-
-        Args:
-            session: The run's way to its model.
-            notebook: What the model reads first; the step's evidence is its last entry.
-            question: The step's question.
-            evidence: This step's, never empty.
-            spans: What the reader proposes.
-        """
-        ...
-
-
-class Writer(Protocol):
-    """Writes the answer with ``[n]`` marks; they are checked afterwards."""
-
-    def write(
-        self,
-        session: Session,
-        entries: Sequence[str],
-        question: str,
-        notes: Sequence[Note],
-        on_text: Callable[[str], None],
-        length: Length = "normal",
-    ) -> str:
-        """The answer; at least one note was found.
-
-        Args:
-            session: The run's way to its model.
-            entries: The notebook, which the model reads first.
-            question: The run's.
-            notes: What the steps found.
-            on_text: Takes the text as it comes.
-            length: ``brief`` is a sentence or two, ``report`` is Markdown with a section for each finding.
-
-        Raises:
-            BudgetExhausted: before anything was written.
-        """
-        ...
-
-    def answer(
-        self,
-        session: Session,
-        question: str,
-        evidence: Sequence[Evidence],
-        found: Sequence[tuple[int, str]],
-        on_text: Callable[[str], None],
-        length: Length = "normal",
-    ) -> str:
-        """The answer from the evidence alone, read in one prompt; raises as `write`.
-
-        ``found`` are passage numbers with the sentences that the plan's steps found there.
-        """
-        ...
+Reflect: TypeAlias = Callable[[Session, Sequence[str], str, Sequence[Evidence], Spans], Finding]
+"""Says what a step's evidence, which is never empty, shows; the spans are what the reader proposes."""
 
 
 class Verifier(Protocol):
     """Says of each sentence whether its passages support it."""
-
-    @property
-    def name(self) -> str:
-        """Names the verifier in a record."""
-        ...
 
     def verify(
         self,
@@ -323,14 +185,7 @@ class Verifier(Protocol):
         claims: Sequence[Claim],
         evidence: Sequence[Evidence],
     ) -> list[Claim]:
-        """The claims with verdict and reason filled.
-
-        Args:
-            session: To ask the model.
-            questions: The run's, then its look-ups.
-            claims: The answer's sentences.
-            evidence: What they cite.
-        """
+        """The claims with verdict and reason; ``questions`` are the run's, then its look-ups."""
         ...
 
 
@@ -339,21 +194,21 @@ class Cognition:
     """One implementation of each step.
 
     Attributes:
-        instant: Answer a single look-up without the language model where the reader is sure of it.
+        answer_tokens: Upper bound of an answer, and of each section of a report.
+        instant: Answer a single look-up without the language model if the reader is sure of it.
         hard_filters: Search only where the plan says, as the seed does; otherwise the plan's tool and
             section are preferred, and a wrong guess hides nothing.
     """
 
-    converser: Converser
     planner: Planner
-    rewriter: Rewriter
+    rewrite: Rewrite
     phraser: Phraser
-    strategist: Strategist
+    strategise: Strategise
     grader: Grader
-    distiller: Distiller
-    reflector: Reflector
-    writer: Writer
+    distil: Distil
+    reflect: Reflect
     verifier: Verifier
     decider: Callable[[Session], Decider]
+    answer_tokens: int
     instant: bool
     hard_filters: bool

@@ -1,4 +1,4 @@
-"""The parts a graph is built from. They are handed in; nothing here opens a model or a file."""
+"""The parts a graph is built from. They are passed in; nothing here opens a model or a file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from agent.web.gather import Web
 
 Approve = Literal["ask", "always", "never"]
-"""What becomes of an answer that is not grounded: a person is asked, it is accepted, it is not."""
+"""What happens to an answer that is not grounded: the user is asked, it is accepted, or it is not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,17 +28,17 @@ class Deps:
     Attributes:
         session: The run's way to its model, with budget and events.
         cognition: The profile's implementation of each cognitive step.
-        decider: Who decides to continue, revise or finish.
+        decider: Decides to continue, revise or finish.
         library: Stored passages.
         recall: The funnel's first stage.
         reader: Ranks and grades what it brings, proposes answers, and checks claims.
         collections: What the question may use; each is a tool of the plan.
-        web: Where a step may look when the library does not answer; None unless a person turned it on.
-        route: The way a person chose for the question; "" if the planner does.
+        web: Where a step may look when the library does not answer; None unless the user turned it on.
+        route: The route that the user chose; "" if the planner does.
         length: Of the answer.
-        approve: What becomes of an answer that is not grounded.
-        interactive: Whether somebody is there to be asked.
-        shadow: Who is asked as well, and not followed; None if nobody is.
+        approve: What happens to an answer that is not grounded.
+        interactive: Whether the user can be asked.
+        shadow: A second decider, whose decisions are only recorded; None without one.
         recalled: Passages a search brings.
         kept: Passages a step keeps as evidence.
     """
@@ -71,5 +71,5 @@ class Deps:
 
     @property
     def steering(self) -> Steering:
-        """What a person wants of the run."""
+        """The user's control of the run."""
         return self.session.steering

@@ -106,7 +106,7 @@ class Asked(Event):
 
 @dataclass(frozen=True, slots=True)
 class Replied(Event):
-    """The reply to `Asked`; ``by`` is ``person``, or ``rule`` if nobody was asked.
+    """The reply to `Asked`; ``by`` is ``person``, or ``rule`` without a question to the user.
 
     ``waited`` is in seconds, not charged to the run; waiting before a decision is in `Decided`.
     """
@@ -383,7 +383,7 @@ class Heartbeat(Event):
 class RunFinished(Event):
     """The last event of every run, unless it was killed."""
 
-    # answered, not_found, stopped (before an answer), rejected, waiting (for a person), interrupted,
+    # answered, not_found, stopped (before an answer), rejected, waiting (for the user), interrupted,
     # cancelled, failed
     status: str
     stopped_because: str

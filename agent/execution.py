@@ -103,12 +103,9 @@ class Execution:
     ) -> Generator[ev.Event, None, None]:
         """Start the thread and yield its events, with a heartbeat at least every second.
 
-        Args:
-            run_id: The run.
-            begin: Stores that the run begins or is resumed. Called in the thread, when the run is locked
-                and has a checkpoint file: a run that is stored and killed can always be resumed.
-            initial: The state of a run without a checkpoint.
-            resumed: For a resumed run; its node is filled in.
+        ``begin`` stores that the run begins or is resumed. It is called in the thread, when the run is
+        locked and has a checkpoint file, so a run that is stored and killed can always be resumed.
+        ``initial`` is the state without a checkpoint; the node of ``resumed`` is filled in.
 
         Raises:
             GoingOn: before the first event, if another process works on the run to resume.
@@ -220,7 +217,7 @@ class Execution:
             self.deps.session.emit(ev.Warned(f"Added, and not taken any more: {'; '.join(left)}"))
 
     def _reply(self, asked: dict[str, Any]) -> dict[str, Any] | None:
-        """The reply and the seconds until it came, for the node that asks; None if nobody is there."""
+        """The reply and the seconds until it came; None if the user cannot be asked."""
         session = self.deps.session
         if not self.deps.interactive:
             return {"reply": "", "waited": 0.0} if asked["about"] == "clarify" else None

@@ -12,7 +12,6 @@ from agent.events import NodeFinished, NodeProgress, NodeStarted, Steered, Warne
 from agent.recording import Recorder
 from agent.state import RUNGS, RunState
 from agent.steps.approve import approve
-from agent.steps.clarify import clarify
 from agent.steps.converse import answer_directly, is_small_talk
 from agent.steps.correct import correct
 from agent.steps.decide import decide
@@ -24,7 +23,7 @@ from agent.steps.plan import plan
 from agent.steps.reflect import reflect
 from agent.steps.rerank import rerank
 from agent.steps.retrieve import retrieve
-from agent.steps.route import route
+from agent.steps.route import clarify, route
 from agent.steps.synthesise import synthesise
 from agent.steps.verify import verify
 from models.protocols import GenerationCancelled
@@ -57,7 +56,7 @@ NODES: dict[str, Node] = {
 }
 # They end a run in order, budget or not.
 _ALWAYS = {"answer_directly", "decide", "synthesise", "verify", "approve"}
-_STEP = {"retrieve", "rerank", "grade", "correct", "distil", "reflect"}  # what a person may skip
+_STEP = {"retrieve", "rerank", "grade", "correct", "distil", "reflect"}  # what the user may skip
 _PLANS = {"single": "single_shot", "deep": "plan"}
 _ROUTES = {"clarify": "clarify", "direct": "answer_directly", "look": "look", **_PLANS}
 _ACTIONS = {"CONTINUE": "next_step", "REVISE": "plan", "FINISH": "synthesise"}
@@ -77,10 +76,7 @@ def build_graph(
         decide: CONTINUE → next_step, REVISE → plan, FINISH → synthesise → verify
         verify: grounded, or nothing found → end; not → approve → synthesise, plan or end
 
-    Args:
-        deps: Everything the nodes use; one run's, since it holds the run's budget.
-        recorder: Takes the nodes' events.
-        checkpointer: Keeps the state after every node.
+    ``deps`` are of one run, since they hold its budget.
     """
     return _wire(
         {name: _observed(name, node, deps, recorder) for name, node in NODES.items()}, checkpointer
@@ -88,7 +84,7 @@ def build_graph(
 
 
 def diagram(style: Literal["mermaid", "text"]) -> str:
-    """The graph as it is wired, for a person to read; needs neither model nor library.
+    """The graph as text for the user; needs neither model nor library.
 
     Args:
         style: ``mermaid`` source, or plain ``text`` with one line per edge.
@@ -185,7 +181,7 @@ def recursion_limit(budget: Budget) -> int:
     A step takes its nodes once, and three of them again for each rung of a correction.
     """
     per_step = len(_STEP) + 2 + 4 * len(RUNGS)
-    approvals = 100  # a person may ask again; each time costs them a reply
+    approvals = 100  # the user may ask again, with a reply each time
     return per_step * (budget.steps + budget.revisions + 2) + approvals
 
 
@@ -231,8 +227,10 @@ def _taken(name: str, node: Node, state: Any, deps: Deps) -> dict[str, Any]:
         try:
             return node(state, deps)
         except BudgetExhausted as used_up:
-            told = "Answering now" if str(used_up) == ANSWER_NOW else f"The {used_up} is used up; finishing"
-            session.emit(Warned(f"{told} with what was found."))
+            message = (
+                "Answering now" if str(used_up) == ANSWER_NOW else f"The {used_up} is used up; finishing"
+            )
+            session.emit(Warned(f"{message} with what was found."))
             return {**_undone(name), "stopped_because": str(used_up)}
         except StepSkipped:
             pass

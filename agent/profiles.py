@@ -14,20 +14,18 @@ from agent.decisions.decider import Decider
 from agent.decisions.judges import ModelJudge, Rules
 from agent.decisions.learned import LEARNED, Learned, LearnedOrRules, Policy
 from agent.session import Session
-from agent.steps.converse import ModelConverser
-from agent.steps.distil import ModelDistiller, SpanDistiller
+from agent.steps.distil import distil_by_model, distil_by_spans
 from agent.steps.grade import ModelGrader, ReaderGrader
 from agent.steps.plan import AskedPlanner, TaughtPlanner
 from agent.steps.queries import (
     ModelPhraser,
-    ModelRewriter,
-    ModelStrategist,
     PlainPhraser,
-    PlainRewriter,
-    PlainStrategist,
+    model_query,
+    model_strategy,
+    plain_query,
+    plain_strategy,
 )
-from agent.steps.reflect import ModelReflector, ReadingReflector
-from agent.steps.synthesise import ModelWriter
+from agent.steps.reflect import model_finding, read_finding
 from agent.steps.verify import ModelVerifier, ReadingVerifier
 from models.protocols import Completer, Reader
 from traces.errors import DeepthinkError
@@ -42,17 +40,16 @@ class UnknownProfile(DeepthinkError):
 
 def _lean(reader: Reader, planner: Completer | None) -> Cognition:
     return Cognition(
-        converser=ModelConverser(),
         planner=TaughtPlanner(planner) if planner else AskedPlanner(full=False),
-        rewriter=PlainRewriter(),
+        rewrite=plain_query,
         phraser=PlainPhraser(),
-        strategist=PlainStrategist(),
+        strategise=plain_strategy,
         grader=ReaderGrader(),
-        distiller=SpanDistiller(),
-        reflector=ReadingReflector(),
-        writer=ModelWriter(max_tokens=220),
+        distil=distil_by_spans,
+        reflect=read_finding,
         verifier=ReadingVerifier(reader),
         decider=lambda _session: Rules(),
+        answer_tokens=220,
         instant=True,
         hard_filters=False,
     )
@@ -60,17 +57,16 @@ def _lean(reader: Reader, planner: Completer | None) -> Cognition:
 
 def _seed(reader: Reader, _planner: Completer | None) -> Cognition:
     return Cognition(
-        converser=ModelConverser(),
         planner=AskedPlanner(full=True),
-        rewriter=ModelRewriter(),
+        rewrite=model_query,
         phraser=ModelPhraser(),
-        strategist=ModelStrategist(),
+        strategise=model_strategy,
         grader=ModelGrader(),
-        distiller=ModelDistiller(SpanDistiller()),
-        reflector=ModelReflector(),
-        writer=ModelWriter(max_tokens=400),
+        distil=distil_by_model,
+        reflect=model_finding,
         verifier=ModelVerifier(ReadingVerifier(reader)),
         decider=lambda session: ModelJudge(session, explain=True),
+        answer_tokens=400,
         instant=False,
         hard_filters=True,
     )
@@ -78,19 +74,16 @@ def _seed(reader: Reader, _planner: Completer | None) -> Cognition:
 
 PROFILES: dict[str, Callable[[Reader, Completer | None], Cognition]] = {"lean": _lean, "seed": _seed}
 DECIDES = {"lean": "rules", "seed": "llm"}
-"""Who decides in a profile where nobody is named and no learned policy is handed in."""
+"""The decider of a profile if none is named and there is no learned policy."""
 SOURCES = ("rules", "llm", LEARNED)
-"""Who may be named to decide."""
+"""The deciders that can be named."""
 _PREFERS_LEARNED = frozenset({"lean"})  # seed is the baseline, as it was described
 
 
 def profile(name: str, reader: Reader, planner: Completer | None = None) -> Cognition:
     """The cognition of profile ``name``.
 
-    Args:
-        name: One of `PROFILES`.
-        reader: Reads and checks.
-        planner: The model that was taught to plan; None where the answering model plans.
+    ``planner`` was taught to plan; without it, the answering model plans.
 
     Raises:
         UnknownProfile: there is none of that name.
@@ -101,7 +94,7 @@ def profile(name: str, reader: Reader, planner: Completer | None = None) -> Cogn
 
 
 def decides(profile_name: str, *, learned: bool) -> str:
-    """Who decides in a profile where nobody is named; ``learned``: whether a policy is handed in."""
+    """The decider of a profile if none is named; ``learned``: whether there is a learned policy."""
     return LEARNED if learned and profile_name in _PREFERS_LEARNED else DECIDES[profile_name]
 
 
@@ -116,10 +109,7 @@ def check_decider(name: str) -> None:
 def decider(name: str, learned: Policy | None = None, notice: str = "") -> Callable[[Session], Decider]:
     """The decision source called ``name``, to act: ``learned`` falls back on the rules.
 
-    Args:
-        name: One of `SOURCES`.
-        learned: The policy that was handed in.
-        notice: What to tell before a learned policy's first decision.
+    ``notice`` is a message before the first decision of a learned policy.
 
     Raises:
         UnknownProfile: there is none of that name.

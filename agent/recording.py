@@ -17,7 +17,8 @@ from dataclasses import replace
 from typing import Any, cast
 
 from agent import events as ev
-from agent.session import SHADOW, RunLedger
+from agent.budget import Ledger
+from agent.session import SHADOW
 from agent.state import Logged
 from models.protocols import Usage
 from traces.labels import Label, Origin
@@ -31,12 +32,7 @@ _STORE_SECONDS = 1.0  # opening the store for every node would cost more than mo
 
 
 class Recorder:
-    """The events of one run.
-
-    Args:
-        runs: Stores them.
-        stream: Passes them on.
-    """
+    """The events of one run."""
 
     def __init__(self, runs: Runs, stream: Stream) -> None:
         self._runs = runs
@@ -62,7 +58,7 @@ class Recorder:
         self._run_id = self._runs.begin(request, started.run_id, self._next(0.0, started))
         self._stream.put(started)
 
-    def resume(self, run_id: str, ledger: RunLedger) -> None:
+    def resume(self, run_id: str, ledger: Ledger) -> None:
         """Continue recording a run, and book what it has spent so far."""
         self._run_id = run_id
         self._runs.reopen(run_id)
@@ -115,7 +111,7 @@ class Recorder:
         if time.monotonic() - self._stored_at >= _STORE_SECONDS:
             self._store_unless_busy()
 
-    def recovered(self, log: Sequence[Logged], ledger: RunLedger) -> None:
+    def recovered(self, log: Sequence[Logged], ledger: Ledger) -> None:
         """Store and book the events in the last checkpoint of an interrupted run."""
         self._unstored = new = self._new(log)
         if new:
@@ -129,7 +125,7 @@ class Recorder:
         # The state still has the events stored with its last checkpoint.
         return [entry for entry in log if entry["superstep"] > self._stored]
 
-    def _recall(self, ledger: RunLedger, kind: str, payload: dict[str, Any]) -> None:
+    def _recall(self, ledger: Ledger, kind: str, payload: dict[str, Any]) -> None:
         if kind == ev.ModelCalled.kind:
             call = ev.from_stored(kind, payload)
             assert isinstance(call, ev.ModelCalled)
@@ -167,7 +163,7 @@ class Recorder:
         self._events += len(events)
         self._actions = actions
 
-    def end(self, ledger: RunLedger, status: str, stopped_because: str, answer: str, question: str) -> None:
+    def end(self, ledger: Ledger, status: str, stopped_because: str, answer: str, question: str) -> None:
         """Emit the last event, and close the run in the store.
 
         A run that waits for the user or is interrupted is not closed.

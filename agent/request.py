@@ -43,7 +43,7 @@ class Request:
         route: ``single`` or ``deep``; the router decides if empty.
         length: Of the answer.
         approve: What to do with an answer that is not grounded: ``ask`` asks the user, and leaves the run
-            waiting if nobody is there; ``always`` accepts it, with its flags; ``never`` rewrites it once
+            waiting without one; ``always`` accepts it, with its flags; ``never`` rewrites it once
             from the evidence and withholds it if that does not help.
         interactive: Whether a user is there to answer; if not, the run asks no clarifying question.
         session: Id of the session whose earlier exchanges the question may refer to; "" for a new one.

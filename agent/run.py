@@ -152,14 +152,9 @@ def resume(
 
     Args:
         run_id: Its id, the beginning of it, or ``last``.
-        chat: As in `run`; may be another model than the run began with.
-        embedder: As in `run`.
-        reader: As in `run`.
-        store: As in `run`.
-        steering: As in `run`.
-        web: As in `run`.
-        learned: As in `run`; another one than the run began with takes over, and the run says so.
-        planner: As in `run`.
+        chat, embedder, reader, store, steering, web, planner: As in `run`; the model may be another than
+            the run began with.
+        learned: As in `run`; another policy than the run began with takes over, and the run says so.
         interactive: Whether a user is there to answer.
         approve: As in `Request`; None keeps the run's own.
 

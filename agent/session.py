@@ -37,25 +37,6 @@ SHADOW = "shadow"
 """The purpose of a second decider's model calls, in events."""
 
 
-class RunLedger(Ledger):
-    """A run's ledger: a second decider's tokens are in the totals, but not charged to the budget."""
-
-    def __init__(self, budget: Budget) -> None:
-        super().__init__(budget)
-        self._beside = Usage()
-
-    def add_beside(self, usage: Usage) -> None:
-        """Book one call of a second decider."""
-        self.add(usage)
-        self._beside += usage
-
-    @property
-    def tokens_left(self) -> int:
-        """Tokens that may still be computed."""
-        beside = self._beside.evaluated + self._beside.generated
-        return max(0, self.budget.tokens + beside - self.usage.evaluated - self.usage.generated)
-
-
 class Session:
     """The model, the budget and the event sink of one run.
 
@@ -63,11 +44,7 @@ class Session:
     each prompt shares all but its end with the previous one, and an engine that keeps the prefix evaluates
     only the new part.
 
-    Args:
-        chat: The model.
-        budget: What the run may spend.
-        emit: Takes the events; called from the graph's threads.
-        steering: The user's control of the run.
+    ``emit`` takes the events; it is called from the graph's threads.
     """
 
     def __init__(
@@ -81,7 +58,7 @@ class Session:
         self.emit = emit
         self.steering = steering or Steering()
         self.stop = Stop(budget.seconds, self.steering)
-        self.ledger = RunLedger(budget)
+        self.ledger = Ledger(budget)
         self.given_back = 0.0
         self._beside = False
         self._warned: set[str] = set()

@@ -20,7 +20,7 @@ RELEVANCE = "relevance"
 """Stage name of the grader's probability that a passage helps, among a candidate's scores."""
 
 ADDED = "added"
-"""The reason of a plan's step that a person added while the run went on."""
+"""The reason of a plan's step that the user added during the run."""
 
 Verdict = Literal["supported", "partly", "not"]
 
@@ -46,7 +46,7 @@ class AnswerSpan(TypedDict):
     """Words of a passage that may answer the step's question."""
 
     text: str
-    unit: str  # the sentence or table row they stand in
+    unit: str  # the sentence or table row that contains them
     probability: float  # that they answer it
 
 
@@ -135,7 +135,7 @@ class Note(TypedDict):
     found: bool
     revision: int  # of the plan, when the step was taken
     relevance: NotRequired[float]  # of the step's best passage, by the grader; not in older runs
-    skipped: NotRequired[bool]  # by the person: nothing is known of what the documents say
+    skipped: NotRequired[bool]  # by the user: what the documents say is unknown
     sure: NotRequired[bool]  # whether the reader was sure, so that nothing else was asked
     earlier: NotRequired[Earlier]  # where two versions of a document disagree; the later one is followed
 
@@ -147,7 +147,7 @@ class Claim(TypedDict):
     cites: list[int]
     support: float  # the reader's probability that its passages say it, 0 to 1
     verdict: Verdict
-    reason: str  # why it is not supported, in words for a person; "" if it is
+    reason: str  # why it is not supported, in words for the user; "" if it is
 
 
 class Logged(TypedDict):
@@ -182,7 +182,7 @@ def unstored(old: list[Logged], new: list[Logged]) -> list[Logged]:
 class RunState(TypedDict):
     """Everything a run knows. Each node's docstring says which fields it reads and writes."""
 
-    asked: str  # in the person's words
+    asked: str  # in the user's words
     question: str  # the same as a question of its own
     turns: list[Turn]  # the session before this run
     route: str
@@ -215,7 +215,7 @@ class RunState(TypedDict):
     claims: list[Claim]
     share: float  # of the answer's sentences that are supported
     grounded: bool
-    approval: str  # what the person said to an ungrounded answer: accept, rewrite, search, stop
+    approval: str  # the user's reply to an ungrounded answer: accept, rewrite, search, stop
     answer: str
     status: str  # "", then "answered", "not_found", "stopped" or "rejected"
     log: Annotated[list[Logged], unstored]
@@ -235,12 +235,12 @@ def without_marks(text: str) -> str:
 
 
 def added_and_open(state: RunState) -> list[str]:
-    """The questions of the steps that a person added and that were not taken yet."""
+    """The questions of the steps that the user added and that are still open."""
     return [s["question"] for s in state["plan"][state["position"] + 1 :] if s["reason"] == ADDED]
 
 
 def still_missing(notes: Sequence[Note]) -> list[Note]:
-    """The steps that found nothing and were not made good by a step of a later revision."""
+    """The steps that found nothing, without those before a successful revision."""
     latest = max((note["revision"] for note in notes if note["found"]), default=-1)
     return [note for note in notes if not note["found"] and note["revision"] >= latest]
 

@@ -123,9 +123,7 @@ class Steering:
 
         Searches run in parallel and share one pause: the first of them reports and counts it.
 
-        Args:
-            on_pause: Called before waiting, by the first thread.
-            stopped: Whether the run ends anyway.
+        The first thread calls ``on_pause`` before waiting; ``stopped`` says whether the run ends anyway.
         """
         if not self.paused or stopped():
             return False

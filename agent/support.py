@@ -31,7 +31,7 @@ def share_held(sentence: str, texts: Iterable[str]) -> float:
     return sum(term in have for term in wanted) / len(wanted) if wanted else 0.0
 
 
-def told_numbers(sentence: str) -> list[quantities.Measure]:
+def stated_numbers(sentence: str) -> list[quantities.Measure]:
     """The numbers and dates of ``sentence`` that its passages must contain.
 
     Numbers in names, and small numbers in words, are not included.
@@ -51,7 +51,7 @@ def _in_digits(quantity: quantities.Quantity, sentence: str) -> bool:
 def missing_numbers(sentence: str, items: Iterable[Evidence]) -> list[str]:
     """The numbers and dates of ``sentence``, as written, that no passage contains in any notation."""
     held = [m for item in items for m in quantities.read(content(item), language(item["text"]))]
-    return [measure.shown for measure in told_numbers(sentence) if not quantities.stands(measure, held)]
+    return [measure.shown for measure in stated_numbers(sentence) if not quantities.is_among(measure, held)]
 
 
 def missing_names(
@@ -63,11 +63,7 @@ def missing_names(
     not repeat its subject in every paragraph. Across languages only codes are checked: other names may be
     translated.
 
-    Args:
-        sentence: Without marks.
-        cited: Its passages.
-        question: The run's question.
-        evidence: All evidence of the run, which shows which words are names.
+    ``evidence`` is all of the run's, which shows what words are names.
     """
     spoken = language(sentence)
     words = vocabulary(spoken)
@@ -84,6 +80,6 @@ def missing_names(
         name
         for name in found
         if not (name in words.months or name in words.days or name in words.signs)
-        and not names.stands(name, mentioned)
-        and not (names.stands(name, question) and names.stands(name, around))
+        and not names.is_mentioned(name, mentioned)
+        and not (names.is_mentioned(name, question) and names.is_mentioned(name, around))
     ]

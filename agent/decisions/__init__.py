@@ -3,5 +3,5 @@
 Owns: the policy state (as fields, as text and as numbers), the protocol of a decider, and the use of a
 learned one.
 
-Must not know: what a learned policy is made of. It is handed in.
+Must not know: what a learned policy is made of: it is passed in.
 """

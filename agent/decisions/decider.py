@@ -1,7 +1,7 @@
 """The decision interface: a policy state goes in, CONTINUE, REVISE or FINISH comes out.
 
-A decision-maker is handed to the graph. This package brings two, `agent.decisions.judges.Rules` and
-`agent.decisions.judges.ModelJudge`; others (a learned policy, a person) need only the protocol.
+A decider is passed to the graph. This package brings two, `agent.decisions.judges.Rules` and
+`agent.decisions.judges.ModelJudge`; others (a learned policy, the user) need only the protocol.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class PolicyState:
     """What a decider sees. It is built from the run alone and is stored with every decision.
 
     Attributes:
-        question: The person's question.
+        question: The user's question.
         step: Research steps finished.
         steps_left: Steps the budget still allows.
         revisions_left: Revisions the budget still allows.
@@ -40,7 +40,7 @@ class PolicyState:
         corrections: Corrections the last step needed.
         findings: Question, short answer and success of each finished step, and the grader's probability
             that its best passage helps (``relevance``).
-        missing: Questions of steps that found nothing and were not made good since.
+        missing: Questions of steps that found nothing, without those that a later revision answered.
         evidence: Title and excerpt of each passage held, the step that brought it, and the grader's
             probability that it helps (``relevance``).
         notebook: The run's notebook, for deciders that read; stored as the run's events, not here.

@@ -170,9 +170,7 @@ def _question(state: PolicyState) -> dict[str, float]:
     return {
         "words": float(len(words)),
         "compares": float(len(_EITHER.intersection(words)) > 0),
-        "yes_or_no": float(
-            first in {"is", "are", "was", "were", "do", "does", "did", "has", "have", "can"}
-        ),
+        "yes_or_no": float(first in _YES_OR_NO),
         "asks_which": float("which" in words),
     }
 

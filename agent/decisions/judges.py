@@ -46,9 +46,7 @@ class Rules:
 class ModelJudge:
     """Asks the run's language model; the probabilities are those of its answer's first token.
 
-    Args:
-        session: The run's way to its model.
-        explain: Ask for a justification too, as the seed does; it costs a second, longer answer.
+    ``explain`` asks for a justification too, as the seed does; it costs a second, longer answer.
     """
 
     name = "llm"

@@ -70,10 +70,7 @@ class Learned:
 class LearnedOrRules:
     """A learned policy, with the rules as fallback.
 
-    Args:
-        policy: None if there is none.
-        warn: Takes warnings for the user; called inside a node.
-        notice: Another warning before the first decision, or "".
+    ``warn`` takes warnings for the user inside a node; ``notice`` is one before the first decision, or "".
     """
 
     name = LEARNED

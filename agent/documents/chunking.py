@@ -4,13 +4,16 @@ A passage is in one section and on one page, ends at the end of a sentence, and 
 embedder to read completely (all-MiniLM-L6-v2 reads 256 tokens, title and section included). A table is
 one passage if it fits. If not, every part repeats caption and header, so that a number always has its
 row's label, its column's name and the subject of the table.
+
+`coverage` is the share of a document's text that is in its passages.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
@@ -33,6 +36,9 @@ _INTRODUCES = re.compile(
 _FULL_STOP = re.compile(r"[.!?。！？][\"”’)\]]*$")
 _PIECE = re.compile(r"[A-Za-z\u00c0-\u024f]+|\d+|[^\W\dA-Za-z\u00c0-\u024f]|[^\w\s]|_")
 _CLAUSE = re.compile(r"[^,;:，；：、|]*[,;:，；：、|]*\s*")
+
+_CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+_WORD = re.compile(rf"[{_CJK}]|[^\W_{_CJK}]+")
 
 
 def estimate(text: str) -> int:
@@ -60,11 +66,7 @@ def chunk(
 ) -> list[Chunk]:
     """The passages of ``document``, in its order.
 
-    Args:
-        document: The document as read.
-        target_tokens: The length of a passage of prose.
-        table_tokens: The longest table that is not split.
-        count_tokens: Counts tokens; the default needs no model.
+    ``target_tokens`` is the length of a passage of prose; a table of ``table_tokens`` is not split.
     """
     cutter = _Cutter(target_tokens, table_tokens, count_tokens)
     chunks = (
@@ -225,3 +227,39 @@ def _clauses(text: str) -> list[str]:
 
 def _words(text: str) -> list[str]:
     return re.findall(r"\S+\s*", text)
+
+
+def coverage(document: ParsedDocument, chunks: Sequence[Chunk]) -> float:
+    """The share, 0 to 1, of the visible words and CJK characters that are in ``chunks``.
+
+    Words count as often as they occur, so that a repeated passage does not make up for a missing one.
+    A heading counts for the first chunk below it; repeated parts of tables do not count.
+    """
+    seen = Counter(words(document.visible_text))
+    if not seen:
+        return 1.0
+    kept: Counter[str] = Counter()
+    for text in _own_texts(chunks):
+        kept.update(words(text))
+    return (seen & kept).total() / seen.total()
+
+
+def words(text: str) -> Iterator[str]:
+    """The words and CJK characters of ``text``, case-folded."""
+    return (match.group().casefold() for match in _WORD.finditer(text))
+
+
+def _own_texts(chunks: Iterable[Chunk]) -> Iterator[str]:
+    """The texts of the chunks without their repeated parts, and each heading once."""
+    above: tuple[str, ...] = ()
+    for made in chunks:
+        shared = 0
+        while shared < min(len(above), len(made.section)) and above[shared] == made.section[shared]:
+            shared += 1
+        text = made.text[made.repeated :]
+        new = made.section[shared:]
+        if new[-1:] == (text,):
+            new = new[:-1]  # a heading that is its own text
+        yield from new
+        yield text
+        above = made.section

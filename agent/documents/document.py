@@ -26,6 +26,14 @@ def damaged(name: str, error: Exception) -> UnreadableDocument:
     )
 
 
+def encrypted(name: str) -> UnreadableDocument:
+    """What to raise for a file that needs a password."""
+    return UnreadableDocument(
+        f"{name} is encrypted and opens only with a password.",
+        "Save a copy without the password and add that.",
+    )
+
+
 class NoText(UnreadableDocument):
     """Raised when a document has no text, as in a scan."""
 
@@ -97,7 +105,7 @@ class ParsedDocument:
 
     Attributes:
         blocks: Its content in reading order.
-        visible_text: All text a person would see, extracted independently of ``blocks``, so that coverage
+        visible_text: All text that is seen, extracted independently of ``blocks``, so that coverage
             measures the reader too.
         title: The document's own title, else its file name.
         media_type: e.g. ``text/html``; `agent.documents.reading` sets it.

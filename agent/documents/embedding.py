@@ -47,10 +47,7 @@ def embed_library(
     Does nothing if another process or thread already does it. Ends early if the library's embedder changes
     again.
 
-    Args:
-        library: Has the passages; vectors of another model are dropped with the first batch.
-        embedder: Makes the vectors.
-        cancel: Stops between two batches.
+    Vectors of another model are dropped with the first batch. ``cancel`` stops between two batches.
 
     Raises:
         GenerationCancelled: ``cancel`` was set.

@@ -16,8 +16,7 @@ from urllib.parse import unquote, urlsplit
 
 import numpy as np
 
-from agent.documents.chunking import chunk, estimate
-from agent.documents.coverage import coverage
+from agent.documents.chunking import chunk, coverage, estimate
 from agent.documents.document import Chunk, NoText, ParsedDocument
 from agent.documents.media_types import MESSAGES
 from agent.text.language import language
@@ -39,10 +38,10 @@ class Origin:
 
     Attributes:
         source: Absolute path or URL.
-        name: What a person calls it.
-        sha256: Of the content, to know it again by.
+        name: Its name for the user.
+        sha256: Of the content, by which it is recognised.
         size: Bytes of the content.
-        date: An ISO date for what gives itself none: when a page was fetched, or when the mail that a file
+        date: An ISO date for a document without one: when a page was fetched, or when the mail that a file
             is attached to was sent; else "".
         sender: Who sent that mail.
         modified: When the file was last changed, in nanoseconds since 1970; 0 if it is no file.
@@ -88,11 +87,6 @@ def file_name(url: str) -> str:
 class Indexing:
     """The indexing of one document.
 
-    Args:
-        origin: Where it was read from.
-        parsed: The document.
-        embedder: Makes the vectors.
-
     Raises:
         NoText: It has no passage.
     """
@@ -111,9 +105,9 @@ class Indexing:
     def language(self) -> str:
         """ISO 639-1 code of the language of most of a few passages; "" if uncertain."""
         apart = max(1, len(self.chunks) // _LOOKED_AT)
-        told = Counter(language(piece.text) for piece in self.chunks[::apart])
-        (code, votes), *_ = told.most_common(1)
-        return code if 2 * votes > told.total() else ""
+        languages = Counter(language(piece.text) for piece in self.chunks[::apart])
+        (code, votes), *_ = languages.most_common(1)
+        return code if 2 * votes > languages.total() else ""
 
     @property
     def texts(self) -> list[str]:
@@ -142,10 +136,7 @@ class Indexing:
     def store(self, library: Library, collection: str, *, must_follow: bool = False) -> int:
         """Store the document with its vectors, replacing its old version; returns its id.
 
-        Args:
-            library: The library.
-            collection: The collection.
-            must_follow: As for `Library.put_document`.
+        ``must_follow`` is as for `Library.put_document`.
 
         Raises:
             StoreError: The store cannot be written.

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 
-from agent.documents.document import UnreadableDocument
+from agent.documents.document import UnreadableDocument, encrypted
 from agent.documents.encoding import decode
 
 HTML = "text/html"
@@ -293,7 +293,7 @@ def _zipped(name: str, data: bytes) -> str:
         with zipfile.ZipFile(BytesIO(data)) as archive:
             members = {info.filename: info.file_size for info in archive.infolist()}
             said = archive.read("mimetype").decode("ascii", "replace") if "mimetype" in members else ""
-            encrypted = "META-INF/manifest.xml" in members and b":encryption-data" in archive.read(
+            locked = "META-INF/manifest.xml" in members and b":encryption-data" in archive.read(
                 "META-INF/manifest.xml"
             )
     except zipfile.BadZipFile as error:
@@ -301,8 +301,8 @@ def _zipped(name: str, data: bytes) -> str:
             f"{name} is damaged: it begins like a zipped file and does not end like one.",
             "Open it in the program it comes from, save it again and add the new file.",
         ) from error
-    if encrypted:
-        raise _encrypted(name)
+    if locked:
+        raise encrypted(name)
     folders = {member.partition("/")[0] for member in members}
     kind = (
         said.strip() if said.strip() in BY_TYPE else next((_OFFICE[f] for f in _OFFICE if f in folders), "")
@@ -318,20 +318,13 @@ def _zipped(name: str, data: bytes) -> str:
 def _compound(name: str, data: bytes) -> str:
     """The format of an OLE file (Office before 2007, Outlook), by its streams."""
     if "EncryptedPackage".encode("utf-16-le") in data:
-        raise _encrypted(name)
+        raise encrypted(name)
     for stream, kind in _STREAMS.items():
         if stream.encode("utf-16-le") in data:
             return kind
     raise UnreadableDocument(
         f"{name} is in a format of Office before 2007, which cannot be read.",
         "Save it as DOCX or PDF and add that.",
-    )
-
-
-def _encrypted(name: str) -> UnreadableDocument:
-    return UnreadableDocument(
-        f"{name} is encrypted and opens only with a password.",
-        "Save a copy without the password and add that.",
     )
 
 

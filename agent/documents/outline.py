@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from agent.documents.document import Block, Table
 
@@ -21,7 +22,7 @@ _ITEM = re.compile(
 )
 _AFTER_ITEMS = re.compile(r"signatures?|exhibit\s+\(?\d{1,3}[.\d]*\)?.{0,12}", re.IGNORECASE)
 _ENDS_WITH_PAGE = re.compile(r"(?:\.{2,}|\s)\s*\d{1,3}$")
-_FEWEST_ITEMS = 3  # fewer, and "Item 2" is a line in somebody's list
+_FEWEST_ITEMS = 3  # fewer, and "Item 2" is a line in a list
 _DEEPEST = 6
 _MOST_ALIKE = 2  # headings of one look above another; more, and they are the lines of a cover
 _Rank = tuple[float, bool, bool, bool, bool, int]
@@ -187,12 +188,12 @@ def _by_look(passages: Sequence[Passage], known: dict[int, int], others: set[int
             above = []
             continue
         rank = ranks[index]
-        below = _alike_below(index, ranks)
+        below = _alike(index, ranks, 1)
         after = index + below + 1
         if after in known or after == len(passages) or ranks.get(after, rank) < rank:
             continue  # nothing below it: a line of a cover page, a date
         if below:
-            if _alike_above(index, ranks) + below > _MOST_ALIKE or not _names_group(passages[index]):
+            if _alike(index, ranks, -1) + below > _MOST_ALIKE or not _names_group(passages[index]):
                 continue
             if largest[passages[index].text.casefold()] > passages[index].look.size:
                 continue  # the company's name from the cover, repeated over a statement
@@ -213,17 +214,10 @@ def _largest(passages: Iterable[Passage]) -> dict[str, float]:
     return sizes
 
 
-def _alike_below(index: int, ranks: dict[int, _Rank]) -> int:
-    """How many headings of the same look follow directly."""
+def _alike(index: int, ranks: dict[int, _Rank], step: Literal[1, -1]) -> int:
+    """How many headings of the same look follow directly (``step`` 1) or precede (-1)."""
     count = 0
-    while ranks.get(index + count + 1) == ranks[index]:
-        count += 1
-    return count
-
-
-def _alike_above(index: int, ranks: dict[int, _Rank]) -> int:
-    count = 0
-    while ranks.get(index - count - 1) == ranks[index]:
+    while ranks.get(index + (count + 1) * step) == ranks[index]:
         count += 1
     return count
 

@@ -20,21 +20,18 @@ from agent.documents.prose import is_blank, normal
 from traces.plain_text import UNSAFE, plain
 
 if TYPE_CHECKING:
-    from agent.documents.formats.scans import ScannedPage
+    from agent.documents.formats.pdf_lines import ScannedPage
 
 SUFFIXES = frozenset(kinds.MEDIA_TYPES)
 PICTURES = frozenset(kinds.BY_TYPE[kinds.PICTURE].suffixes)
 MAX_BYTES = 100 * 1024 * 1024
 
 
-def read(
-    path: Path, *, max_bytes: int = MAX_BYTES, recognised: Mapping[int, ScannedPage] | None = None
-) -> ParsedDocument:
+def read(path: Path, *, recognised: Mapping[int, ScannedPage] | None = None) -> ParsedDocument:
     """Read the file at ``path``. Its content decides on the format, and its name only if that is unclear.
 
     Args:
         path: The file.
-        max_bytes: A larger file is refused.
         recognised: Recognised text of scanned pages, by page number; None if recognition is off. Pages
             not in it are listed in `ParsedDocument.scans`.
 
@@ -43,7 +40,7 @@ def read(
             damaged or of an unknown format. Errors of parsers are converted to this.
         NoText: The file has no text, as in a scan.
     """
-    return read_bytes(path.name, _bytes(path, max_bytes), recognised=recognised)
+    return read_bytes(path.name, _bytes(path), recognised=recognised)
 
 
 def read_bytes(
@@ -83,18 +80,22 @@ def read_bytes(
     return document
 
 
-def _bytes(path: Path, max_bytes: int) -> bytes:
+def refuse_large(name: str, size: int) -> None:
+    """Raise `UnreadableDocument` for a file of more than `MAX_BYTES`."""
+    if size > MAX_BYTES:
+        raise UnreadableDocument(
+            f"{name} is {size / 2**20:,.0f} MB; at most {MAX_BYTES / 2**20:,.0f} MB are read.",
+            "Split it, or convert it to plain text.",
+        )
+
+
+def _bytes(path: Path) -> bytes:
     try:
         if path.is_dir():
             raise UnreadableDocument(
                 f"{path} is a folder, not a file.", "Name the files in it, or add the folder as a whole."
             )
-        size = path.stat().st_size
-        if size > max_bytes:
-            raise UnreadableDocument(
-                f"{path.name} is {size / 2**20:,.0f} MB; at most {max_bytes / 2**20:,.0f} MB are read.",
-                "Split it into smaller files, or raise the limit.",
-            )
+        refuse_large(path.name, path.stat().st_size)
         return path.read_bytes()
     except FileNotFoundError as error:
         raise UnreadableDocument(f"There is no file {path}.", "Check the name and the folder.") from error

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
+from agent.documents.formats.pdf_lines import ScannedPage
 from agent.documents.formats.pictures import page_picture
-from agent.documents.formats.scans import ScannedPage
 from agent.documents.indexing import Origin, stop_if
 from models.protocols import TextRecogniser
 
@@ -19,9 +19,7 @@ _LINE: TypeAdapter[tuple[int, ScannedPage]] = TypeAdapter(tuple[int, ScannedPage
 class Scanning:
     """The recognised text of the files that are being read.
 
-    Args:
-        recogniser: Recognises text; None if scans are not read.
-        folder: Stores recognised pages until a file is finished; None to keep them only in memory.
+    Without a recogniser, scans are not read. ``folder`` stores recognised pages until a file is finished.
     """
 
     def __init__(self, recogniser: TextRecogniser | None, folder: Path | None) -> None:

@@ -56,12 +56,8 @@ def table_parts(
 ) -> list[TablePart]:
     """The table in as few parts of about equal length as ``limit`` tokens allow.
 
-    Args:
-        table: The table.
-        caption: The text above it that says what it is about.
-        limit: The most tokens a part should have.
-        count_tokens: Counts tokens.
-        cut: Splits a text into pieces of at most so many tokens.
+    ``caption`` is the text above it that says what it is about; ``cut`` splits a text into pieces of at
+    most so many tokens.
     """
     head = _head(caption, table)
     rows = list(_lines(table, count_tokens))
@@ -245,11 +241,11 @@ class Row:
     """One row of a table.
 
     Attributes:
-        line: As it stands.
+        line: The row as written.
         label: The first cell that holds a letter, which is what a row is named by.
-        cells: Its other cells that are not empty, with the column each stands under; the column is ""
+        cells: Its other cells that are not empty, with the column of each; the column is ""
             where the row has other columns than the header.
-        heading: The line without cells that it stands below, "" if none.
+        heading: The line without cells above it, "" if none.
     """
 
     line: str

@@ -13,10 +13,10 @@ from agent.documents.document import Enclosed, ParsedDocument, UnreadableDocumen
 from agent.documents.found_files import FoundFile
 from agent.documents.indexing import Origin, file_name, page_name
 from agent.documents.media_types import MESSAGES
-from agent.documents.reading import MAX_BYTES, read, read_bytes
+from agent.documents.reading import read, read_bytes, refuse_large
 
 if TYPE_CHECKING:
-    from agent.documents.formats.scans import ScannedPage
+    from agent.documents.formats.pdf_lines import ScannedPage
 
 _TICK: Final = 2.0  # seconds: the coarsest dates of files, those of FAT
 MOST_DEPTH = 4
@@ -65,7 +65,7 @@ class File:
             if self._unlisted is not None:
                 raise self._unlisted
             about = self._path.stat()
-            _refuse_large(self.name, about.st_size)
+            refuse_large(self.name, about.st_size)
             digest = _sha256(self._path)
             return Origin(self.source, self.name, digest, about.st_size, modified=about.st_mtime_ns)
         except OSError as error:
@@ -134,18 +134,14 @@ class Page:
         )
 
     def _page(self) -> Fetched:
-        assert self._fetched is not None, "an origin is asked for first"
+        assert self._fetched is not None, "`origin` is called first"
         return self._fetched
 
 
 class Member:
     """A file inside another, whose name is used like a folder's.
 
-    Args:
-        enclosed: The file.
-        outer: The file around it.
-        read: The parsed content of ``outer``.
-        origin: The identity of ``outer``.
+    ``read`` is the parsed content of ``outer``, the file around it, and ``origin`` its identity.
     """
 
     outright = False
@@ -167,7 +163,7 @@ class Member:
                 f"{self.name} is nested too deep in other files.", "Unpack it and add it by itself."
             )
         content = self.data()
-        _refuse_large(self.name, len(content))
+        refuse_large(self.name, len(content))
         digest = hashlib.sha256(content).hexdigest()
         return Origin(
             self.source, self.name, digest, len(content), self._date, self._sender, self._modified
@@ -181,22 +177,11 @@ class Member:
 Wanted = File | Page | Member
 
 
-def _refuse_large(name: str, size: int) -> None:
-    if size > MAX_BYTES:
-        raise UnreadableDocument(
-            f"{name} is {size / 1e6:,.0f} MB; up to {MAX_BYTES / 1e6:,.0f} MB are read.",
-            "Split it, or convert it to plain text.",
-        )
-
-
 def _utf8(text: str) -> str:
     """``text`` as valid UTF-8: Python has invalid bytes of file names as surrogates."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _sha256(path: Path) -> str:
-    digest = hashlib.sha256()
     with path.open("rb", buffering=0) as file:
-        while block := file.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()
+        return hashlib.file_digest(file, "sha256").hexdigest()

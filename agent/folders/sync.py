@@ -19,11 +19,17 @@ from typing import Final
 
 import filelock
 
-from agent.documents.found_files import FoundFile, Root, is_folder, is_settled
+from agent.documents.found_files import FoundFile, Root, gone, is_folder, is_settled
 from agent.documents.indexing import stop_if
-from agent.documents.ingest import Reading, located
-from agent.documents.ingest_events import FileDone, FileFailed, FilesUnsettled, FolderAway, IngestEvent
-from agent.documents.known_files import gone
+from agent.documents.ingest import (
+    FileDone,
+    FileFailed,
+    FilesUnsettled,
+    FolderAway,
+    IngestEvent,
+    Reading,
+    located,
+)
 from agent.documents.scanning import Scanning
 from agent.documents.wanted import File
 from models.protocols import Embedder, TextRecogniser
@@ -55,13 +61,8 @@ def sync(
 ) -> Iterator[IngestEvent]:
     """Sync collections with the folders they follow, and record what changed.
 
-    Args:
-        collections: Names; empty for all collections that follow a folder.
-        store: The store with the library.
-        embedder: Makes the vectors.
-        recogniser: As for `agent.documents.ingest.ingest`.
-        scans: Likewise.
-        cancel: Stops the sync between files and between batches; stored documents stay.
+    Without ``collections``, all that follow a folder are synced. The other arguments are those of
+    `agent.documents.ingest.ingest`.
 
     Yields:
         The events of each collection's ingestion, ``IngestFinished`` last; `FolderAway`, `FilesUnsettled`.

@@ -27,9 +27,7 @@ def due(store: Store, closing: threading.Event) -> Iterator[list[str]]:
 
     All are due again every ten minutes, because some drives report no changes.
 
-    Args:
-        store: The store with the followed folders.
-        closing: Ends the watch within a second.
+    ``closing`` ends the watch within a second.
     """
     known: list[Folder] = []
     looked = time.monotonic()

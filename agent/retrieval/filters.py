@@ -1,4 +1,4 @@
-"""Filters as a person writes them, such as ``from:petra after:2024-03 type:mail``, read into `Filters`."""
+"""Filters as the user writes them, such as ``from:petra after:2024-03 type:mail``, read into `Filters`."""
 
 from __future__ import annotations
 

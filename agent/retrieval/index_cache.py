@@ -6,6 +6,7 @@ It is per process, not per run: the next run of a session uses the indexes that 
 from __future__ import annotations
 
 import threading
+from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from pathlib import Path
@@ -31,10 +32,7 @@ class IndexCache(Generic[T]):
     def get(self, collection: str, generation: Generation, make: Callable[[], T]) -> T:
         """The index of this generation of the collection.
 
-        Args:
-            collection: Its name.
-            generation: From `traces.library.Library.generations`, read before ``make`` reads.
-            make: Called if there is no index of this generation.
+        ``generation`` is from `traces.library.Library.generations`, read before ``make`` reads.
         """
         with self._lock:
             if self.has(collection, generation):
@@ -51,15 +49,29 @@ _lock = threading.Lock()
 
 
 def index_cache(store: Path, kind: Hashable) -> IndexCache[Any]:
-    """The process's cache of one kind of index of a store; the caches of the last stores are kept.
-
-    Args:
-        store: Its file.
-        kind: Names the kind of index.
-    """
+    """The process's cache of one kind of index of a store; the caches of the last stores are kept."""
     with _lock:
         cache = _caches.setdefault((store, kind), IndexCache())
         _caches.move_to_end((store, kind))
         while len(_caches) > _MOST:
             _caches.popitem(last=False)
         return cache
+
+
+class Indexes(ABC, Generic[T]):
+    """The indexes of a library, made per collection. Thread-safe."""
+
+    def __init__(self, store: Path, kind: Hashable) -> None:
+        self._cache: IndexCache[T] = index_cache(store, kind)
+
+    @abstractmethod
+    def _made(self, collection: str) -> T:
+        """The index of a collection as it is now."""
+
+    def ready(self, collection: str, generation: Generation) -> bool:
+        """Whether the collection's index is loaded."""
+        return self._cache.has(collection, generation)
+
+    def load(self, collection: str, generation: Generation) -> T:
+        """The collection's index, loaded if it is not ready."""
+        return self._cache.get(collection, generation, lambda: self._made(collection))

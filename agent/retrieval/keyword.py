@@ -19,10 +19,11 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from agent.retrieval.index_cache import IndexCache, index_cache
+from agent.retrieval.index_cache import Indexes
+from agent.retrieval.nearest import holds
 from agent.text.terms import terms
 from traces.library import Library
-from traces.records import Generation, Scope
+from traces.records import Scope
 
 _SPACE = b" "
 _BATCH: Final = 10_000  # documents counted at once: some 30 MB of terms
@@ -133,10 +134,7 @@ class Postings:
 class _Counted:
     """How often each document of a batch contains each term, by term and then by document.
 
-    Args:
-        numbers: The terms of all documents, one after the other.
-        lengths: The number of terms of each document.
-        first: The number of the first document.
+    ``numbers`` are the terms of all documents, one after the other; ``lengths`` how many each document has.
     """
 
     def __init__(self, numbers: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64], first: int) -> None:
@@ -178,9 +176,7 @@ def _batches(documents: Iterable[str]) -> Iterator[list[str]]:
 def _okapi(holding: Mapping[int, int], documents: int) -> Any:
     """rank-bm25's Okapi with its idf and parameters, from the document frequency of each term.
 
-    Args:
-        holding: Document frequency by term, in order of first occurrence, in which it sums them.
-        documents: The number of documents.
+    The terms are in the order of their first occurrence, in which rank-bm25 sums them.
     """
     from rank_bm25 import BM25Okapi
 
@@ -215,15 +211,12 @@ class KeywordIndex:
     ) -> list[tuple[int, float]]:
         """``(chunk id, score)`` of the ``limit`` best chunks that share a term with the query, best first.
 
-        Args:
-            query: Normalised terms.
-            within: Ascending chunk ids to search; None for all.
-            limit: How many to return; equal scores are ordered by id.
+        Equal scores are ordered by id; ``within`` are the ascending ids to search, None for all.
         """
         rows, scores = self._postings.scores(query)
         ids = self._ids[rows]
         if within is not None:
-            inside = _holds(within, ids)
+            inside = holds(within, ids)
             ids, scores = ids[inside], scores[inside]
         if len(ids) > limit:
             # Select before sorting, which is slower.
@@ -244,7 +237,7 @@ class KeywordIndex:
             ids: Chunk ids; those of other collections are ignored.
         """
         asked = np.array([*ids], dtype=np.int64)
-        asked = asked[_holds(self._ids, asked)]
+        asked = asked[holds(self._ids, asked)]
         rows = np.searchsorted(self._ids, asked)
         count = self._postings.documents
         weights: list[float] = []
@@ -252,7 +245,7 @@ class KeywordIndex:
         for term in dict.fromkeys(query):
             holding = self._postings.holding(term)
             weights.append(math.log(1 + (count - len(holding) + 0.5) / (len(holding) + 0.5)))
-            held.append(_holds(holding, rows))
+            held.append(holds(holding, rows))
         total = sum(weights)
         if not total:
             return {}
@@ -262,47 +255,32 @@ class KeywordIndex:
         }
 
 
-def _holds(ascending: npt.NDArray[np.integer[Any]], wanted: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-    """Which of the ``wanted`` numbers are among the ascending ones."""
-    if not len(ascending):
-        return np.zeros(len(wanted), dtype=np.bool_)
-    at = np.minimum(np.searchsorted(ascending, wanted), len(ascending) - 1)
-    return np.asarray(ascending[at] == wanted)
-
-
-class KeywordIndexes:
+class KeywordIndexes(Indexes[KeywordIndex]):
     """The indexes of a library, built per collection. Thread-safe."""
 
     def __init__(self, library: Library) -> None:
+        super().__init__(library.path, "keyword")
         self._library = library
-        self._cache: IndexCache[KeywordIndex] = index_cache(library.path, "keyword")
 
     def search(
         self, query: str, scope: Scope, within: npt.NDArray[np.int64] | None, limit: int
     ) -> list[tuple[int, float]]:
-        """The best ``limit`` chunks within ``scope``.
+        """The best ``limit`` chunks within ``scope``, as `KeywordIndex.search`.
 
         Scores of different collections are only roughly comparable: each has its own term statistics.
-
-        Args:
-            query: Text, normalised like a passage.
-            scope: Where to search.
-            within: The ascending chunk ids of ``scope``, if it is narrower than its collections.
-            limit: How many to return.
+        ``within`` are the ascending chunk ids of ``scope``, if it is narrower than its collections.
         """
         query_terms = terms(query)
         with self._library.together():
             hits: list[tuple[int, float]] = []
             for collection, generation in self._library.generations(scope.collections).items():
-                hits.extend(self._index(collection, generation).search(query_terms, within, limit))
+                hits.extend(self.load(collection, generation).search(query_terms, within, limit))
         return sorted(hits, key=lambda pair: (-pair[1], pair[0]))[:limit]
 
     def coverage(self, query: str, passages: Mapping[int, str]) -> dict[int, float]:
         """Chunk id to the share of the query's idf that it contains, by its collection's statistics.
 
-        Args:
-            query: Text, normalised like a passage.
-            passages: Chunk id to the name of its collection. A missing chunk covers nothing.
+        ``passages`` are chunk ids with the names of their collections. A missing chunk covers nothing.
         """
         query_terms = terms(query)
         covered = dict.fromkeys(passages, 0.0)
@@ -310,18 +288,8 @@ class KeywordIndexes:
         with self._library.together():
             for collection, generation in self._library.generations(names).items() if names else ():
                 ids = [chunk_id for chunk_id, name in passages.items() if name == collection]
-                covered.update(self._index(collection, generation).coverage(query_terms, ids))
+                covered.update(self.load(collection, generation).coverage(query_terms, ids))
         return covered
 
-    def ready(self, collection: str, generation: Generation) -> bool:
-        """Whether the collection's index is built."""
-        return self._cache.has(collection, generation)
-
-    def load(self, collection: str, generation: Generation) -> None:
-        """Build the collection's index if it is not ready."""
-        self._index(collection, generation)
-
-    def _index(self, collection: str, generation: Generation) -> KeywordIndex:
-        return self._cache.get(
-            collection, generation, lambda: KeywordIndex(self._library.terms(collection))
-        )
+    def _made(self, collection: str) -> KeywordIndex:
+        return KeywordIndex(self._library.terms(collection))

@@ -8,11 +8,7 @@ from models.protocols import Reader, Reading, Support
 
 
 class MemoReader:
-    """A `Reader` that caches its readings and judgements.
-
-    Args:
-        reader: Reads new pairs.
-    """
+    """A `Reader` that caches its readings and judgements."""
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader

@@ -13,10 +13,10 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from agent.retrieval.index_cache import IndexCache, index_cache
+from agent.retrieval.index_cache import Indexes
 from models.protocols import Vectors
 from traces.library import Library
-from traces.records import Generation, Scope
+from traces.records import Scope
 
 _ROUNDING: Final = 1e-4
 """More than the error of an inner product of long unit vectors in single precision."""
@@ -52,7 +52,7 @@ class VectorIndex:
         """
         if not len(self._ids):
             return []
-        rows = None if within is None else places(self._ids, within)
+        rows = None if within is None else _places(self._ids, within)
         # Row by row: memory is the bottleneck, and a product spread over threads would wait for cores that
         # the language model uses.
         if rows is None:
@@ -75,33 +75,24 @@ class VectorIndex:
 
     def vectors(self, ids: Iterable[int]) -> dict[int, Vectors]:
         """Chunk id to vector, for the ids that the collection has."""
-        rows = places(self._ids, np.unique(np.array([*ids], dtype=np.int64)))
+        rows = _places(self._ids, np.unique(np.array([*ids], dtype=np.int64)))
         return dict(zip(self._ids[rows].tolist(), self._vectors[rows], strict=True))
 
 
-class VectorIndexes:
-    """The vectors that one model made for a library, loaded per collection. Thread-safe.
-
-    Args:
-        library: Has the vectors.
-        embedder: Name of the model.
-    """
+class VectorIndexes(Indexes[VectorIndex]):
+    """The vectors that one model made for a library, loaded per collection. Thread-safe."""
 
     def __init__(self, library: Library, embedder: str) -> None:
+        super().__init__(library.path, ("vectors", embedder))
         self._library = library
         self._embedder = embedder
-        self._cache: IndexCache[VectorIndex] = index_cache(library.path, ("vectors", embedder))
 
     def nearest(
         self, query: Vectors, scope: Scope, within: npt.NDArray[np.int64] | None, limit: int
     ) -> list[tuple[int, float]]:
-        """``(chunk id, inner product)`` of the ``limit`` nearest chunks within ``scope``. Exact.
+        """The ``limit`` nearest chunks within ``scope``, as `VectorIndex.nearest`.
 
-        Args:
-            query: Shape ``(dimensions,)``, unit length; so the inner product is the cosine.
-            scope: Where to search.
-            within: The ascending chunk ids of ``scope``, if it is narrower than its collections.
-            limit: How many to return.
+        ``within`` are the ascending chunk ids of ``scope``, if it is narrower than its collections.
         """
         hits: list[tuple[int, float]] = []
         for index in self._indexes(scope.collections):
@@ -109,46 +100,33 @@ class VectorIndexes:
         return sorted(hits, key=lambda pair: (-pair[1], pair[0]))[:limit]
 
     def vectors(self, ids: Sequence[int], collections: Sequence[str]) -> dict[int, Vectors]:
-        """Chunk id to vector, without missing chunks and chunks without a vector.
-
-        Args:
-            ids: Chunk ids.
-            collections: Names of their collections; all if empty.
-        """
+        """Chunk id to vector, for those of the collections (all if empty) that have one."""
         found: dict[int, Vectors] = {}
         for index in self._indexes(collections):
             found.update(index.vectors(ids))
         return found
 
-    def ready(self, collection: str, generation: Generation) -> bool:
-        """Whether the collection's vectors are loaded.
-
-        Args:
-            collection: Its name.
-            generation: From `traces.library.Library.vector_generations`.
-        """
-        return self._cache.has(collection, generation)
-
-    def load(self, collection: str, generation: Generation) -> None:
-        """Load the collection's vectors if they are not ready."""
-        self._index(collection, generation)
-
     def _indexes(self, collections: Sequence[str]) -> list[VectorIndex]:
         with self._library.together():
             generations = self._library.vector_generations(collections)
-            return [self._index(name, generation) for name, generation in generations.items()]
+            return [self.load(name, generation) for name, generation in generations.items()]
 
-    def _index(self, collection: str, generation: Generation) -> VectorIndex:
-        def load() -> VectorIndex:
-            return VectorIndex(*self._library.collection_vectors(collection, self._embedder))
-
-        return self._cache.get(collection, generation, load)
+    def _made(self, collection: str) -> VectorIndex:
+        return VectorIndex(*self._library.collection_vectors(collection, self._embedder))
 
 
-def places(
+def holds(
     ascending: npt.NDArray[np.integer[Any]], wanted: npt.NDArray[np.integer[Any]]
-) -> npt.NDArray[np.int64]:
+) -> npt.NDArray[np.bool_]:
+    """Which of the ``wanted`` numbers are among the ascending ones."""
+    if not len(ascending):
+        return np.zeros(len(wanted), dtype=np.bool_)
+    at = np.minimum(np.searchsorted(ascending, wanted), len(ascending) - 1)
+    return np.asarray(ascending[at] == wanted)
+
+
+def _places(
+    ascending: npt.NDArray[np.integer[Any]], wanted: npt.NDArray[np.integer[Any]]
+) -> npt.NDArray[np.intp]:
     """The indices of the ``wanted`` numbers among the ascending ones, without those not found."""
-    at = np.searchsorted(ascending, wanted)
-    at, wanted = at[at < len(ascending)], wanted[at < len(ascending)]
-    return np.asarray(at[ascending[at] == wanted])
+    return np.searchsorted(ascending, wanted[holds(ascending, wanted)])

@@ -36,12 +36,7 @@ class Shown:
 def show(title: str, section: str, date: str, text: str, kind: str) -> Shown:
     """Write a passage for the reader.
 
-    Args:
-        title: Of the document.
-        section: Stored section path; its innermost heading is shown.
-        date: ISO date of the document, after its author if known; or "".
-        text: The stored chunk.
-        kind: ``table`` for a table; anything else is shown unchanged.
+    ``section`` is the stored path, of which the innermost heading is shown; ``date`` may follow an author.
     """
     places = dict.fromkeys(part for part in (title, last_heading(section)) if part)
     heading = " › ".join(places) + (f" ({date})" if date else "")

@@ -55,11 +55,7 @@ class Recall:
 
     Passages without a vector of the embedder are found by keywords.
 
-    Args:
-        library: Has the passages.
-        embedder: The model that makes the library's vectors.
-        depth: How many passages each ranking contributes to the fusion.
-        filters: Facts that every document must have; they replace those of a scope.
+    Each ranking contributes ``depth`` passages to the fusion; ``filters`` replace those of a scope.
     """
 
     def __init__(
@@ -212,13 +208,7 @@ def aim(
     guess wrong, so their tool and section only raise the rank of what they match, unless ``hard``; a hard
     filter is ignored if it matches nothing.
 
-    Args:
-        library: Has the stored sections.
-        collections: The collections that the question may use.
-        question: The step's question.
-        tool: The planner's collection, or "".
-        section: The planner's section in its own words, or "".
-        hard: Search only where the planner says.
+    ``tool`` and ``section`` are the planner's, or "". If ``hard``, only they are searched.
     """
     everywhere = Scope(collections=tuple(collections))
     scopes = [everywhere]

@@ -17,11 +17,7 @@ def match_sections(wanted: str, stored: Sequence[str]) -> list[str]:
 
     ``Item 1A`` matches by its number alone. Otherwise a heading matches by the share of terms it and
     ``wanted`` have in common (Dice's coefficient, at least 0.6). The outermost matching heading of a
-    path stands for all beneath it.
-
-    Args:
-        wanted: As a planner words it, e.g. ``Item 1A. Risk Factors`` or ``Risk factors section``.
-        stored: Section paths, headings joined by `traces.records.SECTION_SEPARATOR`.
+    path includes all beneath it.
     """
     wanted_terms = set(terms(wanted)) - {"section", "item"}
     item = _ITEM.search(wanted)

@@ -16,7 +16,7 @@ from models.protocols import Reader
 LEAD: Final = " – "
 """Stands between a short answer and the sentence that it is taken from."""
 ANSWERS: Final = 0.35
-"""Judgement from which a sentence is taken for an answer.
+"""Judgement from which a sentence counts as an answer.
 
 Of answers to held-out questions (written passages, SQuAD 2.0), 77 and 81 % of the right ones reach it, and
 84 and 77 % of the wrong ones do not.
@@ -31,14 +31,7 @@ def asked(question: str, notes: Sequence[Note]) -> list[str]:
 def answering(
     reader: Reader, questions: Sequence[str], claims: Sequence[Claim], evidence: Sequence[Evidence]
 ) -> float:
-    """How likely a sentence answers a question by one of the passages it cites: the best of all, 0 to 1.
-
-    Args:
-        reader: Judges.
-        questions: That were asked.
-        claims: Sentences of the answer.
-        evidence: What they cite.
-    """
+    """How likely a sentence answers a question by one of the passages it cites: the best of all, 0 to 1."""
     by_number = {item["number"]: item for item in evidence}
     pairs = [
         (claim["text"].partition(LEAD)[0], shown([by_number[number]]))

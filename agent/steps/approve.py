@@ -1,4 +1,4 @@
-"""Step ``approve``: a person says what becomes of an answer that its passages do not support."""
+"""Step ``approve``: the user decides about an answer that its passages do not support."""
 
 from __future__ import annotations
 

@@ -27,29 +27,26 @@ _MAX_TOKENS: Final = 160
 _SHOWN_TURNS: Final = 4  # the most recent ones; a small model forgets the question over more
 
 
-class ModelConverser:
-    """Asks the model, which may use the conversation and nothing else; small talk gets what one can ask."""
-
-    def reply(
-        self, session: Session, question: str, turns: Sequence[Turn], tools: Sequence[tuple[str, str]]
-    ) -> str:
-        """The model's reply; what one can ask where it gives none or may not be asked any more."""
-        if is_small_talk(question):
-            return _abilities(tools)
-        recent = [(turn["question"], turn["answer"]) for turn in turns[-_SHOWN_TURNS:]]
-        instruction = prompts.converse(question, recent, tools)
-        try:
-            reply = session.write("converse", [], instruction, _MAX_TOKENS)
-        except BudgetExhausted:
-            return _abilities(tools)
-        return reply.text.strip() or _abilities(tools)
-
-
 def answer_directly(state: RunState, deps: Deps) -> dict[str, Any]:
     """Reads question, turns. Writes answer, status, stopped_because."""
-    text = deps.cognition.converser.reply(deps.session, state["question"], state["turns"], deps.described)
+    text = reply(deps.session, state["question"], state["turns"], deps.described)
     deps.session.emit(Answered(text, [], []))
     return {"answer": text, "status": "answered", "stopped_because": "no documents were needed"}
+
+
+def reply(session: Session, question: str, turns: Sequence[Turn], tools: Sequence[tuple[str, str]]) -> str:
+    """The model's reply from the conversation alone; for small talk, or without a reply, what one can ask.
+
+    ``turns`` are the conversation, oldest first; ``tools`` the names and descriptions of collections.
+    """
+    if is_small_talk(question):
+        return _abilities(tools)
+    recent = [(turn["question"], turn["answer"]) for turn in turns[-_SHOWN_TURNS:]]
+    try:
+        written = session.write("converse", [], prompts.converse(question, recent, tools), _MAX_TOKENS)
+    except BudgetExhausted:
+        return _abilities(tools)
+    return written.text.strip() or _abilities(tools)
 
 
 def is_small_talk(message: str) -> bool:

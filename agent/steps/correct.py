@@ -9,6 +9,7 @@ from typing import Any
 from agent.deps import Deps
 from agent.events import Corrected, NodeProgress, Warned
 from agent.state import RUNGS, Rung, RunState, Search, searched
+from agent.steps.next_step import search_of
 from models.protocols import GenerationCancelled
 from traces.records import SECTION_SEPARATOR
 
@@ -30,7 +31,7 @@ def correct(state: RunState, deps: Deps) -> dict[str, Any]:
     queries, rungs, offline.
 
     The rungs in order: other words, the surroundings of what was found (or no section at all where a
-    step was held to one), the other collections, and the web if a person has allowed it. Each is tried
+    step was limited to one), the other collections, and the web if the user has allowed it. Each is tried
     once in a step. Without searches there is nothing left to try.
     """
     tried = list(state["rungs"])
@@ -57,20 +58,7 @@ def correct(state: RunState, deps: Deps) -> dict[str, Any]:
 def _search(state: RunState, deps: Deps, rung: Rung) -> Search:
     """The step's own search under another rung; what is different about it is changed by the caller."""
     step = state["plan"][state["position"]]
-    return Search(
-        step=state["step"],
-        query=state["query"],
-        keywords=step["keywords"],
-        strategy="hybrid",
-        tool=step["tool"],
-        section=step["section"],
-        question=step["question"],
-        rung=rung,
-        hard=deps.cognition.hard_filters,
-        collections=deps.tools,
-        documents=[],
-        sections=[],
-    )
+    return search_of(step, state["step"], state["query"], "hybrid", rung, deps)
 
 
 def _reword(state: RunState, deps: Deps) -> _Attempt:

@@ -1,10 +1,10 @@
-"""Step ``decide``: CONTINUE, REVISE or FINISH; a person goes before the decider, the budget before both."""
+"""Step ``decide``: CONTINUE, REVISE or FINISH; the user overrides the decider, the budget both."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from agent.budget import ANSWER_NOW, BudgetExhausted
@@ -27,7 +27,7 @@ from agent.state import ADDED, Action, PlanStep, RunState, added_and_open
 from models.protocols import GenerationCancelled
 
 _QUESTION = "What next?"
-# Sources that may be asked for comparison though nobody wished for it, and how they are spoken of.
+# Sources that are asked for comparison without a request for it, and what they are called.
 _CHEAP = frozenset({"rules", LEARNED})
 _DECIDES = {"rules": "the rules decide", LEARNED: "the learned policy decides", "llm": "the model decides"}
 
@@ -39,8 +39,8 @@ class _Taken:
     Attributes:
         decision: What is done.
         shadow: What another source would have done.
-        label: ``override`` or ``teach`` where a person judged the state.
-        spent: What ended the research, where nobody judged it.
+        label: ``override`` or ``teach`` if the user judged the state.
+        spent: What ended the research, without a decision.
     """
 
     decision: Decision
@@ -52,10 +52,10 @@ class _Taken:
 def decide(state: RunState, deps: Deps) -> dict[str, Any]:
     """Reads everything the policy state is made of. Writes action, stopped_because, plan.
 
-    Steps that a person added are appended to the plan first, and while one is open the decider may only
-    continue. A person's decision goes before the decider's, and both end where the budget does. In teach
-    mode the person is asked in here, without an interrupt: a run that is killed while it waits decides
-    again when it is resumed.
+    Steps that the user added are appended to the plan first, and while one is open the decider may only
+    continue. The user's decision overrides the decider's, and the end of the budget both. In teach mode
+    the user is asked here, without an interrupt: a run that is killed while it waits decides again when it
+    is resumed.
     """
     ledger = deps.session.ledger
     state, update = _with_added(state, deps)
@@ -96,7 +96,7 @@ def decide(state: RunState, deps: Deps) -> dict[str, Any]:
 def _take(
     seen: PolicyState, valid: Sequence[Action], offered: Sequence[Action], spent: str, deps: Deps
 ) -> _Taken:
-    """The decision: a person's is one of ``valid``, the decider's one of ``offered``."""
+    """The decision: the user's is one of ``valid``, the decider's one of ``offered``."""
     wished = deps.steering.take_override()
     if spent:
         return _ended(spent)
@@ -194,14 +194,7 @@ def _named(decision: Decision) -> dict[str, float]:
 
 
 def _recorded(shadow: Decision) -> dict[str, Any]:
-    return {
-        "action": shadow.action,
-        "probabilities": _named(shadow),
-        "source": shadow.source,
-        "latency_ms": round(shadow.latency_ms, 3),
-        "justification": shadow.justification,
-        "behaviour_probability": shadow.behaviour_probability,
-    }
+    return {**asdict(shadow), "latency_ms": round(shadow.latency_ms, 3)}
 
 
 def _used_up(seen: PolicyState, deps: Deps) -> str:

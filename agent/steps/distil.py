@@ -22,65 +22,43 @@ _MOST_ROWS = 8
 _GAP = " … "
 
 
-class SpanDistiller:
-    """Keeps what the reader points at: the sentences around its spans, and the table rows that hold them.
+def distil_by_spans(
+    _session: Session, _notebook: Sequence[str], _question: str, candidates: Sequence[Candidate]
+) -> list[Distilled]:
+    """Keep what the reader points at: the sentences around its spans, and the table rows that hold them.
 
-    The best passage is kept whole where it is short: what answers may stand beside what was marked.
+    The best passage is kept whole where it is short: the answer may be beside what was marked.
     """
-
-    def distil(
-        self,
-        session: Session,
-        notebook: Sequence[str],
-        question: str,
-        candidates: Sequence[Candidate],
-    ) -> list[Distilled]:
-        """All candidates, each with its best units in reading order."""
-        return self.extract(candidates)
-
-    def extract(self, candidates: Sequence[Candidate]) -> list[Distilled]:
-        """The same without a session, for whoever has none."""
-        return [
-            Distilled(candidate, _excerpt(candidate, first=position == 0), candidate["score"])
-            for position, candidate in enumerate(candidates)
-        ]
+    return [
+        Distilled(candidate, _excerpt(candidate, first=position == 0), candidate["score"])
+        for position, candidate in enumerate(candidates)
+    ]
 
 
-class ModelDistiller:
-    """Asks the model to copy what helps, as the seed's distiller does, and keeps only what it copied.
+def distil_by_model(
+    session: Session, notebook: Sequence[str], question: str, candidates: Sequence[Candidate]
+) -> list[Distilled]:
+    """Ask the model to copy what helps, as the seed does; lines that are in no passage are dropped.
 
-    Args:
-        fallback: Used where the model copies nothing that stands in any passage.
+    If nothing is left, what the reader points at is kept.
     """
-
-    def __init__(self, fallback: SpanDistiller) -> None:
-        self._fallback = fallback
-
-    def distil(
-        self,
-        session: Session,
-        notebook: Sequence[str],
-        question: str,
-        candidates: Sequence[Candidate],
-    ) -> list[Distilled]:
-        """The passages the model copied from; invented lines are dropped."""
-        shown = candidates[:8]
-        instruction = prompts.distil(question, [c["text"] for c in shown])
-        reply = session.write("distil", notebook, instruction, 320)
-        copied: dict[int, list[str]] = {}
-        for line in reply.text.splitlines():
-            match = _LETTERED.match(line)
-            if match is None:
-                continue
-            index = ord(match.group(1)) - ord("A")
-            if index < len(shown) and _stands_in(match.group(2), shown[index]["text"]):
-                copied.setdefault(index, []).append(match.group(2).strip())
-        if not copied:
-            return self._fallback.extract(shown)
-        return [
-            Distilled(shown[index], _GAP.join(lines), shown[index]["score"])
-            for index, lines in sorted(copied.items())
-        ]
+    shown = candidates[:8]
+    instruction = prompts.distil(question, [c["text"] for c in shown])
+    reply = session.write("distil", notebook, instruction, 320)
+    copied: dict[int, list[str]] = {}
+    for line in reply.text.splitlines():
+        match = _LETTERED.match(line)
+        if match is None:
+            continue
+        index = ord(match.group(1)) - ord("A")
+        if index < len(shown) and _is_in(match.group(2), shown[index]["text"]):
+            copied.setdefault(index, []).append(match.group(2).strip())
+    if not copied:
+        return distil_by_spans(session, notebook, question, shown)
+    return [
+        Distilled(shown[index], _GAP.join(lines), shown[index]["score"])
+        for index, lines in sorted(copied.items())
+    ]
 
 
 def _excerpt(candidate: Candidate, *, first: bool) -> str:
@@ -118,14 +96,14 @@ def _folded(text: str) -> str:
     return " ".join(text.split())
 
 
-def _stands_in(copied: str, text: str) -> bool:
+def _is_in(copied: str, text: str) -> bool:
     """True if nearly all terms of ``copied`` occur in ``text`` (small models drop commas)."""
     have = set(terms(text))
     copied_terms = terms(copied)
     return bool(copied_terms) and sum(t in have for t in copied_terms) >= 0.9 * len(copied_terms)
 
 
-_UNLIKELY = 2  # passages that are read though the reader takes none of them for an answer
+_UNLIKELY = 2  # passages that are read although the reader sees no answer in any
 _ANSWER_ROOM = 700  # context tokens kept free for the instructions and answers still to come
 
 
@@ -155,7 +133,7 @@ def distil(state: RunState, deps: Deps) -> dict[str, Any]:
         kept = [Distilled(one, one["text"], one["score"]) for one in candidates[: deps.kept]]
     else:
         book, query = state["notebook"], state["query"]
-        kept = deps.cognition.distiller.distil(deps.session, book, query, candidates)[: deps.kept]
+        kept = deps.cognition.distil(deps.session, book, query, candidates)[: deps.kept]
     while kept and not deps.session.fits(state["notebook"], _read(kept), _ANSWER_ROOM):
         kept.pop()
     return _keep(state, deps, question, kept)

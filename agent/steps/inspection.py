@@ -47,16 +47,7 @@ def inspect(
     reader: Reader,
     limit: int = 20,
 ) -> list[Staged]:
-    """The recalled passages, read and graded, best first.
-
-    Args:
-        query: One line.
-        strategy: Which rankings recall uses.
-        scope: Where to search.
-        recall: The funnel's first stage.
-        reader: The second stage.
-        limit: How many recalled passages are read.
-    """
+    """The first ``limit`` recalled passages, read and graded, best first."""
     hits = recall.search(query, strategy, [scope], max(limit, _DEPTH))
     ranks = _ranks(hits)
     passages = {hit.passage.id: hit.passage for hit in hits[:limit]}

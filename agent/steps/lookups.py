@@ -107,12 +107,7 @@ def reply(plan: Plan, request: PlanRequest) -> str:
 
 
 def parse(text: str, request: PlanRequest) -> Plan | None:
-    """The plan in what the planner wrote; None if it breaks the form.
-
-    Args:
-        text: The planner's words.
-        request: What it read.
-    """
+    """The plan in what the planner wrote; None if it breaks the form."""
     lines = [line.strip() for line in text.strip().splitlines() if line.strip()]
     if not lines:
         return None

@@ -44,26 +44,10 @@ def next_step(state: RunState, deps: Deps) -> dict[str, Any]:
     number = state["step"] + 1
     deps.session.emit(StepStarted(number, step))
     notebook = state["notebook"]
-    query = deps.cognition.rewriter.rewrite(deps.session, notebook, planned, question, state["notes"])
-    phrasings = deps.cognition.phraser.phrase(deps.session, notebook, query, step["keywords"])
-    chosen = deps.cognition.strategist.choose(deps.session, notebook, query)
-    searches = [
-        Search(
-            step=number,
-            query=phrasing,
-            keywords=step["keywords"],
-            strategy=chosen.strategy,
-            tool=step["tool"],
-            section=step["section"],
-            question=question,
-            rung="",
-            hard=deps.cognition.hard_filters,
-            collections=deps.tools,
-            documents=[],
-            sections=[],
-        )
-        for phrasing in phrasings
-    ]
+    query = deps.cognition.rewrite(deps.session, notebook, question)
+    phrasings = deps.cognition.phraser.phrase(deps.session, notebook, query)
+    chosen = deps.cognition.strategise(deps.session, notebook, query)
+    searches = [search_of(step, number, phrasing, chosen.strategy, "", deps) for phrasing in phrasings]
     fresh = [search for search in searches if searched(search) not in state["queries"]]
     if not fresh:
         deps.session.emit(Warned(f"Already searched for “{query}”; not searched again."))
@@ -77,3 +61,21 @@ def next_step(state: RunState, deps: Deps) -> dict[str, Any]:
         "searches": fresh,
         "queries": [*state["queries"], *map(searched, fresh)],
     }
+
+
+def search_of(step: PlanStep, number: int, query: str, strategy: str, rung: str, deps: Deps) -> Search:
+    """A search for ``query`` as the plan's step ``number`` has it, with references resolved."""
+    return Search(
+        step=number,
+        query=query,
+        keywords=step["keywords"],
+        strategy=strategy,
+        tool=step["tool"],
+        section=step["section"],
+        question=step["question"],
+        rung=rung,
+        hard=deps.cognition.hard_filters,
+        collections=deps.tools,
+        documents=[],
+        sections=[],
+    )

@@ -260,7 +260,7 @@ def _renumbered(question: str, numbers: Mapping[int, int]) -> str:
 
 
 def _unasked(steps: Sequence[PlanStep], entries: Sequence[str]) -> list[PlanStep]:
-    """The steps whose questions do not stand in the notebook."""
+    """The steps whose questions are not in the notebook."""
     asked = {_folded(line) for entry in entries for line in entry.splitlines()}
     return [step for step in steps if not any(line.endswith(_folded(step["question"])) for line in asked)]
 

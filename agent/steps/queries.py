@@ -13,7 +13,7 @@ from agent import prompts
 from agent.cognition import Chosen
 from agent.retrieval.recall import Strategy
 from agent.session import Session
-from agent.state import Candidate, Note, PlanStep
+from agent.state import Candidate, Note
 from agent.steps.lookups import RESULT
 from agent.text.terms import terms
 
@@ -42,35 +42,15 @@ def resolve(question: str, notes: Sequence[Note]) -> str:
     return " ".join(RESULT.sub(answer, question).split())
 
 
-class PlainRewriter:
-    """Model-free: the resolved question."""
-
-    def rewrite(
-        self,
-        session: Session,
-        notebook: Sequence[str],
-        step: PlanStep,
-        question: str,
-        notes: Sequence[Note],
-    ) -> str:
-        """The question, cut where it is too long."""
-        return question[:_LONGEST]
+def plain_query(_session: Session, _notebook: Sequence[str], question: str) -> str:
+    """The question itself, cut if it is too long."""
+    return question[:_LONGEST]
 
 
-class ModelRewriter:
-    """Asks the model for a query, as the seed does."""
-
-    def rewrite(
-        self,
-        session: Session,
-        notebook: Sequence[str],
-        step: PlanStep,
-        question: str,
-        notes: Sequence[Note],
-    ) -> str:
-        """The first line of what the model writes; the question itself if that is no query."""
-        reply = session.write("rewrite", notebook, prompts.rewrite(question), 48)
-        return one_line(reply.text) or question[:_LONGEST]
+def model_query(session: Session, notebook: Sequence[str], question: str) -> str:
+    """The first line of what the model writes, as in the seed; the question itself if that is no query."""
+    reply = session.write("rewrite", notebook, prompts.rewrite(question), 48)
+    return one_line(reply.text) or plain_query(session, notebook, question)
 
 
 def one_line(text: str) -> str:
@@ -102,7 +82,7 @@ class PlainPhraser:
     a search of its own 0.541 and 0.710.
     """
 
-    def phrase(self, session: Session, notebook: Sequence[str], query: str, keywords: str) -> list[str]:
+    def phrase(self, session: Session, notebook: Sequence[str], query: str) -> list[str]:
         """The query alone."""
         return [query]
 
@@ -128,7 +108,7 @@ class _Phrasings(BaseModel):
 class ModelPhraser:
     """Asks the model, as the multi-query system does."""
 
-    def phrase(self, session: Session, notebook: Sequence[str], query: str, keywords: str) -> list[str]:
+    def phrase(self, session: Session, notebook: Sequence[str], query: str) -> list[str]:
         """The query, and up to three phrasings of the model's."""
         return _distinct([query, *_ask(session, notebook, query, prompts.phrase(query, _ASKED_FOR))], [])
 
@@ -208,7 +188,7 @@ def _feedback(query: str, texts: Sequence[str]) -> list[str]:
 
 
 def _spelled(texts: Sequence[str]) -> dict[str, str]:
-    """How each term of the best passages stands there first: a query is embedded as well, and read."""
+    """How each term is first written in the best passages: a query is embedded as well, and read."""
     spelled: dict[str, str] = {}
     for text in texts[:_FEEDBACK_PASSAGES]:
         for word in _WORD.findall(text):
@@ -221,16 +201,13 @@ _QUOTED = re.compile(r"[\"“«「]([^\"”»」]{2,})[\"”»」]")
 _CODE = re.compile(r"\b(?=\w*\d)(?=\w*[A-Za-z])[A-Za-z0-9][A-Za-z0-9./-]{3,}\b")
 
 
-class PlainStrategist:
-    """Model-free: both rankings fused, unless the query is plainly a look-up of an exact string."""
-
-    def choose(self, session: Session, notebook: Sequence[str], query: str) -> Chosen:
-        """``keyword`` for a quotation or a lone code, else ``hybrid``."""
-        if _QUOTED.search(query):
-            return Chosen("keyword", "the query quotes exact words")
-        if len(query.split()) <= 3 and _CODE.search(query):
-            return Chosen("keyword", "the query is a code")
-        return Chosen("hybrid", "meaning and words both count")
+def plain_strategy(_session: Session, _notebook: Sequence[str], query: str) -> Chosen:
+    """Both rankings fused; ``keyword`` alone for a quotation or a lone code."""
+    if _QUOTED.search(query):
+        return Chosen("keyword", "the query quotes exact words")
+    if len(query.split()) <= 3 and _CODE.search(query):
+        return Chosen("keyword", "the query is a code")
+    return Chosen("hybrid", "meaning and words both count")
 
 
 class _Choice(BaseModel):
@@ -238,20 +215,11 @@ class _Choice(BaseModel):
     strategy: Strategy
 
 
-class ModelStrategist:
-    """Asks the model, as the seed's supervisor does."""
-
-    def choose(self, session: Session, notebook: Sequence[str], query: str) -> Chosen:
-        """The model's pick; ``hybrid`` if it gives none."""
-        result = session.ask(
-            "strategy",
-            notebook,
-            prompts.strategy(query),
-            _Choice,
-            _Choice(justification="the model gave no usable choice", strategy="hybrid"),
-            80,
-        )
-        return Chosen(result.value.strategy, result.value.justification)
+def model_strategy(session: Session, notebook: Sequence[str], query: str) -> Chosen:
+    """The model's pick, as in the seed; ``hybrid`` if it gives none."""
+    default = _Choice(justification="the model gave no usable choice", strategy="hybrid")
+    choice = session.ask("strategy", notebook, prompts.strategy(query), _Choice, default, 80).value
+    return Chosen(choice.strategy, choice.justification)
 
 
 def _is_cjk(word: str) -> bool:

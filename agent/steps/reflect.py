@@ -44,88 +44,50 @@ class _Reflection(_Reading):
     sentence: str
 
 
-class ReadingReflector:
-    """The reader where it is sure, the language model where it is not (``lean``).
+def read_finding(
+    session: Session, notebook: Sequence[str], question: str, evidence: Sequence[Evidence], spans: Spans
+) -> Finding:
+    """The reader's finding where it is sure, the language model's where it is not (``lean``).
 
     The model sees the reader's candidates beside the evidence and gives the shortest answer only; the
     sentence is the passage's own. An answer counts only if its passage holds it, and the reader marked
-    those words or takes the passage rather for an answer than not.
+    those words or considers the passage more likely an answer than not.
     """
+    best = best_span(spans)
+    if best is not None and best[1]["probability"] >= SURE:
+        return of_span(*best)
+    shown = [
+        (number, span["text"]) for number, span in _ranked(spans)[:_CANDIDATES] if span["text"].strip()
+    ]
+    default = _Reading(source=0, answer="")
+    result = session.ask("reflect", notebook, prompts.read(question, shown), _Reading, default, 112)
+    answer = _plain(result.value.answer)
+    for source in _sources(answer, result.value.source, evidence):
+        own = spans.get(source["number"], ())
+        if _agrees(answer, own) or source.get("relevance", 0.0) >= LIKELY:
+            return Finding(True, quote(answer, source), answer, [source["number"]], result.origin)
+    return Finding(False, "", "", [], result.origin)
 
-    def reflect(
-        self,
-        session: Session,
-        notebook: Sequence[str],
-        question: str,
-        evidence: Sequence[Evidence],
-        spans: Spans,
-    ) -> Finding:
-        """The finding of whichever of the two is sure."""
-        best = best_span(spans)
-        if best is not None and best[1]["probability"] >= SURE:
-            return of_span(*best)
-        shown = [
-            (number, span["text"]) for number, span in _ranked(spans)[:_CANDIDATES] if span["text"].strip()
-        ]
-        result = session.ask(
-            "reflect",
-            notebook,
-            prompts.read(question, shown),
-            _Reading,
-            _Reading(source=0, answer=""),
-            112,
-        )
-        answer = _plain(result.value.answer)
-        for source in _sources(answer, result.value.source, evidence):
-            own = spans.get(source["number"], ())
-            if _agrees(answer, own) or source.get("relevance", 0.0) >= LIKELY:
-                return Finding(True, quote(answer, source), answer, [source["number"]], result.origin)
+
+def model_finding(
+    session: Session, notebook: Sequence[str], question: str, evidence: Sequence[Evidence], _spans: Spans
+) -> Finding:
+    """The model's finding in a sentence of its own, as in the seed; none if no passage supports it."""
+    default = _Reflection(source=0, answer="", sentence="")
+    result = session.ask("reflect", notebook, prompts.reflect(question), _Reflection, default, 160)
+    sentence = without_marks(" ".join(result.value.sentence.split()))
+    answer = _plain(result.value.answer) or sentence
+    source = next(iter(_sources(answer, result.value.source, evidence)), None)
+    if source is None:
         return Finding(False, "", "", [], result.origin)
+    return Finding(True, sentence or answer, answer, [source["number"]], result.origin)
 
 
-class ModelReflector:
-    """Asks the model to state the finding in a sentence of its own, as the seed does."""
-
-    def reflect(
-        self,
-        session: Session,
-        notebook: Sequence[str],
-        question: str,
-        evidence: Sequence[Evidence],
-        spans: Spans,
-    ) -> Finding:
-        """The model's finding; not found if no passage of the step supports it."""
-        result = session.ask(
-            "reflect",
-            notebook,
-            prompts.reflect(question),
-            _Reflection,
-            _Reflection(source=0, answer="", sentence=""),
-            160,
-        )
-        sentence = without_marks(" ".join(result.value.sentence.split()))
-        answer = _plain(result.value.answer) or sentence
-        source = _source(answer, result.value.source, evidence)
-        if source is None:
-            return Finding(False, "", "", [], result.origin)
-        return Finding(True, sentence or answer, answer, [source["number"]], result.origin)
-
-
-class ExtractiveReflector:
-    """Model-free: the best-scored excerpt is the finding."""
-
-    def reflect(
-        self,
-        session: Session,
-        notebook: Sequence[str],
-        question: str,
-        evidence: Sequence[Evidence],
-        spans: Spans,
-    ) -> Finding:
-        """The excerpt of the best evidence, unchanged."""
-        best = max(evidence, key=lambda item: item["score"])
-        text = without_marks(" ".join(best["excerpt"].split()))
-        return Finding(True, text, text, [best["number"]], "default")
+def best_excerpt(evidence: Sequence[Evidence]) -> Finding:
+    """The excerpt of the best evidence, unchanged; no model is asked."""
+    best = max(evidence, key=lambda item: item["score"])
+    text = without_marks(" ".join(best["excerpt"].split()))
+    return Finding(True, text, text, [best["number"]], "default")
 
 
 def best_span(spans: Spans) -> tuple[int, AnswerSpan] | None:
@@ -145,9 +107,9 @@ def _ranked(spans: Spans) -> list[tuple[int, AnswerSpan]]:
 
 def _agrees(answer: str, spans: Sequence[AnswerSpan]) -> bool:
     """Whether a span that is not improbable shares words with the model's answer."""
-    told = set(terms(answer))
+    words = set(terms(answer))
     return any(
-        span["probability"] >= _AGREED and not told.isdisjoint(terms(span["text"])) for span in spans
+        span["probability"] >= _AGREED and not words.isdisjoint(terms(span["text"])) for span in spans
     )
 
 
@@ -158,11 +120,6 @@ def _plain(answer: str) -> str:
     """One line; "" for the words small models use for an empty answer."""
     text = " ".join(answer.split()).strip(" \"'")
     return "" if text.casefold().rstrip(".") in _NO_ANSWER else without_marks(text)
-
-
-def _source(answer: str, named: int, evidence: Sequence[Evidence]) -> Evidence | None:
-    """The passage that holds ``answer`` best, if one does."""
-    return next(iter(_sources(answer, named, evidence)), None)
 
 
 def _sources(answer: str, named: int, evidence: Sequence[Evidence]) -> list[Evidence]:
@@ -194,7 +151,7 @@ def reflect(state: RunState, deps: Deps) -> dict[str, Any]:
 
     A step without candidates is noted as not found without asking. The language model is asked only for
     what a later step needs and the reader is not sure of: the answer is written from the evidence in one
-    call. Where two versions of a document disagree, the later one is followed and the earlier one told.
+    call. Where two versions of a document disagree, the later one is used and the earlier one mentioned.
     """
     question = state["plan"][state["position"]]["question"]
     evidence, spans = proposed(state)
@@ -237,7 +194,7 @@ def _finding(state: RunState, deps: Deps, question: str, evidence: list[Evidence
         best = best_span(spans) if readable(question) else None
         enough = SURE if state["route"] == "single" else POSSIBLE
         return of_span(*best) if best and best[1]["probability"] >= enough else NOTHING
-    return deps.cognition.reflector.reflect(deps.session, state["notebook"], question, evidence, spans)
+    return deps.cognition.reflect(deps.session, state["notebook"], question, evidence, spans)
 
 
 def _referred_to(state: RunState) -> bool:
@@ -262,11 +219,11 @@ def _latest(
         if newest is not own:
             finding = of_span(newest["number"], said[newest["number"]])
         for item in rest:
-            told = said.get(item["number"])
-            if told is None or set(terms(told["text"])) == set(terms(finding.answer)):
+            span = said.get(item["number"])
+            if span is None or set(terms(span["text"])) == set(terms(finding.answer)):
                 continue
             earlier = Earlier(
-                answer=told["text"], sentence=told["unit"], number=item["number"], date=item["date"]
+                answer=span["text"], sentence=span["unit"], number=item["number"], date=item["date"]
             )
             return finding, earlier
     return finding, None

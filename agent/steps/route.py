@@ -1,4 +1,7 @@
-"""Step ``route``: what a question needs first: no documents, a question back, one look-up, or several."""
+"""Step ``route``: what a question needs first: no documents, a question back, one look-up, or several.
+
+Step ``clarify`` waits for the user's reply to a question back.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from typing import Any, Final, cast
 
 from agent.cognition import Planned
 from agent.deps import Deps
-from agent.events import Routed
+from agent.events import Replied, Routed
 from agent.state import PlanStep, Route, RunState
 from agent.steps.converse import is_small_talk
 from agent.steps.plan import look_up, request_of
@@ -65,3 +68,19 @@ def _routed(
         "plan": steps or [look_up(question)],
         "planned_by": made.origin if made and steps else "default",
     }
+
+
+def clarify(state: RunState, deps: Deps) -> dict[str, Any]:
+    """Reads question, asking. Writes question, clarified.
+
+    Nothing comes before the interrupt: LangGraph runs the node again from its beginning when the reply
+    is there.
+    """
+    from langgraph.types import interrupt
+
+    replied = interrupt({"about": "clarify", "question": state["asking"], "options": []})
+    reply = str(replied["reply"])
+    waited = replied.get("waited", 0.0)  # not with a reply that an earlier version kept
+    deps.session.emit(Replied("clarify", state["asking"], reply, "person", waited))
+    question = f"{state['question']} ({' '.join(reply.split())})" if reply.strip() else state["question"]
+    return {"question": question, "clarified": True}

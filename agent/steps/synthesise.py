@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from agent import citations, notebook, prompts
@@ -26,7 +27,7 @@ from agent.steps.answering import ANSWERS, LEAD, answering, asked, cited
 from agent.steps.distil import as_evidence
 from agent.steps.grade import graded
 from agent.steps.look import likeliest
-from agent.steps.reflect import LIKELY, SURE, ExtractiveReflector, best_span, of_span, proposed
+from agent.steps.reflect import LIKELY, SURE, best_excerpt, best_span, of_span, proposed
 from agent.text.language import readable
 from models.protocols import Reply
 
@@ -40,62 +41,57 @@ _LONGEST_QUOTE = 280  # characters of a sentence in an answer that the model doe
 _SHORT_ANSWER, _MISSING = "Short answer", "What was not found"
 
 
-class ModelWriter:
-    """Asks the model, which has the whole notebook before it.
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """The language model, which writes the answer with ``[n]`` marks; they are checked afterwards.
 
     A report is written section by section, one call for each finding: a small model keeps to one thing,
     and what a call adds to the prompt is one instruction.
 
-    Args:
+    Attributes:
+        session: The run's access to its model.
+        question: The run's question.
         max_tokens: Upper bound of an answer, and of each section of a report.
+        on_text: Takes the text as it is written.
     """
 
-    def __init__(self, max_tokens: int) -> None:
-        self._max_tokens = max_tokens
+    session: Session
+    question: str
+    max_tokens: int
+    on_text: Callable[[str], None]
 
-    def write(
-        self,
-        session: Session,
-        entries: Sequence[str],
-        question: str,
-        notes: Sequence[Note],
-        on_text: Callable[[str], None],
-        length: Length = "normal",
-    ) -> str:
-        """The model's answer; the findings if it says nothing."""
+    def from_notebook(self, entries: Sequence[str], notes: Sequence[Note], length: Length) -> str:
+        """The answer after the notebook's entries; the findings if the model says nothing.
+
+        Raises:
+            BudgetExhausted: before anything was written.
+        """
         if length == "report":
-            return self._report(session, entries, question, notes, on_text)
-        instruction = prompts.synthesise(question, notes, unanswered(notes), length)
-        most = _BRIEF_TOKENS if length == "brief" else self._max_tokens
-        reply = session.write("synthesise", entries, instruction, most, on_text)
-        return _whole_sentences(reply) or from_findings(notes)
+            return self._report(entries, notes)
+        instruction = prompts.synthesise(self.question, notes, unanswered(notes), length)
+        return self._written(entries, instruction, length) or from_findings(notes)
 
-    def answer(
-        self,
-        session: Session,
-        question: str,
-        evidence: Sequence[Evidence],
-        found: Sequence[tuple[int, str]],
-        on_text: Callable[[str], None],
-        length: Length = "normal",
+    def from_passages(
+        self, evidence: Sequence[Evidence], found: Sequence[tuple[int, str]], length: Length
     ) -> str:
-        """The model's answer; "" if it says nothing."""
-        instruction = prompts.answer(question, list(map(notebook.passage, evidence)), found, length)
-        most = _BRIEF_TOKENS if length == "brief" else self._max_tokens
-        return _whole_sentences(
-            session.write("synthesise", [], instruction, most, on_text, prompts.READING)
-        )
+        """The answer from whole passages, read in one prompt; "" if the model says nothing.
 
-    def _report(
-        self,
-        session: Session,
-        entries: Sequence[str],
-        question: str,
-        notes: Sequence[Note],
-        on_text: Callable[[str], None],
+        ``found`` are passage numbers with the sentences that the plan's steps found there.
+        """
+        passages = list(map(notebook.passage, evidence))
+        instruction = prompts.answer(self.question, passages, found, length)
+        return self._written([], instruction, length, prompts.READING)
+
+    def _written(
+        self, entries: Sequence[str], instruction: str, length: Length, system: str = prompts.SYSTEM
     ) -> str:
-        on_text(f"## {_SHORT_ANSWER}\n\n")
-        written = [_section(_SHORT_ANSWER, self.write(session, entries, question, notes, on_text, "brief"))]
+        most = _BRIEF_TOKENS if length == "brief" else self.max_tokens
+        reply = self.session.write("synthesise", entries, instruction, most, self.on_text, system)
+        return _whole_sentences(reply)
+
+    def _report(self, entries: Sequence[str], notes: Sequence[Note]) -> str:
+        self.on_text(f"## {_SHORT_ANSWER}\n\n")
+        written = [_section(_SHORT_ANSWER, self.from_notebook(entries, notes, "brief"))]
         used_up = ""
         for note in notes:
             if not note["found"]:
@@ -103,14 +99,18 @@ class ModelWriter:
             heading = _heading(note["question"])
             text = ""
             if not used_up:
-                on_text(f"\n\n## {heading}\n\n")
+                self.on_text(f"\n\n## {heading}\n\n")
                 instruction = prompts.section(note["question"], note["cites"])
                 try:
-                    reply = session.write("section", entries, instruction, self._max_tokens, on_text)
+                    reply = self.session.write(
+                        "section", entries, instruction, self.max_tokens, self.on_text
+                    )
                     text = _marked(reply.text.strip(), note["cites"])
-                except BudgetExhausted as told:
-                    used_up = str(told)
-                    session.emit(Warned(f"The {used_up} is used up; the report goes on with the findings."))
+                except BudgetExhausted as exhausted:
+                    used_up = str(exhausted)
+                    self.session.emit(
+                        Warned(f"The {used_up} is used up; the report goes on with the findings.")
+                    )
             written.append(_section(heading, text or from_findings([note])))
         return "\n\n".join(written)
 
@@ -218,7 +218,7 @@ def synthesise(state: RunState, deps: Deps) -> dict[str, Any]:
     draft, status, and stopped_because where the budget ran out here.
 
     The passages that the question found by itself are read whole, beside what the plan's steps kept, in one
-    prompt. A single look-up of which the reader is sure is answered without the model; so is a person who
+    prompt. A single look-up of which the reader is sure is answered without the model; so is a user who
     has the answer rewritten, from the findings in their passages' own words. When the budget is used up,
     the findings are the draft; if not even one step came to an end, the best passage.
     """
@@ -228,7 +228,7 @@ def synthesise(state: RunState, deps: Deps) -> dict[str, Any]:
     if not evidence:
         return {**kept, "draft": "", "status": "not_found"}
     if not notes:
-        notes = [_best(state, deps)]
+        notes = [_note(state, best_excerpt(evidence))]
     sure = deps.cognition.instant and state["route"] == "single" and all(n.get("sure") for n in notes)
     if state["approval"] == "rewrite" or sure:
         return {**kept, "draft": from_findings(notes, deps.length), "status": ""}
@@ -246,19 +246,20 @@ def _written(state: RunState, notes: list[Note], deps: Deps) -> str:
         deps.session.emit(AnswerText(text))
 
     def hide(_text: str) -> None:
-        """Where no passage is likely, the answer may not stand: it is shown once it is checked."""
+        """Without a likely passage, the answer is shown only after it is checked."""
 
-    writer, question = deps.cognition.writer, state["question"]
+    def writer(on_text: Callable[[str], None]) -> Writer:
+        return Writer(deps.session, state["question"], deps.cognition.answer_tokens, on_text)
+
     unread = nothing_found(notes)
     if unread or (deps.cognition.instant and deps.length != "report"):
         passages = _readable(state, deps)
         likely = max(item["score"] for item in passages) >= LIKELY
         length: Length = "normal" if state["route"] == "deep" and deps.length == "normal" else "brief"
-        on_text = show if likely else hide
-        draft = writer.answer(deps.session, question, passages, _found(state), on_text, length)
+        draft = writer(show if likely else hide).from_passages(passages, _found(state), length)
         draft = cited(deps.reader, question, draft, passages)
     else:
-        draft = writer.write(deps.session, state["notebook"], question, notes, show, deps.length)
+        draft = writer(show).from_notebook(state["notebook"], notes, deps.length)
     claims = citations.claims(draft, state["evidence"])
     if not claims:
         return from_findings(notes) or from_findings(_proposed(state))
@@ -336,8 +337,3 @@ def _note(state: RunState, finding: Finding) -> Note:
         found=True,
         revision=state["revisions"],
     )
-
-
-def _best(state: RunState, deps: Deps) -> Note:
-    finding = ExtractiveReflector().reflect(deps.session, [], state["question"], state["evidence"], {})
-    return _note(state, finding)

@@ -29,7 +29,7 @@ from agent.steps.answering import ANSWERS, LEAD, answering, asked, shown
 from agent.steps.grade import graded
 from agent.steps.reflect import LIKELY
 from agent.steps.synthesise import abstains, gaps, with_gaps
-from agent.support import content, missing_names, missing_numbers, share_held, told_numbers
+from agent.support import content, missing_names, missing_numbers, share_held, stated_numbers
 from agent.text import quantities
 from agent.text.language import language, readable
 from agent.text.sentences import sentences
@@ -73,24 +73,16 @@ class ReadingVerifier:
     """The reader's judgement of each sentence, and what code can check: numbers, dates and names.
 
     A sentence is supported if one of its passages supports it, or all of them together do, and none refutes
-    it, and each of its numbers, dates and names stands in one of them. It is partly supported if the reader
-    says so but a name, or one of several numbers, stands in none. A sentence that its passages neither
+    it, and each of its numbers, dates and names is in one of them. It is partly supported if the reader
+    says so but a name, or one of several numbers, is in none. A sentence that its passages neither
     support nor refute, or that cites none, is given the kept passage that does support it, if there is one;
     where some of its passages support it, the others are no longer cited. An answer of a few words is
     supported where the reader takes them for the answer. Where no supported sentence answers the question
     or one of its look-ups, all are supported in part only.
-
-    Args:
-        reader: Judges whether a passage supports a sentence.
     """
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
-
-    @property
-    def name(self) -> str:
-        """The reader's."""
-        return self._reader.name
 
     def verify(
         self,
@@ -106,8 +98,8 @@ class ReadingVerifier:
         options = [[*([item] for item in own), *([own] if len(own) > 1 else [])] for own in cited]
         judgements = self._read(claims, options)
         judged = [
-            _judged(claim, own, told, question, evidence)
-            for claim, own, told in zip(claims, cited, judgements, strict=True)
+            _judged(claim, own, own_judgements, question, evidence)
+            for claim, own, own_judgements in zip(claims, cited, judgements, strict=True)
         ]
         marked = [self._marked(claim, own, question) for claim, own in zip(judged, cited, strict=True)]
         return self._answering(
@@ -169,8 +161,8 @@ class ReadingVerifier:
         ]
         open_ = [pair for pair in pairs if not copied(*pair)]
         read = iter(self._reader.support(open_) if open_ else [])
-        told = iter([_COPIED if copied(*pair) else next(read) for pair in pairs])
-        return [[next(told) for _ in own] for own in options]
+        supports = iter([_COPIED if copied(*pair) else next(read) for pair in pairs])
+        return [[next(supports) for _ in own] for own in options]
 
     def _cited_anew(
         self,
@@ -182,14 +174,14 @@ class ReadingVerifier:
         """The claims, those that their passages say nothing of with a passage that supports them."""
         open_ = [
             claim
-            for claim, told in zip(judged, judgements, strict=True)
-            if claim["verdict"] == "not" and not any(one.refuted >= _SURE for one in told)
+            for claim, supports in zip(judged, judgements, strict=True)
+            if claim["verdict"] == "not" and not any(one.refuted >= _SURE for one in supports)
         ]
         tried = sorted(evidence, key=lambda item: -item["score"])[:_OTHERS]
         options = [[[item] for item in tried if item["number"] not in claim["cites"]] for claim in open_]
         found: dict[int, Claim] = {}
-        for claim, own, told in zip(open_, options, self._read(open_, options), strict=True):
-            best = max(zip(told, own, strict=True), key=lambda pair: pair[0].supported, default=None)
+        for claim, own, supports in zip(open_, options, self._read(open_, options), strict=True):
+            best = max(zip(supports, own, strict=True), key=lambda pair: pair[0].supported, default=None)
             if best is None or best[0].supported < _SUPPORTS:
                 continue
             anew = Claim({**claim, "cites": [best[1][0]["number"]]})
@@ -220,13 +212,13 @@ def copied(text: str, passage: str) -> bool:
 def _says_only(text: str, answer: str, question: str) -> bool:
     """Whether ``text`` says ``answer``, maybe with words of the question, and nothing else."""
     code = language(question)
-    told, marked, asked = (quantities.read(one, code) for one in (text, answer, question))
-    if not all(any(quantities.same(one, other) for other in told) for one in marked):
+    stated, marked, asked = (quantities.read(one, code) for one in (text, answer, question))
+    if not all(any(quantities.same(one, other) for other in stated) for one in marked):
         return False
-    if not all(any(quantities.same(one, other) for other in (*marked, *asked)) for one in told):
+    if not all(any(quantities.same(one, other) for other in (*marked, *asked)) for one in stated):
         return False
     said, meant = set(_words(text).split()), set(_words(answer).split())
-    figures = {word for one in told for word in _words(one.shown).split()}
+    figures = {word for one in stated for word in _words(one.shown).split()}
     return (bool(marked) or meant <= said) and said - figures <= meant | set(_words(question).split())
 
 
@@ -247,7 +239,7 @@ def _judged(
     cites = claim["cites"]
     if verdict == "supported" and len(cited) > 1:
         saying = [(i, j) for i, j in zip(cited, judgements, strict=False) if j.supported >= _SUPPORTS]
-        items, own = [item for item, _ in saying], [told for _, told in saying]
+        items, own = [item for item, _ in saying], [judgement for _, judgement in saying]
         # A citation that adds nothing goes: it would open a passage that does not say this.
         if _verdict(claim["text"], items, own, question, evidence)[0] == "supported":
             cites = [item["number"] for item in items]
@@ -269,13 +261,15 @@ def _verdict(
     missing = missing_numbers(text, cited)
     if not readable(text):
         return _unread(text, cited, f"{where} {verb} not", missing)
-    for item, told in zip(cited, judgements, strict=False):  # the last judgement may be of all together
-        if told.refuted >= _SURE:
+    for item, judgement in zip(
+        cited, judgements, strict=False
+    ):  # the last judgement may be of all together
+        if judgement.refuted >= _SURE:
             return "not", f"[{item['number']}] says otherwise"
-    if not any(told.supported >= _SUPPORTS for told in judgements):
+    if not any(judgement.supported >= _SUPPORTS for judgement in judgements):
         return "not", f"{where} {verb} not {f'mention {missing[0]}' if missing else 'say this'}"
     if missing:
-        some = len(missing) < len(told_numbers(text))
+        some = len(missing) < len(stated_numbers(text))
         return ("partly" if some else "not"), f"{where} {verb} not mention {missing[0]}"
     absent = missing_names(text, cited, question, evidence)
     return ("partly", f"{where} {verb} not mention {' '.join(absent)}") if absent else ("supported", "")
@@ -308,21 +302,13 @@ class _Verdicts(BaseModel):
 class ModelVerifier:
     """Asks the model about all sentences in one call, as the seed's groundedness check does.
 
-    What code can know is not asked: a sentence without a citation, or with a number that stands in none
+    What code can know is not asked: a sentence without a citation, or with a number that is in none
     of its passages, is not supported whatever the model says. Where the model cannot be asked any more,
-    the reader's judgement stands.
-
-    Args:
-        reading: Judges first, and what the model gives no verdict for.
+    the reader's judgement counts.
     """
 
     def __init__(self, reading: ReadingVerifier) -> None:
         self._reading = reading
-
-    @property
-    def name(self) -> str:
-        """``model``."""
-        return "model"
 
     def verify(
         self,
@@ -345,12 +331,12 @@ class ModelVerifier:
             )
         except BudgetExhausted:
             return read
-        told = result.value.verdicts
-        if len(told) != len(claims):
+        verdicts = result.value.verdicts
+        if len(verdicts) != len(claims):
             return read
         return [
-            claim if _known(claim["text"], cited) else _as_told(claim, verdict)
-            for claim, verdict, (_, cited) in zip(read, told, pairs, strict=True)
+            claim if _known(claim["text"], cited) else _with_verdict(claim, verdict)
+            for claim, verdict, (_, cited) in zip(read, verdicts, pairs, strict=True)
         ]
 
 
@@ -358,7 +344,7 @@ def _known(text: str, cited: Sequence[Evidence]) -> bool:
     return not cited or bool(missing_numbers(text, cited))
 
 
-def _as_told(claim: Claim, verdict: Verdict) -> Claim:
+def _with_verdict(claim: Claim, verdict: Verdict) -> Claim:
     where = _listed(claim["cites"])
     reasons = {
         "supported": "",
@@ -375,7 +361,7 @@ _STOPPED: Final = "Stopped before an answer was found."
 def verify(state: RunState, deps: Deps) -> dict[str, Any]:
     """Reads question, draft, status, notes, evidence. Writes claims, share, grounded, answer, status.
 
-    A sentence that the draft repeats is one claim, and stands once in the answer.
+    A sentence that the draft repeats is one claim, and is in the answer once.
     A sentence that only says that something is not there claims nothing: the answer keeps it, or code
     says the same for each step that found nothing, and neither is counted. A draft that begins with such
     a sentence answers nothing.
@@ -456,7 +442,7 @@ def _answers(answer: str, question: str, deps: Deps) -> bool:
 def _answered(state: RunState, claims: list[Claim], deps: Deps) -> bool:
     """Whether the answer is shown: the language model may not refuse, so the reader decides.
 
-    It is where the reader takes a passage rather for an answer than not, or the answer itself for one.
+    It is shown if the reader considers a passage, or the answer itself, more likely an answer than not.
     In a language that the reader was not taught, what could be checked decides.
     """
     if not readable(state["question"]):

@@ -63,7 +63,7 @@ def names(text: str, language: str, known: Iterable[frozenset[str]] = ()) -> lis
 
 
 def phrases(text: str, language: str) -> list[str]:
-    """The names in ``text``, each once, with name words that stand side by side as one: ``Ann Lee``."""
+    """The names in ``text``, each once, with adjacent name words as one: ``Ann Lee``."""
     text = _normal(text)
     words = set(names(text, language))
     spans: list[tuple[int, int]] = []
@@ -77,7 +77,7 @@ def phrases(text: str, language: str) -> list[str]:
     return _each(text[start:end] for start, end in spans)
 
 
-def stands(name: str, text: str) -> bool:
+def is_mentioned(name: str, text: str) -> bool:
     """True if ``text`` has the word ``name`` in any case, a form of it, or the words it abbreviates."""
     wanted, held = _folded(name), tokens(text)
     if wanted in held or any(_form(wanted, other) for other in held):

@@ -51,7 +51,6 @@ _AFTER = 48  # characters after a number that may contain its scale and unit
 _EXACT_DIGITS = 3  # significant digits that a scaled number needs to be matched by rounding
 _SCALES = (3, 6, 9, 12)
 _CALENDAR = frozenset({"year", "month"})
-_VAGUE = Decimal("0.09")  # a month has 28 to 31 days
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +97,7 @@ Measure: TypeAlias = Quantity | Date
 def read(text: str, language: str = "") -> tuple[Measure, ...]:
     """The numbers and dates of ``text``: dates first, then numbers in digits, then in words.
 
-    Args:
-        text: A sentence or a passage.
-        language: ISO 639-1 code; if "", only English words and signs are read.
+    If ``language``, an ISO 639-1 code, is "", only English words and signs are read.
     """
     words = vocabulary(language)
     left = unicodedata.normalize("NFKC", text.translate(_SUPERSCRIPT))
@@ -127,8 +124,8 @@ def dates(text: str, language: str = "") -> list[Date]:
 def dated(text: str, language: str = "") -> bool:
     """Whether ``text`` names a day, a month or a year."""
     return any(
-        isinstance(told, Date) or (not told.unit and _BARE_YEAR.fullmatch(told.shown))
-        for told in read(text, language)
+        isinstance(measure, Date) or (not measure.unit and _BARE_YEAR.fullmatch(measure.shown))
+        for measure in read(text, language)
     )
 
 
@@ -140,25 +137,11 @@ def same(one: Measure, other: Measure) -> bool:
     if isinstance(one, Date) or isinstance(other, Date):
         return _dated(one) == _dated(other) is not None
     if not _comparable_units(one.unit, other.unit):
-        return _order(one, other) == 0
+        return _same_converted(one, other)
     return not set(one.values).isdisjoint(other.values)
 
 
-def compare(one: Measure, other: Measure) -> int | None:
-    """-1, 0 or 1 if ``one`` is less than, equal to or more than ``other``; an earlier date is less.
-
-    None if it is unknown: a unit is missing or cannot be converted, a number is ambiguous, the dates have
-    different parts, or months and days are so close that it depends on the month.
-    """
-    if isinstance(one, Date) or isinstance(other, Date):
-        mine, its = _dated(one), _dated(other)
-        if mine is None or its is None or [bool(p) for p in mine] != [bool(p) for p in its] or not mine[0]:
-            return None
-        return (mine > its) - (mine < its)
-    return _order(one, other)
-
-
-def stands(wanted: Measure, held: Sequence[Measure]) -> bool:
+def is_among(wanted: Measure, held: Sequence[Measure]) -> bool:
     """True if a text with the measures ``held`` contains ``wanted``, in any notation and with either sign.
 
     A number without unit may be part of a date. A scaled number ("$1.28 billion") also matches a number
@@ -179,7 +162,10 @@ def stands(wanted: Measure, held: Sequence[Measure]) -> bool:
     return (
         (not wanted.unit and not parts.isdisjoint(wanted.values))
         or any(_same_size(wanted, other) for other in amounts)
-        or any(_same_converted(wanted, other) for other in amounts)
+        or any(
+            wanted.unit != other.unit and _same_converted(_without_sign(wanted), _without_sign(other))
+            for other in amounts
+        )
     )
 
 
@@ -194,20 +180,15 @@ def _within(wanted: Date, held: Date, years: set[int]) -> bool:
 def _same_size(wanted: Quantity, other: Quantity) -> bool:
     if not _comparable_units(wanted.unit, other.unit):
         return False
-    mine, its = _unsigned(wanted), _unsigned(other)
+    mine, its = _without_sign(wanted).values, _without_sign(other).values
     if not set(mine).isdisjoint(its):
         return True
     scaled = wanted.scale and (not other.unit or _is_money(other.unit))
     return bool(scaled) and any(_rounds(m, wanted.scale, i, other.scale) for m in mine for i in its)
 
 
-def _same_converted(wanted: Quantity, other: Quantity) -> bool:
-    one = Quantity("", _unsigned(wanted), wanted.unit)
-    return wanted.unit != other.unit and _order(one, Quantity("", _unsigned(other), other.unit)) == 0
-
-
-def _unsigned(quantity: Quantity) -> tuple[Decimal, ...]:
-    return tuple(abs(value) for value in quantity.values)
+def _without_sign(quantity: Quantity) -> Quantity:
+    return Quantity("", tuple(map(abs, quantity.values)), quantity.unit)
 
 
 def _rounds(wanted: Decimal, scale: int, other: Decimal, other_scale: int) -> bool:
@@ -239,22 +220,18 @@ def _dated(measure: Measure) -> tuple[int, int, int] | None:
     return None
 
 
-def _order(one: Quantity, other: Quantity) -> int | None:
+def _same_converted(one: Quantity, other: Quantity) -> bool:
+    """Whether two unambiguous quantities are the same, in different units of one dimension maybe."""
     if len(one.values) != 1 or len(other.values) != 1 or not one.unit or not other.unit:
-        return None
+        return False
     (mine,), (its,) = one.values, other.values
-    if one.unit != other.unit:
-        if one.unit not in KINDS or KINDS[one.unit] != KINDS.get(other.unit):
-            return None
-        (mine, measured), (its, others) = _converted(mine, one.unit), _converted(its, other.unit)
-        if measured != others:
-            return None
-        months = (one.unit in _CALENDAR) != (other.unit in _CALENDAR)
-        if months and abs(mine - its) <= _VAGUE * max(abs(mine), abs(its)):
-            return None
-    elif one.unit == CURRENCY:
-        return None  # the dollars may be of different countries
-    return (mine > its) - (mine < its)
+    if one.unit == other.unit:
+        return mine == its and one.unit != CURRENCY  # the dollars may be of different countries
+    if one.unit not in KINDS or KINDS[one.unit] != KINDS.get(other.unit):
+        return False
+    if (one.unit in _CALENDAR) != (other.unit in _CALENDAR):
+        return False  # a month has 28 to 31 days
+    return _converted(mine, one.unit) == _converted(its, other.unit)
 
 
 def _converted(value: Decimal, unit: str) -> tuple[Decimal, str]:
@@ -286,8 +263,8 @@ def _dates(text: str, words: Vocabulary) -> Iterator[tuple[int, int, Date]]:
         start, end = before.start() if before else match.start(), after.end()
         # A name alone may be a verb or a person ("may", "June"): it is a month if it is a full name with a
         # capital, before a year, or beside a day.
-        told = year or before or (day and match.group() in words.months)
-        if day <= 31 and (told or match.group() in words.months_alone):
+        is_certain = year or before or (day and match.group() in words.months)
+        if day <= 31 and (is_certain or match.group() in words.months_alone):
             yield start, end, Date(text[start:end].strip(" .,"), year, month, day)
     for match in _NUMERIC_DATE.finditer(text):
         first, sign, second, year = int(match[1]), match[2], int(match[3]), int(match[4])
@@ -310,10 +287,10 @@ def _clocks(text: str, _words: Vocabulary) -> Iterator[tuple[int, int, Measure]]
 
 def _decimal_comma(text: str, words: Vocabulary) -> bool | None:
     """Whether a comma is the decimal sign, by language and the numbers in the text; None if unknown."""
-    told = {bool(match["comma"]) for match in _TELLING.finditer(text)}
+    commas = {bool(match["comma"]) for match in _TELLING.finditer(text)}
     if words.comma is None:
-        return told.pop() if len(told) == 1 else None
-    return None if (not words.comma) in told else words.comma
+        return commas.pop() if len(commas) == 1 else None
+    return None if (not words.comma) in commas else words.comma
 
 
 def _numbers(text: str, words: Vocabulary, comma: bool | None) -> Iterator[tuple[int, int, list[Measure]]]:

@@ -12,7 +12,7 @@ import ipaddress
 import socket
 from typing import Final, TypeAlias
 
-from agent.web.errors import PageFailed
+from traces.errors import DeepthinkError
 
 _Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 
@@ -25,6 +25,23 @@ _NOT_PUBLIC: Final = tuple(
     )
 )
 _NAT64: Final = ipaddress.IPv6Network("64:ff9b::/96")
+
+
+class PageFailed(DeepthinkError):
+    """Raised when a page cannot, or must not, be fetched.
+
+    Args:
+        message: As for every error.
+        way_out: As for every error.
+        status: The HTTP status if the site answered with an error, else 0.
+    """
+
+    title = "This page cannot be fetched"
+    kind = "input"
+
+    def __init__(self, message: str, way_out: str = "", *, status: int = 0) -> None:
+        super().__init__(message, way_out)
+        self.status = status
 
 
 def is_public(address: str) -> bool:

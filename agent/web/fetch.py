@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 import threading
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
+from urllib.robotparser import RobotFileParser
 
 from agent.documents.wanted import Fetched
-from agent.web.addresses import looked_up, public_addresses
-from agent.web.errors import PageFailed
-from agent.web.robots import Robots
+from agent.web.addresses import PageFailed, looked_up, public_addresses
 from agent.web.waiting import TookTooLong, within
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class Fetcher:
         self._contact = contact
         self._limits = limits or Limits()
         self._allowed = allowed_hosts
-        self._robots = Robots(_AGENT)
+        self._robots = _Robots()
         self._trust: ssl.SSLContext | None = None
 
     def fetch(self, url: str, *, robots: bool = True, stop: threading.Event | None = None) -> Fetched:
@@ -148,7 +148,7 @@ class Fetcher:
                 try:
                     if response.status_code in _MOVED and "location" in response.headers:
                         return _joined(url, response.headers["location"])
-                    _require_success(url, response.status_code, told=bool(self._contact))
+                    _require_success(url, response.status_code, has_contact=bool(self._contact))
                     media_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
                     if not any_kind:
                         _require_readable(url, media_type)
@@ -208,6 +208,46 @@ class Fetcher:
         return f"{name} {self._contact}" if self._contact and _asks_who(url) else name
 
 
+class _Robots:
+    """The robots.txt of the sites visited so far: the pages that a site asks programs not to fetch.
+
+    As in RFC 9309, a site without robots.txt (any 4xx) allows everything, and a site that cannot deliver it
+    allows nothing. Python's parser is simpler than the RFC: it takes the first matching rule, not the
+    longest, and does not support ``*`` in a path.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[str, RobotFileParser | None] = {}
+
+    def require(self, url: httpx.URL, read: Callable[[httpx.URL], bytes]) -> None:
+        """Raise `PageFailed` unless the site lets programs fetch ``url``; ``read`` fetches robots.txt."""
+        place = url.copy_with(path="/robots.txt", query=None, fragment=None)
+        site = str(place)
+        if site not in self._known:
+            self._known[site] = self._rules(place, read)
+        rules = self._known[site]
+        if rules is None:
+            raise PageFailed(
+                f"{url.host} does not say what programs may fetch (its robots.txt fails).", _TO_A_FILE
+            )
+        if not rules.can_fetch(_AGENT, str(url)):
+            raise PageFailed(f"{url.host} asks programs not to fetch this page (robots.txt).", _TO_A_FILE)
+
+    @staticmethod
+    def _rules(place: httpx.URL, read: Callable[[httpx.URL], bytes]) -> RobotFileParser | None:
+        try:
+            text = read(place).decode("utf-8-sig", "replace")
+        except PageFailed as failed:
+            if not failed.status:
+                raise  # the site is not reachable: the page would fail in the same way
+            if not 400 <= failed.status < 500:
+                return None
+            text = ""
+        rules = RobotFileParser()
+        rules.parse(text.splitlines())
+        return rules
+
+
 def _parsed(url: str) -> httpx.URL:
     import httpx
 
@@ -253,7 +293,7 @@ def _asks_who(url: httpx.URL) -> bool:
     return url.host == _ASKS_WHO or url.host.endswith(f".{_ASKS_WHO}")
 
 
-def _require_success(url: httpx.URL, status: int, *, told: bool) -> None:
+def _require_success(url: httpx.URL, status: int, *, has_contact: bool) -> None:
     if status == 200:
         return
     try:
@@ -261,7 +301,7 @@ def _require_success(url: httpx.URL, status: int, *, told: bool) -> None:
     except ValueError:
         answer = str(status)
     way_out = "Check the address."
-    if status == 403 and _asks_who(url) and not told:
+    if status == 403 and _asks_who(url) and not has_contact:
         way_out = "It asks programs for an e-mail address: `deepthink config set web_contact ADDRESS`."
     elif status in {401, 402, 403, 429, 451}:
         way_out = _TO_A_FILE

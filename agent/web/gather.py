@@ -1,8 +1,7 @@
 """The door to the web: search, fetch, read, and keep what was found in the library.
 
 A page becomes a document of the collection `WEB_COLLECTION`, with its URL and date, and its passages
-are then passages like any other. A page that is there and was fetched within a week is not fetched
-again.
+are then passages like any other. A page that was fetched within a week is not fetched again.
 """
 
 from __future__ import annotations
@@ -18,10 +17,10 @@ from typing import Final
 from agent.documents.document import UnreadableDocument
 from agent.documents.indexing import READER_VERSION, Indexing, Origin, page_name
 from agent.documents.wanted import Fetched
-from agent.web.errors import PageFailed, WebUnreachable
+from agent.web.addresses import PageFailed
 from agent.web.extract import read_page
 from agent.web.fetch import Fetcher
-from agent.web.search import SearchEngine
+from agent.web.search import SearchEngine, WebUnreachable
 from agent.web.waiting import TookTooLong, within
 from models.protocols import Embedder
 from traces.errors import DeepthinkError
@@ -45,7 +44,7 @@ class Page:
     Attributes:
         url: Where it was found.
         title: Its title.
-        date: The ISO date it gives itself, else the one it was fetched on.
+        date: The ISO date that it states, else the one on which it was fetched.
         document_id: The library's document.
         cached: Whether the library held it already.
     """
@@ -59,7 +58,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """What one search came to; ``problems`` is one plain sentence for each thing that failed."""
+    """The result of one search; ``problems`` has a sentence for each failure."""
 
     pages: tuple[Page, ...]
     problems: tuple[str, ...]
@@ -68,12 +67,7 @@ class Gathered:
 class Web:
     """The web, for one run.
 
-    Args:
-        engine: Finds pages.
-        fetcher: Fetches them.
-        store: Where the library is.
-        embedder: Makes the vectors.
-        pages: How many pages one search brings in at most.
+    One search adds at most ``pages`` pages.
     """
 
     def __init__(
@@ -92,25 +86,22 @@ class Web:
         query: str,
         *,
         stop: threading.Event | None = None,
-        on_page: Callable[[str], None] | None = None,
+        on_page: Callable[[str], None] = lambda _what: None,
     ) -> Gathered:
         """Search for ``query`` and bring what is found into the library.
 
-        Args:
-            query: What is searched for; it is made one line, and cut where it is an essay.
-            stop: Ends the work within a second or so; pages stored by then stay.
-            on_page: Told in a few words what is being done, from this thread.
+        ``stop`` ends the work within a second or so; pages stored by then stay. ``on_page`` is called in
+        this thread with what is being done, in a few words.
 
         Raises:
             WebUnreachable: the search cannot be done.
             GenerationCancelled: ``stop`` was set.
             StoreError: the store cannot be written.
         """
-        tell = on_page or _in_silence
         words = " ".join(query.split())[:_LONGEST_QUERY]
         if not words:
             return Gathered((), ())
-        tell(f"asking {self._engine.name} for “{words}”")
+        on_page(f"asking {self._engine.name} for “{words}”")
         found = self._search(words, stop)
         if not found:
             return Gathered((), (f"The web search found nothing for “{words}”.",))
@@ -120,11 +111,13 @@ class Web:
         problems: list[str] = []
         for _ in range(_ROUNDS):
             batch = [urls.popleft() for _ in range(min(len(urls), self._pages - len(pages)))]
-            fetched = self._fetched([url for url in batch if not self._fresh(known.get(url))], stop, tell)
+            fetched = self._fetched(
+                [url for url in batch if not self._fresh(known.get(url))], stop, on_page
+            )
             for url in batch:
                 before = known.get(url)
                 try:
-                    pages.append(self._kept(url, fetched.get(url), before, stop, tell))
+                    pages.append(self._kept(url, fetched.get(url), before, stop, on_page))
                 except (PageFailed, UnreadableDocument) as failed:
                     problems.append(_problem(url, failed, before))
                     if before is not None:
@@ -140,7 +133,7 @@ class Web:
                 f"{self._engine.name} takes longer than {_SEARCH_SECONDS:g} seconds.",
                 "Check the network, or name another engine: `deepthink config set web_search URL`.",
             ) from late
-        return list(dict.fromkeys(result.url.partition("#")[0] for result in found))
+        return list(dict.fromkeys(url.partition("#")[0] for url in found))
 
     def _fresh(self, held: Document | None) -> bool:
         """Whether the library's copy of a page will do."""
@@ -176,7 +169,7 @@ class Web:
         stop: threading.Event | None,
         tell: Callable[[str], None],
     ) -> Page:
-        """The page in the library, where it is put unless this very content is there.
+        """The page in the library; it is stored unless the library has this content.
 
         Raises:
             PageFailed, UnreadableDocument: it could not be fetched or read.
@@ -184,7 +177,7 @@ class Web:
         if isinstance(outcome, PageFailed):
             raise outcome
         if outcome is None:
-            assert before is not None, "what is not fetched is there"
+            assert before is not None, "a page that is not fetched is in the library"
             return _held(before)
         reading = read_page(outcome)
         origin = Origin.of_page(url, reading.content)
@@ -208,7 +201,3 @@ def _held(document: Document) -> Page:
 def _problem(url: str, failed: DeepthinkError, before: Document | None) -> str:
     instead = f" The copy of {before.ingested.date().isoformat()} is used." if before else ""
     return f"{page_name(url)}: {failed.message}{instead}"
-
-
-def _in_silence(_what: str) -> None:
-    """Ignores progress."""

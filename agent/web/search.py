@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final, Protocol
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ValidationError
 
-from agent.web.errors import WebUnreachable
+from traces.errors import DeepthinkError
 
 if TYPE_CHECKING:
     import httpx
@@ -18,13 +17,11 @@ _PATIENCE_SECONDS: Final = 5
 _WAY_OUT: Final = "Check the network, or name another engine: `deepthink config set web_search URL`."
 
 
-@dataclass(frozen=True, slots=True)
-class SearchResult:
-    """A page found by an engine; ``snippet`` is the engine's excerpt."""
+class WebUnreachable(DeepthinkError):
+    """Raised when the web cannot be searched: the network is away, or the engine does not answer."""
 
-    url: str
-    title: str
-    snippet: str
+    title = "The web cannot be searched"
+    kind = "input"
 
 
 class SearchEngine(Protocol):
@@ -35,8 +32,8 @@ class SearchEngine(Protocol):
         """The engine's name for the user."""
         ...
 
-    def search(self, query: str, limit: int) -> list[SearchResult]:
-        """Up to ``limit`` pages for ``query``, best first.
+    def search(self, query: str, limit: int) -> list[str]:
+        """The URLs of up to ``limit`` pages for ``query``, best first.
 
         Raises:
             WebUnreachable: The engine does not answer, or answers with an error.
@@ -58,7 +55,7 @@ class Ddgs:
     _ENGINES: Final = "duckduckgo,brave,mojeek"
     _NOTHING: Final = "No results found."  # the package raises its base exception with this message
 
-    def search(self, query: str, limit: int) -> list[SearchResult]:
+    def search(self, query: str, limit: int) -> list[str]:
         """See `SearchEngine.search`."""
         from ddgs import DDGS
         from ddgs.exceptions import DDGSException, RatelimitException, TimeoutException
@@ -76,16 +73,11 @@ class Ddgs:
             if str(error) == self._NOTHING:
                 return []
             raise WebUnreachable("No search engine can be reached.", _WAY_OUT) from error
-        return _usable(
-            [(str(e.get("href", "")), str(e.get("title", "")), str(e.get("body", ""))) for e in found],
-            limit,
-        )
+        return _usable((str(entry.get("href", "")) for entry in found), limit)
 
 
 class _Entry(BaseModel):
     url: str
-    title: str | None = ""
-    content: str | None = ""
 
 
 class _Answer(BaseModel):
@@ -97,16 +89,13 @@ class Searxng:
 
     The user configures its address, so it may be on this machine or in its network; pages it finds are
     fetched with all checks. Proxies from the environment are not used, since the server is usually nearby.
-
-    Args:
-        url: The server's address, e.g. ``http://127.0.0.1:8888``.
     """
 
     def __init__(self, url: str) -> None:
         self._url = url.rstrip("/")
         self.name = f"SearXNG at {urlsplit(url).netloc.rpartition('@')[2]}"
 
-    def search(self, query: str, limit: int) -> list[SearchResult]:
+    def search(self, query: str, limit: int) -> list[str]:
         """See `SearchEngine.search`."""
         import httpx
 
@@ -133,7 +122,7 @@ class Searxng:
                 f"What answers as {self.name} is no SearXNG server.",
                 "Correct the address: `deepthink config set web_search URL`.",
             ) from error
-        return _usable([(e.url, e.title or "", e.content or "") for e in entries], limit)
+        return _usable((entry.url for entry in entries), limit)
 
     def _require(self, answer: httpx.Response) -> None:
         if answer.status_code == 403:
@@ -150,13 +139,10 @@ class Searxng:
             raise WebUnreachable(f"{self.name} answers {answer.status_code}.", _WAY_OUT)
 
 
-def _usable(found: Sequence[tuple[str, str, str]], limit: int) -> list[SearchResult]:
+def _usable(urls: Iterable[str], limit: int) -> list[str]:
     """The first ``limit`` web pages, each once; engines also return mail addresses and files."""
-    results: dict[str, SearchResult] = {}
-    for url, title, snippet in found:
-        if url.startswith(("http://", "https://")) and url.isprintable():
-            results.setdefault(url, SearchResult(url, title, snippet))
-    return list(results.values())[:limit]
+    pages = (url for url in urls if url.startswith(("http://", "https://")) and url.isprintable())
+    return list(dict.fromkeys(pages))[:limit]
 
 
 def _clause(error: Exception) -> str:

@@ -27,10 +27,7 @@ class TookTooLong(Exception):
 def within(seconds: float, stop: threading.Event | None, work: Callable[[], Result]) -> Result:
     """The result of ``work``, if it ends in time; its exceptions are raised here.
 
-    Args:
-        seconds: How long to wait.
-        stop: Ends the waiting within a tenth of a second.
-        work: Called in a thread.
+    ``work`` is called in a thread; ``stop`` ends the waiting within a tenth of a second.
 
     Raises:
         TookTooLong: The time limit was reached.

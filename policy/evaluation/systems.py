@@ -32,7 +32,7 @@ from agent.steering import Steering
 from agent.stepping import research_step, updated
 from agent.steps.distil import as_evidence
 from agent.steps.look import single_shot
-from agent.steps.reflect import ExtractiveReflector
+from agent.steps.reflect import best_excerpt
 from agent.steps.rerank import read
 from agent.steps.retrieve import candidate
 from agent.steps.synthesise import abstains
@@ -182,7 +182,11 @@ class OnePrompt(ABC):
         deps = Deps(
             session=session,
             # No finding is needed here, and only the loop withholds an answer that the reader doubts.
-            cognition=replace(cognition, reflector=ExtractiveReflector(), instant=False),
+            cognition=replace(
+                cognition,
+                reflect=lambda _session, _notebook, _question, evidence, _spans: best_excerpt(evidence),
+                instant=False,
+            ),
             decider=cognition.decider(session),
             library=library,
             recall=Recall(library, parts.embedder, self.depth),

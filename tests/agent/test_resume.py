@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 
 from agent import events as ev
-from agent.budget import Budget
+from agent.budget import Budget, Ledger
 from agent.recording import Recorder
-from agent.session import RunLedger
 from agent.state import Logged, unstored
 from tests.agent.killing import CHECKPOINTED
 from traces.runs import NewRun, Runs
@@ -84,7 +83,7 @@ def test_nothing_is_left_of_a_run_that_ended(killed: list[dict[str, Any]]) -> No
 
 
 def test_the_clock_goes_on_from_the_last_checkpoint_and_what_was_waited_until_then(store: Store) -> None:
-    runs, ledger = Runs(store), RunLedger(Budget())
+    runs, ledger = Runs(store), Ledger(Budget())
     run_id = runs.begin(_RUN)
     recorder = Recorder(runs, queue.SimpleQueue())
     recorder.resume(run_id, ledger)
@@ -116,7 +115,7 @@ def test_what_waits_for_the_store_is_told_before_what_came_after_it(
     log = _checkpoint(recorder, "plan", superstep=1)
     second, first = _emitted(recorder, "b", superstep=2), _emitted(recorder, "a", superstep=2)
     recorder.checkpointed(unstored(log, [*first, *second]))  # in their order in the graph
-    recorder.end(RunLedger(Budget()), "failed", "", "", "")
+    recorder.end(Ledger(Budget()), "failed", "", "", "")
     assert _nodes(store) == ["route", "plan", "a", "b"]
 
 
@@ -127,7 +126,7 @@ def test_what_waits_for_the_store_outlives_a_round_that_is_cut_off(
     _emitted(recorder, "a", superstep=2)  # ended beside a search that failed: the round leaves nothing
     with pytest.raises(KeyboardInterrupt), recorder.collecting(2):
         raise KeyboardInterrupt
-    recorder.end(RunLedger(Budget()), "cancelled", "", "", "")
+    recorder.end(Ledger(Budget()), "cancelled", "", "", "")
     assert _nodes(store) == ["route", "plan"]
 
 
@@ -135,7 +134,7 @@ def test_what_a_search_kept_from_before_is_not_stored_twice(recorder: Recorder, 
     waiting = _checkpoint(recorder, "plan", superstep=1)
     kept = _emitted(recorder, "a", superstep=2)  # its superstep is cut off, and it does not run again
     (run_id,) = [run.id for run in Runs(store).recent()]
-    again, ledger = Recorder(Runs(store), queue.SimpleQueue()), RunLedger(Budget())
+    again, ledger = Recorder(Runs(store), queue.SimpleQueue()), Ledger(Budget())
     again.resume(run_id, ledger)
     again.recovered(waiting, ledger)
     again.checkpointed(unstored(waiting, [*kept, *_emitted(again, "b", superstep=2)]))

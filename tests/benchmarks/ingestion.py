@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from agent.documents.coverage import coverage
+from agent.documents.chunking import coverage
 from agent.documents.document import Chunk, ParsedDocument
 from agent.documents.document import Table as Cells
 from agent.documents.reading import read

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from agent.documents.formats.pdf_lines import ScannedPage
 from agent.documents.formats.pictures import page_picture
-from agent.documents.formats.scans import ScannedPage
 from agent.documents.reading import read_bytes
 from agent.documents.sample_library import root
 from models.ocr import RapidOcr

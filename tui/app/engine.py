@@ -212,7 +212,7 @@ class Engine:
             self._sync(collections)
 
     def _sync(self, collections: Sequence[str]) -> None:
-        from agent.documents.ingest_events import FileStarted
+        from agent.documents.ingest import FileStarted
         from agent.folders.sync import SyncUnderWay, sync
         from models.protocols import GenerationCancelled, ModelMissing
         from traces.paths import scans_dir

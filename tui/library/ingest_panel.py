@@ -21,7 +21,7 @@ from tui.library.ingesting import IngestFold, is_low, share
 from tui.terminal import one_line, padded
 
 if TYPE_CHECKING:
-    from agent.documents.ingest_events import IngestEvent
+    from agent.documents.ingest import IngestEvent
     from tui.app.engine import Engine
     from tui.library.intake import Intake
 

@@ -46,15 +46,15 @@ def read_epub(path: Path, data: bytes) -> ParsedDocument:
         ]
     blocks = [block for chapter in chapters for block in _chapter(chapter)]
 
-    def told(name: str) -> str:
+    def stated(name: str) -> str:
         return normal(package.findtext(f".//dc:{name}", "", _NAMES))
 
     return ParsedDocument(
         tuple(blocks),
         "\n".join(chapter.visible_text for chapter in chapters),
-        title=stated_title(told("title"), blocks, path),
-        date=stated_date([Block("text", told("date")[:10])]),
-        author=told("creator"),
+        title=stated_title(stated("title"), blocks, path),
+        date=stated_date([Block("text", stated("date")[:10])]),
+        author=stated("creator"),
     )
 
 

@@ -53,13 +53,15 @@ def read_opendocument(path: Path, data: bytes) -> ParsedDocument:
     else:
         notes = (p for note in body.iter(_NOTE) for p in _passages(note))
         blocks = outlined([*_passages(body), *notes], by_look=False)
-    told = {} if about is None else {name: about.findtext(f".//{name}", "", _NAMES) for name in _ABOUT}
+    properties = (
+        {} if about is None else {name: about.findtext(f".//{name}", "", _NAMES) for name in _ABOUT}
+    )
     document = ParsedDocument(
         tuple(blocks),
         "\n".join(filter(None, seen)),
-        title=told.get("dc:title", ""),
+        title=properties.get("dc:title", ""),
         pages=len(slides) or None,
-        author=normal(told.get("meta:initial-creator") or told.get("dc:creator") or ""),
+        author=normal(properties.get("meta:initial-creator") or properties.get("dc:creator") or ""),
     )
     return with_cover(document, path)
 

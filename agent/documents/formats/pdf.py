@@ -19,17 +19,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent.documents.cover import with_cover
-from agent.documents.document import NoText, ParsedDocument, Table, UnreadableDocument
+from agent.documents.document import NoText, ParsedDocument, Table, UnreadableDocument, encrypted
 from agent.documents.formats.furniture import furniture
-from agent.documents.formats.pdf_lines import Line, Segment, page_lines, split_at_gaps
+from agent.documents.formats.pdf_lines import (
+    Line,
+    ScannedPage,
+    Segment,
+    page_lines,
+    scan_notices,
+    scanned_lines,
+    scanned_text,
+    split_at_gaps,
+)
 from agent.documents.outline import Look, Passage, outlined, without_breaks
 from agent.documents.prose import bulleted, is_marker, joined, mended, normal, words_of
 from agent.documents.tables import Cell, build_table, is_unit, is_value
 
 if TYPE_CHECKING:
     from pypdfium2 import PdfDocument, PdfPage, PdfTextPage
-
-    from agent.documents.formats.scans import ScannedPage
 
 _BETWEEN = 5  # lines of one segment that a table may hold in a row
 _HEADER_GAP = 0.5
@@ -77,7 +84,7 @@ def tables_and_lines(lines: Sequence[Line]) -> list[Line | TableLines]:
 
 def _cells(line: Line) -> list[Cell]:
     parts: Sequence[Segment] = line.segments
-    if not _has_values(line):  # names of columns stand closer together than numbers do
+    if not _has_values(line):  # names of columns are closer together than numbers do
         parts = [
             Segment(tuple(words))
             for part in parts
@@ -183,17 +190,12 @@ def read_pdf(
 ) -> ParsedDocument:
     """Read ``data`` as PDF.
 
-    Args:
-        path: The file's name.
-        data: The file's content.
-        recognised: Recognised text of scanned pages, by page number; None if recognition is off.
+    ``recognised`` is the text of scanned pages by page number; None if recognition is off.
 
     Raises:
         UnreadableDocument: The file is encrypted or damaged.
         NoText: No page has text (as in a scan), and recognition is off.
     """
-    from agent.documents.formats.scans import scan_notices, scanned_lines, scanned_text
-
     with open_pdf(path.name, data) as pdf:
         declared, author = pdf.get_metadata_value("Title"), pdf.get_metadata_value("Author")
         texts, pages, scans = _content(pdf)
@@ -241,10 +243,7 @@ def open_pdf(name: str, data: bytes) -> Iterator[PdfDocument]:
 
 def _unreadable(name: str, error: Any) -> UnreadableDocument:
     if getattr(error, "err_code", None) == _PASSWORD_ERROR:
-        return UnreadableDocument(
-            f"{name} is encrypted and opens only with a password.",
-            "Save a copy without the password and add that.",
-        )
+        return encrypted(name)
     return UnreadableDocument(
         f"{name} begins like a PDF, but is damaged: {str(error).rstrip('.')}.",
         "Open it in a PDF viewer; if that works, print it to a new PDF and add that.",

@@ -1,8 +1,11 @@
-"""The lines of a PDF page, from the boxes of its characters.
+"""The lines of a page, from the boxes of a PDF's characters or of the words recognised in a scan.
 
 PDFium gives each character in the order of the content stream, with its box and font. A line is what
 shares a baseline; a segment is a stretch of a line without a wide gap, so that a table's row comes out
 as one line of several segments and a sentence as a line of one.
+
+The recognised words of a scan become such lines too, so that headings, tables and columns are found as on
+any page; `agent.documents.scanning` recognises them.
 """
 
 from __future__ import annotations
@@ -10,12 +13,14 @@ from __future__ import annotations
 import ctypes
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from statistics import fmean, median
 from typing import Any
 
 from agent.documents.prose import separator
+from models.protocols import RecognisedWord
 
 _BOLD = re.compile(r"bold|black|heavy|semibold|demi", re.IGNORECASE)
 _ITALIC_FLAG = 1 << 6  # ISO 32000-1, table 123
@@ -24,6 +29,10 @@ _SIGN_AND_NUMBER = re.compile(r"(?<!\S)([$€£¥]) (?=[\d(.—–-])")
 _SIGNS = frozenset({"$", "€", "£", "¥"})
 _HIGH, _LOW = 0xD800 >> 10, 0xDC00 >> 10  # what the two halves of a character in UTF-16 begin with
 _WIDE_GAP = 0.85  # in heights of the line; a space is about a quarter, a justified one seldom a half
+_PAGE_WIDTH = 595.0  # points of a scanned page; the rules for tables count in them
+_ALIKE = 1.3  # times the usual height: boxes of one size of letters vary as much
+_UNSURE = 0.5  # confidence below which a word is marked
+UNSURE_MARK = "[?]"
 
 
 @dataclass(slots=True)
@@ -269,3 +278,55 @@ def split_at_gaps(words: Sequence[Word], gap: float) -> list[list[Word]]:
         else:
             parts[-1].append(word)
     return parts
+
+
+@dataclass(frozen=True, slots=True)
+class ScannedPage:
+    """The recognised lines of words of a page, in a picture of ``width`` pixels."""
+
+    width: int
+    lines: tuple[tuple[RecognisedWord, ...], ...]
+
+
+def scanned_lines(page: ScannedPage) -> list[Line]:
+    """The lines of a page in reading order; uncertain words are marked."""
+    heights = [word.bottom - word.top for line in page.lines for word in line]
+    usual = median(heights) if heights else 0.0
+    strips = [
+        [_word_of_scan(word, usual, _PAGE_WIDTH / page.width) for word in line] for line in page.lines
+    ]
+    return lines_of(strips)
+
+
+def scanned_text(page: ScannedPage) -> str:
+    """All recognised text of a page."""
+    return "\n".join(" ".join(word.text for word in line) for line in page.lines)
+
+
+def scan_notices(recognised: Mapping[int, ScannedPage], pages: int) -> Iterator[str]:
+    """A sentence on how confident the recognition was."""
+    words = [word for page in recognised.values() for line in page.lines for word in line]
+    if not words:
+        return
+    sure = fmean(word.confidence for word in words)
+    unsure = sum(word.confidence < _UNSURE for word in words)
+    marked = f"; {unsure} unsure words are marked {UNSURE_MARK}" if unsure else ""
+    of = f"{len(recognised)} of {pages} pages are scans" if pages > 1 else "It is a scan"
+    yield f"{of}, read by OCR with a confidence of {sure:.0%}{marked}."
+
+
+def _word_of_scan(word: RecognisedWord, usual: float, scale: float) -> Word:
+    """The word in PDF coordinates: points from the foot of the page."""
+    height = word.bottom - word.top
+    if usual / _ALIKE < height < usual * _ALIKE:
+        height = usual
+    middle = -(word.top + word.bottom) / 2
+    return Word(
+        text=word.text + (UNSURE_MARK if word.confidence < _UNSURE else ""),
+        x0=word.left * scale,
+        x1=word.right * scale,
+        bottom=(middle - height / 2) * scale,
+        top=(middle + height / 2) * scale,
+        bold=False,
+        italic=False,
+    )

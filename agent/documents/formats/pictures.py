@@ -12,7 +12,7 @@ import numpy as np
 from agent.documents.cover import with_cover
 from agent.documents.document import NoText, ParsedDocument, damaged
 from agent.documents.formats.pdf import open_pdf, passages_of_pages
-from agent.documents.formats.scans import ScannedPage, scan_notices, scanned_lines, scanned_text
+from agent.documents.formats.pdf_lines import ScannedPage, scan_notices, scanned_lines, scanned_text
 from agent.documents.outline import outlined, without_breaks
 from models.protocols import Pixels
 
@@ -52,11 +52,7 @@ def read_picture(path: Path, data: bytes, recognised: Mapping[int, ScannedPage] 
 def page_picture(name: str, data: bytes, number: int, longest_side: int = _LONGEST_SIDE) -> Pixels:
     """The picture of a page of a PDF or an image file; shape (height, width, 3).
 
-    Args:
-        name: The file name, for errors.
-        data: The content of the file.
-        number: The page, from 1.
-        longest_side: In pixels; a PDF is drawn at this size, a larger picture is scaled down.
+    A PDF is drawn at ``longest_side`` pixels, a larger picture is scaled down. Pages count from 1.
 
     Raises:
         UnreadableDocument: The file is damaged, or has no such page.

@@ -13,7 +13,7 @@ from itertools import groupby, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from agent.documents.document import Block, ParsedDocument, Table, UnreadableDocument
+from agent.documents.document import Block, ParsedDocument, Table, encrypted
 from agent.documents.formats.delimited import names_columns
 from agent.documents.prose import joined, normal
 from agent.documents.tables import is_value
@@ -46,10 +46,7 @@ def read_sheets(path: Path, data: bytes) -> ParsedDocument:
                     _fill_merged(rows, book.get_sheet_by_name(name))
                     blocks += [Block("heading", normal(name), level=1), *_regions(rows)]
     except PasswordError as error:
-        raise UnreadableDocument(
-            f"{path.name} is encrypted and opens only with a password.",
-            "Save a copy without the password and add that.",
-        ) from error
+        raise encrypted(path.name) from error
     return ParsedDocument(tuple(blocks), "\n".join(seen))
 
 

@@ -1,24 +1,17 @@
-"""The library of documents that ships with the program, and its questions.
+"""The sample library that ships with the program, and its questions.
 
-Owns: about a dozen documents around one invented company, Orlavane Thermal,
-Inc., a maker of large heat pumps, and a set of questions about them with gold
-answers and gold passages. Every company, person and event in them is made up,
-so that no language model can know an answer by heart. The library lets a new
-user ask something in the first minute, and lets the evaluation measure answers
-against passages that are known to be right.
-
-Must not know: how documents are read, split, indexed or searched, which model
-answers, or how an answer is graded. This module only says where the files are
-and what the questions look like.
+About a dozen documents on one invented company, Orlavane Thermal, a maker of heat pumps, with questions,
+gold answers and gold passages. Everything is made up, so that no language model knows an answer by heart.
 """
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
+
+from pydantic import TypeAdapter
 
 __all__ = [
     "COLLECTIONS",
@@ -120,27 +113,10 @@ def documents(collection: str) -> list[Path]:
 def questions() -> list[SampleQuestion]:
     """Return all questions, in the order of ``questions.jsonl``."""
     text = (root() / "questions.jsonl").read_text(encoding="utf-8")
-    return [_question(json.loads(line)) for line in text.splitlines() if line.strip()]
+    read = TypeAdapter(SampleQuestion)
+    return [read.validate_json(line) for line in text.splitlines() if line.strip()]
 
 
 def demo_question() -> SampleQuestion:
     """Return the question that the program offers on its first run."""
     return next(q for q in questions() if q.demo)
-
-
-def _question(record: dict[str, Any]) -> SampleQuestion:
-    kind: Kind = record["kind"]
-    if kind not in KINDS:
-        raise ValueError(f"question {record['id']!r} is of the unknown kind {kind!r}")
-    return SampleQuestion(
-        id=record["id"],
-        kind=kind,
-        question=record["question"],
-        answer=record["answer"],
-        aliases=tuple(record["aliases"]),
-        must_not_contain=tuple(record["must_not_contain"]),
-        collections=tuple(record["collections"]),
-        evidence=tuple(Evidence(e["document"], e["quote"]) for e in record["evidence"]),
-        steps=tuple(record["steps"]),
-        demo=record.get("demo", False),
-    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from agent.documents.coverage import words
+from agent.documents.chunking import words
 from agent.documents.document import Chunk, ParsedDocument
 from agent.text.sentences import sentences
 

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent.documents.chunking import chunk, estimate
-from agent.documents.coverage import coverage
+from agent.documents.chunking import chunk, coverage, estimate
 from agent.documents.document import Block, Chunk, ParsedDocument, Table
 from agent.documents.table_text import row_text
 from tests.agent.documents.doubled import doubled_sentences

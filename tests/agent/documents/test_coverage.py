@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.documents.coverage import coverage
+from agent.documents.chunking import coverage
 from agent.documents.document import Chunk, ParsedDocument
 from tests.agent.documents.doubled import doubled_sentences
 

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.documents.chunking import chunk
-from agent.documents.coverage import coverage
+from agent.documents.chunking import chunk, coverage
 from agent.documents.prose import mended, words_of
 from tests.agent.documents.formats.parsed import parse, shape
 from tests.agent.documents.formats.samples import pdf_file

@@ -26,7 +26,7 @@ from agent.documents.ingest import (
 from agent.documents.reading import read_bytes
 from agent.documents.wanted import Fetched
 from agent.retrieval.recall import Recall
-from agent.web.errors import PageFailed
+from agent.web.addresses import PageFailed
 from models.protocols import GenerationCancelled, ModelError, ModelMissing, ModelUnreachable, Vectors
 from tests.agent.documents.ingesting import names, outcomes, read_in
 from tests.agent.web.pages import FILING
@@ -108,8 +108,10 @@ def _hide(monkeypatch: pytest.MonkeyPatch, hidden: Path, error: int) -> None:
         monkeypatch.setattr(os, name, refusing(getattr(os, name)))
 
 
-@pytest.mark.parametrize("error", [errno.EACCES, errno.EIO, errno.ESTALE])
-@pytest.mark.parametrize("hidden", ["a.md", "inner/b.txt", "inner"])
+@pytest.mark.parametrize(
+    ("error", "hidden"),
+    [(errno.EACCES, "a.md"), (errno.EIO, "inner/b.txt"), (errno.ESTALE, "inner")],
+)
 def test_what_may_not_be_looked_at_fails_alone_and_is_not_gone(
     store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch, error: int, hidden: str
 ) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from agent.documents.formats.scans import ScannedPage
+from agent.documents.formats.pdf_lines import ScannedPage
 from agent.documents.ingest import (
     FileDone,
     FileFailed,

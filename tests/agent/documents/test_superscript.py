@@ -8,8 +8,7 @@ from pathlib import Path
 import docx
 import pytest
 
-from agent.documents.chunking import chunk
-from agent.documents.coverage import coverage
+from agent.documents.chunking import chunk, coverage
 from agent.documents.prose import on_one_line
 from agent.documents.tables import is_value, is_year
 from tests.agent.documents.formats.parsed import parse, shape, tables

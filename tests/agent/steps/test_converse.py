@@ -7,7 +7,7 @@ import pytest
 import agent.events as ev
 from agent.budget import BudgetExhausted
 from agent.state import Turn
-from agent.steps.converse import ModelConverser, answer_directly, is_small_talk
+from agent.steps.converse import answer_directly, is_small_talk, reply
 from tests.agent.made import scripted, state
 from tests.agent.steps.conftest import Make
 from tests.scripted import Scripted
@@ -18,7 +18,7 @@ _TURNS = [Turn(question="What happened there in 2025?", answer="A fire [2].")]
 
 def _reply(said: str, *replies: Scripted, tools: list[tuple[str, str]] = _TOOLS) -> str:
     with scripted(*replies) as session:
-        return ModelConverser().reply(session, said, _TURNS, tools)
+        return reply(session, said, _TURNS, tools)
 
 
 @pytest.mark.parametrize(
@@ -44,9 +44,9 @@ def test_the_model_is_asked_about_the_conversation() -> None:
     assert _reply("Shorter, please", ("Assistant: A fire [2].", " A fire. ")) == "A fire."
 
 
-@pytest.mark.parametrize("reply", ["  ", BudgetExhausted("token budget")])
-def test_a_model_that_says_nothing_is_replaced(reply: Scripted) -> None:
-    assert "- news: press releases" in _reply("Shorter, please", reply)
+@pytest.mark.parametrize("said", ["  ", BudgetExhausted("token budget")])
+def test_a_model_that_says_nothing_is_replaced(said: Scripted) -> None:
+    assert "- news: press releases" in _reply("Shorter, please", said)
 
 
 def test_the_reply_is_an_answer_without_sources(make: Make, events: list[ev.Event]) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 import agent.events as ev
+from agent.cognition import Distilled
 from agent.state import Candidate
-from agent.steps.distil import ModelDistiller, SpanDistiller, distil
+from agent.steps.distil import distil, distil_by_model, distil_by_spans
 from agent.steps.rerank import read
 from tests.agent.made import candidate, evidence, scripted, state, step
 from tests.agent.steps.conftest import Make
@@ -31,10 +32,15 @@ def _read(passage: Candidate, marked: str) -> Candidate:
     return one
 
 
+def _distilled(*passages: Candidate) -> list[Distilled]:
+    with scripted() as session:
+        return distil_by_spans(session, [], _QUESTION, passages)
+
+
 def _excerpt(passage: Candidate, *marked: str) -> str:
     """What is left of a passage that stands second, once the reader has marked words in it."""
     spans = [span for words in marked for span in _read(passage, words)["spans"]]
-    return SpanDistiller().extract([_FIRST, Candidate({**passage, "spans": spans})])[1].excerpt
+    return _distilled(_FIRST, Candidate({**passage, "spans": spans}))[1].excerpt
 
 
 @pytest.mark.parametrize(
@@ -54,10 +60,10 @@ def test_marked_sentences_are_kept_with_their_neighbours(marked: list[str], exce
 
 
 def test_the_best_passage_is_kept_whole_where_it_is_short() -> None:
-    (kept,) = SpanDistiller().extract([_read(_PROSE, "Tolvang")])
+    (kept,) = _distilled(_read(_PROSE, "Tolvang"))
     assert kept.excerpt == _PROSE["text"]
     long = Candidate({**_PROSE, "text": " ".join([_PROSE["text"]] * 8)})
-    (kept,) = SpanDistiller().extract([_read(long, "Tolvang")])
+    (kept,) = _distilled(_read(long, "Tolvang"))
     assert len(kept.excerpt) < len(long["text"])
 
 
@@ -88,7 +94,7 @@ def test_what_the_model_copies_is_kept_and_what_it_invents_is_not(
     written: str, kept: list[tuple[int, str]]
 ) -> None:
     with scripted(written) as session:
-        distilled = ModelDistiller(SpanDistiller()).distil(session, [], _QUESTION, [_PROSE])
+        distilled = distil_by_model(session, [], _QUESTION, [_PROSE])
     assert [(one.candidate["passage_id"], one.excerpt) for one in distilled] == kept
 
 

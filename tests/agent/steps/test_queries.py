@@ -7,15 +7,15 @@ import pytest
 from agent.session import Session
 from agent.steps.queries import (
     ModelPhraser,
-    ModelRewriter,
-    ModelStrategist,
     PlainPhraser,
-    PlainRewriter,
-    PlainStrategist,
+    model_query,
+    model_strategy,
     one_line,
+    plain_query,
+    plain_strategy,
     resolve,
 )
-from tests.agent.made import candidate, note, scripted, step
+from tests.agent.made import candidate, note, scripted
 from tests.scripted import Scripted
 
 QUERY = "Who chairs the audit committee of Orlavane?"
@@ -44,10 +44,10 @@ def test_one_line(written: str, query: str) -> None:
 
 
 def test_the_query_is_the_question_or_what_the_model_writes(idle_session: Session) -> None:
-    assert PlainRewriter().rewrite(idle_session, [], step(QUERY), QUERY, []) == QUERY
+    assert plain_query(idle_session, [], QUERY) == QUERY
     for written, query in (("audit chair Orlavane", "audit chair Orlavane"), ("", QUERY)):
         with scripted(written) as session:
-            assert ModelRewriter().rewrite(session, [], step(QUERY), QUERY, []) == query
+            assert model_query(session, [], QUERY) == query
 
 
 def _reword(session: Session, query: str, tried: list[str], *texts: str) -> list[str]:
@@ -108,7 +108,7 @@ def test_without_passages_the_words_that_say_something_are_left(idle_session: Se
 )
 def test_the_model_phrases_it_in_other_words(replies: list[Scripted], phrasings: list[str]) -> None:
     with scripted(*replies) as session:
-        assert ModelPhraser().phrase(session, ["QUESTION: …"], QUERY, "") == phrasings
+        assert ModelPhraser().phrase(session, ["QUESTION: …"], QUERY) == phrasings
 
 
 def test_the_model_does_not_repeat_what_was_tried() -> None:
@@ -123,7 +123,7 @@ def test_the_model_does_not_repeat_what_was_tried() -> None:
     [(QUERY, "hybrid"), ("Who said “the plant burned”?", "keyword"), ("order AB4711", "keyword")],
 )
 def test_exact_strings_are_searched_by_keyword(query: str, strategy: str, idle_session: Session) -> None:
-    assert PlainStrategist().choose(idle_session, [], query).strategy == strategy
+    assert plain_strategy(idle_session, [], query).strategy == strategy
 
 
 @pytest.mark.parametrize(
@@ -132,4 +132,4 @@ def test_exact_strings_are_searched_by_keyword(query: str, strategy: str, idle_s
 )
 def test_the_model_picks_a_strategy(replies: list[Scripted], strategy: str) -> None:
     with scripted(*replies) as session:
-        assert ModelStrategist().choose(session, [], QUERY).strategy == strategy
+        assert model_strategy(session, [], QUERY).strategy == strategy

@@ -7,16 +7,16 @@ from typing import Any
 import pytest
 
 import agent.events as ev
-from agent.cognition import Finding, Reflector, Spans
+from agent.cognition import Finding, Reflect, Spans
 from agent.session import Session
 from agent.state import Evidence, RunState
 from agent.steps.reflect import (
     POSSIBLE,
     SURE,
-    ExtractiveReflector,
-    ModelReflector,
-    ReadingReflector,
+    best_excerpt,
     best_span,
+    model_finding,
+    read_finding,
     reflect,
 )
 from tests.agent.made import candidate, evidence, scripted, span, state, step
@@ -32,15 +32,15 @@ _WEEKS, _COLD, _FIGURE = "seven weeks", "cold", "236.4"
 
 
 def _reflect(
-    reply: Scripted, spans: Spans, held: list[Evidence] = _HELD, reflector: Reflector | None = None
+    reply: Scripted, spans: Spans, held: list[Evidence] = _HELD, reflect: Reflect = read_finding
 ) -> Finding:
     with scripted(reply) as session:
-        return (reflector or ReadingReflector()).reflect(session, [], "How long?", held, spans)
+        return reflect(session, [], "How long?", held, spans)
 
 
 def test_a_sure_reader_is_taken_at_its_word_and_no_model_is_asked(idle_session: Session) -> None:
     spans = {2: [span(_FIGURE, 0.3, "Services: 236.4 (2024)")], 1: [span(_WEEKS, SURE, _FIRE)]}
-    finding = ReadingReflector().reflect(idle_session, [], "How long?", _HELD, spans)
+    finding = read_finding(idle_session, [], "How long?", _HELD, spans)
     assert finding == Finding(True, _FIRE, _WEEKS, [1], "reader")
 
 
@@ -89,12 +89,12 @@ def test_a_passage_that_the_reader_agrees_to_takes_the_place_of_one_that_only_ho
 
 def test_the_seeds_reflector_writes_its_own_sentence() -> None:
     reply = {"source": 1, "answer": _WEEKS, "sentence": "Production stood still for seven weeks."}
-    finding = _reflect(reply, {}, reflector=ModelReflector())
+    finding = _reflect(reply, {}, reflect=model_finding)
     assert (finding.sentence, finding.cites) == ("Production stood still for seven weeks.", [1])
 
 
-def test_without_a_model_the_best_excerpt_is_the_finding(idle_session: Session) -> None:
-    assert ExtractiveReflector().reflect(idle_session, [], "What?", _HELD, {}).cites == [1]
+def test_without_a_model_the_best_excerpt_is_the_finding() -> None:
+    assert best_excerpt(_HELD).cites == [1]
 
 
 def test_the_best_span_is_the_most_probable_of_all_passages() -> None:

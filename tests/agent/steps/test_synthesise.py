@@ -12,7 +12,7 @@ from agent.budget import BudgetExhausted
 from agent.prompts import NOT_FOUND
 from agent.state import Candidate, Evidence, Note
 from agent.steps.synthesise import (
-    ModelWriter,
+    Writer,
     abstains,
     from_findings,
     gaps,
@@ -86,7 +86,8 @@ def test_an_answer_is_followed_by_its_gaps() -> None:
 def test_a_question_that_is_handed_back_is_left_out() -> None:
     said = "Until when must I submit? By 10:00 am [1]. Who approves it [2]? The manager does [2]."
     with scripted(said) as session:
-        written = ModelWriter(220).write(session, [], "Until when?", [note("10 am", 1)], lambda _text: None)
+        writer = Writer(session, "Until when?", 220, lambda _text: None)
+        written = writer.from_notebook([], [note("10 am", 1)], "normal")
     assert written == "By 10:00 am [1]. The manager does [2]."
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agent.text.language import language
-from agent.text.names import codes, inside, names, phrases, stands
+from agent.text.names import codes, inside, is_mentioned, names, phrases
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_codes_are_names_in_any_language() -> None:
     ],
 )
 def test_a_name_stands_in_any_case_and_form(name: str, text: str, held: bool) -> None:
-    assert stands(name, text) is held
+    assert is_mentioned(name, text) is held
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,11 @@
-"""Numbers and dates in text: read, equal across notations, compared only where that is certain."""
+"""Numbers and dates in text: read, and equal across notations."""
 
 from __future__ import annotations
 
-import time
-
-import babel
 import pytest
+from babel.localedata import locale_identifiers
 
-from agent.text.quantities import Date, Measure, Quantity, compare, dated, read, same, stands
+from agent.text.quantities import Date, Measure, Quantity, dated, is_among, read, same
 
 
 def _one(text: str, language: str = "en") -> Measure:
@@ -48,6 +46,8 @@ def test_the_same_in_another_notation(one: tuple[str, str], other: tuple[str, st
     ("one", "other"),
     [
         ("30 days", "30 months"),
+        ("30 days", "1 month"),  # it depends on the month
+        ("20 °C", "20 °F"),
         ("12 V", "12 A"),
         ("5 %", "5 years"),
         ("$84.6 billion", "$84.6 million"),
@@ -65,35 +65,10 @@ def test_a_sign_that_can_be_read_in_two_ways_is_told_by_the_text_or_left_open() 
     assert _values("1.200 und 3,5", "") == {1200, 3.5}
     assert _values("1.200", "de") == {1200}
     assert _values("1.200", "en") == {1.2}
-    assert compare(_one("1.200 kg", ""), _one("5 kg", "")) is None
 
 
 def _values(text: str, language: str) -> set[float]:
     return {float(v) for m in read(text, language) if isinstance(m, Quantity) for v in m.values}
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "order"),
-    [
-        ("2 years", "24 months", 0),
-        ("3.2 %", "12 %", -1),
-        ("2 hours", "90 minutes", 1),
-        ("20 °C", "60 °F", 1),
-        ("-5 °C", "3 °C", -1),
-        ("3 May 2024", "4 May 2024", -1),
-        ("17:40", "06:12", 1),
-        ("45 days", "1 month", 1),
-        ("30 days", "1 month", None),  # it depends on the month
-        ("5", "7", None),  # nothing says of what
-        ("5 euros", "5 kg", None),
-        ("5 euros", "7 pounds", None),
-        ("$5", "$7", None),  # dollars of which country
-        ("May 2024", "3 May 2024", None),
-        ("3 May", "4 May", None),
-    ],
-)
-def test_what_is_compared_and_what_is_not(one: str, other: str, order: int | None) -> None:
-    assert compare(_one(one), _one(other)) == order
 
 
 @pytest.mark.parametrize(
@@ -111,7 +86,7 @@ def test_what_is_compared_and_what_is_not(one: str, other: str, order: int | Non
     ],
 )
 def test_what_a_passage_says_in_any_notation(wanted: str, held: str) -> None:
-    assert stands(_one(wanted), read(held, "en"))
+    assert is_among(_one(wanted), read(held, "en"))
 
 
 @pytest.mark.parametrize(
@@ -128,7 +103,7 @@ def test_what_a_passage_says_in_any_notation(wanted: str, held: str) -> None:
     ],
 )
 def test_what_a_passage_does_not_say(wanted: str, held: str) -> None:
-    assert not stands(_one(wanted), read(held, "en"))
+    assert not is_among(_one(wanted), read(held, "en"))
 
 
 def test_digits_in_names_and_codes_are_parts() -> None:
@@ -156,15 +131,7 @@ def test_words_that_look_like_months_and_units_are_none() -> None:
     assert [m.unit for m in read("5 in 2023", "en") if isinstance(m, Quantity)] == ["", ""]
 
 
-def test_reading_a_sentence_takes_less_than_a_millisecond() -> None:
-    sentence = "On 9 April 2025 sales rose 9.6% to $1,284.6 million, after seven weeks without a kiln."
-    read(sentence, "en")
-    began = time.perf_counter()
-    for _ in range(50):
-        read.__wrapped__(sentence, "en")
-    assert (time.perf_counter() - began) / 50 < 0.001 * 5  # allows for a busy machine
-
-
 def test_every_language_is_read() -> None:
-    for code in babel.Locale("en").languages:
+    codes = [code for code in locale_identifiers() if "_" not in code]
+    for code in (*codes, "tlh"):  # one that has no locale
         assert read("12 of 20", code), code

@@ -57,19 +57,11 @@ class SilentChat:
         """Nothing to free."""
 
 
-class SilentReflector:
-    """Finds nothing in what it does not read; what a step found is told by `graded`."""
-
-    def reflect(
-        self,
-        session: Session,
-        notebook: Sequence[str],
-        question: str,
-        evidence: Sequence[Evidence],
-        spans: Spans,
-    ) -> Finding:
-        """Nothing."""
-        return NOTHING
+def silent_finding(
+    session: Session, notebook: Sequence[str], question: str, evidence: Sequence[Evidence], spans: Spans
+) -> Finding:
+    """Nothing; what a step found is told by `graded`."""
+    return NOTHING
 
 
 def graded(state: RunState) -> RunState:
@@ -91,7 +83,7 @@ def unread(
 ) -> Deps:
     """What a ``lean`` run over one collection works with, where no language model is there to be asked."""
     session = Session(SilentChat(), budget, lambda _event: None, Steering())
-    cognition = replace(profile("lean", reader), reflector=SilentReflector())
+    cognition = replace(profile("lean", reader), reflect=silent_finding)
     return Deps(
         session=session,
         cognition=cognition,

@@ -13,8 +13,7 @@ import pytest
 from docx.oxml import parse_xml
 from docx.oxml.ns import nsdecls
 
-from agent.documents.chunking import chunk
-from agent.documents.coverage import coverage
+from agent.documents.chunking import chunk, coverage
 from tests.agent.documents.formats.parsed import parse, shape, tables
 from tests.agent.documents.formats.samples import saved
 

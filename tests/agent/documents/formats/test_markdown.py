@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.documents.chunking import chunk
-from agent.documents.coverage import coverage
+from agent.documents.chunking import chunk, coverage
 from tests.agent.documents.doubled import doubled_sentences
 from tests.agent.documents.formats.parsed import parse, shape, tables
 

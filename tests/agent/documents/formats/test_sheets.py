@@ -8,8 +8,7 @@ from pathlib import Path
 
 import xlsxwriter
 
-from agent.documents.chunking import chunk
-from agent.documents.coverage import coverage
+from agent.documents.chunking import chunk, coverage
 from tests.agent.documents.formats.parsed import headings, parse, shape, tables
 from tests.agent.documents.formats.samples import workbook
 
