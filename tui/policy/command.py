@@ -18,6 +18,7 @@ from policy.serving.card import sections
 from policy.serving.folder import CARD, check_base, read
 from policy.serving.manifest import BOX
 from policy.serving.registry import Activation, Listed, Registry, base_of
+from tui import completion
 from tui.failures import warn
 from tui.options import AsJson, Plain, Yes, confirm
 from tui.policy.policies import when
@@ -28,7 +29,12 @@ app = typer.Typer(
     help="See and choose learned policies.", invoke_without_command=True, rich_markup_mode=None
 )
 _Name = Annotated[
-    str, typer.Argument(metavar="NAME", help="Its name, the beginning of it, or box for the shipped one.")
+    str,
+    typer.Argument(
+        metavar="NAME",
+        help="Its name, the beginning of it, or box for the shipped one.",
+        autocompletion=completion.policies,
+    ),
 ]
 
 
@@ -65,7 +71,14 @@ def list_policies(as_json: AsJson = False) -> None:
 
 @app.command("show")
 def show(
-    wanted: Annotated[str, typer.Argument(metavar="[NAME]", help="The active one if none is named.")] = "",
+    wanted: Annotated[
+        str,
+        typer.Argument(
+            metavar="[NAME]",
+            help="The active one if none is named.",
+            autocompletion=completion.policies,
+        ),
+    ] = "",
     card: Annotated[bool, typer.Option("--card", help="The model card, as Markdown.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -143,7 +156,10 @@ def history(as_json: AsJson = False) -> None:
 
 @app.command("remove")
 def remove(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Its whole name.")],
+    name: Annotated[
+        str,
+        typer.Argument(metavar="NAME", help="Its whole name.", autocompletion=completion.policies),
+    ],
     yes: Yes = False,
 ) -> None:
     """Delete a policy of your own; the active one and the box stay."""
