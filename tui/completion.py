@@ -93,6 +93,30 @@ def chat_models() -> Iterable[Named]:
 
 
 @_beginning
+def profiles() -> Iterable[Named]:
+    """Profiles of a run."""
+    yield "lean", "few model calls"
+    yield "seed", "asks the model at every turn"
+
+
+@_beginning
+def deciders() -> Iterable[Named]:
+    """What can decide whether a run continues."""
+    yield "rules", "follow the plan"
+    yield "llm", "ask the language model"
+    yield "learned", "the active policy"
+
+
+@_beginning
+def policies() -> Iterable[Named]:
+    """Learned policies."""
+    from policy.serving.registry import Registry
+
+    for policy in Registry().listed():
+        yield policy.name, policy.manifest.method if policy.manifest else policy.problem
+
+
+@_beginning
 def settings() -> Iterable[Named]:
     """Settings by their dotted keys."""
     from tui.settings.settings import keys

@@ -74,7 +74,7 @@ class Writer:
     def from_passages(
         self, evidence: Sequence[Evidence], found: Sequence[tuple[int, str]], length: Length
     ) -> str:
-        """The answer from whole passages, read in one prompt; "" if the model says nothing.
+        """The answer from whole passages, read in one prompt, without marks; "" if the model says nothing.
 
         ``found`` are passage numbers with the sentences that the plan's steps found there.
         """
@@ -257,7 +257,7 @@ def _written(state: RunState, notes: list[Note], deps: Deps) -> str:
         likely = max(item["score"] for item in passages) >= LIKELY
         length: Length = "normal" if state["route"] == "deep" and deps.length == "normal" else "brief"
         draft = writer(show if likely else hide).from_passages(passages, _found(state), length)
-        draft = cited(deps.reader, question, draft, passages)
+        draft = cited(deps.reader, state["question"], draft, passages)
     else:
         draft = writer(show).from_notebook(state["notebook"], notes, deps.length)
     claims = citations.claims(draft, state["evidence"])

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from policy.serving.folder import MANIFEST
+from policy.serving.registry import policies_dir
 from tests.tui.conftest import Run
 from tests.tui.stored import QUESTION, store_run
 from traces.paths import store_file
@@ -29,6 +31,9 @@ def completed(typed: str, deepthink: Run, monkeypatch: pytest.MonkeyPatch) -> li
 def test_names_are_completed(filled: Path, deepthink: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     run_id = store_run(question=QUESTION)
     Sessions(open_store()).begin("bearings")
+    trained = "forest-of-may"
+    (policies_dir() / trained).mkdir(parents=True)
+    (policies_dir() / trained / MANIFEST).write_text("{}")
     for typed, expected in {
         "ask --collection f": ["facts"],
         "library remove ": ["facts"],
@@ -37,6 +42,9 @@ def test_names_are_completed(filled: Path, deepthink: Run, monkeypatch: pytest.M
         "models use all-m": ["all-minilm-l6-v2"],
         "config get budget.se": ["budget.seconds"],
         "ser": ["serve"],
+        "ask --decider l": ["llm", "learned"],
+        "ask --profile l": ["lean"],
+        f"policy use {trained[:4]}": [trained],
     }.items():
         assert completed(typed, deepthink, monkeypatch) == expected, typed
 

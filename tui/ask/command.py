@@ -30,10 +30,19 @@ def ask(
     collection: Collections = None,
     profile: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="lean: few model calls; seed: asks the model at every turn."),
+        typer.Option(
+            metavar="NAME",
+            help="lean: few model calls; seed: asks the model at every turn.",
+            autocompletion=completion.profiles,
+        ),
     ] = None,
     decider: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Who decides to go on or stop: rules, llm, learned.")
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Who decides to go on or stop: rules, llm, learned.",
+            autocompletion=completion.deciders,
+        ),
     ] = None,
     model: Model = None,
     session: Annotated[

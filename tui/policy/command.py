@@ -20,6 +20,7 @@ from policy.serving.manifest import BOX, is_name
 from policy.serving.registry import Activation, Listed, Registry, base_of
 from traces.paths import store_file
 from traces.typed_path import expanded_path
+from tui import completion
 from tui.failures import DONE, warn
 from tui.options import AsJson, Plain, Yes, confirm
 from tui.settings.settings import load
@@ -29,7 +30,12 @@ app = typer.Typer(
     help="See and choose learned policies.", invoke_without_command=True, rich_markup_mode=None
 )
 _Name = Annotated[
-    str, typer.Argument(metavar="NAME", help="Its name, the beginning of it, or box for the shipped one.")
+    str,
+    typer.Argument(
+        metavar="NAME",
+        help="Its name, the beginning of it, or box for the shipped one.",
+        autocompletion=completion.policies,
+    ),
 ]
 
 
@@ -66,7 +72,14 @@ def list_policies(as_json: AsJson = False) -> None:
 
 @app.command("show")
 def show(
-    wanted: Annotated[str, typer.Argument(metavar="[NAME]", help="The active one if none is named.")] = "",
+    wanted: Annotated[
+        str,
+        typer.Argument(
+            metavar="[NAME]",
+            help="The active one if none is named.",
+            autocompletion=completion.policies,
+        ),
+    ] = "",
     card: Annotated[bool, typer.Option("--card", help="The model card, as Markdown.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -144,7 +157,10 @@ def history(as_json: AsJson = False) -> None:
 
 @app.command("remove")
 def remove(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Its whole name.")],
+    name: Annotated[
+        str,
+        typer.Argument(metavar="NAME", help="Its whole name.", autocompletion=completion.policies),
+    ],
     yes: Yes = False,
 ) -> None:
     """Delete a policy of your own; the active one and the box stay."""
