@@ -34,6 +34,7 @@ class Beneath(DeepScreen):
 def begin_with_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """The app begins with an empty screen."""
     monkeypatch.setitem(DeepthinkApp.MODES, "ask", Beneath)
+    monkeypatch.setattr(DeepthinkApp, "DEFAULT_MODE", "ask")
 
 
 def put(
