@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
+from hypothesis import settings
 
 import agent.events as ev
 from agent.budget import Budget
@@ -18,6 +19,9 @@ from tests.agent.made import QUESTION, put
 from tests.scripted import HashEmbedder, Scripted, ScriptedChat, WordReader
 from traces.library import Library
 from traces.store import Store
+
+settings.register_profile("unhurried", deadline=None)  # a busy machine takes longer
+settings.load_profile("unhurried")
 
 REPORTS = {
     "annual-report": [

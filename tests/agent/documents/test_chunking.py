@@ -220,7 +220,7 @@ BLOCKS = st.one_of(
 
 
 @given(st.lists(BLOCKS, max_size=12))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_no_text_is_lost(blocks: list[Block]) -> None:
     chunks = chunk(document(*blocks), target_tokens=20, table_tokens=40)
     assert [made.position for made in chunks] == list(range(len(chunks)))
@@ -235,7 +235,7 @@ def test_no_text_is_lost(blocks: list[Block]) -> None:
 
 
 @given(st.lists(CELLS, min_size=2, max_size=40), CELLS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_every_part_of_a_table_has_its_header(rows: list[tuple[str, ...]], header: tuple[str, ...]) -> None:
     chunks = chunk(document(table(*rows, header=header)), table_tokens=60)
     lines = [row_text(header), row_text(header[:2]), row_text((header[0], header[2]))]
@@ -250,7 +250,7 @@ def test_every_part_of_a_table_has_its_header(rows: list[tuple[str, ...]], heade
     st.lists(st.integers(1, 9), min_size=2, max_size=30),
     st.lists(st.integers(0, 12), min_size=1, max_size=8),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_every_cell_stands_under_its_name_and_beside_its_label(
     names: list[int], lengths: list[int]
 ) -> None:
