@@ -87,7 +87,7 @@ from where it was; no model call that was answered is made again. `d` gives one 
     def compose(self) -> ComposeResult:
         with Vertical(id="unfinished"):
             count = len(self._found)
-            title = "One run can go on" if count == 1 else f"{count} runs can go on"
+            title = "One run can be resumed" if count == 1 else f"{count} runs can be resumed"
             yield Static(title, classes="title")
             options = [Option(_told(entry), id=run_id) for run_id, entry in self._found.items()]
             yield UnfinishedList(*options, markup=False)
