@@ -10,6 +10,7 @@ import pytest
 
 from tests.tui.conftest import Run
 from tui import cli
+from tui.app.main import run
 
 HEAVY = (
     "torch transformers sentence_transformers langgraph langchain_core duckdb llama_cpp textual numpy rich "
@@ -80,6 +81,14 @@ def test_the_version(deepthink: Run) -> None:
     ran = deepthink("--version")
     assert ran.code == 0
     assert ran.out.startswith("deepthink ")
+
+
+def test_the_app_tells_the_version_as_the_command_line_does(
+    deepthink: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = deepthink("--version").out
+    assert run(["--version"]) == 0
+    assert capsys.readouterr().out == told
 
 
 def test_python_m_tui_is_the_same_program() -> None:
