@@ -4,9 +4,21 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from textual.widgets._footer import FooterKey
+
 from tests.tui.ask.test_screen import answer_of, asked
 from tests.tui.conftest import Answering, MakeApp
 from tui.run.exchange import Sources
+
+
+async def test_the_help_and_the_palette_are_in_the_footer_of_80_columns(
+    make_app: MakeApp, filled: Path
+) -> None:
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        ends = {key.description: key.region.right for key in app.screen.query(FooterKey)}
+        assert {name for name, end in ends.items() if 0 < end <= 80} >= {"Help", "Palette"}
 
 
 async def test_an_answer_with_its_sources_outlives_a_pane_of_few_columns(
