@@ -73,8 +73,8 @@ class RunBar(Static):
 
     def _piece(self, action: Action, *, short: bool) -> Content:
         key = deepthink(self).key_for(action)
-        label = "Go on" if action.does == "pause" and self._paused else action.label
-        label = label.split()[0] if short and label != "Go on" else label
+        label = "Resume" if action.does == "pause" and self._paused else action.label
+        label = label.split()[0] if short else label
         piece = Content(f"{key} {label.lower()}").stylize("bold $accent", 0, len(key))
         return piece.stylize(f"@click=screen.{action.does}")
 

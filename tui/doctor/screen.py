@@ -153,7 +153,7 @@ not known. Under what is not well stands the way out. Nothing is changed, and no
 
     def _sum(self) -> Content:
         if self._examining:
-            return Content(f"… examining: {len(self._found)} looked at").stylize("$primary")
+            return Content(f"… checking: {len(self._found)} done").stylize("$primary")
         bad = sum(finding.state == "fail" for finding in self._found)
         worth = sum(finding.state == "warn" for finding in self._found)
         if bad:
@@ -161,7 +161,7 @@ not known. Under what is not well stands the way out. Nothing is changed, and no
             return Content(f"✗ {bad} {plural} deepthink from working").stylize("bold $error")
         if worth:
             return Content(f"! It works; {worth} could be better").stylize("$warning")
-        return Content("✓ All is well").stylize("$success")
+        return Content("✓ All good").stylize("$success")
 
 
 class _Rows(OptionList, inherit_bindings=False):

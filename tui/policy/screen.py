@@ -161,7 +161,7 @@ def _card(row: PolicyRow, policies: Policies, width: int) -> list[Content]:
         Content.assemble(
             (clean(row.name), "bold $primary"),
             ("  ● active" if row.active else "", "bold"),
-            ("  came with this version" if row.boxed else "", _QUIET),
+            ("  built in" if row.boxed else "", _QUIET),
         ),
         *facts([(gate, row.reason), *gain], width, len(gate) + 2),
     ]
@@ -238,11 +238,10 @@ def enough(found: Gathered) -> Content:
         Content.assemble(bar(share, 24), figures),
     ]
     if found.missing:
-        missing = counted(found.missing, "decision")
-        lines.append(Content(f"{missing} missing until a training can be expected to gain."))
+        lines.append(Content(f"Not enough decisions yet: {found.missing:,} more are needed."))
         if found.usable and found.runs:
             runs = counted(-(-found.missing * found.runs // found.decisions), "run")
-            lines.append(Content.styled(f"About {runs} more, if they go on like those so far.", _QUIET))
+            lines.append(Content.styled(f"That is about {runs} like those so far.", _QUIET))
     else:
         lines.append(Content("Enough for a training."))
     older = found.decisions - found.usable
@@ -253,7 +252,7 @@ def enough(found: Gathered) -> Content:
             )
         )
     if not sum(found.labels.values()):
-        lines.append(Content.styled("No label of yours yet: the screen Decisions takes them.", _QUIET))
+        lines.append(Content.styled("You haven't labelled a decision yet.", _QUIET))
     return Content("\n").join(lines)
 
 
@@ -391,7 +390,9 @@ both, and how often two sources agree.
     @on(actions.PolicyChanged)
     def _promoted(self, message: actions.PolicyChanged) -> None:
         forced = ", although the gate did not pass it" if message.forced else ""
-        self.notify(f"{message.name} is active{forced}. It counts for runs to come.", markup=False)
+        self.notify(
+            f"{message.name} is active{forced}. It decides from the next question on.", markup=False
+        )
         self.action_reload()
         self.tell_ask()
 

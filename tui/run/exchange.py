@@ -82,7 +82,7 @@ The passages that came nearest, and other ways to look. **Enter** opens a passag
                     "",
                 )
                 self._rows.append(("open", opens, ("nearest  ", words)))
-            self._rows.append(("ask", outcome.question, ("→ ", "Ask in other words")))
+            self._rows.append(("ask", outcome.question, ("→ ", "Rephrase the question")))
             if narrowed:
                 self._rows.append(("everywhere", outcome.question, ("→ ", "Search all collections")))
             self._rows.append(("search", outcome.question, ("→ ", "Search the library with this question")))
@@ -495,7 +495,7 @@ class Exchange(Vertical):
             if item["number"] == number:
                 self.post_message(self.PassageWanted(passage_of(item, answered.quotes if answered else {})))
                 return
-        self.notify(f"No passage stands behind [{number}].", severity="warning")
+        self.notify(f"[{number}] is no source of this answer.", severity="warning")
 
 
 def passage_of(item: Evidence, quotes: dict[str, str]) -> Passage:
@@ -530,7 +530,7 @@ def _under_way(fold: RunFold) -> str:
         return ""
     if fold.asked is not None:
         return "? waiting for you"
-    doing = DOING.get(fold.node, fold.node) or "beginning"
+    doing = DOING.get(fold.node, fold.node) or "starting"
     step = f" · step {fold.step} of {max(len(fold.outcome.plan), fold.step)}" if fold.step else ""
     detail = f" · {one_line(fold.message, 60)}" if fold.message not in {"", fold.node} else ""
     paused = "paused after: " if fold.paused else ""

@@ -195,7 +195,7 @@ async def test_what_is_not_found_shows_what_came_nearest_and_other_ways(
         told = [str(option.prompt) for option in ways.options]
         assert "Tolvang Ceramics" in " ".join(told[:2])
         assert [row.strip("→ ") for row in told[2:]] == [
-            "Ask in other words",
+            "Rephrase the question",
             "Search the library with this question",
         ]
         ways.focus()
