@@ -85,9 +85,11 @@ def _possible(db: DuckDBPyConnection, run_id: str, seq: int) -> list[str]:
         "SELECT valid_actions FROM decisions WHERE run_id = ? AND seq = ? AND NOT shadow", [run_id, seq]
     ).fetchone()
     if row is None:
+        going_on = db.execute("SELECT 1 FROM runs WHERE id = ? AND finished IS NULL", [run_id]).fetchone()
         raise UnknownDecision(
             f"Run {run_id} has no stored decision {seq + 1}.",
-            "`deepthink traces show` lists them; a run in progress stores each at its next step.",
+            f"`deepthink traces show {run_id}` lists its decisions"
+            + ("; one in progress is stored at the next step." if going_on else "."),
         )
     valid: list[str] = json.loads(row[0])
     return valid

@@ -136,16 +136,21 @@ app = typer.Typer(
 )
 
 
+def show_version() -> int:
+    """Print the version; the exit code."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        release = version("deepthink-tui")
+    except PackageNotFoundError:
+        release = "(a checkout that is not installed)"
+    typer.echo(f"deepthink {release}")
+    return 0
+
+
 def _version(wanted: bool) -> None:
     if wanted:
-        from importlib.metadata import PackageNotFoundError, version
-
-        try:
-            release = version("deepthink-tui")
-        except PackageNotFoundError:
-            release = "(a checkout that is not installed)"
-        typer.echo(f"deepthink {release}")
-        raise typer.Exit
+        raise typer.Exit(show_version())
 
 
 @app.callback()

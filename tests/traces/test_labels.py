@@ -43,8 +43,11 @@ def test_what_was_not_possible_is_no_label(store: Store) -> None:
     with pytest.raises(ImpossibleLabel, match="REVISE was not possible at decision 1"):
         labels.put(run_id, 0, "REVISE")
     for where, seq in ((run_id, 2), ("elsewhere", 0)):
-        with pytest.raises(UnknownDecision):
+        with pytest.raises(UnknownDecision) as raised:
             labels.put(where, seq, "FINISH")
+        assert ("in progress" in raised.value.way_out) == (where == run_id), (
+            "no run that ended has more to come"
+        )
     assert labels.of_run(run_id) == {}
 
 

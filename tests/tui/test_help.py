@@ -10,6 +10,7 @@ import pytest
 
 from tests.tui.conftest import Run
 from tui import cli
+from tui.app.main import run
 
 HEAVY = (
     "torch transformers sentence_transformers langgraph langchain_core duckdb llama_cpp textual numpy rich "
@@ -75,6 +76,14 @@ def test_what_is_no_command_gets_a_suggestion(deepthink: Run) -> None:
     assert "deepthink ask 'Who supplies the bearings?'" in ran.err
     assert "Did you mean 'runs'?" in deepthink("run").err
     assert deepthink("--version").out.startswith("deepthink ")
+
+
+def test_the_app_tells_the_version_as_the_command_line_does(
+    deepthink: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = deepthink("--version").out
+    assert run(["--version"]) == 0
+    assert capsys.readouterr().out == told
 
 
 def test_python_m_tui_is_the_same_program() -> None:

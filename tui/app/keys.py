@@ -55,8 +55,8 @@ ASK = (
         "Go to the last answer and its citations, or to what the run asks.",
     ),
     _hidden("ask.unfinished", "f12", "unfinished", "Unfinished", "Runs that can be resumed."),
-    _first("ask.sessions", "f10", "sessions", "Sessions", "Open, name or delete a session."),
-    _first("ask.copy", "ctrl+s", "copy", "Copy answer", "Copy the last answer."),
+    _hidden_first("ask.sessions", "f10", "sessions", "Sessions", "Open, name or delete a session."),
+    _first("ask.copy", "ctrl+s", "copy", "Copy", "Copy the last answer."),
     _first("ask.new", "ctrl+k", "new_session", "New", "Start a new conversation."),
     _first("ask.retry", "ctrl+e", "retry", "Edit", "Edit the last question and ask again."),
     _hidden_first("ask.find", "ctrl+f", "find", "Find", "Find words in the conversation."),
@@ -82,13 +82,13 @@ PROMPT = (
     _hidden_first("prompt.complete", "tab", "complete", "Complete", "Take the completion."),
 )
 FIND = (
-    Action("find.previous", "enter,up", "move(-1)", "Before", "Go to the place before."),
+    Action("find.previous", "enter,up", "move(-1)", "Previous", "Go to the place before."),
     Action("find.next", "down", "move(1)", "Next", "Go to the next place."),
     Action("find.close", "escape", "close", "Close", "Back to the prompt."),
 )
 ANSWER = (
     Action("answer.next", "right", "citation(1)", "Next citation", "Go to the next citation."),
-    _hidden("answer.previous", "left", "citation(-1)", "Citation before", "Go back one."),
+    _hidden("answer.previous", "left", "citation(-1)", "Previous citation", "Go back one."),
     Action("answer.open", "enter", "open", "Open passage", "Open the cited passage in its document."),
     _hidden("answer.original", "o", "original", "Original", "Open the file or page that is cited."),
     *(
@@ -106,7 +106,7 @@ ANSWER = (
 )
 THINKING = (
     Action("thinking.next", "right", "tab(1)", "Next tab", "Go to the next tab."),
-    _hidden("thinking.previous", "left", "tab(-1)", "Tab before", "Go to the tab before."),
+    _hidden("thinking.previous", "left", "tab(-1)", "Previous tab", "Go to the tab before."),
 )
 
 
@@ -190,8 +190,8 @@ PASSAGE = (
     Action("passage.find", "slash", "find", "Find", "Find words in the document."),
     Action("passage.copy", "c", "copy", "Copy", "Put the passage on the clipboard."),
     Action("passage.original", "o", "original", "Original", "Open the file or the page it is from."),
-    _hidden("passage.found_next", "down", "found(1)", "Next found", "The next place."),
-    _hidden("passage.found_before", "up", "found(-1)", "Found before", "The place before."),
+    _hidden("passage.found_next", "down", "found(1)", "Next match", "The next place."),
+    _hidden("passage.found_before", "up", "found(-1)", "Previous match", "The place before."),
     Action("passage.close", "escape", "close", "Close", "Back to where you came from."),
     _hidden("passage.leave", "q", "leave", "Close", "Back to where you came from."),
 )
@@ -265,10 +265,11 @@ RESUME = Action("runs.resume", "r", "resume", "Resume", "Continue a run that did
 MARK = _hidden("runs.mark", "c", "mark", "Compare", "Mark a run, then a second to compare them.")
 STATUS = _hidden("runs.status", "f", "status(1)", "Status", "Only runs of one status.")
 AGAIN = _hidden("runs.again", "o", "again", "Ask again", "Put its question into the prompt.")
+DELETE = _hidden("runs.delete", "d,delete", "delete", "Delete", "Delete the run, with all of it.")
 UNFINISHED_RUNS = _hidden("runs.unfinished", "u", "unfinished", "Unfinished", "Which runs can be resumed.")
 REFRESH = _hidden("runs.refresh", "R", "refresh", "Refresh", "Read the list again.")
 CLEAR = _hidden("runs.clear", "escape", "clear", "Clear", "Show all runs, none marked.")
-BESIDES = (STATUS, MARK, AGAIN, UNFINISHED_RUNS)
+BESIDES = (STATUS, MARK, AGAIN, DELETE, UNFINISHED_RUNS)
 """What the footer has no room for in 80 columns; the preview names their keys."""
 
 
@@ -280,18 +281,17 @@ RUNS = (
     _rate("w", "wrong"),
     RESUME,
     Action("runs.export", "x", "export", "Export", "Write the run to a file."),
-    Action("runs.delete", "d,delete", "delete", "Delete", "Delete the run, with all of it."),
     *BESIDES,
-    _hidden("runs.status_back", "F", "status(-1)", "Status before", "The status before."),
+    _hidden("runs.status_back", "F", "status(-1)", "Previous status", "The status before."),
     REFRESH,
     CLEAR,
 )
 REPLAY = (
     Action("replay.play", "space", "play", "Play", "Play, or pause."),
     Action("replay.forward", "right", "step(1)", "Event", "Next event."),
-    _hidden("replay.back", "left", "step(-1)", "Event before", "Previous event."),
+    _hidden("replay.back", "left", "step(-1)", "Previous event", "Previous event."),
     Action("replay.next", "n,shift+right", "part(1)", "Next step", "To the next research step."),
-    _hidden("replay.previous", "p,shift+left", "part(-1)", "Step before", "To the step before."),
+    _hidden("replay.previous", "p,shift+left", "part(-1)", "Previous step", "To the step before."),
     _hidden("replay.start", "home", "ends(0)", "Start", "To the beginning."),
     _hidden("replay.end", "end", "ends(1)", "End", "To the end."),
     Action("replay.faster", "plus,equals_sign", "speed(1)", "Faster", "Play faster."),

@@ -40,6 +40,10 @@ def run(arguments: Sequence[str]) -> int:
     given = _parser().parse_args(arguments)
     if given.debug:
         failures.debug()
+    if given.version:
+        from tui.cli import show_version
+
+        return failures.guarded(show_version)
     if given.serve:
         from tui.app.serve import serve
 
@@ -91,6 +95,7 @@ def _parser() -> argparse.ArgumentParser:
         help="address to serve at; others can reach any but this one (%(default)s)",
     )
     parser.add_argument("--port", type=int, default=8000, help="port to serve at (%(default)s)")
+    parser.add_argument("--version", action="store_true", help="show the version")
     parser.add_argument(
         "--debug", action="store_true", help="show tracebacks and write everything to the log"
     )

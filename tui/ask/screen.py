@@ -550,6 +550,31 @@ Every `[n]` of the answer opens its passage.
         """Put the question into the prompt."""
         self.put_question(event.question)
 
+    def on_ways_on_ask_everywhere(self, event: WaysOn.AskEverywhere) -> None:
+        """Ask again without the scope; put the question into the prompt while a run is in progress."""
+        if self.live is None:
+            self.ask(event.question)
+        else:
+            self.put_question(event.question)
+
+    def on_ways_on_search(self, event: WaysOn.Search) -> None:
+        """Search the library with the question."""
+        self.app.call_later(self._search_library, event.question)
+
+    def _search_library(self, question: str) -> None:
+        from tui.library.screen import LibraryScreen
+        from tui.library.search_panel import SearchPanel
+
+        self.deepthink.action_mode("library")
+        screen = self.app.screen
+        if isinstance(screen, LibraryScreen):
+
+            def search() -> None:
+                screen.action_search()
+                screen.query_one(SearchPanel).search_for(question)
+
+            screen.call_after_refresh(search)  # it may be the first time that it is shown
+
     # --- finding --------------------------------------------------------------------------------
 
     def action_find(self) -> None:

@@ -27,7 +27,7 @@ from tui.app.work import Failed, in_background
 from tui.decisions.strip import ORIGINS, DecisionStrip, Row, action, bar, judgement, percent, source, took
 from tui.run.fold import EVERYTHING, RunFold
 from tui.run.live import Steers
-from tui.run.words import ENDINGS, ENOUGH, local, status
+from tui.run.words import ENDINGS, ENOUGH, GRADES, local, status
 from tui.terminal import clean, one_line
 
 _MOST = 2000  # runs that are looked through
@@ -113,7 +113,7 @@ class DecisionDetail(VerticalScroll):
     """The details of the decision under the cursor."""
 
     DEFAULT_CSS = """
-    DecisionDetail { height: 1fr; padding: 0 1; }
+    DecisionDetail { height: 1fr; padding: 0 1; scrollbar-gutter: stable; }
     DecisionDetail:focus { background: $surface; }
     """
     HELP = """
@@ -210,22 +210,22 @@ def _state(decided: ev.Decided) -> Iterator[Fact]:
         yield "question", one_line(str(state["question"]))
     yield "steps", _joined(state, ("step", "{} done"), ("steps_left", "{} left"))
     yield "left", _joined(state, ("revisions_left", "{} revision{s}"), ("tokens_left", "{:.0%} of tokens"))
-    yield "plan", _joined(state, ("plan_done", "{} step{s} worked off"))
+    yield "plan", _joined(state, ("plan_done", "{} step{s} done"))
     yield from _listed("still open", state.get("open_questions"))
     if state.get("query"):
         yield "last search", f"“{one_line(str(state['query']))}”"
     grade = str(state.get("grade", ""))
     if grade:
-        yield "its passages", f"{grade}: {ENOUGH.get(grade, grade)}"
+        yield "its passages", f"{GRADES.get(grade, grade)}: {ENOUGH.get(grade, grade)}"
     yield "top score", _joined(state, ("top_score", "{:.3f}"), ("corrections", "{} correction{s}"))
-    yield "passages", _joined(state, ("fresh", "{} new"), ("again", "{} known before"))
-    yield "barren", _joined(state, ("barren", "{} step{s} in a row without a new passage"))
+    yield "passages", _joined(state, ("fresh", "{} new"), ("again", "{} seen before"))
+    yield "", _joined(state, ("barren", "{} step{s} in a row without a new passage"))
     if state.get("last_action"):
         yield "before it", action(str(state["last_action"]))
     yield from _listed("findings", [_finding(finding) for finding in state.get("findings", ())])
     yield from _listed("missing", state.get("missing"))
     evidence = state.get("evidence", ())
-    yield "evidence", f"{len(evidence)} passage{'s' * (len(evidence) != 1)} held"
+    yield "evidence", f"{len(evidence)} passage{'s' * (len(evidence) != 1)} kept"
     for item in evidence:
         title, excerpt = one_line(str(item.get("title", ""))), one_line(str(item.get("excerpt", "")), 160)
         yield "", Content.assemble((title, "bold"), f": {excerpt}" if excerpt else "")

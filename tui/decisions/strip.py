@@ -26,7 +26,7 @@ SIGNS: Final[Mapping[str, str]] = {"CONTINUE": "→", "REVISE": "↻", "FINISH":
 ORIGINS: Final[Mapping[str, str]] = {
     "override": "you stepped in",
     "teach": "asked in teach mode",
-    "said": "said afterwards",
+    "said": "added later",
 }
 """How a label came to be, in words."""
 

@@ -208,7 +208,7 @@ def _policy() -> Finding:
     if chosen.problem:
         detail = f"{chosen.name}, but rules decide: {chosen.problem}"
         return Finding("policy", "warn", detail, _CHOOSE_POLICY)
-    return Finding("policy", "ok", f"{chosen.name}{', from the box' if chosen.boxed else ''}")
+    return Finding("policy", "ok", f"{chosen.name}{', built in' if chosen.boxed else ''}")
 
 
 def _located(name: str, find: Callable[[], str]) -> Finding:

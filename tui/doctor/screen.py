@@ -142,7 +142,7 @@ not known. What to do is under each fault. Nothing is changed, and no model is l
 
     def _sum(self) -> Content:
         if self._examining:
-            return Content(f"… examining: {len(self._found)} looked at").stylize("$primary")
+            return Content(f"… checking: {len(self._found)} done").stylize("$primary")
         bad = sum(finding.state == "fail" for finding in self._found)
         worth = sum(finding.state == "warn" for finding in self._found)
         if bad:
@@ -150,7 +150,7 @@ not known. What to do is under each fault. Nothing is changed, and no model is l
             return Content(f"✗ {bad} {plural} deepthink from working").stylize("bold $error")
         if worth:
             return Content(f"! It works; {worth} could be better").stylize("$warning")
-        return Content("✓ All is well").stylize("$success")
+        return Content("✓ All good").stylize("$success")
 
 
 def _row(finding: Finding, shown_in_full: Container[str], width: int) -> Content:

@@ -34,6 +34,8 @@ from tui.terminal import one_line
 if TYPE_CHECKING:
     from tui.settings.settings import Settings
 
+_DESCRIPTION = "Optional, in one line; helps to choose where to search"
+
 
 class _Completing(Suggester):
     """Looks at the disk, beside what is typed."""
@@ -253,8 +255,8 @@ class FilesScreen(ModalScreen[Intake | None]):
                 yield Label("Collection")
                 yield Input(id="collection", placeholder=DEFAULT_COLLECTION)
             with Horizontal(classes="field"):
-                yield Label("Holds")
-                yield Input(id="description", placeholder="In one line, for the planner; may stay empty")
+                yield Label("Description")
+                yield Input(id="description", placeholder=_DESCRIPTION)
             yield Footer(compact=True, show_command_palette=False)
 
     def on_mount(self) -> None:
@@ -280,7 +282,7 @@ class FilesScreen(ModalScreen[Intake | None]):
     @on(Input.Changed, "#collection")
     def _tell_description(self, event: Input.Changed) -> None:
         held = one_line(self._descriptions.get(event.value, ""), 80)
-        placeholder = held or "In one line, for the planner; may stay empty"
+        placeholder = held or _DESCRIPTION
         self.query_one("#description", Input).placeholder = placeholder
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

@@ -181,10 +181,8 @@ class IngestFold:
         documents = sum(one.documents for one in self.unknown)
         languages = dict.fromkeys(name for one in self.unknown for name in one.languages)
         what = f"{counted(documents, 'document')} in {', '.join(languages)}"
-        return (
-            f"{what}, which {self.unknown[0].embedder} does not support: they are found by their words, "
-            "not by their meaning."
-        )
+        found = "it is found by its" if documents == 1 else "they are found by their"
+        return f"{what}, which {self.unknown[0].embedder} does not support: {found} words, not by meaning."
 
     @property
     def summary(self) -> str:

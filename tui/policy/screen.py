@@ -159,7 +159,7 @@ def _card(row: PolicyRow, policies: Policies, width: int) -> list[Content]:
         Content.assemble(
             (clean(row.name), "bold $primary"),
             ("  ● active" if row.active else "", "bold"),
-            ("  came with this version" if row.boxed else "", _QUIET),
+            ("  built in" if row.boxed else "", _QUIET),
         ),
         *facts([(gate, row.reason), *gain], width, len(gate) + 2),
     ]
@@ -236,11 +236,10 @@ def enough(learnable: Gathered) -> Content:
         Content.assemble(bar(share, 24), figures),
     ]
     if learnable.missing:
-        missing = counted(learnable.missing, "decision")
-        lines.append(Content(f"{missing} missing until a training can be expected to gain."))
+        lines.append(Content(f"Not enough decisions yet: {learnable.missing:,} more are needed."))
         if learnable.usable and learnable.runs:
             runs = counted(-(-learnable.missing * learnable.runs // learnable.decisions), "run")
-            lines.append(Content.styled(f"About {runs} more, if they are like those so far.", _QUIET))
+            lines.append(Content.styled(f"That is about {runs} like those so far.", _QUIET))
     else:
         lines.append(Content("Enough for a training."))
     older = learnable.decisions - learnable.usable
@@ -251,7 +250,7 @@ def enough(learnable: Gathered) -> Content:
             )
         )
     if not sum(learnable.labels.values()):
-        lines.append(Content.styled("No label of yours yet: the screen Decisions takes them.", _QUIET))
+        lines.append(Content.styled("You haven't labelled a decision yet.", _QUIET))
     return Content("\n").join(lines)
 
 
@@ -389,7 +388,9 @@ both, and how often two sources agree.
     @on(actions.PolicyChanged)
     def _promoted(self, message: actions.PolicyChanged) -> None:
         forced = ", although the gate did not pass it" if message.forced else ""
-        self.notify(f"{message.name} is active{forced}. It counts for runs to come.", markup=False)
+        self.notify(
+            f"{message.name} is active{forced}. It decides from the next question on.", markup=False
+        )
         self.action_reload()
         self.tell_ask()
 

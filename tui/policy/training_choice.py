@@ -17,7 +17,7 @@ from textual.widgets import OptionList, Static
 
 from tui.app.lists import Line, MarkedList
 from tui.policy.training_panel import Wish
-from tui.terminal import one_line, size
+from tui.terminal import one_line, padded, size
 
 if TYPE_CHECKING:
     from policy.serving.manifest import Method
@@ -189,4 +189,4 @@ def _method(name: Method, width: int) -> Content:
 
 def _source(name: str, much: str, width: int) -> Content:
     room = min(width - _COST, _NAME + _WHAT)
-    return Content.assemble(one_line(name, room - 1).ljust(room), (f"{much:>{_COST}}", _QUIET))
+    return Content.assemble(padded(name, room), (f"{much:>{_COST}}", _QUIET))

@@ -242,7 +242,7 @@ def _next(fold: TrainingFold, key_of: KeyOf, width: int, *, decides: bool) -> li
             "that is recorded."
         )
         return [Content.styled(f"· {name} is not active", "bold"), *_plain(text, width)]
-    then = "It decides in runs to come" if decides else "The setting decider has it decide in runs to come"
+    then = "It decides from the next question on" if decides else "Set decider to learned to have it decide"
     text = f"{then}; {key_of('rollback')} goes back to the policy before."
     return [Content.styled(f"● {name} is active now", "bold $primary"), *_plain(text, width)]
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 from markdown_it import MarkdownIt
@@ -35,18 +36,30 @@ _WORDS = 160
 
 
 class WaysOn(Offers):
-    """What the end of a run leaves to do: passages to open, questions to ask."""
+    """What the end of a run leaves to do: passages to open, questions to ask, other places to search."""
 
     HELP = """\
 ### What next
 
-The passages that came nearest, or questions about what is missing. **Enter** opens the passage, or puts the
-question into the prompt.
+The passages that came nearest, and other ways to look. **Enter** opens a passage, or does what the row
+says.
 """
 
     @dataclass
     class Ask(Message):
         """A question is to be put into the prompt."""
+
+        question: str
+
+    @dataclass
+    class AskEverywhere(Message):
+        """A question is to be asked again, of all collections."""
+
+        question: str
+
+    @dataclass
+    class Search(Message):
+        """The library is to be searched with a question."""
 
         question: str
 
@@ -58,31 +71,43 @@ question into the prompt.
 
     def __init__(self) -> None:
         super().__init__()
-        self._choices: list[Passage | str] = []
-        self._texts: list[tuple[str, str]] = []  # lead and words of each choice
+        self._rows: list[tuple[Callable[[], Message], tuple[str, str]]] = []  # what a row posts, its text
 
-    def show(self, outcome: Outcome) -> None:
-        """Show what the end of a run leaves to do."""
-        self._choices, self._texts = [], []
+    def show(self, outcome: Outcome, *, narrowed: bool) -> None:
+        """Show what the end of a run leaves to do.
+
+        Args:
+            outcome: The run's.
+            narrowed: Whether it searched some collections only.
+        """
+        self._rows = []
+        question = outcome.question
         if outcome.status in {"not_found", "stopped"}:
             for hit in outcome.nearest():
-                self._choices.append(passage_of(hit))
-                self._texts.append(("nearest  ", f"{place(hit)}: {one_line(hit['text'], _WORDS)}"))
+                words = f"{place(hit)}: {one_line(hit['text'], _WORDS)}"
+                self._add(partial(self.Opened, passage_of(hit)), words, "nearest  ")
+            self._add(partial(self.Ask, question), "Rephrase the question")
+            if narrowed:
+                self._add(partial(self.AskEverywhere, question), "Search all collections")
+            self._add(partial(self.Search, question), "Search the library with this question")
         elif outcome.status == "answered" and outcome.answered is not None:
-            for question in outcome.answered.missing:
-                self._choices.append(question)
-                self._texts.append(("→ ", f"Ask about what is missing: “{one_line(question, _WORDS)}”"))
+            for missing in outcome.answered.missing:
+                words = f"Ask about what is missing: “{one_line(missing, _WORDS)}”"
+                self._add(partial(self.Ask, missing), words)
         self.redraw()
-        self.set_class(not self._choices, "hidden")
+        self.set_class(not self._rows, "hidden")
+
+    def _add(self, message: Callable[[], Message], words: str, lead: str = "→ ") -> None:
+        self._rows.append((message, (lead, words)))
 
     def rows(self) -> Iterable[Option]:
-        return (Option(Content(hanging(*line, self.width))) for line in self._texts)
+        return (Option(Content(hanging(*text, self.width))) for _, text in self._rows)
 
     @on(OptionList.OptionSelected)
     def _take(self, event: OptionList.OptionSelected) -> None:
         event.stop()
-        choice = self._choices[event.option_index]
-        self.post_message(self.Opened(choice) if isinstance(choice, Passage) else self.Ask(choice))
+        message, _ = self._rows[event.option_index]
+        self.post_message(message())
 
 
 _CITATION = re.compile(r"\[(\d+)\]")
@@ -408,7 +433,9 @@ class Exchange(Vertical):
         self._fill(".checks", doubts)
         sources.show(answered)
         if fold.over and hasattr(self.screen, "on_ways_on_ask"):  # not where a run is only replayed
-            self.query_one(WaysOn).show(fold.outcome)
+            searched = fold.outcome.started.collections if fold.outcome.started else ()
+            library: frozenset[str] = getattr(self.screen, "known", frozenset())
+            self.query_one(WaysOn).show(fold.outcome, narrowed=not library <= set(searched))
 
     def _show_look(self, fold: RunFold) -> None:
         """Show what the first look found until there is an answer."""
@@ -464,7 +491,7 @@ class Exchange(Vertical):
                 quote = answered.quotes.get(str(number), "") if answered else ""
                 self.post_message(self.PassageWanted(passage_of(item, number, quote)))
                 return
-        self.notify(f"No passage stands behind [{number}].", severity="warning")
+        self.notify(f"[{number}] is no source of this answer.", severity="warning")
 
 
 def _words(item: Evidence, answered: ev.Answered | None) -> str:
@@ -486,7 +513,7 @@ def _under_way(fold: RunFold) -> str:
         return ""
     if fold.asked is not None:
         return "? waiting for you"
-    doing = DOING.get(fold.node, fold.node) or "beginning"
+    doing = DOING.get(fold.node, fold.node) or "starting"
     step = f" · step {fold.step} of {max(len(fold.outcome.plan), fold.step)}" if fold.step else ""
     detail = f" · {one_line(fold.message, 60)}" if fold.message not in {"", fold.node} else ""
     paused = "paused after: " if fold.paused else ""

@@ -50,7 +50,7 @@ def to_markdown(outcome: Outcome, when: datetime) -> str:
         lines += ["## Plan", ""]
         for number, step in enumerate(outcome.plan, start=1):
             tool = f" ({_text(step['tool'])})" if step["tool"] else ""
-            lines.append(f"{number}. {_text(step['question'])}{tool}")
+            lines.append(f"{number}. {_text(words.step_question(step['question']))}{tool}")
         lines.append("")
     if outcome.steps:
         lines += ["## Steps", "", *(line for step in outcome.steps for line in _step(step)), ""]

@@ -166,7 +166,7 @@ _ROUTES = {
 }
 ENOUGH: Final = {"correct": "enough", "ambiguous": "not quite enough", "incorrect": "not enough"}
 _RUNGS = {
-    "reword": "in other words",
+    "reword": "with other words",
     "widen": "around the best passages",
     "collections": "in the other collections",
     "web": "on the web",
@@ -422,7 +422,7 @@ def block_of(event: ev.Event) -> Block:  # noqa: PLR0911, PLR0912 - one arm per 
         case ev.Planned():
             return plan(event)
         case ev.StepStarted():
-            return Block(f"step {event.step}", one_line(event.plan_step["question"]), tone="part")
+            return Block(f"step {event.step}", step_question(event.plan_step["question"]), tone="part")
         case ev.Searched():
             return search([event], "")
         case ev.Reranked():

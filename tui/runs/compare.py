@@ -24,7 +24,7 @@ from tui.app.base import DeepScreen
 from tui.app.keys import bindings
 from tui.app.work import Failed, in_background
 from tui.run.fold import Outcome, outcome_of, stored_or_told
-from tui.run.words import local, place, status
+from tui.run.words import local, place, status, step_question
 from tui.terminal import clean, duration, one_line
 
 Sign = Literal["same", "differs", "only A", "only B"]
@@ -58,15 +58,15 @@ class Compared:
 
 
 def compare(a: Compared, b: Compared) -> list[Section]:
-    """Question, settings, end, plan, decisions, evidence, answers, cost; in this order."""
+    """Question, answers, end, settings, plan, decisions, evidence, cost; in this order."""
     return [
         Section("Question", (_row(one_line(a.run.question), one_line(b.run.question)),)),
-        _settings(a.run, b.run),
+        Section("Answer", (_row(_answer(a.run), _answer(b.run)),)),
         Section("End", (_row(_end(a), _end(b)),)),
+        _settings(a.run, b.run),
         _aligned("Plan", _plan(a.outcome), _plan(b.outcome), "Neither has a plan."),
         _aligned("Decisions", *_decisions(a.outcome, b.outcome), "Neither took a decision."),
         _evidence(a.outcome, b.outcome),
-        Section("Answer", (_row(_answer(a.run), _answer(b.run)),)),
         _cost(a, b),
     ]
 
@@ -117,7 +117,9 @@ def _aligned(title: str, first: Sequence[str], second: Sequence[str], nothing: s
 
 
 def _plan(outcome: Outcome) -> list[str]:
-    return [f"{number}. {one_line(step['question'])}" for number, step in enumerate(outcome.plan, start=1)]
+    return [
+        f"{number}. {step_question(step['question'])}" for number, step in enumerate(outcome.plan, start=1)
+    ]
 
 
 def _decisions(a: Outcome, b: Outcome) -> tuple[list[str], list[str]]:

@@ -104,7 +104,8 @@ without a folder is in the folder that the app was started in; `~` is your home.
             path /= file_name(self._run_id, self._question, self._form)
         if existing_path(path) is not None and self._asked != typed:
             self._asked = typed
-            self.query_one("#export-note", Static).update(f"{path} is there. Once more replaces it.")
+            note = f"{path} exists. Press the same key again to replace it."
+            self.query_one("#export-note", Static).update(note)
             return
         store, run_id, form = deepthink(self).engine.store, self._run_id, self._form
         in_background(self, lambda: self.Written(_write(store, run_id, form, path)), group="export")

@@ -27,14 +27,14 @@ from tui.app.offers import deepthink
 from tui.run.words import ENDINGS, local, status
 from tui.terminal import clean, duration, one_line
 
-_LEAST = 16  # columns for the last one
+_LEAST = 16  # columns for the one that takes what is left
 
 
 class RowTable(DataTable[Text]):
     """Rows with ids. Enter and a second click are the screen's; a row that is too long ends with ``…``.
 
     Attributes:
-        WIDTHS: Columns by name with their widths; the last has 0.
+        WIDTHS: Columns by name with their widths; 0 for the one that takes what is left.
         RIGHT: Names of those that are aligned right.
         QUIET: Names of those that matter less.
     """
@@ -58,9 +58,9 @@ class RowTable(DataTable[Text]):
     def on_resize(self, event: Resize) -> None:
         taken = sum(width + 2 * self.cell_padding for width in self.WIDTHS.values())
         room = max(_LEAST, event.size.width - 1 - taken)
-        last = self.ordered_columns[-1]
-        if room != last.width:
-            last.width = room
+        widest = next(column for column in self.ordered_columns if not self.WIDTHS[str(column.key.value)])
+        if room != widest.width:
+            widest.width = room
             self._clear_caches()
             self._require_update_dimensions = True
             self.refresh()
@@ -117,19 +117,16 @@ _RATINGS = {"good": "✓ good", "partly": "~ partly", "wrong": "✗ wrong"}
 class RunList(RowTable):
     """Stored runs, newest first; a run that is marked has ``▸`` before it."""
 
-    HELP = (
-        "Every run that is stored. **Enter** replays one, `c` marks one and then a second to compare them."
-    )
+    HELP = "Every run that is stored. **Enter** opens one, `c` marks one and then a second to compare them."
     WIDTHS: ClassVar[Mapping[str, int]] = {
-        "when": 11,
+        "question": 0,
         "status": 10,
         "rating": 8,
         "time": 6,
-        "dec": 3,
-        "question": 0,
+        "when": 11,
     }
-    RIGHT = frozenset({"time", "dec"})
-    QUIET = frozenset({"when", "time", "dec"})
+    RIGHT = frozenset({"time"})
+    QUIET = frozenset({"when", "time"})
 
     class NearEnd(Message):
         """The cursor or the view has come near the last row that is loaded."""
@@ -169,12 +166,11 @@ class RunList(RowTable):
         """Add or update a run."""
         self._runs[run.id] = run
         values = (
-            when(run.started),
+            ("▸ " if run.id == self.marked else "") + one_line(run.question, _LONGEST),
             status(run),
             _RATINGS.get(run.rating, ""),
             _clock(run.seconds),
-            str(run.decisions or ""),
-            ("▸ " if run.id == self.marked else "") + one_line(run.question, _LONGEST),
+            when(run.started),
         )
         self.put(run.id, values)
 
@@ -413,19 +409,19 @@ class RunPreview(VerticalScroll):
     """
 
     def compose(self) -> ComposeResult:
-        """Question, facts, answer; and keys that the footer has no room for."""
+        """Question, answer, facts; and keys that the footer has no room for."""
         yield Static(id="preview-question")
-        yield Static(id="preview-facts")
         yield Static(id="preview-answer")
+        yield Static(id="preview-facts")
         yield Static(id="preview-keys", markup=False)
 
     def show(self, preview: Preview | None) -> None:
         """Show a run; nothing if there is none."""
-        question, facts, answer, keys = self.query(Static)
+        question, answer, facts, keys = self.query(Static)
         key_for = deepthink(self).key_for
         self.scroll_home(animate=False)
         if preview is None:
-            for part in (question, facts, answer, keys):
+            for part in (question, answer, facts, keys):
                 part.update("")
             return
         run = preview.run

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Container
 from textual.content import Content
 from textual.timer import Timer
@@ -51,15 +51,12 @@ class RunsScreen(DeepScreen):
     MODE: ClassVar[str] = "runs"
     PLACES: ClassVar[Sequence[str]] = ("runs",)
     CSS_PATH = "runs.tcss"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        replace(one, group=Binding.Group("Rate")) if "rate" in one.action else one
-        for one in cast("list[Binding]", bindings("runs"))
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings("runs")
     HELP = """\
 ### Runs
 
 Every run that is stored, newest first. After `/` each word that you type must occur in the question or in
-the answer; `f` shows runs of one status, **Escape** every run. **Enter** replays a run, `c` on two compares
+the answer; `f` shows runs of one status, **Escape** every run. **Enter** opens a run, `c` on two compares
 them. `g`, `p` and `w` rate the answer as good, partly good or wrong; the same again takes the rating back.
 """
 

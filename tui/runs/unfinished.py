@@ -82,7 +82,7 @@ stopped; no answered model call is repeated. `d` gives one up: it stays among th
     def compose(self) -> ComposeResult:
         with Vertical(id="unfinished"):
             count = len(self._found)
-            title = "One run can go on" if count == 1 else f"{count} runs can go on"
+            title = "One run can be resumed" if count == 1 else f"{count} runs can be resumed"
             yield Static(title, classes="title")
             options = [Option(_row(entry), id=run_id) for run_id, entry in self._found.items()]
             yield UnfinishedList(*options, markup=False)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final, Literal, get_args, get_origin
 
+from rich.cells import cell_len
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -357,7 +358,7 @@ it stays. Theme, motion and keys take effect at once, a model with the next ques
             case "search" | "refresh":
                 return in_list
             case "leave":
-                return not in_list
+                return not in_list or bool(self.query_one("#search", Input).value)
             case _:
                 return True
 
@@ -378,9 +379,9 @@ it stays. Theme, motion and keys take effect at once, a model with the next ques
         self.set_focus(self.query_one("#search"))  # at once: what is typed next belongs there
 
     def action_leave(self) -> None:
-        """Back to the list; from the search with all of it."""
-        search = self.query_one("#search", Input)
-        if search.has_focus:
+        """Back to the list; from the search, or once more, with all of it."""
+        search, rows = self.query_one("#search", Input), self.query_one("#rows")
+        if search.has_focus or rows.has_focus:
             search.value = ""
         self.set_focus(self.query_one("#rows"))  # at once: what was typed into the editor is put back
         editor = self.query_one(SettingEditor)
@@ -395,7 +396,7 @@ it stays. Theme, motion and keys take effect at once, a model with the next ques
 
     @on(Input.Submitted, "#search")
     def _found(self) -> None:
-        self.query_one("#rows").focus()
+        self.set_focus(self.query_one("#rows"))  # at once: a second Enter is for the row
 
     @on(OptionList.OptionHighlighted)
     def _moved(self) -> None:
@@ -493,11 +494,11 @@ def _line(row: Row, width: int) -> Content:
     room = width - _KEY - 14
     means = meaning(row.key, row.value)
     value = one_line(row.value, room)
-    text = one_line(f"({means})" if means else "", max(room - len(value) - 1, 0))
+    text = one_line(f"({means})" if means else "", max(room - cell_len(value) - 1, 0))
     return Content.assemble(
         (f"{'•' if changed else ' '} {row.key:<{_KEY - 2}} ", "bold" if changed else ""),
         f"{value} " if value else "",
         (text, "$foreground 55%"),
-        " " * (room - len(text) - (len(value) + 1 if value else 0)),
+        " " * (room - cell_len(text) - (cell_len(value) + 1 if value else 0)),
         (f" {layer:>12}", "$foreground 65%"),
     )

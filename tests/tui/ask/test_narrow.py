@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from textual.widgets._footer import FooterKey
+
 from tests.tui.ask.test_screen import answer_of, asked, ready
 from tests.tui.conftest import Answering, MakeApp
 from tests.tui.waiting import until
@@ -11,6 +13,16 @@ from tui.ask.conversation import Conversation
 from tui.ask.prompt import Prompt
 from tui.run.exchange import Sources
 from tui.run.panel import PlanTree
+
+
+async def test_the_help_and_the_palette_are_in_the_footer_of_80_columns(
+    make_app: MakeApp, filled: Path
+) -> None:
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        ends = {key.description: key.region.right for key in app.screen.query(FooterKey)}
+        assert {name for name, end in ends.items() if 0 < end <= 80} >= {"Help", "Palette"}
 
 
 async def test_the_thinking_takes_the_place_of_the_answer_which_outlives_a_pane_of_few_columns(

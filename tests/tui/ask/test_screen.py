@@ -10,7 +10,7 @@ import pytest
 from textual.content import Content
 from textual.events import Key
 from textual.pilot import Pilot
-from textual.widgets import OptionList, Static
+from textual.widgets import DataTable, OptionList, Static
 
 from agent import events as ev
 from agent.documents.document import UnreadableDocument
@@ -24,6 +24,7 @@ from tui.ask.prompt import Prompt
 from tui.ask.screen import AskScreen
 from tui.ask.typed import Typed, begin
 from tui.library.passage import PassageScreen
+from tui.library.screen import LibraryScreen
 from tui.run.evidence import EvidenceList
 from tui.run.exchange import Answer, Exchange, Sources, WaysOn
 from tui.run.meters import Meters, RunBar
@@ -187,12 +188,20 @@ async def test_what_is_not_found_shows_what_came_nearest(make_app: MakeApp, fill
     app = make_app(Answering(finds=False))
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await asked(pilot)
-        nearest = screen.query_one(WaysOn)
-        await until(pilot, lambda: nearest.option_count)
-        assert "Tolvang Ceramics" in " ".join(str(option.prompt) for option in nearest.options)
-        nearest.focus()
+        ways = screen.query_one(WaysOn)
+        await until(pilot, lambda: ways.option_count > 2)
+        rows = [str(option.prompt) for option in ways.options]
+        assert "Tolvang Ceramics" in " ".join(rows[:2])
+        assert [row.strip("→ ") for row in rows[2:]] == [
+            "Rephrase the question",
+            "Search the library with this question",
+        ]
+        ways.focus()
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, PassageScreen))
+        await pilot.press("escape", "up", "enter")
+        await until(pilot, lambda: isinstance(app.screen, LibraryScreen))
+        await until(pilot, lambda: app.screen.query_one(DataTable).row_count)
 
 
 async def test_a_follow_up_belongs_to_the_session_and_a_new_session_does_not(

@@ -247,7 +247,7 @@ async def test_what_is_done_before_a_run_begins_is_shown_and_ends_where_that_fai
         screen = await begun(pilot)
         await until(pilot, lambda: screen.query(".state"))
         state = screen.query_one(".state", Static)
-        await until(pilot, lambda: "beginning" in shown(state))
+        await until(pilot, lambda: "starting" in shown(state))
         go_on.set()
         await over(pilot, screen)
         assert shown(state) == ""

@@ -49,6 +49,6 @@ async def test_a_run_is_taught_to_its_end(make_app: MakeApp, filled: Path) -> No
         ]
         await until(pilot, lambda: "● live" not in text(screen, "#run"))
         await pilot.press("home", "3")
-        await until(pilot, lambda: "✎ you: FINISH (said afterwards)" in rows(screen))
+        await until(pilot, lambda: "✎ you: FINISH (added later)" in rows(screen))
         labels = Labels(app.engine.store).of_run(asking.fold.run_id)
         assert (labels[0].action, labels[0].origin) == ("FINISH", "said")

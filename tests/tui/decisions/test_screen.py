@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
+from rich.cells import cell_len
 from textual.pilot import Pilot
 from textual.widgets import Static
 
@@ -225,6 +226,9 @@ async def test_the_newest_stored_run_with_decisions_is_shown(app: DeepthinkApp) 
         assert "✎ right" in rows(screen)
         assert "not possible  CONTINUE, REVISE" in behind(screen), "the last is under the cursor"
         await pilot.press("up", "up")
+        shown = screen.query_one(DecisionDetail)
+        widest = max(cell_len(line) for line in behind(screen).splitlines())
+        assert widest <= shown.query_one(Static).size.width, "no line is folded a second time"
         assert "last search" in behind(screen)
         assert "Second opinion, not acted on" in behind(screen)
         assert "1 of the plan's steps is open" in behind(screen)
@@ -413,8 +417,8 @@ def test_the_detail_holds_every_field_of_the_state() -> None:
         line.plain for line in detail(Row(TAKEN[1], Label(1, "FINISH", "said", "it was there")), 60)
     )
     for part in ("5 left", "2 revisions", "83% of tokens", "Who owns that plant?", "0.871", "1 correction",
-                 "2 new, 1 known before", "incorrect: not enough", "✓ Who supplies the bearings?: Tolvang",
-                 "2 passages held", "it was there"):  # fmt: skip
+                 "2 new, 1 seen before", "not relevant: not", "✓ Who supplies the bearings?: Tolvang",
+                 "2 passages kept", "it was there"):  # fmt: skip
         assert part in lines, part
     assert max(len(line) for line in lines.splitlines()) <= 60
 

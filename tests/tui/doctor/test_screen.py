@@ -82,7 +82,7 @@ async def test_rows_appear_as_they_are_found(make_app: MakeApp, doctor: _Doctor)
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("f9")
         await until(pilot, lambda: len(_rows(app)) == 3)
-        assert _sum(app) == "… examining: 3 looked at"
+        assert _sum(app) == "… checking: 3 done"
         await pilot.press("r")  # not while it examines
         doctor.go.set()
         await until(pilot, lambda: "✗" in _sum(app))
@@ -120,7 +120,7 @@ async def test_the_report_is_copied_and_everything_looked_at_again(
         doctor.found = FOUND[:3]
         await pilot.press("r")
         await until(pilot, lambda: "✓" in _sum(app))
-        assert _sum(app) == "✓ All is well"
+        assert _sum(app) == "✓ All good"
         doctor.found = FOUND[:4]
         await pilot.press("r")
         await until(pilot, lambda: "!" in _sum(app))

@@ -72,7 +72,7 @@ async def test_every_policy_is_listed_and_told_in_full(make_app: MakeApp, root: 
         told = card(screen)
         for part in (
             SHIPPED,
-            "came with this version",
+            "built in",
             "It is better.",
             "500 (musique 500)",
             "Better than",

@@ -142,7 +142,7 @@ async def test_what_passed_is_active_and_what_did_not_is_kept(
             "is active now",
         ):
             assert part in came, part
-        assert "It decides in runs to come; b goes back" in came
+        assert "It decides from the next question on; b goes back" in came
         await pilot.press("1")
         card = screen.query_one("#card Static", Static)
         await until(pilot, lambda: "trained value-20261121" in str(card.content))

@@ -44,7 +44,7 @@ def two_runs() -> tuple[str, str]:
         decided(1, "FINISH"),
     ]
     second = [
-        (0.5, ev.Planned([step("Who supplies it?"), step("Where?")], 0, "model")),
+        (0.5, ev.Planned([step("Who supplies it?"), step("Where is #1?")], 0, "model")),
         (0.6, ev.EvidenceKept(1, [other, {**shared, "number": 3, "passage_id": 77}], [])),
         decided(1, "CONTINUE", "llm"),
         decided(2, "FINISH"),
@@ -70,6 +70,10 @@ def sections() -> dict[str, Section]:
     return {section.title: section for section in compare(first, second)}
 
 
+def test_the_answers_come_right_after_the_question(sections: dict[str, Section]) -> None:
+    assert list(sections)[:3] == ["Question", "Answer", "End"]
+
+
 def test_what_is_the_same_is_said_once(sections: dict[str, Section]) -> None:
     assert sections["Question"].rows == (Row(stored.QUESTION, stored.QUESTION, "same"),)
     assert sections["Settings"].rows == ()
@@ -81,7 +85,7 @@ def test_what_is_the_same_is_said_once(sections: dict[str, Section]) -> None:
 def test_steps_and_decisions_stand_side_by_side(sections: dict[str, Section]) -> None:
     assert sections["Plan"].rows == (
         Row("1. Who supplies it?", "1. Who supplies it?", "same"),
-        Row("–", "2. Where?", "only B"),
+        Row("–", "2. Where is (answer 1)?", "only B"),
     )
     assert sections["Decisions"].rows == (
         Row("after step 1: FINISH (rules, 80%)", "after step 1: CONTINUE (llm, 80%)", "differs"),

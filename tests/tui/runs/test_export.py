@@ -92,7 +92,7 @@ async def test_what_is_there_is_replaced_only_after_a_second_enter(here: Path, m
         path.value = "there.md"
         path.focus()
         await pilot.press("enter")
-        await until(pilot, lambda: "Once more" in str(screen.query_one("#export-note", Static).content))
+        await until(pilot, lambda: "exists" in str(screen.query_one("#export-note", Static).content))
         assert (here / "there.md").read_text(encoding="utf-8") == "old"
         await pilot.press("enter")
         await until(pilot, lambda: app.screen is not screen)

@@ -25,7 +25,7 @@ from tui.app.confirm import ConfirmScreen
 from tui.ask.prompt import Prompt
 from tui.ask.screen import AskScreen
 from tui.assemble import open_store
-from tui.runs.list import RunList
+from tui.runs.list import RunList, RunPreview
 from tui.runs.screen import RunsScreen
 
 pytestmark = pytest.mark.usefixtures("bare")
@@ -79,6 +79,10 @@ async def test_the_runs_are_listed_newest_first_with_a_preview(three: list[str],
         assert "3 sources" in said(app, "#preview-facts")
         assert "because enough was found" in said(app, "#preview-facts")
         assert "Tolvang." in said(app, "#preview-answer")
+        first = app.screen.query_one(RunList).get_row_at(0)
+        assert stored.QUESTION in str(first[0])  # what a run is looked for by comes first
+        shown = [part.id for part in app.screen.query_one(RunPreview).query(Static)]
+        assert shown.index("preview-answer") < shown.index("preview-facts")
         await pilot.press("down")
         await until(pilot, lambda: "Who paints them?" in said(app, "#preview-question"))
         assert "not found in your documents" in said(app, "#preview-facts")

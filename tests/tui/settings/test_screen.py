@@ -15,6 +15,7 @@ from traces.paths import config_file
 from tui.app.app import DeepthinkApp
 from tui.app.engine import EngineState
 from tui.settings.file import put
+from tui.settings.screen import Row, _line
 from tui.settings.settings import keys, load
 
 __all__ = ["bare"]
@@ -151,8 +152,14 @@ async def test_search_finds_and_escape_shows_all_again(app: DeepthinkApp) -> Non
         await pilot.press("slash", *"zzz")
         await until(pilot, lambda: _ids(app) == [])
         assert not app.screen.query_one("#editor").display
-        await pilot.press("escape")
+        await pilot.press("enter", "escape")  # the list has the keys, and shows all again as it says
         await until(pilot, lambda: len(_ids(app)) == len(keys()))
+
+
+def test_wide_characters_keep_the_columns() -> None:
+    values = ("reports", "決算資料")
+    lines = [_line(Row("collection", "", v, "file", "", "", "text", ()), 90) for v in values]
+    assert {line.cell_length for line in lines} == {lines[0].cell_length}
 
 
 async def test_a_file_that_cannot_be_used_is_told_until_it_can(

@@ -114,7 +114,7 @@ def test_from_the_first_start_to_a_run_that_is_resumed(terminal: Tmux, tmp_path:
     terminal.start(command, environment)
     terminal.shows("A run was interrupted", "Industrial Heat")
     terminal.press("ask.unfinished")
-    terminal.shows("One run can go on", "Later")
+    terminal.shows("One run can be resumed", "Later")
     terminal.press("unfinished.resume")
     terminal.shows("step 1 of", patience=_LONG)
     terminal.press("run.decide")
