@@ -278,7 +278,7 @@ class Engine:
 
         with self.chat() as chat:
             if isinstance(chat, LlamaCppChat):
-                chat.load()
+                chat.loaded()
             return chat.name
 
     def _warm_embedder(self) -> str:

@@ -125,7 +125,7 @@ class _Server:
 
         with suppress(DeepthinkError):  # the run meets it again, and reports it
             if isinstance(self._parts["chat"], LlamaCppChat):
-                self._parts["chat"].load()
+                self._parts["chat"].loaded()
             for part in self._parts.values():
                 if isinstance(part, Loadable):
                     part.warm_up()
