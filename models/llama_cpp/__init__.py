@@ -114,7 +114,7 @@ class LlamaCppChat:
             prompt = _prompt(template, messages, self._thinking if free else False, free)
             tokens = engine.tokenize_prompt(prompt)
             self._refuse_overflow(len(tokens), options.max_tokens, engine)
-            answer = _Answer(options, inside=free and opens_thinking(prompt))
+            answer = _Answer(options, inside=free and opens_thinking(prompt), split=free)
             with self._cancellable(engine, options.cancel):
                 reused = engine.evaluate(tokens)
                 generated, finish = self._generate(engine, options, answer)
@@ -244,27 +244,37 @@ class LlamaCppChat:
 class _Answer:
     """Turns token bytes into streamed answer text, without think tags and broken characters."""
 
-    def __init__(self, options: ChatOptions, *, inside: bool) -> None:
+    def __init__(self, options: ChatOptions, *, inside: bool, split: bool) -> None:
         self._emit = options.on_text
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        self._splitter = ThinkSplitter(inside=inside)
+        self._splitter = ThinkSplitter(inside=inside) if split else None
+        self._plain: list[str] = []
 
     @property
     def reasoning(self) -> str:
-        return self._splitter.reasoning
+        return self._splitter.reasoning if self._splitter else ""
 
     def add(self, piece: bytes) -> None:
-        self._stream(self._splitter.feed(self._decoder.decode(piece)))
+        self._take(self._decoder.decode(piece))
 
     def finish(self, *, finished: bool) -> str:
         """The whole answer text; streams what was still held back."""
-        self._stream(self._splitter.feed(self._decoder.decode(b"", final=True)))
+        self._take(self._decoder.decode(b"", final=True))
+        if self._splitter is None:
+            return "".join(self._plain)
         self._stream(self._splitter.finish())
         answer = self._splitter.answer
         text = answer_or_thought(answer, self._splitter.reasoning, finished=finished)
         if text != answer:
             self._stream(text)
         return text
+
+    def _take(self, text: str) -> None:
+        if self._splitter is None:
+            self._plain.append(text)
+            self._stream(text)
+        else:
+            self._stream(self._splitter.feed(text))
 
     def _stream(self, text: str) -> None:
         if text and self._emit is not None:
