@@ -123,7 +123,7 @@ def test_damaged_numbers_are_refused() -> None:
 
     with pytest.raises(CannotTrain, match="no number for held"):
         material(read([*good, tree("bad", "What?", number=float("nan"))]))
-    with pytest.raises(CannotTrain, match=r"worth 1\.5"):
+    with pytest.raises(CannotTrain, match=r"quality 1\.5"):
         material(read([*good, tree("bad", "What?", quality=1.5)]))
 
 

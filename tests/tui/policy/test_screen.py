@@ -75,8 +75,8 @@ async def test_what_can_be_learned_from_is_counted(app: DeepthinkApp) -> None:
     fill(app.engine.store)
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await opened(pilot)
-        assert "2,992 decisions missing" in text(screen, "#until")
-        assert "About 748 runs more" in text(screen, "#until")
+        assert "2,992 more are needed" in text(screen, "#until")
+        assert "about 748 runs" in text(screen, "#until")
 
 
 async def test_without_a_policy_it_says_how_to_get_one(app: DeepthinkApp) -> None:
