@@ -33,6 +33,7 @@ from agent.support import content, missing_names, missing_numbers, share_held, s
 from agent.text import quantities
 from agent.text.language import language, readable
 from agent.text.sentences import sentences
+from agent.text.vocabulary import vocabulary
 from models.protocols import Reader, Support
 
 # Probability from which a passage supports a sentence: of held-out claims 67 % of the right ones reach it,
@@ -210,15 +211,18 @@ def copied(text: str, passage: str) -> bool:
 
 
 def _says_only(text: str, answer: str, question: str) -> bool:
-    """Whether ``text`` says ``answer``, maybe with words of the question, and nothing else."""
+    """Whether ``text`` says ``answer``, maybe with words of the question, and nothing else.
+
+    "$236.4 million" says the "$236.4" of a table in millions.
+    """
     code = language(question)
     stated, marked, asked = (quantities.read(one, code) for one in (text, answer, question))
-    if not all(any(quantities.same(one, other) for other in stated) for one in marked):
+    if not all(any(quantities.is_among(one, [other]) for one in stated) for other in marked):
         return False
-    if not all(any(quantities.same(one, other) for other in (*marked, *asked)) for one in stated):
+    if not all(quantities.is_among(one, [*marked, *asked]) for one in stated):
         return False
     said, meant = set(_words(text).split()), set(_words(answer).split())
-    figures = {word for one in stated for word in _words(one.shown).split()}
+    figures = {word for one in stated for word in _words(one.shown).split()} | set(vocabulary(code).scales)
     return (bool(marked) or meant <= said) and said - figures <= meant | set(_words(question).split())
 
 

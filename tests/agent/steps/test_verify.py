@@ -93,6 +93,20 @@ def test_an_answer_of_a_few_words_is_supported_where_the_reader_takes_them_for_i
     assert claim["verdict"] == verdict
 
 
+@pytest.mark.parametrize(
+    ("figure", "verdict"),
+    [("1,284.6 million", "supported"), ("1,284.6", "supported"), ("214.9 million", "not")],
+)
+def test_a_sentence_gives_the_figure_of_a_table_its_scale(
+    idle_session: Session, figure: str, verdict: Verdict
+) -> None:
+    question = "What were the Services earnings in 2024?"
+    verifier = ReadingVerifier(_Undecided({question: ("1,284.6", 0.6)}))
+    claim = _claim(f"The Services earnings in 2024 were {figure}.", 2)
+    (judged,) = verifier.verify(idle_session, [question], [claim], [_SEGMENTS])
+    assert judged["verdict"] == verdict
+
+
 def _verified(
     session: Session,
     claims: list[Claim],
