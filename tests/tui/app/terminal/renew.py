@@ -38,7 +38,7 @@ def main() -> None:
             terminal.press("passage.close")
             terminal.shows(lambda screen: "cited as" not in screen)
             terminal.press("app.decisions")
-            terminal.shows("CONTINUE", "learned")
+            terminal.shows("CONTINUE", "learned", lambda screen: "after step" not in screen)  # settled
             terminal.picture(_PICTURES / "decisions.svg", "Every decision, and what it should have been")
         finally:
             terminal.close()
