@@ -10,7 +10,7 @@ from agent.prompts import WITHHELD
 from agent.state import RunState
 
 OPTIONS = ("accept", "rewrite", "search", "stop")
-_QUESTION = "Not every sentence of the answer is supported by its sources. What shall become of it?"
+_QUESTION = "This answer is not fully supported by its sources. What now?"
 
 
 def approve(state: RunState, deps: Deps) -> dict[str, Any]:

@@ -113,7 +113,7 @@ def _web(state: RunState, deps: Deps) -> _Attempt:
     try:
         gathered = deps.web.gather(state["query"], stop=deps.session.stop, on_page=on_page)
     except WebUnreachable as away:
-        deps.session.emit(Warned(f"{away.message} The run goes on with what it has."))
+        deps.session.emit(Warned(f"{away.message} The run continues with what it has."))
         return _Attempt(offline=True)
     except GenerationCancelled as stopped:
         deps.session.stop.tell_apart(stopped)

@@ -109,7 +109,7 @@ class Writer:
                 except BudgetExhausted as exhausted:
                     used_up = str(exhausted)
                     self.session.emit(
-                        Warned(f"The {used_up} is used up; the report goes on with the findings.")
+                        Warned(f"The {used_up} is used up; the rest of the report lists the findings.")
                     )
             written.append(_section(heading, text or from_findings([note])))
         return "\n\n".join(written)

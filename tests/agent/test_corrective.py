@@ -142,5 +142,5 @@ def test_a_network_that_is_away_is_told_once_and_the_run_goes_on(ask: Ask) -> No
     plan = {"steps": [question, "How many wardens of Lake Orrin flew the drone census?"]}
     replies = [plan, {"steps": []}, NOT_FOUND]
     events = ask(question, replies, route="deep", search="http://127.0.0.1:9")
-    assert len([message for message in warnings(events) if "goes on with what it has" in message]) == 1
+    assert len([message for message in warnings(events) if "continues with what it has" in message]) == 1
     assert end(events).status == "not_found"

@@ -76,8 +76,8 @@ class AskScreen(Steers, DeepScreen):
     HELP = """\
 ### Ask
 
-Type a question and press **Enter**. While the run goes on, the line over the prompt says what you can do to
-it. **Ctrl-L** shows the thinking: the plan, the evidence, the decisions.
+Type a question and press **Enter**. While a run is in progress, the line over the prompt says what you can
+do to it. **Ctrl-L** shows the thinking: the plan, the evidence, the decisions.
 
 Every `[n]` of the answer opens its passage.
 """

@@ -115,9 +115,7 @@ def test_asking_what_becomes_of_the_answer(
 ) -> None:
     async def before(pilot: Pilot[int]) -> None:
         claims = [parts.claim("Orlavane buys them from Mars", "not", "“Mars” does not stand in [1]")]
-        asked = ev.Asked(
-            "approve", "What shall become of it?", ["accept", "rewrite", "search", "stop"], claims
-        )
+        asked = ev.Asked("approve", "What now?", ["accept", "rewrite", "search", "stop"], claims)
         screen = await running(pilot, *research(), asked)
         await until(pilot, lambda: screen.query("AskedBox OptionList"))
 

@@ -24,7 +24,7 @@ def _claim(text: str, verdict: Verdict = "supported", reason: str = "", number: 
 
 APPROVE = ev.Asked(
     "approve",
-    "What shall become of it?",
+    "What now?",
     OPTIONS,
     [
         _claim("Tolvang supplies the bearings."),
@@ -75,7 +75,7 @@ def test_approval_shows_every_sentence_and_what_is_wrong_with_it(
     told = capsys.readouterr()
     assert told.out == "", "stdout may be a file: the question goes where the person looks"
     assert told.err.splitlines() == [
-        "approve: What shall become of it?",
+        "approve: What now?",
         "    Tolvang supplies the bearings. [1]",
         "    It burnt in May. [2] (only partly supported: [2] does not say “May”)",
         "    The chairman resigned. [3] (not supported: no passage says this)",
@@ -93,7 +93,7 @@ def test_on_the_live_screen_it_stands_in_the_column_of_the_rest(
     _type("t\n", monkeypatch)
     questions.put(APPROVE, steering, live=True)
     lines = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
-    assert "approve   What shall become of it?" in lines
+    assert "approve   What now?" in lines
     assert "          The chairman resigned. [3] (not supported: no passage says this)" in lines
     assert "          t  stop, and withhold it" in lines
 

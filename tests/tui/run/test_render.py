@@ -175,10 +175,10 @@ def test_nothing_moves_while_a_question_is_asked() -> None:
             assert stream.getvalue().endswith("\x1b[2K"), "the moving line is gone"
             assert stream.getvalue().rindex("\x1b[?25h") > stream.getvalue().rindex("\x1b[?25l")
             before = stream.getvalue()
-            out.print("What shall become of it?")
+            out.print("What now?")
         screen.take(ev.Replied("approve", "", "accept", "person"))
     after = stream.getvalue().removeprefix(before)
-    assert after.startswith("What shall become of it?\n")
+    assert after.startswith("What now?\n")
     assert "\x1b[1A" not in after.partition("\n")[2][:40], "what was asked is not wiped away"
     assert "you: accept it as it is" not in after, "they have just typed it"
 

@@ -46,7 +46,7 @@ def test_a_first_look_is_marked_as_one_with_its_place(
 
 def test_of_several_answers_the_last_is_shown_once(capsys: pytest.CaptureFixture[str]) -> None:
     first = ev.Answered("A first draft.", [claim("A first draft.", "not")], [])
-    asked = ev.Replied("approve", "What shall become of it?", "rewrite", "person")
+    asked = ev.Replied("approve", "What now?", "rewrite", "person")
     last = ev.Answered("A better one [1].", [claim("A better one.")], [])
     assert _plain([started(), first, asked, last, finished()], capsys)[1:] == [
         "approve: you: rewrite it from the evidence",
