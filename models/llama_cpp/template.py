@@ -65,7 +65,7 @@ class ChatTemplate:
 
 
 def _alternating(messages: list[dict[str, str]]) -> list[dict[str, str]]:
-    """The same conversation with system turns told by the user and equal neighbours joined."""
+    """The same conversation with system turns given to the user and equal neighbours joined."""
     turns: list[dict[str, str]] = []
     for message in messages:
         role = "user" if message["role"] == "system" else message["role"]

@@ -78,7 +78,7 @@ class Tree:
     """A question with its states.
 
     Attributes:
-        question: Its id, by which train and held-out questions are told apart.
+        question: Its id, which separates train from held-out questions.
         dataset: The set it is from.
         nodes: By path; "" is there.
         text: The question in words.

@@ -170,9 +170,9 @@ def _digest(trees: Sequence[Tree]) -> str:
 def _lines(tree: Tree) -> Iterator[str]:
     for node in tree.nodes.values():
         seen: list[object] = [node.seen.text, dict(node.seen.features), node.valid]
-        told = [tree.question, tree.dataset, node.path, *seen, node.quality, node.source]
-        told += [dict(node.detail), node.label]
-        yield json.dumps(told, sort_keys=True, ensure_ascii=False) + "\n"
+        fields = [tree.question, tree.dataset, node.path, *seen, node.quality, node.source]
+        fields += [dict(node.detail), node.label]
+        yield json.dumps(fields, sort_keys=True, ensure_ascii=False) + "\n"
 
 
 def sheet(

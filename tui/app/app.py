@@ -151,7 +151,7 @@ class DeepthinkApp(App[int]):
 
     @on(Noticed)
     def _noticed(self, message: Noticed) -> None:
-        self.notify(message.told, title=message.title, severity="warning", timeout=8, markup=False)
+        self.notify(message.text, title=message.title, severity="warning", timeout=8, markup=False)
 
     @on(OriginalFound)
     def _open_original(self, message: OriginalFound) -> None:

@@ -51,7 +51,7 @@ class Noticed(Message):
     """A warning that stops nothing: an ignored setting, a library in use elsewhere."""
 
     title: str
-    told: str
+    text: str
 
 
 @dataclass(eq=False)

@@ -155,7 +155,7 @@ def _active(screen: Screen[object]) -> list[tuple[str, list[_Row]]]:
 
 
 def _elsewhere(listed: Iterable[str], app: App[object]) -> list[tuple[str, list[_Row]]]:
-    """Every action that is not ``told`` already, so that each name is found somewhere."""
+    """Every action that is not ``listed`` already, so that each is found somewhere."""
 
     def displayed(action: Action) -> str:
         keys = app._keymap.get(action.id, action.key)  # Textual shows a map only of what is active

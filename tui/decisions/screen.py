@@ -131,7 +131,7 @@ place, and what you said of it.
         self._row: Row | None = None
 
     def compose(self) -> ComposeResult:
-        yield Static(id="told")
+        yield Static(id="message")
 
     def show(self, row: Row | None) -> None:
         """Show another decision, from its beginning; nothing if there is none."""
@@ -149,7 +149,7 @@ place, and what you said of it.
     def _draw(self) -> None:
         width = max(24, self.scrollable_content_region.width)
         lines = detail(self._row, width) if self._row is not None else []
-        self.query_one("#told", Static).update(Content("\n").join(lines))
+        self.query_one("#message", Static).update(Content("\n").join(lines))
 
 
 def detail(row: Row, width: int) -> list[Content]:
@@ -341,7 +341,7 @@ would have done.
 
     def body(self) -> ComposeResult:
         yield Static(id="run")
-        yield Static(id="told", classes="empty")
+        yield Static(id="message", classes="empty")
         with Container(id="both"):
             yield DecisionStrip(id="strip")
             yield DecisionDetail(id="detail")
@@ -442,7 +442,7 @@ would have done.
         self._fold, self._run = fold, run
         self._shown = self._wanted = fold.run_id
         self._drawn = self._state_of(fold)
-        self.query_one("#told").display = False
+        self.query_one("#message").display = False
         self.query_one("#both").display = True
         strip = self.query_one(DecisionStrip)
         strip.show(fold, EVERYTHING)
@@ -453,7 +453,7 @@ would have done.
 
     def _tell(self, title: str, text: str = "") -> None:
         style = "bold $error" if title.startswith("✗") else "bold $primary"
-        message = self.query_one("#told", Static)
+        message = self.query_one("#message", Static)
         message.update(Content.assemble((title, style), "\n\n", text))
         message.display = True
         self.query_one("#both").display = False

@@ -50,7 +50,7 @@ At the top are the followed folders. The app reads changes in them while it is o
     }
     ChangesScreen OptionList:focus { border: none; }
     ChangesScreen VerticalScroll { height: 1fr; }
-    ChangesScreen #told { height: auto; }
+    ChangesScreen #message { height: auto; }
     """
 
     class Listed(Message):
@@ -67,7 +67,7 @@ At the top are the followed folders. The app reads changes in them while it is o
             yield Static("Followed folders", classes="title")
             yield OptionList(markup=False)
             with VerticalScroll():
-                yield Static("…", id="told", markup=False)
+                yield Static("…", id="message", markup=False)
             yield Footer(compact=True, show_command_palette=False)
 
     def on_mount(self) -> None:
@@ -90,7 +90,7 @@ At the top are the followed folders. The app reads changes in them while it is o
         choices.display = bool(message.folders)
         lines = [_line(change) for change in message.changes]
         none = "Nothing has changed yet." if message.folders else "No folder is followed yet."
-        self.query_one("#told", Static).update(Content("\n").join(lines) if lines else Content(none))
+        self.query_one("#message", Static).update(Content("\n").join(lines) if lines else Content(none))
 
     def action_unfollow(self) -> None:
         """Stop following the folder under the cursor."""

@@ -250,7 +250,7 @@ class FilesScreen(ModalScreen[Intake | None]):
             yield Static("Add documents", classes="title")
             yield PathInput(id="path", placeholder="A path, several, or an address; or choose below")
             yield PathTree(self._start, id="tree")
-            yield Static(id="told", markup=False)
+            yield Static(id="message", markup=False)
             with Horizontal(classes="field"):
                 yield Label("Collection")
                 yield Input(id="collection", placeholder=DEFAULT_COLLECTION)
@@ -353,7 +353,7 @@ class FilesScreen(ModalScreen[Intake | None]):
         return [str(under)] if node is not None and not node.allow_expand else []
 
     def _tell(self, message: str, *, wrong: bool = False) -> None:
-        line = self.query_one("#told", Static)
+        line = self.query_one("#message", Static)
         line.update(f"✗ {message}" if wrong else message)
         line.set_class(wrong, "error")
 

@@ -160,7 +160,7 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
             with VerticalScroll(id="right", can_focus=False):
                 yield ModelDetail()
                 yield PullView(id="pull")
-                yield Static(id="told", markup=False)
+                yield Static(id="message", markup=False)
                 yield Input(
                     placeholder="Path of a .gguf file or a model folder, ollama:NAME or openai:NAME",
                     id="path",
@@ -368,7 +368,7 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
         self.refresh_bindings()
 
     def _tell(self, message: str) -> None:
-        line = self.query_one("#told", Static)
+        line = self.query_one("#message", Static)
         line.update(message)
         line.set_class(message.startswith("✗"), "error")
         line.display = bool(message)

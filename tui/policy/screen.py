@@ -291,7 +291,7 @@ both, and how often two sources agree.
         self._policies = Policies()
 
     def body(self) -> ComposeResult:
-        yield Static(id="told", classes="empty")
+        yield Static(id="message", classes="empty")
         with Vertical(id="all"):
             yield Static(id="deciding")
             with TabbedContent(id="tabs"):
@@ -302,7 +302,7 @@ both, and how often two sources agree.
                     yield TrainingPanel()
 
     def on_mount(self) -> None:
-        self.query_one("#told", Static).update("Counting what has been gathered …")
+        self.query_one("#message", Static).update("Counting what has been gathered …")
 
     @on(events.ScreenResume)
     def _resumed(self) -> None:
@@ -376,7 +376,7 @@ both, and how often two sources agree.
     def _read(self, message: actions.PolicyRead) -> None:
         self._deciding = message.deciding
         self._policies = message.policies
-        self.query_one("#told").display = False
+        self.query_one("#message").display = False
         everything = self.query_one("#all")
         first, everything.display = not everything.display, True
         choice = self.query_one(TrainingChoice)
@@ -422,7 +422,7 @@ both, and how often two sources agree.
             again = f"{self.deepthink.key_of('policy.reload') or 'u'} reads again."
             text = "\n".join(filter(None, (error.message, error.way_out, f"\n{again}")))
             message_shown = Content.assemble((f"✗ {error.title}", "bold $error"), "\n\n", text)
-            self.query_one("#told", Static).update(message_shown)
+            self.query_one("#message", Static).update(message_shown)
 
     def on_resize(self) -> None:
         self._draw()

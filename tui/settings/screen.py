@@ -180,7 +180,7 @@ class SettingEditor(VerticalScroll, can_focus=False):
     DEFAULT_CSS = """
     SettingEditor { height: auto; max-height: 12; padding: 0 1; border-top: solid $panel; }
     SettingEditor > Static { height: auto; }
-    SettingEditor > #told { color: $foreground 65%; }
+    SettingEditor > #message { color: $foreground 65%; }
     SettingEditor > Input { height: 1; border: none; padding: 0 1; margin: 1 0 0 0; background: $panel; }
     SettingEditor > Input.-invalid { border: none; }
     SettingEditor > OptionList {
@@ -211,7 +211,7 @@ class SettingEditor(VerticalScroll, can_focus=False):
         yield OptionList(id="choice", compact=True)
         yield Input(id="text", compact=True)
         yield Static(id="wrong", markup=False)
-        yield Static(id="told", markup=False)
+        yield Static(id="message", markup=False)
 
     def show(self, row: Row | None) -> None:
         """Draw a setting as it is in force."""
@@ -225,8 +225,8 @@ class SettingEditor(VerticalScroll, can_focus=False):
         self.query_one("#description", Static).update(clean(row.description))
         fixed = row.layer == "environment"
         text = f"{row.origin} in the environment wins over the file; unset it to change the setting here."
-        self.query_one("#told", Static).update(text if fixed else "")
-        self.query_one("#told").display = fixed
+        self.query_one("#message", Static).update(text if fixed else "")
+        self.query_one("#message").display = fixed
         if not same:
             self.wrong("")
         line = self.query_one("#text", Input)

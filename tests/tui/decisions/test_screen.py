@@ -177,7 +177,7 @@ async def opened(pilot: Pilot[Any]) -> DecisionsScreen:
     screen = pilot.app.screen
     assert isinstance(screen, DecisionsScreen)
     await until(
-        pilot, lambda: "Reading" not in text(screen, "#told") or not screen.query_one("#told").display
+        pilot, lambda: "Reading" not in text(screen, "#message") or not screen.query_one("#message").display
     )
     return screen
 
@@ -206,8 +206,8 @@ def said(strip: DecisionStrip) -> str:
 async def test_without_runs_it_says_how_to_get_decisions(app: DeepthinkApp) -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await opened(pilot)
-        assert "No decisions yet" in text(screen, "#told")
-        assert "Press f2" in text(screen, "#told")
+        assert "No decisions yet" in text(screen, "#message")
+        assert "Press f2" in text(screen, "#message")
         assert not screen.query_one("#both").display
         await pilot.press("left_square_bracket", "right_square_bracket")
 
@@ -321,7 +321,7 @@ async def test_runs_that_come_and_go_meanwhile_are_seen_on_return(app: Deepthink
 async def test_the_first_decisions_are_shown_on_return(app: DeepthinkApp) -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await opened(pilot)
-        assert "No decisions yet" in text(screen, "#told")
+        assert "No decisions yet" in text(screen, "#message")
         await pilot.press("f2")
         _store(app.engine.store, 0)
         await pilot.press("f5")
@@ -403,13 +403,13 @@ async def test_a_store_that_cannot_be_read_is_told_and_read_again(app: Deepthink
     app.engine.store.path.write_bytes(b"this is no database")
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await opened(pilot)
-        assert "The library file is damaged" in text(screen, "#told")
-        assert "u reads again" in text(screen, "#told")
+        assert "The library file is damaged" in text(screen, "#message")
+        assert "u reads again" in text(screen, "#message")
         app.engine.store.path.unlink()
         store_decided(app.engine.store)
         await pilot.press("u")
         await until(pilot, lambda: QUESTION in text(screen, "#run"))
-        assert not screen.query_one("#told").display
+        assert not screen.query_one("#message").display
 
 
 def test_the_detail_holds_every_field_of_the_state() -> None:

@@ -54,7 +54,7 @@ async def test_the_library_shows_what_happened(
         await until(pilot, lambda: "1 moved" in str(line.content))
         await pilot.press("f")
         await until(pilot, lambda: isinstance(app.screen, ChangesScreen))
-        await until(pilot, lambda: "was b.md" in str(app.screen.query_one("#told", Static).content))
+        await until(pilot, lambda: "was b.md" in str(app.screen.query_one("#message", Static).content))
         choices = app.screen.query_one(OptionList)
         assert choices.option_count == 1
         choices.highlighted = 0

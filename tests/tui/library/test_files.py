@@ -43,7 +43,7 @@ def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def told(screen: FilesScreen) -> str:
-    return str(screen.query_one("#told", Static).content)
+    return str(screen.query_one("#message", Static).content)
 
 
 def keys(screen: FilesScreen) -> list[str]:
@@ -188,7 +188,7 @@ async def test_an_address_needs_the_web_and_a_collection_a_name(
         await until(pilot, lambda: told(screen) == "Enter reads it.")
         await pilot.press("enter")
         await until(pilot, lambda: "while the web is off" in told(screen))
-        assert screen.query_one("#told").has_class("error")
+        assert screen.query_one("#message").has_class("error")
         monkeypatch.setenv("DEEPTHINK_WEB", "true")
         app.engine.reload()
         await pilot.press("escape")

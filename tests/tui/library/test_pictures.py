@@ -152,7 +152,7 @@ def test_choosing_files(
         await pilot.press("down", "right")
         await until(pilot, lambda: tree.root.children[0].children)
         await pilot.press("space", "down", "down", "down", "space")
-        await until(pilot, lambda: str(screen.query_one("#told", Static).content).startswith("2 marked"))
+        await until(pilot, lambda: str(screen.query_one("#message", Static).content).startswith("2 marked"))
 
     assert snap_compare(app, terminal_size=look.size, run_before=mark)
 

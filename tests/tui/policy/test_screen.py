@@ -61,7 +61,7 @@ async def opened(pilot: Pilot[Any]) -> PolicyScreen:
     await until(pilot, lambda: isinstance(pilot.app.screen, PolicyScreen))
     screen = pilot.app.screen
     assert isinstance(screen, PolicyScreen)
-    told = screen.query_one("#told", Static)
+    told = screen.query_one("#message", Static)
     await until(pilot, lambda: not told.display or "Counting" not in str(told.content))
     return screen
 
@@ -117,9 +117,9 @@ async def test_a_store_that_cannot_be_read_is_told_and_read_again(app: Deepthink
     path.write_bytes(b"this is no database")
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await opened(pilot)
-        assert "The library file is damaged" in text(screen, "#told")
-        assert "u reads again" in text(screen, "#told")
+        assert "The library file is damaged" in text(screen, "#message")
+        assert "u reads again" in text(screen, "#message")
         path.unlink()
         await pilot.press("u")
-        await until(pilot, lambda: not screen.query_one("#told").display)
+        await until(pilot, lambda: not screen.query_one("#message").display)
         assert "0 of 3,000 decisions" in text(screen, "#until")
