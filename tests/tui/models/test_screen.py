@@ -115,7 +115,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> _Machine:
     return _Machine(tmp_path / "models", monkeypatch)
 
 
-def _told(app: DeepthinkApp, part: str = "told") -> str:
+def _shown(app: DeepthinkApp, part: str = "message") -> str:
     return str(app.screen.query_one(f"#{part}", Static).render())
 
 
@@ -160,8 +160,8 @@ async def test_what_is_here_what_is_not_and_what_is_in_use(
         rows = app.screen.query_one(ModelList)
         rows.go_to("embedder ollama:nomic:latest")
         await until(pilot, lambda: rows.row is not None and rows.row.role == "embedder")
-        assert "Apache-2.0" not in _told(app, "detail")
-        assert _told(app, "servers") == "Ollama at http://127.0.0.1:1 has 2 models."
+        assert "Apache-2.0" not in _shown(app, "detail")
+        assert _shown(app, "servers") == "Ollama at http://127.0.0.1:1 has 2 models."
 
 
 async def test_another_model_is_used_from_now_on(make_app: MakeApp, machine: _Machine) -> None:
@@ -171,7 +171,7 @@ async def test_another_model_is_used_from_now_on(make_app: MakeApp, machine: _Ma
     async with app.run_test(size=(80, 24)) as pilot:
         await _at(app, pilot, str(mine))
         await pilot.press("enter")
-        await until(pilot, lambda: "✓ In use from now on." in _told(app))
+        await until(pilot, lambda: "✓ In use from now on." in _shown(app))
         assert load().model == str(mine)
         assert machine.prepared == [str(mine)]
         await until(pilot, lambda: "in use" in _line(app, "mine.gguf"))
@@ -210,7 +210,7 @@ async def test_another_embedder_says_that_the_library_is_embedded_anew(
         await pilot.press("f7", "i", *"ollama:nomic-embed-text")
         app.screen.query_one("#path", Input).value = str(machine.folder / BGE_SMALL_EN.name)
         await pilot.press("enter")
-        await until(pilot, lambda: "! 2 passages are embedded anew in the background" in _told(app))
+        await until(pilot, lambda: "! 2 passages are embedded anew in the background" in _shown(app))
         assert load().embedder == str(machine.folder / BGE_SMALL_EN.name)
 
 
@@ -218,9 +218,9 @@ async def test_a_path_is_named_or_left(machine: _Machine, app: DeepthinkApp) -> 
     async with app.run_test(size=(80, 24)) as pilot:
         await _at(app, pilot, QWEN_CODER_1_5B.name)
         await pilot.press("i", *"/nowhere/x.gguf", "enter")
-        await until(pilot, lambda: "There is no model file /nowhere/x.gguf." in _told(app))
-        assert "Fetch it in F7 Models, or choose another one there." in _told(app)
-        assert "deepthink models" not in _told(app)
+        await until(pilot, lambda: "There is no model file /nowhere/x.gguf." in _shown(app))
+        assert "Fetch it in F7 Models, or choose another one there." in _shown(app)
+        assert "deepthink models" not in _shown(app)
         assert app.screen.query_one("#path", Input).has_focus
         await pilot.press("escape")
         assert not app.screen.query_one("#path").display
@@ -237,16 +237,16 @@ async def test_a_pull_shows_how_far_it_is_and_offers_the_model(
         await _at(app, pilot, QWEN_CODER_0_5B.name)
         machine.hold.clear()
         await pilot.press("p")
-        await until(pilot, lambda: "25% of 491 MB" in _told(app, "pull"))
-        assert "! publisher: example.org is away" in _told(app, "pull")
+        await until(pilot, lambda: "25% of 491 MB" in _shown(app, "pull"))
+        assert "! publisher: example.org is away" in _shown(app, "pull")
         await pilot.press("p", "t", "v", "enter", "i")  # one job at a time
         await pilot.press("x")
-        await until(pilot, lambda: _told(app) == "Stopped; what was fetched is kept.")
+        await until(pilot, lambda: _shown(app) == "Stopped; what was fetched is kept.")
         machine.hold.set()
         await pilot.press("p")
         await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
         await pilot.press("n")
-        await until(pilot, lambda: "✓ qwen2.5-coder-0.5b is here." in _told(app))
+        await until(pilot, lambda: "✓ qwen2.5-coder-0.5b is here." in _shown(app))
         assert load().model == QWEN_CODER_1_5B.name
         _uninstall(machine.folder / QWEN_CODER_0_5B.name)
         await pilot.press("u")
@@ -262,7 +262,7 @@ async def test_a_pull_that_ends_behind_a_window_takes_no_keys(machine: _Machine,
         await _at(app, pilot, QWEN_CODER_0_5B.name)
         machine.hold.clear()
         await pilot.press("p")
-        await until(pilot, lambda: "25% of 491 MB" in _told(app, "pull"))
+        await until(pilot, lambda: "25% of 491 MB" in _shown(app, "pull"))
         await pilot.press("f1")
         there = app.screen
         machine.hold.set()
@@ -284,8 +284,8 @@ async def test_a_pull_that_fails_is_told_with_its_way_out(make_app: MakeApp, mac
     async with app.run_test(size=(80, 24)) as pilot:
         await _at(app, pilot, QWEN_CODER_0_5B.name)
         await pilot.press("p")
-        await until(pilot, lambda: "✗ Not enough disk space" in _told(app))
-        assert "Make room." in _told(app)
+        await until(pilot, lambda: "✗ Not enough disk space" in _shown(app))
+        assert "Make room." in _shown(app)
         assert len(app.failures) == 1
         assert not app.screen.query_one("#pull").display
 
@@ -294,16 +294,16 @@ async def test_a_model_is_measured(make_app: MakeApp, machine: _Machine) -> None
     app = make_app(Answering(name="llama.cpp:qwen2.5-coder-1.5b"))
     async with app.run_test(size=(80, 24)) as pilot:
         await _at(app, pilot, QWEN_CODER_1_5B.name)
-        assert "Not measured yet." in _told(app, "detail")
+        assert "Not measured yet." in _shown(app, "detail")
         machine.hold.clear()
         await pilot.press("t")
-        await until(pilot, lambda: _told(app) == "… measuring: how fast it reads")
+        await until(pilot, lambda: _shown(app) == "… measuring: how fast it reads")
         await pilot.press("x")
-        await until(pilot, lambda: _told(app) == "Stopped.")
+        await until(pilot, lambda: _shown(app) == "Stopped.")
         machine.hold.set()
         await pilot.press("t")
-        await until(pilot, lambda: "8,192 tokens are really granted" in _told(app, "detail"))
-        assert "reads 85 tokens/s, writes 12 tokens/s" in _told(app, "detail")
+        await until(pilot, lambda: "8,192 tokens are really granted" in _shown(app, "detail"))
+        assert "reads 85 tokens/s, writes 12 tokens/s" in _shown(app, "detail")
 
 
 async def test_nothing_is_measured_while_a_run_goes_on(
@@ -327,15 +327,15 @@ async def test_nothing_is_measured_while_a_run_goes_on(
         await until(pilot, gate.reached.is_set)
         await _at(app, pilot, str(mine))
         await pilot.press("enter")
-        await until(pilot, lambda: "after the current run" in _told(app))
+        await until(pilot, lambda: "after the current run" in _shown(app))
         await until(pilot, lambda: "in use" in _line(app, "mine.gguf"))
         await pilot.press("t")
-        assert _told(app) == "! A run is in progress. Measure it when the run has ended."
+        assert _shown(app) == "! A run is in progress. Measure it when the run has ended."
         assert [chat.closed for chat in opened] == [False]
         asking.cancel()
         await until(pilot, lambda: asking.live is None)
         await pilot.press("t")
-        await until(pilot, lambda: _told(app) == "mine is measured.")
+        await until(pilot, lambda: _shown(app) == "mine is measured.")
         assert [chat.closed for chat in opened] == [True, False]
 
 
@@ -345,7 +345,7 @@ async def test_what_the_settings_name_and_is_not_here(make_app: MakeApp, machine
     async with app.run_test(size=(80, 24)) as pilot:
         await _at(app, pilot, QWEN_CODER_1_5B.name)
         assert _line(app, QWEN_CODER_1_5B.name).endswith("not here")
-        assert "the settings name it, and it is not on this machine" in _told(app, "detail")
+        assert "the settings name it, and it is not on this machine" in _shown(app, "detail")
 
 
 @pytest.mark.parametrize(
@@ -359,11 +359,11 @@ def test_models_in_pictures(
     async def show(pilot: Pilot[Any]) -> None:
         wanted = QWEN_CODER_1_5B if state == "normal" else QWEN_CODER_0_5B
         await _at(app, pilot, wanted.name)
-        await until(pilot, lambda: _told(app, "servers"))
+        await until(pilot, lambda: _shown(app, "servers"))
         if state == "pulling":
             machine.hold.clear()
             await pilot.press("p")
-            await until(pilot, lambda: "25%" in _told(app, "pull"))
+            await until(pilot, lambda: "25%" in _shown(app, "pull"))
 
     app = make_app(theme=look.theme)
     assert snap_compare(app, terminal_size=look.size, run_before=show)

@@ -40,7 +40,7 @@ def _ids(app: DeepthinkApp) -> list[str]:
     return [str(option.id) for option in _rows(app).options if option.id]
 
 
-def _told(app: DeepthinkApp, part: str) -> str:
+def _shown(app: DeepthinkApp, part: str) -> str:
     return str(app.screen.query_one(f"#{part}", Static).render())
 
 
@@ -53,7 +53,7 @@ async def _at(app: DeepthinkApp, pilot: Pilot[Any], key: str) -> None:
     await pilot.press("f8")
     await until(pilot, lambda: key in _ids(app))
     _rows(app).highlighted = _rows(app).get_option_index(key)
-    await until(pilot, lambda: _told(app, "name").startswith(key))
+    await until(pilot, lambda: _shown(app, "name").startswith(key))
 
 
 async def test_every_setting_is_there_with_its_description_and_origin(
@@ -65,12 +65,12 @@ async def test_every_setting_is_there_with_its_description_and_origin(
     async with app.run_test(size=(80, 24)) as pilot:
         await _at(app, pilot, "budget.steps")
         assert sorted(_ids(app)) == sorted(keys())
-        assert _told(app, "name") == "budget.steps  from the settings file"
-        assert _told(app, "description") == keys()["budget.steps"]
+        assert _shown(app, "name") == "budget.steps  from the settings file"
+        assert _shown(app, "description") == keys()["budget.steps"]
         line = str(_rows(app).get_option("budget.steps").prompt)
         assert line.split() == ["▸", "•", "budget.steps", "9", "file"]
         await _at(app, pilot, "threads")
-        assert "DEEPTHINK_THREADS in the environment wins" in _told(app, "told")
+        assert "DEEPTHINK_THREADS in the environment wins" in _shown(app, "message")
         await pilot.press("enter", "u")  # neither is possible
         await pilot.pause()
         assert _rows(app).has_focus
@@ -81,11 +81,11 @@ async def test_a_line_is_checked_and_written_with_enter(prepared: list[str], app
     async with app.run_test(size=(80, 24)) as pilot:
         await _at(app, pilot, "budget.steps")
         await pilot.press("enter", "end", "x", "enter")
-        await until(pilot, lambda: "it has to be a whole number" in _told(app, "wrong"))
+        await until(pilot, lambda: "it has to be a whole number" in _shown(app, "wrong"))
         assert app.screen.query_one("#text", Input).has_focus
         assert not config_file().exists()
         await pilot.press("home", "shift+end", "4", "2")
-        await until(pilot, lambda: not _told(app, "wrong"))
+        await until(pilot, lambda: not _shown(app, "wrong"))
         await pilot.press("enter")
         await until(pilot, lambda: _rows(app).has_focus)
         assert load().budget.steps == 42
@@ -105,7 +105,7 @@ async def test_a_switch_and_back_to_the_default(app: DeepthinkApp) -> None:
         assert _choices(app) == ["● true", "○ false"]
         await pilot.press("u")
         await until(pilot, lambda: not load().web)
-        await until(pilot, lambda: _told(app, "name") == "web  the default")
+        await until(pilot, lambda: _shown(app, "name") == "web  the default")
         assert _choices(app) == ["○ true", "● false"]
         assert "web" not in config_file().read_text()
 
@@ -124,7 +124,7 @@ async def test_the_look_and_the_keys_change_at_once(app: DeepthinkApp) -> None:
         await _at(app, pilot, "app.keys")
         await pilot.press("enter", *"nope=f12", "enter")
         refused = "app.keys: there is no action “nope”; the help (F1) lists them."
-        await until(pilot, lambda: _told(app, "wrong") == f"✗ {refused}")
+        await until(pilot, lambda: _shown(app, "wrong") == f"✗ {refused}")
         await pilot.press("home", "shift+end", *"settings.search=f11", "enter")
         await until(pilot, lambda: load().app.keys == "settings.search=f11")
         await until(pilot, lambda: _rows(app).has_focus)
@@ -146,7 +146,7 @@ async def test_search_finds_and_escape_shows_all_again(app: DeepthinkApp) -> Non
         await _at(app, pilot, "model")
         await pilot.press("slash", *"searxng")
         await until(pilot, lambda: _ids(app) == ["web_search"])
-        assert _told(app, "name").startswith("web_search")
+        assert _shown(app, "name").startswith("web_search")
         await pilot.press("enter")
         assert _rows(app).has_focus
         await pilot.press("slash", *"zzz")
@@ -170,8 +170,8 @@ async def test_a_file_that_cannot_be_used_is_told_until_it_can(
     app = make_app()
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("f8")
-        await until(pilot, lambda: "context_tokens" in _told(app, "trouble"))
-        trouble = _told(app, "trouble")
+        await until(pilot, lambda: "context_tokens" in _shown(app, "trouble"))
+        trouble = _shown(app, "trouble")
         assert "it has to be at least 1024" in trouble
         assert "Correct it there.\n  r reads the file again." in trouble
         assert "deepthink config" not in trouble
@@ -185,7 +185,7 @@ async def test_a_file_that_cannot_be_used_is_told_until_it_can(
         assert app.theme == "light"
         config_file().write_text("not toml")
         await pilot.press("f9", "f8")
-        await until(pilot, lambda: "is not valid TOML" in _told(app, "trouble"))
+        await until(pilot, lambda: "is not valid TOML" in _shown(app, "trouble"))
         assert len(_ids(app)) == len(keys())
         config_file().unlink()
         await pilot.press("f9", "f8")
@@ -202,9 +202,9 @@ async def test_the_top_line_names_the_settings_where_they_keep_the_models_from_l
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.press("f8")
         app.engine_states = missing
-        await until(pilot, lambda: _told(app, "engine") == "✗ settings")
+        await until(pilot, lambda: _shown(app, "engine") == "✗ settings")
         app.engine_states = {**missing, "settings": ("ready", "lean")}
-        await until(pilot, lambda: _told(app, "engine") == "✗ model not here")
+        await until(pilot, lambda: _shown(app, "engine") == "✗ model not here")
 
 
 @pytest.mark.parametrize(
@@ -219,7 +219,7 @@ def test_settings_in_pictures(
         await _at(app, pilot, "budget.steps" if state == "wrong" else "web")
         if state == "wrong":
             await pilot.press("enter", "x", "enter")
-            await until(pilot, lambda: _told(app, "wrong"))
+            await until(pilot, lambda: _shown(app, "wrong"))
             app.screen.query_one("#text", Input).cursor_blink = False
 
     put("budget.steps", "12")
