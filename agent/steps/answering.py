@@ -82,10 +82,14 @@ def _sources(text: str, question: str, evidence: Sequence[Evidence], scores: Seq
 
     first, *others = sorted(range(len(evidence)), key=misfit)
     chosen = [evidence[first]]
+    left = missing_numbers(text, chosen)
     for place in others:
-        left = missing_numbers(text, chosen)
-        if left and len(missing_numbers(text, [*chosen, evidence[place]])) < len(left):
+        if not left:
+            break
+        still = missing_numbers(text, [*chosen, evidence[place]])
+        if len(still) < len(left):
             chosen.append(evidence[place])
+            left = still
     return sorted(item["number"] for item in chosen)
 
 

@@ -43,7 +43,7 @@ _SHORT_ANSWER, _MISSING = "Short answer", "What was not found"
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """The language model, which writes the answer with ``[n]`` marks; they are checked afterwards.
+    """The language model, which writes the answer; only what it writes from the notebook has ``[n]`` marks.
 
     A report is written section by section, one call for each finding: a small model keeps to one thing,
     and what a call adds to the prompt is one instruction.

@@ -265,9 +265,8 @@ def _verdict(
     missing = missing_numbers(text, cited)
     if not readable(text):
         return _unread(text, cited, f"{where} {verb} not", missing)
-    for item, judgement in zip(
-        cited, judgements, strict=False
-    ):  # the last judgement may be of all together
+    # Not strict: the last judgement may be of all passages together.
+    for item, judgement in zip(cited, judgements, strict=False):
         if judgement.refuted >= _SURE:
             return "not", f"[{item['number']}] says otherwise"
     if not any(judgement.supported >= _SUPPORTS for judgement in judgements):
