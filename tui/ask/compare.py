@@ -103,8 +103,7 @@ class Column:
             blocks.append(Block("unchecked", "from memory, without sources", tone="warning"))
         elif answered.flagged:
             verb = "is" if answered.flagged == 1 else "are"
-            noun = "sentence" if answered.sentences == 1 else "sentences"
-            flagged = f"{answered.flagged} of {answered.sentences} {noun} {verb}"
+            flagged = f"{answered.flagged} of {counted(answered.sentences, 'sentence')} {verb}"
             text = f"{flagged} not fully supported by the sources"
             blocks.append(Block("flagged", text, tone="warning"))
         blocks += [Block(f"[{item['number']}]", _where(item), tone="sources") for item in self.sources]

@@ -199,9 +199,8 @@ def step_question(question: str) -> str:
 def supported(claims: Sequence[Claim]) -> str:
     """How many sentences of an answer their sources support."""
     held = sum(claim["verdict"] == "supported" for claim in claims)
-    noun = "sentence" if len(claims) == 1 else "sentences"
     verb = "is supported by its" if held == 1 or len(claims) == 1 else "are supported by their"
-    return f"{held} of {len(claims)} {noun} {verb} sources"
+    return f"{held} of {counted(len(claims), 'sentence')} {verb} sources"
 
 
 def doubt(claim: Claim) -> str:
