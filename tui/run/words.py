@@ -130,8 +130,9 @@ def facts(outcome: Outcome, when: datetime) -> list[tuple[str, str]]:
         rows.append(("route", f"{routed.route}, by {routed.source}: {routed.reason}"))
     rows.append(("ended", ENDINGS.get(outcome.status, outcome.status)))
     if finished is not None:
+        if finished.stopped_because not in {"", finished.status}:
+            rows.append(("stopped because", finished.stopped_because))
         rows += [
-            ("stopped because", finished.stopped_because or "it was done"),
             ("took", duration(finished.seconds)),
             (
                 "cost",

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 
 import pytest
 
 from agent import events as ev
 from tests.tui.parts import LONG, claim, evidence, finished, search, started
+from tui.run.fold import RunFold
 from tui.run.render import PlainRun, Renderer
+from tui.run.words import ENDINGS, facts
 
 
 def _plain(events: Sequence[ev.Event], capsys: pytest.CaptureFixture[str]) -> list[str]:
@@ -101,6 +104,15 @@ def test_a_resumed_run_shows_its_question_and_the_answer_it_came_to_before(
     assert lines[1:3] == ["approve: you: accept it as it is", "answer: The answer."]
     replayed = _plain([started(), ev.Resumed("abc123def456", LONG, "distil", "llama.cpp:qwen")], capsys)
     assert replayed[1] == "resumed: at: picking out what matters"
+
+
+@pytest.mark.parametrize("because", ["", "not_found", "time budget"])
+def test_a_run_without_a_reason_of_its_own_is_written_by_how_it_ended(because: str) -> None:
+    fold = RunFold()
+    fold.take_all([started(), finished("not_found", because)])
+    rows = dict(facts(fold.outcome, datetime(2026, 3, 14)))
+    assert rows["ended"] == ENDINGS["not_found"]
+    assert rows.get("stopped because") == ("time budget" if because == "time budget" else None)
 
 
 def test_a_run_that_was_cancelled_has_no_answer(capsys: pytest.CaptureFixture[str]) -> None:
