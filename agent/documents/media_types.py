@@ -266,6 +266,20 @@ def media_type_of(path: Path, data: bytes, served_as: str = "") -> str:
     return _kind_of_text(path, data[:_SAMPLE], served_as)
 
 
+def misnamed(path: Path, media_type: str, served_as: str = "") -> str:
+    """A sentence for the user if the name says another format than ``media_type``; else "".
+
+    What a server declares counts as well: the address of a page need not end like a file.
+    """
+    named = MEDIA_TYPES.get(path.suffix.lower(), media_type)
+    if media_type in {named, _SERVED.get(served_as)}:
+        return ""
+    return (
+        f"Its name ends in {path.suffix}, but its content is not {BY_TYPE[named].name}: "
+        f"it was read as {BY_TYPE[media_type].name}."
+    )
+
+
 def _kind_of_text(path: Path, sample: bytes, served_as: str) -> str:
     if sample.startswith(_WIDE_MARKS):
         sample = decode(sample).encode()

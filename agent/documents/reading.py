@@ -66,18 +66,24 @@ def read_bytes(
     path = Path(name)
     if not data.strip(b"\x00\t\n\r\f "):
         raise UnreadableDocument(f"{name} is empty.", "Check that it is the file you meant.")
+    misnamed = ""
     try:
         media_type = kinds.media_type_of(path, data, served_as)
+        misnamed = kinds.misnamed(path, media_type, served_as)
         if charset and kinds.BY_TYPE[media_type].is_text:
             data = in_utf8(data, charset)
         document = _parsed(path, data, media_type, recognised)
-    except UnreadableDocument:
+    except UnreadableDocument as error:
+        _telling(error, misnamed)
         raise
     except Exception as error:  # parsers raise whatever a damaged file makes them
-        raise damaged(name, error) from error
-    if not document.scans and all(is_blank(block.text) and not block.table for block in document.blocks):
-        raise NoText(f"{name} holds no text.", "Check that it is the file you meant.")
-    return document
+        raise _telling(damaged(name, error), misnamed) from error
+    return replace(document, notices=(*document.notices, misnamed)) if misnamed else document
+
+
+def _telling(error: UnreadableDocument, more: str) -> UnreadableDocument:
+    error.message = f"{error.message} {more}".rstrip()
+    return error
 
 
 def refuse_large(name: str, size: int) -> None:
@@ -115,7 +121,7 @@ def _parsed(
         importlib.import_module(f"agent.documents.formats.{module}"), function
     )
     document = reader(path, data, recognised) if kind.has_scans else reader(path, data)
-    return replace(
+    document = replace(
         document,
         blocks=tuple(map(_plain, document.blocks)),
         visible_text=plain(document.visible_text),
@@ -123,6 +129,9 @@ def _parsed(
         title=normal(plain(document.title or title_of_name(path))),
         author=normal(plain(document.author)),
     )
+    if not document.scans and all(is_blank(block.text) and not block.table for block in document.blocks):
+        raise NoText(f"{path.name} holds no text.", "Check that it is the file you meant.")
+    return document
 
 
 def _plain(block: Block) -> Block:

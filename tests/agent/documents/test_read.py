@@ -10,7 +10,7 @@ import pytest
 
 from agent.documents import media_types
 from agent.documents.document import NoText, UnreadableDocument
-from agent.documents.reading import SUFFIXES, read
+from agent.documents.reading import SUFFIXES, read, read_bytes
 from tests.agent.documents.formats.parsed import parse
 from tests.agent.documents.formats.samples import docx_file, pdf_file, scanned_pdf
 
@@ -56,6 +56,39 @@ def test_a_file_is_read_as_what_it_is(tmp_path: Path, name: str, content: bytes,
     document = parse(tmp_path, name, content)
     assert media_type in document.media_type
     assert "Some words." in "\n".join(block.text for block in document.blocks)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "named", "read_as"),
+    [
+        ("wrong.pdf", b"Some words.", "PDF", "text"),
+        ("wrong.md", pdf_file("Some words."), "Markdown", "PDF"),
+        ("wrong.docx", b"<html><body><p>Some words.</p></body></html>", "DOCX", "HTML"),
+    ],
+    ids=["text as pdf", "PDF as md", "HTML as docx"],
+)
+def test_a_file_whose_name_says_another_format_is_told(
+    tmp_path: Path, name: str, content: bytes, named: str, read_as: str
+) -> None:
+    [notice] = parse(tmp_path, name, content).notices
+    for part in (Path(name).suffix, named, read_as):
+        assert part in notice
+
+
+@pytest.mark.parametrize("name", ["right.txt", "right", "right.xyz", "right.rst"])
+def test_a_file_whose_name_says_no_other_format_is_not(tmp_path: Path, name: str) -> None:
+    assert parse(tmp_path, name, b"Some words.").notices == ()
+
+
+def test_a_page_is_what_its_server_says_whatever_its_address_ends_in() -> None:
+    page = b"<html><body><p>Some words.</p></body></html>"
+    assert read_bytes("index.php", page, served_as="text/html").notices == ()
+    assert len(read_bytes("report.pdf", page, served_as="application/pdf").notices) == 1
+
+
+def test_a_refused_file_is_told_by_what_it_is(tmp_path: Path) -> None:
+    assert "PDF" in refused(tmp_path, "damaged.docx", b"%PDF-1.7\n" + b"junk" * 50).message
+    assert "HTML" in refused(tmp_path, "blank.pdf", b"<html><body></body></html>").message
 
 
 def test_missing_file(tmp_path: Path) -> None:
