@@ -220,6 +220,12 @@ class DeepthinkApp(App[int]):
 
         self.push_screen(FailureScreen(self.failures))
 
+    def action_command_palette(self) -> None:
+        from tui.app.palette import Palette
+
+        if not isinstance(self.screen, Palette):
+            self.push_screen(Palette(id="--command-palette"))
+
     def action_help(self) -> None:
         from tui.app.help import HelpScreen
 

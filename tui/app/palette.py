@@ -7,14 +7,17 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
+from textual import on
 from textual.actions import parse
 from textual.app import App
 from textual.binding import Binding
-from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 from textual.dom import DOMNode
 from textual.screen import Screen
 from textual.types import IgnoreReturnCallbackType
+from textual.widgets import Input
+from textual.worker import Worker, WorkerState
 
 from tui.app.keys import ACTIONS, Action, every, modes
 from tui.app.offers import Deepthink, deepthink
@@ -43,6 +46,25 @@ _AT_ONCE: Final = {
 
 _OTHERS: Final = 0.5  # what other screens do comes after what this one does
 _HELP: Final = 0.5  # words in the help of an action, not in its name
+
+
+class Palette(CommandPalette):
+    """The window; Textual's takes what it found for the words before while it still searches."""
+
+    _awaited: Worker[Any] | None = None  # the search after which Enter is pressed again
+
+    @on(Input.Submitted)
+    def _wait(self, event: Input.Submitted) -> None:
+        searches = (worker for worker in self.workers if worker.node is self and not worker.is_cancelled)
+        self._awaited = next((search for search in searches if not search.is_finished), None)
+        if self._awaited is not None:
+            event.stop()
+            event.prevent_default()
+
+    @on(Worker.StateChanged)
+    async def _searched(self, event: Worker.StateChanged) -> None:
+        if event.worker is self._awaited and event.state is WorkerState.SUCCESS:
+            await self.query_one(Input).action_submit()
 
 
 def has_words(text: str, query: str) -> bool:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
 import pytest
 from textual.actions import parse
-from textual.command import CommandPalette
+from textual.command import CommandPalette, Hits
 from textual.content import Content
 from textual.pilot import Pilot
 from textual.widgets import Input, OptionList
@@ -173,6 +174,39 @@ async def test_runs_conversations_and_documents_are_found_by_their_words(
         screen = app.screen
         assert isinstance(screen, AskScreen)
         await until(pilot, lambda: screen.session == session)
+
+
+@pytest.mark.usefixtures("bare")
+@pytest.mark.parametrize(
+    ("words", "found"), [("Everything that can be set", True), ("no such words", False)]
+)
+async def test_enter_waits_for_what_is_searched(
+    words: str, found: bool, make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    searching, gate = asyncio.Event(), asyncio.Event()
+    search = Actions.search
+
+    async def slow(self: Actions, query: str) -> Hits:
+        searching.set()
+        await gate.wait()
+        async for hit in search(self, query):
+            yield hit
+
+    monkeypatch.setattr(Actions, "search", slow)
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await _opened(app, pilot, "")
+        palette = app.screen
+        palette.query_one(Input).value = words
+        await until(pilot, searching.is_set)
+        await pilot.press("enter")
+        assert app.screen is palette, "nothing is done yet"
+        gate.set()
+        if found:
+            await until(pilot, lambda: app.current_mode == "settings")
+        else:
+            await until(pilot, lambda: all(worker.is_finished for worker in app.workers))
+            assert app.screen is palette
 
 
 def test_each_screen_has_the_places_that_are_offered_elsewhere() -> None:
