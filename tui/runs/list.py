@@ -27,7 +27,7 @@ from tui.app.offers import deepthink
 from tui.run.words import ENDINGS, local, status
 from tui.terminal import clean, duration, one_line
 
-_LEAST = 16  # columns for the one that takes what is left
+_LEAST = 14  # columns for the one that takes what is left; all then fit into 60 with a scrollbar
 
 
 class RowTable(DataTable[Text]):

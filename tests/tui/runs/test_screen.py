@@ -88,6 +88,16 @@ async def test_the_runs_are_listed_newest_first_with_a_preview(three: list[str],
         assert "not found in your documents" in said(app, "#preview-facts")
 
 
+async def test_no_column_is_under_the_scrollbar_of_a_narrow_list(make_app: MakeApp) -> None:
+    fill(open_store(), 30)
+    app = make_app()
+    async with app.run_test(size=(60, 24)) as pilot:
+        await opened(pilot, 30)
+        runs = app.screen.query_one(RunList)
+        assert runs.show_vertical_scrollbar
+        assert runs.virtual_size.width <= runs.scrollable_content_region.width
+
+
 async def test_runs_are_found_by_words_and_by_status(three: list[str], make_app: MakeApp) -> None:
     app = make_app()
     async with app.run_test(size=SIZE) as pilot:
