@@ -115,6 +115,11 @@ class DeepScreen(Screen[None]):
     def body(self) -> ComposeResult:
         yield from ()
 
+    def on_mount(self) -> None:
+        """Be wide or narrow from the first layout on; by default the second one is."""
+        breakpoints = self.app.HORIZONTAL_BREAKPOINTS or []
+        self.add_class(*self._get_breakpoint_classes(self.app.size.width, breakpoints))
+
     @property
     def deepthink(self) -> Deepthink:
         """What the app offers."""

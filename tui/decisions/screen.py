@@ -147,6 +147,8 @@ place, and what you said of it.
         self._draw()
 
     def _draw(self) -> None:
+        if not self.size:  # it is not laid out yet, and is drawn once it is
+            return
         width = max(24, self.scrollable_content_region.width)
         lines = detail(self._row, width) if self._row is not None else []
         self.query_one("#message", Static).update(Content("\n").join(lines))

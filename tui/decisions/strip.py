@@ -389,7 +389,7 @@ Where the run waits for you (teach mode), the last row asks, and **1 2 3** answe
         return Label(seq, decided.action, origin)
 
     def _draw(self) -> None:
-        if not self.is_mounted:
+        if not self.size:  # it is not laid out yet, and is drawn once it is
             return
         rows = self._rows()
         at, last = self.highlighted, self.option_count - 1

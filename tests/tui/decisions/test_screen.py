@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from rich.cells import cell_len
 from textual.pilot import Pilot
+from textual.screen import Screen
 from textual.widgets import Static
 
 from agent import events as ev
@@ -210,6 +211,26 @@ async def test_without_runs_it_says_how_to_get_decisions(app: DeepthinkApp) -> N
         assert "Press f2" in text(screen, "#message")
         assert not screen.query_one("#both").display
         await pilot.press("left_square_bracket", "right_square_bracket")
+
+
+@pytest.mark.parametrize("width", [80, 120])
+async def test_decisions_are_laid_out_once_for_the_width_they_have(
+    width: int, app: DeepthinkApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[str] = []
+    display = DeepthinkApp._display  # what every frame goes through
+
+    def watched(self: DeepthinkApp, screen: Screen[Any], renderable: Any) -> None:
+        display(self, screen, renderable)
+        if isinstance(screen, DecisionsScreen) and screen.query_one(DecisionStrip).option_count:
+            drawn.append(rows(screen))
+
+    monkeypatch.setattr(DeepthinkApp, "_display", watched)
+    async with app.run_test(size=(width, 40)) as pilot:
+        going_on(app, *TAKEN)
+        screen = await opened(pilot)
+        await until(pilot, lambda: behind(screen))
+        assert set(drawn) == {rows(screen)}
 
 
 async def test_the_newest_stored_run_with_decisions_is_shown(app: DeepthinkApp) -> None:
