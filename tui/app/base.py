@@ -10,9 +10,10 @@ from textual.containers import Horizontal
 from textual.content import Content
 from textual.message import Message
 from textual.screen import Screen
-from textual.widgets import Footer, Static
+from textual.widgets import Static
 
 from tui.app.engine import EngineState
+from tui.app.key_line import KeyLine
 from tui.app.keys import modes
 from tui.app.offers import Deepthink, deepthink
 
@@ -110,7 +111,7 @@ class DeepScreen(Screen[None]):
         """The frame around `body`."""
         yield Navigation(self.MODE)
         yield from self.body()
-        yield Footer(compact=True, show_command_palette=False)
+        yield KeyLine()
 
     def body(self) -> ComposeResult:
         yield from ()

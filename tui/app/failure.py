@@ -10,9 +10,10 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.screen import ModalScreen
-from textual.widgets import Footer, Static, TextArea
+from textual.widgets import Static, TextArea
 
 from traces.errors import DeepthinkError
+from tui.app.key_line import KeyLine
 from tui.app.keys import bindings, every
 from tui.app.work import Failed
 
@@ -92,7 +93,7 @@ class FailureScreen(ModalScreen[None]):
         with Vertical(id="failure"):
             yield Static("What went wrong", classes="title")
             yield TextArea(self._text, read_only=True, show_line_numbers=False)
-            yield Footer(compact=True, show_command_palette=False)
+            yield KeyLine()
 
     def action_copy(self) -> None:
         self.app.copy_to_clipboard(self._text)

@@ -15,8 +15,9 @@ from textual.dom import DOMNode
 from textual.geometry import Size
 from textual.screen import ModalScreen, Screen
 from textual.widget import Widget
-from textual.widgets import Footer, Markdown, Static
+from textual.widgets import Markdown, Static
 
+from tui.app.key_line import KeyLine
 from tui.app.keys import ACTIONS, Action, bindings, every
 
 _PLACES: Final[Mapping[str, str]] = {
@@ -89,7 +90,7 @@ class HelpScreen(ModalScreen[None]):
                 for title, rows in self._others:
                     yield Static(f"Elsewhere: {title}", classes="elsewhere", markup=False)
                     yield _Keys(rows)
-            yield Footer(compact=True, show_command_palette=False)
+            yield KeyLine()
 
     def on_mount(self) -> None:
         self.query_one("#pages").focus()

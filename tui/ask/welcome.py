@@ -16,9 +16,10 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.message import Message
 from textual.screen import ModalScreen
-from textual.widgets import Footer, Static
+from textual.widgets import Static
 
 from tui.app.failure import in_the_app
+from tui.app.key_line import KeyLine
 from tui.app.keys import bindings
 from tui.app.offers import Deepthink, deepthink
 from tui.app.work import Failed, Job, in_background
@@ -173,7 +174,7 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
                 if step == 1:
                     yield PullView(id="pull")
             yield Static(id="trouble", classes="error", markup=False)
-        yield Footer(compact=True, show_command_palette=False)
+        yield KeyLine()
 
     def on_mount(self) -> None:
         self._redraw()

@@ -14,10 +14,11 @@ from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.message import Message
 from textual.screen import ModalScreen
-from textual.widgets import Footer, OptionList, Static
+from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from traces.folders import Change, Folder, Folders
+from tui.app.key_line import KeyLine
 from tui.app.keys import bindings
 from tui.app.offers import deepthink
 from tui.app.work import in_background
@@ -68,7 +69,7 @@ At the top are the followed folders. The app reads changes in them while it is o
             yield OptionList(markup=False)
             with VerticalScroll():
                 yield Static("…", id="message", markup=False)
-            yield Footer(compact=True, show_command_palette=False)
+            yield KeyLine()
 
     def on_mount(self) -> None:
         """Fetch them."""

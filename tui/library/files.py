@@ -18,13 +18,14 @@ from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.screen import ModalScreen
 from textual.suggester import Suggester, SuggestFromList
-from textual.widgets import DirectoryTree, Footer, Input, Label, Static, Tree
+from textual.widgets import DirectoryTree, Input, Label, Static, Tree
 from textual.widgets._directory_tree import DirEntry
 from textual.widgets.tree import TreeNode
 
 from agent.documents.reading import SUFFIXES
 from traces.errors import DeepthinkError
 from traces.typed_path import existing_path
+from tui.app.key_line import KeyLine
 from tui.app.keys import bindings
 from tui.app.offers import deepthink
 from tui.app.work import in_background
@@ -257,7 +258,7 @@ class FilesScreen(ModalScreen[Intake | None]):
             with Horizontal(classes="field"):
                 yield Label("Description")
                 yield Input(id="description", placeholder=_DESCRIPTION)
-            yield Footer(compact=True, show_command_palette=False)
+            yield KeyLine()
 
     def on_mount(self) -> None:
         self.query_one(PathTree).focus()

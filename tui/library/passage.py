@@ -24,10 +24,11 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.visual import Visual
 from textual.widget import Widget
-from textual.widgets import Footer, Input, Static
+from textual.widgets import Input, Static
 
 from agent.text.sentences import sentences
 from traces.records import Document, Passage
+from tui.app.key_line import KeyLine
 from tui.app.keys import bindings
 from tui.app.offers import deepthink
 from tui.app.work import in_background
@@ -499,7 +500,7 @@ class PassageScreen(ModalScreen[None]):
                 if widget := deepthink(self).picture_widget:
                     yield PagePicture(widget)
             yield Input(id="words", placeholder="Words to find; Enter, ↓ and ↑ go from one to the next")
-            yield Footer(compact=True, show_command_palette=False)
+            yield KeyLine()
 
     def on_mount(self) -> None:
         self.query_one("#gone").display = False

@@ -15,11 +15,12 @@ from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.message import Message
 from textual.screen import ModalScreen
-from textual.widgets import Footer, Input, Static, Tree
+from textual.widgets import Input, Static, Tree
 from textual.widgets.tree import TreeNode
 
 from agent.documents.media_types import BY_TYPE
 from traces.records import SECTION_SEPARATOR, Collection, Document, Passage
+from tui.app.key_line import KeyLine
 from tui.app.keys import bindings
 from tui.app.lists import facts
 from tui.library.ingesting import is_low, share
@@ -323,7 +324,7 @@ class DescribeScreen(ModalScreen[str]):
         with Vertical(id="describe"):
             yield Static(f"What {one_line(self._collection)} holds", classes="title", markup=False)
             yield Input(self._description, placeholder="In one line, for the planner")
-            yield Footer(compact=True, show_command_palette=False)
+            yield KeyLine()
 
     @on(Input.Submitted)
     def _keep(self, event: Input.Submitted) -> None:

@@ -12,11 +12,12 @@ from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.message import Message
 from textual.screen import ModalScreen
-from textual.widgets import Footer, Input, RadioButton, RadioSet, Static
+from textual.widgets import Input, RadioButton, RadioSet, Static
 
 from traces.runs import Runs
 from traces.store import Store
 from traces.typed_path import existing_path, expanded_path
+from tui.app.key_line import KeyLine
 from tui.app.keys import bindings
 from tui.app.offers import deepthink
 from tui.app.work import Failed, in_background
@@ -76,7 +77,7 @@ without a folder is in the folder that the app was started in; `~` is your home.
                     yield FormButton(label, value=form == self._form, name=form, compact=True)
             yield Input(file_name(self._run_id, self._question, self._form), compact=True)
             yield Static(id="export-note", markup=False)
-            yield Footer(compact=True, show_command_palette=False)
+            yield KeyLine()
 
     @on(RadioSet.Changed)
     def _form_chosen(self, event: RadioSet.Changed) -> None:

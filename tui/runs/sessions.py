@@ -14,10 +14,11 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
 from textual.screen import ModalScreen
-from textual.widgets import DataTable, Footer, Input, Static
+from textual.widgets import DataTable, Input, Static
 
 from traces.sessions import Session, Sessions
 from traces.store import Store
+from tui.app.key_line import KeyLine
 from tui.app.keys import bindings
 from tui.app.offers import deepthink
 from tui.app.work import Failed, in_background
@@ -79,7 +80,7 @@ gives it a name, which the command line knows too, `d` deletes it with its runs.
             yield SessionList()
             yield Static(id="sessions-none", classes="empty")
             yield Input(placeholder="a name, then Enter", id="session-name", compact=True)
-            yield Footer(compact=True, show_command_palette=False)
+            yield KeyLine()
 
     def on_mount(self) -> None:
         self.query_one(SessionList).focus()

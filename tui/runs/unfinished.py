@@ -14,11 +14,12 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
 from textual.screen import ModalScreen
-from textual.widgets import Footer, OptionList, Static
+from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from traces.runs import Run
 from traces.store import Store
+from tui.app.key_line import KeyLine
 from tui.app.keys import bindings
 from tui.app.offers import deepthink
 from tui.app.work import in_background
@@ -86,7 +87,7 @@ stopped; no answered model call is repeated. `d` gives one up: it stays among th
             yield Static(title, classes="title")
             options = [Option(_row(entry), id=run_id) for run_id, entry in self._found.items()]
             yield UnfinishedList(*options, markup=False)
-            yield Footer(compact=True, show_command_palette=False)
+            yield KeyLine()
 
     @property
     def _store(self) -> Store:
