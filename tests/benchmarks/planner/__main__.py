@@ -9,11 +9,11 @@ from pathlib import Path
 
 from models.boxed_planner import BASE, SHIPPED, BoxedPlanner
 from models.offline import forbid_hubs
-from tests.benchmarks.planner.base import open_base
+from tests.benchmarks.adapters.base import open_base
+from tests.benchmarks.adapters.export import export
 from tests.benchmarks.planner.card import write_card
 from tests.benchmarks.planner.data import examples, natural
 from tests.benchmarks.planner.evaluation import Figures, figures, table, written
-from tests.benchmarks.planner.export import export
 from tests.benchmarks.planner.training import RATE, train
 from traces.paths import models_dir
 

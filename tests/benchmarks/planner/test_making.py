@@ -11,11 +11,11 @@ from agent.steps.lookups import Lookup, Plan, PlanRequest, prompt
 from models.boxed_planner import BoxedPlanner
 from models.llama_cpp.engine import Engine
 from models.protocols import ModelError
-from tests.benchmarks.planner.base import WEIGHTS, Base, load_tokenizer, open_base, with_adapter
+from tests.benchmarks.adapters.base import WEIGHTS, Base, load_tokenizer, open_base, with_adapter
+from tests.benchmarks.adapters.export import export
+from tests.benchmarks.adapters.tiny import write_tiny
 from tests.benchmarks.planner.data import Example
 from tests.benchmarks.planner.evaluation import figures, written
-from tests.benchmarks.planner.export import export
-from tests.benchmarks.planner.tiny import write_tiny
 from tests.benchmarks.planner.training import train
 
 pytestmark = pytest.mark.filterwarnings(  # PEFT asks transformers by the old name

@@ -1,4 +1,4 @@
-"""The planner's base in Hugging Face's form, and LoRA adapters on it.
+"""The base of an adapter in Hugging Face's form, and LoRA adapters on it.
 
 The trainers want a folder, so the GGUF file is converted once, into a hidden folder beside the models that
 is named for the file's sha256.

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from models.protocols import ModelError
-from tests.benchmarks.planner.base import CONFIG, WEIGHTS
+from tests.benchmarks.adapters.base import CONFIG, WEIGHTS
 
 _ARCHITECTURE: Final = "qwen2"
 _PREFIX: Final = "base_model.model."
@@ -17,7 +17,7 @@ def export(adapter: Path, base: Path, out: Path) -> None:
     """Write the adapter that PEFT saved in a folder to ``out``, its matrices in 8 bits.
 
     Raises:
-        ModelError: the base is of another architecture than the planner's, or has no such layer.
+        ModelError: the base is of an architecture that nothing is trained for, or has no such layer.
     """
     import gguf
     from safetensors.numpy import load_file
