@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from agent.prompts import NOT_FOUND
-from tests.benchmarks.adapters.base import Base, load_tokenizer, load_weights, open_base
-from tests.benchmarks.adapters.tiny import write_tiny
+from tests.benchmarks.adapters.base import Base, load_tokenizer, load_weights
 from tests.benchmarks.answerer import training
 from tests.benchmarks.answerer.data import Branch, Tree, trees
 
@@ -24,14 +23,6 @@ _BRANCHES = (
     Branch("QUESTION: fee", NOT_FOUND, "absent"),
 )
 _TREES = [Tree(f"PASSAGES:\n[1] The rent is {number}.", _BRANCHES) for number in range(2)]
-
-
-@pytest.fixture(scope="module")
-def base(tmp_path_factory: pytest.TempPathFactory) -> Base:
-    folder = tmp_path_factory.mktemp("models")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("DEEPTHINK_MODELS", str(folder))
-        return open_base(write_tiny(folder / "tiny.gguf", architecture="qwen2"))
 
 
 @pytest.fixture(autouse=True)

@@ -11,7 +11,7 @@ from agent.steps.lookups import Lookup, Plan, PlanRequest, prompt
 from models.boxed_planner import BoxedPlanner
 from models.llama_cpp.engine import Engine
 from models.protocols import ModelError
-from tests.benchmarks.adapters.base import WEIGHTS, Base, load_tokenizer, open_base, with_adapter
+from tests.benchmarks.adapters.base import WEIGHTS, Base, load_tokenizer, with_adapter
 from tests.benchmarks.adapters.export import export
 from tests.benchmarks.adapters.tiny import write_tiny
 from tests.benchmarks.planner.data import Example
@@ -30,14 +30,6 @@ def _example(number: int) -> Example:
 
 
 EXAMPLES = [_example(number) for number in range(24)]
-
-
-@pytest.fixture(scope="module")
-def base(tmp_path_factory: pytest.TempPathFactory) -> Base:
-    folder = tmp_path_factory.mktemp("models")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("DEEPTHINK_MODELS", str(folder))
-        return open_base(write_tiny(folder / "tiny.gguf", architecture="qwen2"))
 
 
 @pytest.fixture(scope="module")
