@@ -7,6 +7,7 @@ they are computed once. Every eighth written passage is kept out, as for the rea
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +31,7 @@ TAUGHT: Final = (
 """The system prompt."""
 LABELS: Final = {"supported": "A", "refuted": "B", "neither": "C"}
 _NEAR: Final = (0, 1, 1, 2, 2, 3)  # passages of other texts in a tree, drawn from these
+_NUMBER: Final = re.compile(r"\d(?:[\d.,]*\d)?")
 _ABSENT: Final = 1  # unanswerable questions of a tree, of two
 
 
@@ -85,7 +87,7 @@ def _tree(
     passages = [
         notebook.passage(_evidence(at, source, one)) for at, (source, one) in enumerate(shown, start=1)
     ]
-    branches = [*_answers(record, draw), *_verdicts(record)]
+    branches = list(dict.fromkeys([*_answers(record, draw), *_verdicts(record), *_plain(shown, draw)]))
     draw.shuffle(branches)
     return Tree("PASSAGES:\n" + "\n\n".join(passages), tuple(branches))
 
@@ -126,7 +128,64 @@ def _answers(record: dict[str, Any], draw: random.Random) -> Iterator[Branch]:
 
 def _verdicts(record: dict[str, Any]) -> Iterator[Branch]:
     for one in record["claims"]:
-        yield Branch(f"SENTENCE: {one['claim']}", LABELS[one["label"]], one["label"], verdict=True)
+        yield _claim(one["claim"], one["label"])
+
+
+def _plain(shown: Sequence[tuple[dict[str, Any], Chunk]], draw: random.Random) -> Iterator[Branch]:
+    """Answers in a sentence as claims, as they are and with a number or an answer of the passage misplaced.
+
+    The written claims are worded unlike their passage where it supports them. What a model writes is mostly
+    worded like it, whether it is right or not.
+    """
+    for record, chunk in shown:
+        held = [one for one in record["qas"] if one["sentence"] and _holds(chunk.text, one["answers"])]
+        for one in held:
+            yield _claim(one["sentence"], "supported")
+            wrong = [
+                *_other_numbers(one["sentence"], chunk.text),
+                *(_in_place(other, one) for other in held if _exchangeable(one, other)),
+            ]
+            if wrong:
+                yield _claim(draw.choice(wrong), "refuted")
+
+
+def _holds(text: str, answers: Sequence[str]) -> bool:
+    return bool(answers) and all(one.casefold() in text.casefold() for one in answers)
+
+
+def _other_numbers(sentence: str, passage: str) -> Iterator[str]:
+    """A sentence with one of its numbers replaced by one of the passage that is written alike."""
+    numbers = {*_NUMBER.findall(passage)}
+    for place in _NUMBER.finditer(sentence):
+        for other in sorted(numbers - {*_NUMBER.findall(sentence)}):
+            if place[0] in numbers and _shape(other) == _shape(place[0]):
+                yield sentence[: place.start()] + other + sentence[place.end() :]
+
+
+def _shape(number: str) -> str:
+    return re.sub(r"\d", "9", number)
+
+
+def _exchangeable(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Whether the other question's answer makes the sentence of this one wrong, and looks likely there."""
+    if len(one["answers"]) > 1 or one["sentence"].count(one["answers"][0]) != 1:
+        return False
+    answer, placed = one["answers"][0], other["answers"][0]
+    return (
+        not _NUMBER.search(answer + placed)
+        and answer[0].isupper() == placed[0].isupper()
+        and abs(len(answer.split()) - len(placed.split())) <= 1
+        and placed.casefold() not in one["sentence"].casefold()
+        and answer.casefold() not in placed.casefold()
+    )
+
+
+def _in_place(other: dict[str, Any], one: dict[str, Any]) -> str:
+    return str(one["sentence"].replace(one["answers"][0], other["answers"][0]))
+
+
+def _claim(sentence: str, label: str) -> Branch:
+    return Branch(f"SENTENCE: {sentence}", LABELS[label], label, verdict=True)
 
 
 def _asked(question: str) -> str:
