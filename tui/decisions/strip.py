@@ -35,7 +35,6 @@ NOT_POSSIBLE: Final = "–"
 _QUIET: Final = "$foreground 65%"
 _TRACK: Final = "on $foreground 12%"
 _EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
-_HEIGHTS: Final = " ▁▂▃▄▅▆▇█"
 _INDENT: Final = 4
 
 
@@ -129,7 +128,7 @@ def judgement(label: Label, taken: str) -> str:
 
 def _compact(row: Row, width: int) -> list[Content]:
     decided = row.decided
-    second = _small_bars(row)
+    second = _shares(row)
     if isinstance(decided, ev.Asked):
         suggested = action(decided.suggested)
         return [Content.assemble(("? ", "bold $accent"), "your turn · suggested ", suggested), second]
@@ -145,15 +144,14 @@ def _compact(row: Row, width: int) -> list[Content]:
     return [Content("").join(parts).truncate(width - 2, ellipsis=True), second]
 
 
-def _small_bars(row: Row) -> Content:
+def _shares(row: Row) -> Content:
+    """The three actions by their initials, each with its number."""
     pieces = []
     for name in ACTIONS:
         if name in row.valid:
-            share = row.decided.probabilities.get(name, 0.0)
-            height = _HEIGHTS[max(1, round(share * 8))] if share > 0 else _HEIGHTS[0]
-            pieces.append(Content.assemble(name[0], (height, "$primary"), percent(share)))
+            pieces.append(Content(name[0] + percent(row.decided.probabilities.get(name, 0.0))))
         else:
-            pieces.append(Content.styled(f"{name[0]} {NOT_POSSIBLE}   ", _QUIET))
+            pieces.append(Content.styled(f"{name[0]}{NOT_POSSIBLE:>4}", _QUIET))
     return Content("  ").join(pieces)
 
 

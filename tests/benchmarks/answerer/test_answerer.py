@@ -76,14 +76,28 @@ def test_a_tree_has_the_answers_and_the_verdicts_on_its_passages(tmp_path: Path)
     learned, kept = (trees(tmp_path, held_out=held_out) for held_out in (False, True))
     assert (len(learned), len(kept)) == (14, 2)
     for tree in (*learned, *kept):
-        kinds = sorted(one.kind for one in tree.branches)
-        assert kinds == ["absent", "fact", "fact", "neither", "refuted", "supported", "two"]
+        answers = sorted(one.kind for one in tree.branches if not one.verdict)
+        assert answers == ["absent", "fact", "fact", "two"]
         (two,) = (one for one in tree.branches if one.kind == "two")
         assert all(one.reply in two.reply for one in tree.branches if one.kind == "fact")
         for one in tree.branches:
             assert one.verdict == (one.reply in "ABC")
             if one.kind == "fact":
                 assert one.reply.removesuffix(".").split()[-1] in tree.beginning
+
+
+def test_a_verdict_on_a_plain_sentence_depends_on_the_passage(tmp_path: Path) -> None:
+    (tmp_path / "written").mkdir()
+    text = "\n".join(json.dumps(_record(number)) for number in range(4))
+    (tmp_path / "written/one.jsonl").write_text(text, encoding="utf-8")
+    for tree in trees(tmp_path, held_out=False):
+        said = {one.asked.removeprefix("SENTENCE: "): one.reply for one in tree.branches if one.verdict}
+        shown = [number for number in range(4) if f"flat {number} " in tree.beginning]
+        for number in shown:
+            rent, fee = 100 + number, 900 + number
+            assert said.pop(f"The rent is {rent}.") == said.pop(f"The fee is {fee}.") == "A"
+            assert said.pop(f"The rent is {fee}.") == said.pop(f"The fee is {rent}.") == "B"
+        assert said == {"supported": "A", "refuted": "B", "neither": "C"}
 
 
 def _record(number: int) -> dict[str, Any]:

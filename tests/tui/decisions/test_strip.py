@@ -108,7 +108,7 @@ def test_a_row_shows_the_action_its_source_and_every_probability() -> None:
 
 
 def test_what_was_not_possible_is_no_zero() -> None:
-    assert "R – " in drawn(Row(LAST), 40, compact=True, marked=False).plain
+    assert "R   –" in drawn(Row(LAST), 40, compact=True, marked=False).plain
     assert "REVISE   – " in drawn(Row(LAST), 100, compact=False, marked=False).plain
 
 
