@@ -14,9 +14,12 @@ from agent.events import FirstLook, NotebookGrew, Planned
 from agent.retrieval.recall import aim
 from agent.state import Candidate, RunState
 from agent.steps.plan import look_up
-from agent.steps.reflect import POSSIBLE
+from agent.steps.reflect import LIKELY, POSSIBLE
 from agent.steps.rerank import read
 from agent.steps.retrieve import candidate
+
+_FIRST = 8
+"""Passages that are read before the others, so that a likely answer among them is shown sooner."""
 
 
 def look(state: RunState, deps: Deps) -> dict[str, Any]:
@@ -27,26 +30,40 @@ def look(state: RunState, deps: Deps) -> dict[str, Any]:
         return {"notebook": [entry]}
     scopes = aim(deps.library, deps.tools, state["question"], "", "", hard=False)
     hits = deps.recall.search(state["question"], "hybrid", scopes, deps.recalled)
-    found = read(deps.reader, state["question"], [candidate(hit) for hit in hits]) if hits else []
-    best = likeliest(found)
-    if best is not None and (span := best["spans"][0])["probability"] >= POSSIBLE:
-        deps.session.emit(
-            FirstLook(
-                answer=span["text"],
-                sentence=span["unit"],
-                passage_id=best["passage_id"],
-                title=best["title"],
-                page=best["page"],
-                probability=span["probability"],
-            )
+    candidates = [candidate(hit) for hit in hits]
+    passages = _read(state, deps, candidates[:_FIRST])
+    shown = _show(likeliest(passages), LIKELY, deps)
+    passages = sorted([*passages, *_read(state, deps, candidates[_FIRST:])], key=lambda c: -c["score"])
+    if not shown:
+        _show(likeliest(passages), POSSIBLE, deps)
+    return {"looked": passages[: deps.kept], "notebook": [entry]}
+
+
+def _read(state: RunState, deps: Deps, candidates: list[Candidate]) -> list[Candidate]:
+    return read(deps.reader, state["question"], candidates) if candidates else []
+
+
+def _show(passage: Candidate | None, enough: float, deps: Deps) -> bool:
+    """Show the most probable answer of a passage; False if its probability is below ``enough``."""
+    if passage is None or (span := passage["spans"][0])["probability"] < enough:
+        return False
+    deps.session.emit(
+        FirstLook(
+            answer=span["text"],
+            sentence=span["unit"],
+            passage_id=passage["passage_id"],
+            title=passage["title"],
+            page=passage["page"],
+            probability=span["probability"],
         )
-    return {"looked": found[: deps.kept], "notebook": [entry]}
+    )
+    return True
 
 
-def likeliest(found: list[Candidate]) -> Candidate | None:
+def likeliest(passages: list[Candidate]) -> Candidate | None:
     """The passage with the most probable answer span; None where the reader proposes none."""
-    proposing = [one for one in found if one.get("spans")]
-    return max(proposing, key=lambda one: one["spans"][0]["probability"], default=None)
+    proposing = [passage for passage in passages if passage.get("spans")]
+    return max(proposing, key=lambda passage: passage["spans"][0]["probability"], default=None)
 
 
 def single_shot(state: RunState, deps: Deps) -> dict[str, Any]:

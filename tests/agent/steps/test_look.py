@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 import agent.events as ev
 from agent.steps.look import look, single_shot
+from models.protocols import Reading
 from tests.agent.made import state, step
 from tests.agent.steps.conftest import Make
 from tests.scripted import WordReader
@@ -34,6 +36,27 @@ def test_a_question_gets_a_first_look_before_it_is_planned(make: Make, events: l
     assert (found.answer, found.sentence) == ("Tolvang Ceramics", sentence)
     assert (found.title, found.page, found.probability) == ("Annual report", None, 0.9)
     assert found.passage_id in [one["passage_id"] for one in update["looked"]]
+
+
+@pytest.mark.parametrize(("probability", "shown_before"), [(0.9, [0, 1]), (0.3, [0, 0])])
+def test_a_likely_answer_is_shown_before_the_other_passages_are_read(
+    make: Make,
+    events: list[ev.Event],
+    monkeypatch: pytest.MonkeyPatch,
+    probability: float,
+    shown_before: list[int],
+) -> None:
+    counts: list[int] = []
+
+    class Counting(WordReader):
+        def read(self, question: str, passages: Sequence[str]) -> list[Reading]:
+            counts.append(sum(isinstance(event, ev.FirstLook) for event in events))
+            return super().read(question, passages)
+
+    monkeypatch.setattr("agent.steps.look._FIRST", 1)
+    look(state(route=""), make(reader=Counting({QUESTION: ("Tolvang Ceramics", probability)})))
+    assert counts == shown_before
+    assert sum(isinstance(event, ev.FirstLook) for event in events) == 1
 
 
 @pytest.mark.parametrize(
