@@ -25,7 +25,7 @@ def export(adapter: Path, base: Path, out: Path) -> None:
     template = gguf.GGUFReader(base)
     architecture = template.fields["general.architecture"].contents()
     if architecture != _ARCHITECTURE:
-        raise ModelError(f"{base.name} is a {architecture} model.", "Train on Qwen2.5-Coder 0.5B.")
+        raise ModelError(f"{base.name} is a {architecture} model.", "Train on a Qwen2.5 model.")
     known = {name: number for number, name in gguf.MODEL_ARCH_NAMES.items()}
     blocks = template.fields[f"{architecture}.block_count"].contents()
     names = gguf.get_tensor_name_map(known[architecture], blocks)
