@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 
 from agent.decisions.decider import STATE_VERSION
-from policy.decisions.reading import Read, distinct, load_trees, opened
+from policy.decisions.reading import Read, distinct, load_trees, open_source
 from policy.decisions.returns import Examples
 from policy.decisions.trees import INDEX, Tree, default_action, split
 from policy.training.errors import CannotTrain
@@ -62,7 +62,7 @@ def gather(sources: Sequence[Path], work: Path) -> Material:
         CannotTrain: there are too few decisions, or they cannot be learned from.
         BadTraces, StoreError: a file is no export of traces or no store, or cannot be read.
     """
-    stores = [opened(source, work) for source in sources] or [Store(store_file())]
+    stores = [open_source(source, work) for source in sources] or [Store(store_file())]
     parts = [load_trees(store) for store in stores]
     given = [tree for part in parts for tree in part.trees]
     trees = distinct(given)
