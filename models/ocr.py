@@ -94,7 +94,7 @@ def _rotation(angle: float) -> np.ndarray[Any, Any]:
 def _words(
     text: str, characters: Sequence[tuple[str, float, Any]], rotation: np.ndarray[Any, Any]
 ) -> Iterator[RecognisedWord]:
-    """The words of a line; parts that RapidOCR separates (each Chinese character) are joined up to a space."""
+    """The words of a line; RapidOCR's parts (each Chinese character) are joined up to a space."""
     position = 0
     current: RecognisedWord | None = None
     for part, confidence, box in characters:
