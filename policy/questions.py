@@ -118,7 +118,7 @@ def sets_in(name: str) -> list[str]:
     sets = [path / _QUESTIONS] if (path / _QUESTIONS).is_file() else sorted(path.glob(f"*/{_QUESTIONS}"))
     if not sets:
         raise BadQuestions(
-            f"The folder {path} holds no set of questions.",
+            f"The folder {path} contains no set of questions.",
             f"A set is a folder with {_QUESTIONS} and the documents in {_DOCUMENTS}.",
         )
     return [str(file) for file in sets]
@@ -163,7 +163,7 @@ def read_set(name: str) -> CaseSet:
             )
         cases[case.id] = case
     if not cases:
-        raise BadQuestions(f"{path.name} holds no question.", "Name a file of JSON lines.")
+        raise BadQuestions(f"{path.name} contains no questions.", "Name a file of JSON lines.")
     if not patterns:
         return CaseSet(path.stem, tuple(cases.values()))
     name = path.parent.name
@@ -217,7 +217,7 @@ def records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         except ValueError as error:
             raise BadQuestions(f"Line {number} of {path.name} is not JSON: {error}.", advice) from error
         if not isinstance(record, dict):
-            raise BadQuestions(f"Line {number} of {path.name} is no JSON object.", advice)
+            raise BadQuestions(f"Line {number} of {path.name} is not a JSON object.", advice)
         yield number, record
 
 
@@ -243,7 +243,7 @@ def _parse_plain(record: dict[str, Any]) -> Case:
         raise ValueError("the question is empty")
     evidence = record.get("evidence", [])
     if not isinstance(evidence, list):
-        raise TypeError(f"{evidence!r} is no list")
+        raise TypeError(f"{evidence!r} is not a list")
     # Without an id, the same question gets the same id in every file.
     case_id = record.get("id", hashlib.sha256(question.encode()).hexdigest()[:8])
     return Case(
@@ -260,7 +260,7 @@ def _parse_patterned(record: dict[str, Any]) -> Case:
         try:
             re.compile(pattern)
         except re.error as error:
-            raise ValueError(f"{pattern!r} is no regular expression: {error}") from error
+            raise ValueError(f"{pattern!r} is not a regular expression: {error}") from error
     return Case(
         str(record["id"]),
         " ".join(str(record["question"]).split()),
@@ -278,7 +278,7 @@ def _parse_answers(value: Any) -> tuple[str, ...]:
     answers = value if isinstance(value, list) else [value]
     for answer in answers:
         if isinstance(answer, bool) or not isinstance(answer, str | int | float):
-            raise TypeError(f"{answer!r} is no answer: a text, a number, or a list of them is")
+            raise TypeError(f"{answer!r} is not an answer: give a text, a number, or a list of them")
     return tuple(str(answer) for answer in answers if str(answer).strip())
 
 
@@ -295,7 +295,7 @@ def _parse_evidence(value: Any) -> Place:
 
 def _parse_place(document: Any, page: Any) -> Place:
     if not isinstance(document, str) or not document.strip():
-        raise ValueError(f"{document!r} is no name of a document")
+        raise ValueError(f"{document!r} is not the name of a document")
     if page is not None and (isinstance(page, bool) or not isinstance(page, int) or page < 1):
-        raise ValueError(f"{page!r} is no page")
+        raise ValueError(f"{page!r} is not a page number")
     return Place(document.strip(), page)

@@ -38,7 +38,7 @@ _OPENING = 0.2  # seconds in which another process that opened the old file find
 class NotABackup(DeepthinkError):
     """Raised when a file to be restored is not a backup; nothing is changed."""
 
-    title = "That is no backup of deepthink"
+    title = "Not a deepthink backup"
     kind = "input"
 
 

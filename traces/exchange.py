@@ -101,7 +101,7 @@ def export(store: Store, target: Path, runs: Sequence[str] = ()) -> Exported:
                 )
             try:
                 db.execute(
-                    f"COPY (FROM chosen {_ORDER}) TO {_path_literal(part)} (FORMAT parquet, COMPRESSION zstd)"
+                    f"COPY (FROM chosen {_ORDER}) TO {_literal(part)} (FORMAT parquet, COMPRESSION zstd)"
                 )
             except duckdb.Error as error:
                 if is_full(error):  # the disk of the file, not necessarily of the store
@@ -134,7 +134,7 @@ def take_in(store: Store, sources: Sequence[Path], newest: int) -> Imported:
         source.open("rb").close()  # the operating system's error is clearer than the database's
         with duckdb.connect() as scratch:
             try:
-                scratch.execute(f"CREATE TABLE come AS FROM read_parquet({_path_literal(source)})")
+                scratch.execute(f"CREATE TABLE come AS FROM read_parquet({_literal(source)})")
                 _check(scratch, source, newest)
             except duckdb.Error as error:
                 reason = next(iter(str(error).splitlines()), "").partition(": ")[2]
@@ -167,7 +167,7 @@ def _check(db: DuckDBPyConnection, source: Path, newest: int) -> None:
             raise _bad(source, f"run {invalid[0]!r}, decision {invalid[1]}: {reason}")
 
 
-def _path_literal(path: Path) -> str:
+def _literal(path: Path) -> str:
     """A path as an SQL literal for exactly one file, whatever characters its name has."""
     return "'" + glob.escape(str(path)).replace("'", "''") + "'"
 
@@ -217,30 +217,30 @@ _PROBABILITIES = "map_values(CAST(CAST(probabilities AS JSON) AS MAP(VARCHAR, DO
 _FEATURES = "map_values(CAST(CAST(features AS JSON) AS MAP(VARCHAR, DOUBLE)))"
 _REQUIRED = "question, answer, started, seq, shadow, text, action, source, taken".split(", ")
 _WRONG = {
-    "its id is none": f"coalesce(NOT regexp_full_match(run_id, '{RUN_ID[1:-1]}'), true)",
-    "something of it is missing": " OR ".join(f"{name} IS NULL" for name in _REQUIRED),
+    "its id is not valid": f"coalesce(NOT regexp_full_match(run_id, '{RUN_ID[1:-1]}'), true)",
+    "a required value is missing": " OR ".join(f"{name} IS NULL" for name in _REQUIRED),
     "its state is of a later version: upgrade this deepthink": "coalesce(state_version > $newest, true)",
     "its path has letters besides C, R and F": "coalesce(NOT regexp_full_match(path, '[CRF]*'), true)",
     "its action was not possible": """
         coalesce(NOT list_contains(CAST(valid_actions AS VARCHAR[]), action), true)
         AND NOT (source = 'human' AND action = 'FINISH')
     """,
-    "its behaviour probability is none": """
+    "its behaviour probability is not valid": """
         coalesce(NOT (behaviour_probability > 0 AND behaviour_probability <= 1), true)
     """,
     "its probabilities do not sum to 1": f"""
         coalesce(abs(list_sum({_PROBABILITIES}) - 1) > 1e-6 OR list_min({_PROBABILITIES}) < 0, true)
     """,
-    "a feature is no finite number": f"""
+    "a feature is not a finite number": f"""
         NOT list_bool_and(list_transform({_FEATURES}, lambda number: isfinite(number)))
     """,
-    "its state is no JSON object": "coalesce(json_type(state) <> 'OBJECT', true)",
+    "its state is not a JSON object": "coalesce(json_type(state) <> 'OBJECT', true)",
     "its label was not possible": "NOT list_contains(CAST(valid_actions AS VARCHAR[]), label)",
-    "its rating is none": "rating NOT IN ('good', 'partly', 'wrong')",
-    "the quality of an outcome is none": """
+    "its rating is not valid": "rating NOT IN ('good', 'partly', 'wrong')",
+    "the quality of an outcome is not valid": """
         list_bool_or(list_transform(outcomes, lambda o: NOT o.quality BETWEEN 0 AND 1))
     """,
-    "it is there twice": """
+    "it occurs twice": """
         (run_id, seq, shadow) IN
             (SELECT (run_id, seq, shadow) FROM come GROUP BY run_id, seq, shadow HAVING count(*) > 1)
     """,

@@ -29,7 +29,7 @@ class UnknownDecision(DeepthinkError):
 class ImpossibleLabel(DeepthinkError):
     """Raised when a label names an action that could not have been taken."""
 
-    title = "That was not possible"
+    title = "That action was not possible"
     kind = "usage"
 
 

@@ -279,14 +279,14 @@ class Library:
         """Ids of all chunks within ``scope``, ascending."""
         condition, values = scope.where()
         with self._store.connect() as db:
-            columns = db.execute(
+            result = db.execute(
                 f"""
                 SELECT c.id FROM chunks c JOIN documents d ON d.id = c.document_id
                 WHERE {condition} ORDER BY c.id
                 """,
                 values,
             ).fetchnumpy()
-        return np.asarray(columns["id"], dtype=np.int64)
+        return np.asarray(result["id"], dtype=np.int64)
 
     def terms(self, collection: str) -> Iterator[tuple[int, str]]:
         """``(chunk id, space-joined keyword terms)`` of every chunk of a collection, by id.

@@ -27,7 +27,7 @@ OutcomeSource = Literal["answer", "evidence", "verifier"]
 class ImpossibleOutcome(DeepthinkError):
     """Raised when a quality is not a number from 0 to 1."""
 
-    title = "That is no quality"
+    title = "Not a valid quality"
     kind = "usage"
 
 
@@ -80,7 +80,7 @@ def write_outcomes(db: DuckDBPyConnection, run_id: str, outcomes: Sequence[Outco
     """
     for outcome in outcomes:
         if not (math.isfinite(outcome.quality) and 0 <= outcome.quality <= 1):
-            raise ImpossibleOutcome(f"{outcome.quality} is no quality of an answer.", "Give 0 to 1.")
+            raise ImpossibleOutcome(f"{outcome.quality} is not a quality.", "Give 0 to 1.")
     insert(db, "outcomes", [{"run_id": run_id, **columns(outcome)} for outcome in outcomes], replace=True)
 
 

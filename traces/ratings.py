@@ -46,7 +46,7 @@ class Ratings:
             UnknownRating: it is not in `RATINGS`.
         """
         if rating not in RATINGS:
-            raise UnknownRating(f"“{rating}” is no rating.", f"Choose one of: {', '.join(RATINGS)}.")
+            raise UnknownRating(f"“{rating}” is not a rating.", f"Choose one of: {', '.join(RATINGS)}.")
         with self._store.transaction() as db:
             require_run(db, run_id)
             insert(db, "ratings", [columns(RatingRow(run_id, rating, note, now()))], replace=True)

@@ -108,7 +108,7 @@ class Sessions:
         """Give a session a name. Raises `NameTaken` if that is empty, ``last``, or another session's."""
         with self._store.transaction() as db:
             if not name.strip() or name == "last":
-                raise NameTaken(f"“{name}” is no name for a session.", "Choose another.")
+                raise NameTaken(f"“{name}” is not a valid session name.", "Choose another.")
             self._require_free_name(name, except_id=session_id)
             db.execute("UPDATE sessions SET name = ? WHERE id = ?", [name, session_id])
 

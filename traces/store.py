@@ -78,13 +78,13 @@ class StoreDamaged(StoreError):
 class NotAStore(StoreError):
     """Raised when a file named as a store is not one; nothing is written to it."""
 
-    title = "That is no store of deepthink"
+    title = "Not a deepthink store"
 
 
 class NotText(DeepthinkError):
     """Raised when a text cannot be encoded as UTF-8, such as an argument with invalid bytes."""
 
-    title = "That is no text"
+    title = "Not valid text"
     kind = "usage"
 
 
@@ -309,9 +309,7 @@ def _store_error(error: Exception, path: Path) -> DeepthinkError:
 
     line = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
     if isinstance(error, duckdb.InvalidInputException) and "cannot encode str as UTF-8" in line:
-        return NotText(
-            "Something that was given holds bytes that are not UTF-8.", "Type it anew, or leave them out."
-        )
+        return NotText("The input contains bytes that are not UTF-8.", "Enter it again, or leave them out.")
     if any(sign in line.lower() for sign in _DAMAGED):
         return StoreDamaged(
             f"{path} cannot be read: {line}",
@@ -340,7 +338,7 @@ def _require_store(connection: DuckDBPyConnection, path: Path) -> None:
 def _no_store(path: Path) -> NotAStore:
     return NotAStore(
         f"{path} is something else.",
-        "Name one that `deepthink collect` made. An export is taken in by `deepthink traces import FILE`.",
+        "Name one that `deepthink collect` made. Import an export with `deepthink traces import FILE`.",
     )
 
 
@@ -367,7 +365,7 @@ def _migrate(connection: DuckDBPyConnection, path: Path) -> None:
     newest = scripts[-1][0]
     if current > newest:
         raise StoreTooNew(
-            f"{path} has schema version {current}; this deepthink knows up to {newest}.",
+            f"{path} has schema version {current}; this version of deepthink supports up to {newest}.",
             "Upgrade deepthink, or set DEEPTHINK_HOME to a new folder.",
         )
     if current == newest:

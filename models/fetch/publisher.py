@@ -58,10 +58,10 @@ class PublisherSource:
                 except (httpx.TransportError, _BrokenOff) as error:
                     failures = 1 if part.length > before else failures + 1
                     if failures >= _ATTEMPTS:
-                        raise SourceFailed(f"{host} breaks off ({_clause(error)})") from error
+                        raise SourceFailed(f"{host} drops the connection ({_clause(error)})") from error
                     watch.pause(_PAUSE_SECONDS)
                 except httpx.HTTPError as error:
-                    raise SourceFailed(f"{host} gives a bad answer ({_clause(error)})") from error
+                    raise SourceFailed(f"{host} gives an invalid answer ({_clause(error)})") from error
 
     def _request(self, client: httpx.Client, part: PartFile, watch: Watch, host: str) -> None:
         """Request the missing bytes of ``part`` once."""
@@ -97,11 +97,11 @@ def _accept(response: httpx.Response, part: PartFile, start: int, host: str) -> 
     if response.status_code == 206:
         span, _, total = response.headers.get("Content-Range", "").partition("/")
         if span.split("-")[0].strip() != f"bytes {start}":
-            raise SourceFailed(f"{host} sends another range than the one asked for")
+            raise SourceFailed(f"{host} sends a different range than requested")
     else:
         total = response.headers.get("Content-Length", "")
     if total.isdigit() and int(total) != part.file.size:
-        raise SourceFailed(f"{host} offers {total} bytes for {part.file.path}, which is not it")
+        raise SourceFailed(f"{host} offers {total} bytes for {part.file.path}, which is not its size")
     if response.status_code == 200:
         part.truncate(0)
 

@@ -57,7 +57,7 @@ def base_url(url: str | None = None) -> str:
         return _normalise(host)
     except ValueError as error:
         raise ModelUnreachable(
-            f"OLLAMA_HOST is {host!r}, which is no address.",
+            f"OLLAMA_HOST is {host!r}, which is not an address.",
             "Set it to one like http://127.0.0.1:11434, or unset it.",
         ) from error
 
@@ -140,7 +140,7 @@ class OllamaServer:
                 answer.raise_for_status()
                 value = answer.json()
                 if not isinstance(value, dict):
-                    raise TypeError(f"{value!r:.40} is no object")
+                    raise TypeError(f"{value!r:.40} is not an object")
                 yield value
 
         with _explain_errors(self.url, str(body["model"]) if body else ""):

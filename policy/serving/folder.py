@@ -244,7 +244,7 @@ def _reject_foreign(folder: Path) -> None:
                 "It is not opened. Policies written by deepthink hold nothing of that kind.",
             )
         if file.suffix.lower() not in _ALLOWED:
-            raise BadPolicy(f"{path} in {folder} is nothing that belongs to a policy.", "Remove it.")
+            raise BadPolicy(f"{path} in {folder} does not belong to a policy.", "Remove it.")
 
 
 def _is_pickled(file: Path) -> bool:

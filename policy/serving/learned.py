@@ -104,7 +104,7 @@ class LearnedDecider:
         scores = self._scorer.score([view])
         advantages, sufficient = scores.advantages[0], float(scores.sufficiency[0])
         if np.isnan(advantages).any() or not np.isfinite(advantages.max()) or np.isnan(sufficient):
-            raise BadPolicy("The policy's scores are no numbers.", "`deepthink policy rollback`.")
+            raise BadPolicy("The policy's scores are not numbers.", "`deepthink policy rollback`.")
         action = self._rule.action(view.valid, advantages)
         probabilities = self._rule.probabilities(view.valid, advantages)
         explanation = reason(state, view.valid, action, min(max(sufficient, 0.0), 1.0))

@@ -125,9 +125,9 @@ class Manifest(_Part):
         for path, digest in value.items():
             parts = path.split("/")
             if not all(parts) or {".", ".."} & set(parts) or "\\" in path or ":" in path:
-                raise ValueError(f"“{path}” is no path inside the folder")
+                raise ValueError(f"“{path}” is not a path inside the folder")
             if not re.fullmatch(_SHA256, digest):
-                raise ValueError(f"the digest of “{path}” is none")
+                raise ValueError(f"the digest of “{path}” is not a sha256")
         return value
 
 

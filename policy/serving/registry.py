@@ -35,7 +35,7 @@ _PATIENCE = 10.0
 
 def _check_name(name: str) -> str:
     if name != BOX and not is_name(name):
-        raise ValueError("that is no name of a policy")
+        raise ValueError("that is not a valid policy name")
     return name
 
 
@@ -291,7 +291,7 @@ class Registry:
     def _problem(self, name: str) -> str:
         folder = self._place(name)
         if folder is None:
-            return "" if name == BOX else "is no name."  # an empty box: the rules decide
+            return "" if name == BOX else "is not a valid name."  # an empty box: the rules decide
         try:
             _read_usable(folder)
         except BadPolicy as error:

@@ -258,9 +258,9 @@ class _Live:
         """Report a step."""
         if not (math.isfinite(loss) and math.isfinite(slope)):
             raise TrainingFailed(
-                f"The loss is no number any more at step {state.global_step} of {state.max_steps}.",
+                f"The loss is not a number at step {state.global_step} of {state.max_steps}.",
                 "Nothing was changed. Train with another --seed, or look at the data for values that "
-                "are no numbers: “deepthink traces stats”.",
+                "are not numbers: “deepthink traces stats”.",
             )
         if state.is_world_process_zero:
             self._watch.on_step(state.global_step, state.max_steps, loss)

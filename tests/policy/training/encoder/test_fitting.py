@@ -157,7 +157,7 @@ def test_a_loss_that_is_no_number_ends_the_training(
         data.weights,
     )
 
-    with pytest.raises(TrainingFailed, match="no number any more at step 1"):
+    with pytest.raises(TrainingFailed, match="not a number at step 1"):
         fit(spoilt, base=base, work=tmp_path, steps=2)
 
     assert not list(tmp_path.glob("checkpoint-*"))
