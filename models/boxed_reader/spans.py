@@ -62,8 +62,10 @@ def found(window: Window, passage: str, start: Scores, end: Scores) -> Found:
     shares = weights.ravel()[likeliest] / (span_mass + not_here_mass)
     positions = [divmod(int(index), sums.shape[1]) for index in likeliest]
     spans = (
-        Candidate(*_whole_words(passage, window.offsets[at][0], window.offsets[at + more][1]), float(share))
-        for (at, more), share in zip(positions, shares, strict=True)
+        Candidate(
+            *_whole_words(passage, window.offsets[at][0], window.offsets[at + extra][1]), float(share)
+        )
+        for (at, extra), share in zip(positions, shares, strict=True)
         if share > 0
     )
     complete = (span for span in spans if _is_complete(passage[span.start : span.end]))

@@ -199,12 +199,7 @@ def fit_temperature(states: Sequence[Seen], advantages: Floats, values: Floats, 
     targets /= targets.sum(axis=1, keepdims=True)
     spread = float(np.std(scores[np.isfinite(scores)])) or 1.0
     temperatures = spread * np.geomspace(0.02, 20.0, 61)
-    return float(
-        min(
-            temperatures,
-            key=lambda temperature: _log_loss(scores, targets, float(temperature)),
-        )
-    )
+    return float(min(temperatures, key=lambda temperature: _log_loss(scores, targets, float(temperature))))
 
 
 def _log_loss(scores: Floats, targets: Floats, temperature: float) -> float:

@@ -126,9 +126,11 @@ class Active:
 
 
 class Registry:
-    """Args:
-    root: Folder of the user's own policies; it need not exist.
-    box: Folder of the policies that came with this version.
+    """The policies on this machine.
+
+    Args:
+        root: Folder of the user's own policies; it need not exist.
+        box: Folder of the policies that came with this version.
     """
 
     def __init__(self, root: Path | None = None, box: Path | None = None) -> None:
