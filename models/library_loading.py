@@ -1,4 +1,4 @@
-"""Loading models with the Hugging Face libraries: offline, without noise, one thread at a time."""
+"""Load models with the Hugging Face libraries: offline, silently, one at a time."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ _LOADING: Final = threading.Lock()
 
 @contextmanager
 def loading(folder: Path, what: str) -> Iterator[None]:
-    """Within this, a model is loaded from ``folder``; ``what`` names its kind in errors.
+    """Context in which a model is loaded from ``folder``; ``what`` names its kind in errors.
 
-    One load at a time in a process: the libraries' lazy imports are not made for several threads,
-    and their verbosity is global. Their progress bars and load reports would draw over a terminal
-    app's screen, so they are off meanwhile and as they were afterwards.
+    One load at a time per process: the libraries' lazy imports are not thread-safe, and their verbosity
+    is global. Their progress bars and load reports would draw over a terminal app's screen, so they are
+    off meanwhile and restored afterwards.
 
     Raises:
-        ModelMissing: ``folder`` is not there.
-        ModelError: Whatever the library raised, with its words.
+        ModelMissing: ``folder`` has no model.
+        ModelError: any error of the library, with its message.
     """
     if not (folder / "config.json").is_file() and not (folder / "modules.json").is_file():
         raise ModelMissing(
@@ -39,7 +39,7 @@ def loading(folder: Path, what: str) -> Iterator[None]:
         import_torch()
         from transformers.utils import logging
 
-        verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+        verbosity, had_progress_bar = logging.get_verbosity(), logging.is_progress_bar_enabled()
         logging.set_verbosity_error()
         logging.disable_progress_bar()
         try:
@@ -55,17 +55,17 @@ def loading(folder: Path, what: str) -> Iterator[None]:
             ) from error
         finally:
             logging.set_verbosity(verbosity)
-            if bars:
+            if had_progress_bar:
                 logging.enable_progress_bar()
 
 
 def import_torch() -> None:
     """Import torch so that its idle threads sleep instead of spinning.
 
-    Spinning threads fight with a language model that generates, or an ingestion, over the same
-    cores: with those busy, embedding a query took 470 ms, and 15 ms with sleeping threads. The
-    OpenMP library that torch brings reads the variable once, when it is loaded; it is taken back so
-    that llama.cpp's own copy, which has other needs, does not see it.
+    Spinning threads compete with a generating language model, or an ingestion, for the same cores: with
+    those busy, embedding a query took 470 ms, and 15 ms with sleeping threads. The OpenMP library of torch
+    reads the variable once, when it is loaded; it is removed afterwards so that llama.cpp's own copy, which
+    has other needs, does not see it.
     """
     if "torch" in sys.modules or "OMP_WAIT_POLICY" in os.environ:
         return

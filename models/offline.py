@@ -1,7 +1,7 @@
-"""Keeping the model libraries off the network.
+"""Keep the model libraries off the network.
 
-``local_files_only`` at each loading call is what keeps a load local. The variables here are for
-what no argument reaches: telemetry, tracing, and code paths that forget the argument.
+``local_files_only`` at each loading call keeps the load local. The variables here cover what no
+argument controls: telemetry, tracing, and code paths that ignore the argument.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _FORCED: Final = {
     "HF_DATASETS_OFFLINE": "1",
     "HF_HUB_DISABLE_TELEMETRY": "1",
     "DO_NOT_TRACK": "1",
-    # LangGraph would send every prompt, and with it the person's documents, to a tracing service.
+    # LangGraph would send every prompt, and with it the user's documents, to a tracing service.
     "LANGSMITH_TRACING": "false",
     "LANGSMITH_TRACING_V2": "false",
     "LANGCHAIN_TRACING": "false",
@@ -23,7 +23,7 @@ _FORCED: Final = {
     "WANDB_MODE": "disabled",
 }
 _DEFAULTED: Final = {
-    # Forking after the tokenizers' threads have started prints a warning over the screen.
+    # Forking after the tokenizers' threads have started prints a warning onto the screen.
     "TOKENIZERS_PARALLELISM": "false",
     "HF_HUB_DISABLE_PROGRESS_BARS": "1",
     "TRANSFORMERS_VERBOSITY": "error",
@@ -31,11 +31,11 @@ _DEFAULTED: Final = {
 
 
 def forbid_hubs() -> None:
-    """Tell every library in this process, and in those it starts, to stay off the network.
+    """Keep every library in this process, and in its child processes, off the network.
 
-    What could carry something off the machine is forced, whatever the person has set for other programs;
-    matters of taste are defaults. The libraries read these variables when they are imported, so this is
-    called before; it imports nothing itself and may be called again.
+    Variables that could leak data are forced, whatever the user has set for other programs; the others are
+    defaults. The libraries read these variables when they are imported, so call this before; it imports
+    nothing itself and may be called repeatedly.
     """
     os.environ.update(_FORCED)
     for name, value in _DEFAULTED.items():

@@ -1,7 +1,7 @@
-"""Finds out what a model really does, once, and remembers it.
+"""Measure what a model can really do, once, and remember it.
 
-What a model or its server claims and what it does differ: contexts are cut, schemas are dropped
-without a word when thinking is off. So each is tried and the answer checked on our side.
+What a model or its server claims and what it does differ: contexts are truncated, schemas are silently
+dropped when thinking is off. So each capability is tried and the answer checked here.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from traces import paths
 
 _log = logging.getLogger("deepthink.probe")
 
-_FILLER = "apple "  # one token in every vocabulary, for both of our bounds
+_FILLER = "apple "  # one token in every vocabulary, and within both estimates
 _SAMPLE = 400
 _SMALLEST = 512
 _COUNT = [Message("user", "Count from 1 to 60, with commas between the numbers.")]
@@ -42,16 +42,16 @@ class _Colour(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class ProbeResult:
-    """What was measured about one model on this machine.
+    """Measurements of one model on this machine.
 
     Attributes:
         name: The model, as `Chat.name`.
-        identity: Its digest, or its file's size and time: another file under the same name is another
+        identity: Its digest, or the size and time of its file: another file under the same name is another
             model.
         measured_at: When, in ISO 8601.
         context_tokens: Tokens of context that are really granted.
         schema: Whether an answer under a schema matches it with thinking off (or without a switch).
-        schema_thinking: The same with thinking on; None where the model has no such switch.
+        schema_thinking: The same with thinking on; None if the model has no such switch.
         label_probabilities: Whether `Chat.choose` reads probabilities.
         prefill: Prompt tokens computed per second.
         generation: Tokens of answer per second.
@@ -74,15 +74,15 @@ def probe(
     cancel: threading.Event | None = None,
     on_step: Callable[[str], None] | None = None,
 ) -> ProbeResult:
-    """Measure ``chat``; takes some seconds, or as long as reading a full context takes.
+    """Measure ``chat``; takes some seconds, or as long as reading a full context.
 
-    An `OllamaChat` is left with thinking set as it honours schemas best. ``on_step`` is called with what is
-    being tried. Raises what `Chat.generate` raises.
+    An `OllamaChat` keeps the thinking mode that honours schemas best. ``on_step`` is called with a
+    description of each step. Raises what `Chat.generate` raises.
     """
 
-    def step(what: str) -> None:
+    def step(description: str) -> None:
         if on_step is not None:
-            on_step(what)
+            on_step(description)
 
     step("loading the model")
     chat.generate([Message("user", "Hello")], ChatOptions(max_tokens=1, cancel=cancel))
@@ -94,14 +94,14 @@ def probe(
     usage = chat.generate(_COUNT, ChatOptions(max_tokens=64, cancel=cancel)).usage
     writing = max(usage.seconds - usage.evaluated / max(prefill, 1e-6), 1e-6)
     step("answering under a schema")
-    plain, thinking = _schemas(chat, cancel)
+    without_thinking, thinking = _probe_schemas(chat, cancel)
     step("filling the context")
     return ProbeResult(
         name=chat.name,
         identity=identity(chat),
         measured_at=datetime.now(UTC).isoformat(timespec="seconds"),
-        context_tokens=_granted(chat, cancel),
-        schema=plain,
+        context_tokens=_measure_context(chat, cancel),
+        schema=without_thinking,
         schema_thinking=thinking,
         label_probabilities=choice.measured,
         prefill=round(prefill, 1),
@@ -110,7 +110,7 @@ def probe(
 
 
 def identity(chat: Chat) -> str:
-    """What tells this model from another of the same name; empty where nothing does.
+    """What distinguishes this model from another of the same name; empty if nothing does.
 
     Raises what `OllamaServer.models` raises.
     """
@@ -123,51 +123,51 @@ def identity(chat: Chat) -> str:
 
 
 def remember(result: ProbeResult) -> None:
-    """Keep ``result`` in the probes file, in place of what was known about the same name."""
+    """Save ``result`` in the probes file, replacing the previous one for the same name."""
     file = paths.probes_file()
     file.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(file.with_suffix(".lock")):
-        known = _read(file)
-        known[result.name] = asdict(result)
-        fresh = file.with_suffix(f".{os.getpid()}.part")
-        fresh.write_text(json.dumps(known, indent=2, sort_keys=True), encoding="utf-8")
-        fresh.replace(file)
+        results = _read(file)
+        results[result.name] = asdict(result)
+        temporary = file.with_suffix(f".{os.getpid()}.part")
+        temporary.write_text(json.dumps(results, indent=2, sort_keys=True), encoding="utf-8")
+        temporary.replace(file)
 
 
 def recall(name: str, identity: str | None = None) -> ProbeResult | None:
-    """What is known about the model ``name``; None if nothing, or if its ``identity`` was another."""
+    """The result for the model ``name``; None if there is none, or if the ``identity`` differs."""
     entry = _read(paths.probes_file()).get(name)
     if entry is None:
         return None
     try:
         result = TypeAdapter(ProbeResult).validate_python(entry)
-    except ValidationError as unusable:
-        _log.warning("what is remembered about %s is not usable: %s", name, unusable)
+    except ValidationError as error:
+        _log.warning("what is remembered about %s is not usable: %s", name, error)
         return None
     return result if identity is None or identity == result.identity else None
 
 
 def _read(file: Path) -> dict[str, Any]:
     try:
-        known = json.loads(file.read_text(encoding="utf-8"))
+        results = json.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}
-    except ValueError as damage:
-        _log.warning("%s is damaged and is written anew: %s", file, damage)
+    except ValueError as error:
+        _log.warning("%s is damaged and is written anew: %s", file, error)
         return {}
-    return known if isinstance(known, dict) else {}
+    return results if isinstance(results, dict) else {}
 
 
-def _schemas(chat: Chat, cancel: threading.Event | None) -> tuple[bool, bool | None]:
-    """Whether a schema is honoured with thinking off and on; leaves the mode that works."""
+def _probe_schemas(chat: Chat, cancel: threading.Event | None) -> tuple[bool, bool | None]:
+    """Whether a schema is honoured with thinking off and on; keeps the mode that works."""
     if not isinstance(chat, OllamaChat) or not chat.facts(cancel).thinks:
         return _honours_schema(chat, 64, cancel), None
     chat.schema_thinking = False
-    plain = _honours_schema(chat, 64, cancel)
+    without_thinking = _honours_schema(chat, 64, cancel)
     chat.schema_thinking = True
     thinking = _honours_schema(chat, 1024, cancel)
-    chat.schema_thinking = thinking and not plain
-    return plain, thinking
+    chat.schema_thinking = thinking and not without_thinking
+    return without_thinking, thinking
 
 
 def _honours_schema(chat: Chat, tokens: int, cancel: threading.Event | None) -> bool:
@@ -179,42 +179,42 @@ def _honours_schema(chat: Chat, tokens: int, cancel: threading.Event | None) -> 
     return True
 
 
-def _granted(chat: Chat, cancel: threading.Event | None) -> int:
-    """The context that a prompt really has, however much was asked for."""
-    wanted = chat.context_tokens
+def _measure_context(chat: Chat, cancel: threading.Event | None) -> int:
+    """The context that a prompt really gets, whatever was requested."""
+    requested = chat.context_tokens
     if isinstance(chat, OpenAiChat):
-        return _largest(chat, wanted, cancel)
+        return _search_context(chat, requested, cancel)
     if not isinstance(chat, OllamaChat):
-        return wanted
+        return requested
     loaded = chat.server.loaded_context(chat.model, cancel)
     if loaded is not None:
-        return min(loaded, wanted)
-    answer = 16
-    words = wanted - answer - 64
+        return min(loaded, requested)
+    answer_tokens = 16
+    words = requested - answer_tokens - 64
     marker = secrets.token_hex(3)
-    messages = _marked(marker, max(words, 1))
+    messages = _long_prompt(marker, max(words, 1))
     try:
-        reply = chat.generate(messages, ChatOptions(max_tokens=answer, cancel=cancel))
+        reply = chat.generate(messages, ChatOptions(max_tokens=answer_tokens, cancel=cancel))
     except ContextOverflow:
-        return min(chat.tokens_read or 0, wanted)
+        return min(chat.tokens_read or 0, requested)
     if chat.tokens_read is None and marker not in reply.text:
         _log.warning("%s neither counts tokens nor remembers the head of a long prompt", chat.name)
-        return wanted // 2
-    return wanted
+        return requested // 2
+    return requested
 
 
-def _largest(chat: OpenAiChat, wanted: int, cancel: threading.Event | None) -> int:
-    """The context of a server that does not say it: halved until a prompt of that length is read."""
-    while wanted > _SMALLEST:
+def _search_context(chat: OpenAiChat, tokens: int, cancel: threading.Event | None) -> int:
+    """The context of a server that does not report it: halved until a prompt of that length is read."""
+    while tokens > _SMALLEST:
         try:
-            chat.generate(_marked("", wanted - 80), ChatOptions(max_tokens=16, cancel=cancel))
-        except (ContextOverflow, ModelUnreachable):  # some servers break off a prompt that is too long
-            wanted //= 2
+            chat.generate(_long_prompt("", tokens - 80), ChatOptions(max_tokens=16, cancel=cancel))
+        except (ContextOverflow, ModelUnreachable):  # some servers disconnect if a prompt is too long
+            tokens //= 2
         else:
             break
-    return wanted
+    return tokens
 
 
-def _marked(marker: str, words: int) -> Sequence[Message]:
+def _long_prompt(marker: str, words: int) -> Sequence[Message]:
     text = f"The code is {marker}.\n{_FILLER * words}\nWhat is the code? Answer with the code alone."
     return [Message("user", text)]

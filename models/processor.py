@@ -1,4 +1,4 @@
-"""What this machine computes with."""
+"""The processor of this machine."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 
 
 def usable_threads() -> int:
-    """Cores worth computing on: all of a small machine, the physical ones of a larger one."""
+    """Threads worth using: all cores of a small machine, the physical cores of a larger one."""
     if sys.platform == "linux":
         cores = len(os.sched_getaffinity(0))
     else:
@@ -16,15 +16,15 @@ def usable_threads() -> int:
 
 
 def processor_has_bfloat16() -> bool:
-    """Whether this processor multiplies bfloat16 itself; emulating it is slower than single precision."""
+    """Whether the processor supports bfloat16 natively; emulation is slower than single precision."""
     import torch
 
-    able = torch.cpu.get_capabilities()
-    return bool(able.get("avx512_bf16") or able.get("amx_bf16"))
+    capabilities = torch.cpu.get_capabilities()
+    return bool(capabilities.get("avx512_bf16") or capabilities.get("amx_bf16"))
 
 
 def trains_in_bfloat16() -> bool:
-    """Whether what a training computes on has bfloat16: the GPU if there is one, else the processor."""
+    """Whether the training device supports bfloat16: the GPU if there is one, else the processor."""
     import torch
 
     return bool(torch.cuda.is_bf16_supported()) if torch.cuda.is_available() else processor_has_bfloat16()

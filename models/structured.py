@@ -21,7 +21,7 @@ _FENCE = re.compile(r"^\s*```(?:json)?\s*|\s*```\s*$", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Structured(Generic[T]):
-    """A validated value and where it came from: the model, one repair turn, or the default."""
+    """A validated value and its origin: the model, one repair turn, or the default."""
 
     value: T
     origin: Origin
@@ -30,7 +30,7 @@ class Structured(Generic[T]):
 
 
 def parse_json(text: str, shape: type[T]) -> T:
-    """Read ``text`` as ``shape``, forgiving what small models do to JSON.
+    """Read ``text`` as ``shape``, tolerating the JSON errors of small models.
 
     Code fences, prose around the object, an object wrapped in a one-element list, a bare list for the
     only list field and a list that was returned as a JSON string are accepted; nothing is invented.
@@ -45,23 +45,23 @@ def parse_json(text: str, shape: type[T]) -> T:
     data = _decode(stripped)
     if isinstance(data, str):
         data = _decode(data)
-    readings = [data]
+    candidates = [data]
     if isinstance(data, list) and len(data) == 1 and isinstance(data[0], dict):
-        readings = [data[0]]
+        candidates = [data[0]]
     if isinstance(data, list) and len(lists) == 1:
-        readings.append({lists[0]: data})
+        candidates.append({lists[0]: data})
     problem: ValueError | None = None
-    for reading in readings:
+    for candidate in candidates:
         try:
-            return _plain(shape.model_validate(_unwrapped(reading, lists)))
+            return _sanitise(shape.model_validate(_unwrap(candidate, lists)))
         except ValueError as error:
             problem = problem or error
     assert problem is not None
     raise problem
 
 
-def _plain(value: T) -> T:
-    """``value`` without what may not be in a text: JSON can write any character as an escape."""
+def _sanitise(value: T) -> T:
+    """``value`` without characters that texts may not contain: JSON escapes can encode any character."""
     return type(value).model_validate(plain_values(value.model_dump()))
 
 
@@ -70,23 +70,23 @@ def _list_fields(shape: type[BaseModel]) -> list[str]:
     return [name for name, field in properties.items() if field.get("type") == "array"]
 
 
-def _unwrapped(data: Any, lists: Sequence[str]) -> Any:
-    """The same object with the list fields that came as a JSON string turned into lists."""
+def _unwrap(data: Any, lists: Sequence[str]) -> Any:
+    """The object with list fields that came as a JSON string turned into lists."""
     if not isinstance(data, dict):
         return data
-    unwrapped = dict(data)
+    result = dict(data)
     for name in lists:
-        value = unwrapped.get(name)
+        value = result.get(name)
         if isinstance(value, str) and value.lstrip()[:1] == "[":
             try:
-                unwrapped[name] = json.loads(value)
+                result[name] = json.loads(value)
             except (ValueError, RecursionError):
-                continue  # not a list after all: the shape's own error says so
-    return unwrapped
+                continue  # not a list after all: validation reports it
+    return result
 
 
 def _decode(text: str) -> Any:
-    """The first JSON object in ``text``, else the first list; an object cut short is no object."""
+    """The first JSON object in ``text``, else the first list; a truncated object does not count."""
     try:
         return json.loads(text)
     except json.JSONDecodeError:
@@ -98,12 +98,12 @@ def _decode(text: str) -> Any:
     end = 0
     for start in (i for i, c in enumerate(text) if c in "{["):
         if start < end:
-            continue  # inside a value that was already read
+            continue  # inside a value that was already decoded
         try:
             value, end = decoder.raw_decode(text, start)
         except json.JSONDecodeError as error:
             if text[start] == "{" and (error.pos >= len(text) or "Unterminated" in error.msg):
-                # A value inside a cut object must not be taken for the object.
+                # A value inside a truncated object must not be taken for the object.
                 raise ValueError("the JSON object was cut off before its end") from None
             continue
         except RecursionError:
@@ -125,28 +125,28 @@ def ask(
 ) -> Structured[T]:
     """Ask for a ``shape``; repair at most once; fall back to ``default``, recorded as such.
 
-    Raises what `Chat.generate` raises for the first prompt; a bad *answer* never raises, and neither does
-    a repair that does not fit the context.
+    Raises what `Chat.generate` raises for the first prompt; an invalid *answer* never raises, nor does a
+    repair that does not fit the context.
     """
     options = replace(options, schema=shape.model_json_schema())
     reply = chat.generate(messages, options)
     try:
         return Structured(parse_json(reply.text, shape), "model", reply.usage)
     except ValueError as problem:
-        first = _reason(problem)
+        flaw = _reason(problem)
     repair = [
         *messages,
         Message("assistant", reply.text[:2000]),
-        Message("user", f"That could not be used: {first}. Answer again with only the JSON object."),
+        Message("user", f"That could not be used: {flaw}. Answer again with only the JSON object."),
     ]
     try:
-        second = chat.generate(repair, options)
+        retry = chat.generate(repair, options)
     except ContextOverflow:
-        # The first prompt fitted and this one, with the bad answer in it, does not.
-        return Structured(default, "default", reply.usage, first)
-    usage = reply.usage + second.usage
+        # The first prompt fits; this one, which includes the invalid answer, does not.
+        return Structured(default, "default", reply.usage, flaw)
+    usage = reply.usage + retry.usage
     try:
-        return Structured(parse_json(second.text, shape), "repaired", usage, first)
+        return Structured(parse_json(retry.text, shape), "repaired", usage, flaw)
     except ValueError as problem:
         return Structured(default, "default", usage, _reason(problem))
 
@@ -154,6 +154,6 @@ def ask(
 def _reason(problem: ValueError) -> str:
     if isinstance(problem, ValidationError):
         error = problem.errors()[0]
-        where = ".".join(str(part) for part in error["loc"]) or "the object"
-        return f"{where}: {error['msg']}"
+        field = ".".join(str(part) for part in error["loc"]) or "the object"
+        return f"{field}: {error['msg']}"
     return str(problem)

@@ -1,7 +1,7 @@
 """Bounds on the tokens of a text, for servers that cannot count without computing.
 
-Two bounds, because two questions are asked: does a prompt surely fit (`at_most`), and has a server
-surely cut it (`at_least`)?
+Two bounds for two questions: does a prompt certainly fit (`at_most`), and did a server certainly truncate
+it (`at_least`)?
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ import re
 
 _PIECE = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+|\s+|[^\x00-\x7F]|[!-/:-@\[-`{-~]")
 _WORD = re.compile(r"[^\W\d_]+")
-_SHORT_WORD = 6  # nearly every word this long is one token; the rare ones are made up for elsewhere
+_SHORT_WORD = 6  # nearly all words up to this length are one token; the other rules compensate for the rest
 
 
 def at_most(text: str) -> int:
-    """An estimate that is not too low for vocabularies of 100,000 tokens and more.
+    """An upper estimate for vocabularies of 100,000 tokens and more.
 
-    A long word counts a token for three letters, capitals in a row one for two, digits and signs one
-    each, and so does every letter outside ASCII; other characters outside it count three. For plain
+    A long word counts a token per three letters, consecutive capitals one per two, digits and punctuation
+    one each, and so does every letter outside ASCII; other characters outside it count three. For plain
     English that is about a third too much; for tables of figures it is nearly exact.
     """
     total = 1
@@ -40,5 +40,5 @@ def at_most(text: str) -> int:
 
 
 def at_least(text: str) -> int:
-    """An estimate that is not too high: nine tokens for every ten words."""
+    """A lower estimate: nine tokens for every ten words."""
     return len(_WORD.findall(text)) * 9 // 10

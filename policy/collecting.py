@@ -1,7 +1,7 @@
-"""Collect with the language model: work questions through to the full horizon, with exploration.
+"""Collect decisions with the language model: run questions to the full horizon, with exploration.
 
-The nodes are the run's own, without checkpoints. FINISH is chosen only where nothing else is possible, so
-that what follows each state is seen; what finishing there is worth is known by answering there.
+The nodes are those of a run, without checkpoints. FINISH is chosen only when nothing else is possible, so
+that what follows each state is observed; answering in a state measures what finishing there is worth.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ from traces.store import Store
 
 @dataclass(frozen=True, slots=True)
 class CollectingProgress:
-    """How far a collection is.
+    """Progress of a collection.
 
     Attributes:
         doing: ``reading`` the paragraphs of a set, or ``collecting`` its questions.
-        states: Collected so far in this go.
-        failed: Questions of this go that could not be collected, with why.
+        states: Collected so far in this pass.
+        failed: Questions of this pass that could not be collected, each with the reason.
     """
 
     doing: Literal["reading", "collecting"]
@@ -55,19 +55,19 @@ class CollectingProgress:
 
 
 HORIZON = "horizon"
-"""Source of a decision taken to see what follows: never FINISH while something else is possible."""
+"""Source of exploratory decisions: never FINISH while another action is possible."""
 
 
 @dataclass(frozen=True, slots=True)
 class WithModel:
-    """What is collected, and how.
+    """What to collect, and how.
 
     Attributes:
-        questions: To ask of the person's own library.
-        answers: Answer at every state, a model call each; else only the last state's answer is measured.
-        collections: Where to look; all if empty.
-        epsilon: Share of exploration: REVISE where the plan would go on, or the other way round.
-        budget: Of each case.
+        questions: Asked about the user's own library.
+        answers: Answer in every state, one model call each; otherwise only the last state is answered.
+        collections: Where to search; all if empty.
+        epsilon: Share of exploration: REVISE where the plan would continue, or the other way round.
+        budget: For each case.
     """
 
     name: str
@@ -80,7 +80,7 @@ class WithModel:
 
 
 def collect(
-    wanted: WithModel,
+    collection: WithModel,
     *,
     chat: Chat,
     embedder: Embedder,
@@ -89,27 +89,27 @@ def collect(
     planner: Completer | None = None,
     cancel: threading.Event | None = None,
 ) -> Iterator[CollectingProgress]:
-    """Work the questions through; what was collected before is kept.
+    """Collect the questions that are not in ``store`` yet.
 
-    Where answers are wanted at every state, a question that was answered at the last one only is worked
-    through anew. A question that fails is reported and left out.
+    If every state is to be answered, a question that was answered only in its last state is collected
+    again. A question that fails is reported and skipped.
 
     Raises:
         EmptyLibrary, UnknownCollection: before the first case.
     """
     library = Library(store)
-    collections = searchable(library, wanted.collections, web=False)
+    collections = searchable(library, collection.collections, web=False)
     collected = Collected(store)
-    held = collected.held(wanted.name, at_every_state=wanted.answers)
-    todo = [case for case in wanted.questions if case.id not in held]
-    done, total = len(wanted.questions) - len(todo), len(wanted.questions)
+    collected_ids = collected.held(collection.name, at_every_state=collection.answers)
+    todo = [case for case in collection.questions if case.id not in collected_ids]
+    done, total = len(collection.questions) - len(todo), len(collection.questions)
     yield CollectingProgress("collecting", done, total)
     states, failed = 0, list[str]()
     began = time.monotonic()
     for number, case in enumerate(todo, start=1):
         if cancel is not None and cancel.is_set():
             return
-        session = Session(chat, wanted.budget, lambda _event: None, Steering(cancel))
+        session = Session(chat, collection.budget, lambda _event: None, Steering(cancel))
         cognition = profile("lean", reader, planner)
         deps = Deps(
             session=session,
@@ -122,7 +122,7 @@ def collect(
             approve="always",
         )
         try:
-            decisions, outcomes = _worked(case, wanted, deps)
+            decisions, outcomes = _collect_case(case, collection, deps)
         except GenerationCancelled:
             return
         except DeepthinkError as error:
@@ -131,7 +131,7 @@ def collect(
             states += len(decisions)
             collected.put(
                 CollectedQuestion(
-                    dataset=wanted.name,
+                    dataset=collection.name,
                     question_id=case.id,
                     question=case.question,
                     answers=case.answers,
@@ -142,12 +142,12 @@ def collect(
                     outcomes=outcomes,
                 )
             )
-        left = (time.monotonic() - began) / number * (len(todo) - number)
-        yield CollectingProgress("collecting", done + number, total, states, left, tuple(failed))
+        seconds_left = (time.monotonic() - began) / number * (len(todo) - number)
+        yield CollectingProgress("collecting", done + number, total, states, seconds_left, tuple(failed))
 
 
-def _worked(case: Case, wanted: WithModel, deps: Deps) -> tuple[list[DecisionRow], list[Outcome]]:
-    rng = random.Random(f"{wanted.seed} {case.id}")
+def _collect_case(case: Case, collection: WithModel, deps: Deps) -> tuple[list[DecisionRow], list[Outcome]]:
+    rng = random.Random(f"{collection.seed} {case.id}")
     session = deps.session
     state = begun(case.question, deps)
     decisions: list[DecisionRow] = []
@@ -155,15 +155,15 @@ def _worked(case: Case, wanted: WithModel, deps: Deps) -> tuple[list[DecisionRow
     path = ""
     while True:
         state, stopped = planned_step(state, deps)
-        seen = policy_state(state, wanted.budget, session.ledger.tokens_left)
-        stopped = stopped or used_up(seen, wanted.budget, out_of_time=session.stop.out_of_time)
-        valid: tuple[Action, ...] = ("FINISH",) if stopped else valid_actions(seen)
-        probabilities = exploration(valid, wanted.epsilon)
+        policy_view = policy_state(state, collection.budget, session.ledger.tokens_left)
+        stopped = stopped or used_up(policy_view, collection.budget, out_of_time=session.stop.out_of_time)
+        valid: tuple[Action, ...] = ("FINISH",) if stopped else valid_actions(policy_view)
+        probabilities = exploration(valid, collection.epsilon)
         (action,) = rng.choices(ACTIONS, [probabilities[action] for action in ACTIONS])
-        decisions.append(_row(len(decisions), path, seen, valid, action, probabilities))
-        if wanted.answers or action == "FINISH":
-            with session.beside():  # a run that continues from here has written no answer
-                outcomes.append(_answered(path, state, case, deps))
+        decisions.append(_decision_row(len(decisions), path, policy_view, valid, action, probabilities))
+        if collection.answers or action == "FINISH":
+            with session.beside():  # a run that continues from here has not answered
+                outcomes.append(_measure_answer(path, state, case, deps))
         if action == "FINISH":
             return decisions, outcomes
         path += action[0]
@@ -171,52 +171,52 @@ def _worked(case: Case, wanted: WithModel, deps: Deps) -> tuple[list[DecisionRow
 
 
 def exploration(valid: Sequence[Action], epsilon: float) -> dict[Action, float]:
-    """Work the plan off, then revise; with a share ``epsilon`` the other of the two. FINISH only alone."""
-    going = [action for action in ("CONTINUE", "REVISE") if action in valid]
-    if not going:
+    """Complete the plan, then revise; the other of the two with share ``epsilon``. FINISH only if alone."""
+    onward = [action for action in ("CONTINUE", "REVISE") if action in valid]
+    if not onward:
         return {action: float(action == "FINISH") for action in ACTIONS}
     return {
-        action: (epsilon / len(going) + (1 - epsilon) * (action == going[0])) if action in going else 0.0
+        action: (epsilon / len(onward) + (1 - epsilon) * (action == onward[0])) if action in onward else 0.0
         for action in ACTIONS
     }
 
 
-def _row(
+def _decision_row(
     seq: int,
     path: str,
-    seen: PolicyState,
+    policy_view: PolicyState,
     valid: tuple[Action, ...],
     action: Action,
     probabilities: dict[Action, float],
 ) -> DecisionRow:
     return DecisionRow(
         seq=seq,
-        step=seen.step,
+        step=policy_view.step,
         state_version=STATE_VERSION,
-        state=seen.to_json(),
+        state=policy_view.to_json(),
         valid_actions=valid,
         action=action,
-        probabilities={str(one): share for one, share in probabilities.items()},
+        probabilities={str(name): share for name, share in probabilities.items()},
         behaviour_probability=probabilities[action],
         source=HORIZON,
         latency_ms=0.0,
         path=path,
-        text=state_text(seen),
-        features=features(seen),
+        text=state_text(policy_view),
+        features=features(policy_view),
     )
 
 
-def _answered(path: str, state: RunState, case: Case, deps: Deps) -> Outcome:
-    """What an answer from this state is worth: against the known answers, else by the verifier."""
-    checked = finish(state, deps)
-    answered = checked["status"] == "answered"
-    share = checked["share"] if answered else 0.0
+def _measure_answer(path: str, state: RunState, case: Case, deps: Deps) -> Outcome:
+    """The quality of an answer from this state: by the known answers, otherwise by the verifier."""
+    result = finish(state, deps)
+    answered = result["status"] == "answered"
+    share = result["share"] if answered else 0.0
     if not case.answers:
         return Outcome(path, "verifier", share, {"supported": share})
-    said = [checked["answer"], *(note["answer"] for note in state["notes"] if note["found"])]
-    best = max((f1(one, case.answers) for one in said), default=0.0) if answered else 0.0
-    exact = max((exact_match(one, case.answers) for one in said), default=0.0) if answered else 0.0
-    stated = float(answered and holds(checked["answer"], case.answers))
-    # The answer is prose: that it states the right one counts as much as being nothing else.
+    texts = [result["answer"], *(note["answer"] for note in state["notes"] if note["found"])]
+    best = max((f1(text, case.answers) for text in texts), default=0.0) if answered else 0.0
+    exact = max((exact_match(text, case.answers) for text in texts), default=0.0) if answered else 0.0
+    stated = float(answered and holds(result["answer"], case.answers))
+    # The answer is prose: containing the gold answer counts as much as consisting of it.
     detail = {"f1": best, "em": exact, "holds": stated, "supported": share}
     return Outcome(path, "answer", max(best, stated), detail)

@@ -1,7 +1,7 @@
-"""Questions whose answers are known, read from files, and the library that each set is asked over.
+"""Questions with known answers, read from files, and the library that each set is asked about.
 
 There are three kinds of set: the sample library's own questions, a folder of documents with questions about
-them, and JSON lines about the person's own library.
+them, and JSON lines about the user's own library.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _DOCUMENTS: Final = "docs"
 
 
 class BadQuestions(DeepthinkError):
-    """Raised when a file of questions cannot be read as one."""
+    """Raised when a file is not a valid set of questions."""
 
     title = "Not a file of questions"
     kind = "usage"
@@ -39,29 +39,29 @@ class BadQuestions(DeepthinkError):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a passage is; ``page``, from 1, is None where the whole document is meant."""
+    """Where a passage is; ``page`` counts from 1, None means the whole document."""
 
     document: str
     page: int | None = None
 
     def covers(self, other: Place) -> bool:
-        """Whether a passage at ``other`` is evidence from here."""
+        """Whether a passage at ``other`` is evidence from this place."""
         return self.document == other.document and self.page in {None, other.page}
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A question whose answer is known.
+    """A question with a known answer.
 
     Attributes:
-        id: Within its set.
-        answers: The answer and its aliases; empty where the documents do not answer. An answer in several
-            parts, all of which must be given, separates them by ``;``.
-        gold: Where the evidence is, each place once.
-        wrong: What no right answer states, such as a figure that was superseded.
-        kind: What kind of question it is, in a set that is judged by patterns; else "".
-        required: Regular expressions, ignoring case: a right answer matches all of them.
-        forbidden: Regular expressions, ignoring case: a right answer matches none of them.
+        id: Unique within its set.
+        answers: The answer and its aliases; empty if the documents do not answer the question. The parts of
+            an answer, all of which must be given, are separated by ``;``.
+        gold: Where the evidence is, without duplicates.
+        wrong: Statements no correct answer makes, such as a superseded figure.
+        kind: The kind of question in a set judged by patterns; "" elsewhere.
+        required: Case-insensitive regular expressions; a correct answer matches all of them.
+        forbidden: Case-insensitive regular expressions; a correct answer matches none of them.
     """
 
     id: str
@@ -75,7 +75,7 @@ class Case:
 
     @property
     def digest(self) -> str:
-        """12 hex digits that change when anything about the case does."""
+        """12 hex digits that change whenever any field of the case changes."""
         return hashlib.sha256(json.dumps(asdict(self)).encode()).hexdigest()[:12]
 
 
@@ -86,7 +86,7 @@ class CaseSet:
     Attributes:
         cases: In the order in which they are asked.
         collections: Where to search; all if empty.
-        files: What `fill` reads into the library, by collection; empty for the person's own library.
+        files: What `fill` reads into the library, by collection; empty for the user's own library.
     """
 
     name: str
@@ -95,9 +95,9 @@ class CaseSet:
     files: tuple[tuple[str, tuple[Path, ...]], ...] = ()
 
     def first(self, limit: int | None, seed: int) -> CaseSet:
-        """The first ``limit`` cases, or all for None, in an order that depends on ``seed`` and ids.
+        """The first ``limit`` cases, or all if None, in an order that depends only on ``seed`` and the ids.
 
-        So the first 40 are among the first 100, and a case added to a file does not reorder the others.
+        So the first 40 are among the first 100, and adding a case to a file does not reorder the others.
         """
 
         def order(case: Case) -> bytes:
@@ -107,10 +107,10 @@ class CaseSet:
 
 
 def sets_in(name: str) -> list[str]:
-    """The sets that ``name`` stands for: itself, or those in a folder of sets of own documents.
+    """The sets that ``name`` stands for: itself, or the sets in a folder.
 
     Raises:
-        BadQuestions: it is a folder without a set.
+        BadQuestions: the folder contains no set.
     """
     path = expanded_path(name)
     if name == SAMPLE or not path.is_dir():
@@ -118,39 +118,39 @@ def sets_in(name: str) -> list[str]:
     sets = [path / _QUESTIONS] if (path / _QUESTIONS).is_file() else sorted(path.glob(f"*/{_QUESTIONS}"))
     if not sets:
         raise BadQuestions(
-            f"The folder {path} holds no set of questions.",
+            f"The folder {path} contains no set of questions.",
             f"A set is a folder with {_QUESTIONS} and the documents in {_DOCUMENTS}.",
         )
-    return [str(one) for one in sets]
+    return [str(file) for file in sets]
 
 
 def read_set(name: str) -> CaseSet:
-    """The set called ``name``: ``sample``, or a file of JSON lines; the fields of a line tell its kind.
+    """The set called ``name``: ``sample``, or a file of JSON lines whose fields determine its kind.
 
-    Plain lines have ``question``, and may have ``id``, ``answer`` and ``evidence``. ``answer`` is a string,
-    a number, or a list of them; without one, or with an empty one, the documents do not answer.
+    Plain lines have ``question`` and optionally ``id``, ``answer`` and ``evidence``. ``answer`` is a
+    string, a number, or a list of them; missing or empty, the documents do not answer the question.
     ``evidence`` is a list of ``"document"`` or ``"document#page"``, or of objects with ``document`` and
-    maybe ``page``, from 1. A document has the library's name for it: a file its name, one that came with a
-    folder its path in there.
+    optionally ``page``, from 1. Documents are named as in the library: a file by its name, a file added
+    with a folder by its path in that folder.
 
-    Lines about own documents have ``id``, ``kind``, ``question``, ``all`` and ``none`` (regular
-    expressions that a right answer must and must not match), ``abstain`` (whether the documents do not
-    answer), ``gold`` (a right answer) and ``source`` (the files that hold it, by their paths in ``docs``).
+    Lines about a set's own documents have ``id``, ``kind``, ``question``, ``all`` and ``none`` (regular
+    expressions that a correct answer must and must not match), ``abstain`` (whether the documents do not
+    answer), ``gold`` (a correct answer) and ``source`` (the files that contain it, by path in ``docs``).
     The documents are in the folder ``docs`` beside the file; the set and its collection have the name of
     the file's folder.
 
     Raises:
-        BadQuestions: it cannot be read, or a line is no such question.
+        BadQuestions: the file cannot be read, or a line is not a valid question.
     """
     if name == SAMPLE:
-        return _sample()
+        return _sample_set()
     path = expanded_path(name).absolute()
     cases: dict[str, Case] = {}
     patterns = False
     for number, record in records(path):
         patterns = patterns or {"all", "none", "abstain"} <= record.keys()
         try:
-            case = _judged_by_patterns(record) if patterns else _plain(record)
+            case = _parse_patterned(record) if patterns else _parse_plain(record)
         except (KeyError, TypeError, ValueError) as error:
             raise BadQuestions(
                 f"Line {number} of {path.name} is not a question: {type(error).__name__} {error}.",
@@ -163,7 +163,7 @@ def read_set(name: str) -> CaseSet:
             )
         cases[case.id] = case
     if not cases:
-        raise BadQuestions(f"{path.name} holds no question.", "Name a file of JSON lines.")
+        raise BadQuestions(f"{path.name} contains no questions.", "Name a file of JSON lines.")
     if not patterns:
         return CaseSet(path.stem, tuple(cases.values()))
     name = path.parent.name
@@ -171,21 +171,21 @@ def read_set(name: str) -> CaseSet:
 
 
 def fill(
-    asked: CaseSet, store: Store, embedder: Embedder, cancel: threading.Event | None = None
+    case_set: CaseSet, store: Store, embedder: Embedder, cancel: threading.Event | None = None
 ) -> Iterator[tuple[int, int]]:
-    """Put the documents of ``asked`` into ``store``; yields how many files are in, and how many there are.
+    """Read the documents of ``case_set`` into ``store``; yields the files done and the total.
 
-    Files that are there already are only embedded again, if another embedder was used before.
+    Files already in the store are only embedded again, if another embedder was used before.
 
     Raises:
         DeepthinkError: a file cannot be read.
     """
-    for collection, files in asked.files:
+    for collection, files in case_set.files:
         total = done = 0
         for event in ingest(
             list(files),
             collection=collection,
-            description=sample_library.COLLECTIONS.get(collection, "") if asked.name == SAMPLE else "",
+            description=sample_library.COLLECTIONS.get(collection, "") if case_set.name == SAMPLE else "",
             store=store,
             embedder=embedder,
             cancel=cancel,
@@ -197,100 +197,105 @@ def fill(
             elif isinstance(event, FileDone):
                 done += 1
                 yield done, total
-    for at in embed_library(Library(store), embedder, cancel=cancel):
-        yield at.done, at.total
+    for progress in embed_library(Library(store), embedder, cancel=cancel):
+        yield progress.done, progress.total
 
 
 def records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """The JSON objects of a file of JSON lines, with their line numbers from 1. Raises `BadQuestions`."""
-    way_out = f"Name a file of JSON lines, or “{SAMPLE}”."
+    advice = f"Name a file of JSON lines, or “{SAMPLE}”."
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise BadQuestions(f"{path} cannot be read: {why}.", way_out) from error
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise BadQuestions(f"{path} cannot be read: {reason}.", advice) from error
     for number, line in enumerate(text.split("\n"), start=1):  # JSON may hold other line breaks
         if not line.strip():
             continue
         try:
             record = json.loads(line)
         except ValueError as error:
-            raise BadQuestions(f"Line {number} of {path.name} is not JSON: {error}.", way_out) from error
+            raise BadQuestions(f"Line {number} of {path.name} is not JSON: {error}.", advice) from error
         if not isinstance(record, dict):
-            raise BadQuestions(f"Line {number} of {path.name} is no JSON object.", way_out)
+            raise BadQuestions(f"Line {number} of {path.name} is not a JSON object.", advice)
         yield number, record
 
 
-def _sample() -> CaseSet:
+def _sample_set() -> CaseSet:
     cases = tuple(
         Case(
-            asked.id,
-            asked.question,
-            tuple(dict.fromkeys(answer for answer in (asked.answer, *asked.aliases) if answer)),
-            tuple(dict.fromkeys(Place(Path(passage.document).name) for passage in asked.evidence)),
-            asked.must_not_contain,
+            sample.id,
+            sample.question,
+            tuple(dict.fromkeys(answer for answer in (sample.answer, *sample.aliases) if answer)),
+            tuple(dict.fromkeys(Place(Path(passage.document).name) for passage in sample.evidence)),
+            sample.must_not_contain,
         )
-        for asked in sample_library.questions()
+        for sample in sample_library.questions()
     )
     collections = tuple(sample_library.COLLECTIONS)
-    files = tuple((name, tuple(sample_library.documents(name))) for name in collections)
+    files = tuple((collection, tuple(sample_library.documents(collection))) for collection in collections)
     return CaseSet(SAMPLE, cases, collections, files)
 
 
-def _plain(record: dict[str, Any]) -> Case:
+def _parse_plain(record: dict[str, Any]) -> Case:
     question = " ".join(str(record["question"]).split())
     if not question:
         raise ValueError("the question is empty")
     evidence = record.get("evidence", [])
     if not isinstance(evidence, list):
-        raise TypeError(f"{evidence!r} is no list")
-    # Without an id a question has the same name wherever it is, in this file or in another.
-    id_ = record.get("id", hashlib.sha256(question.encode()).hexdigest()[:8])
+        raise TypeError(f"{evidence!r} is not a list")
+    # Without an id, the same question gets the same id in every file.
+    case_id = record.get("id", hashlib.sha256(question.encode()).hexdigest()[:8])
     return Case(
-        str(id_), question, _answers(record.get("answer")), tuple(dict.fromkeys(map(_place, evidence)))
+        str(case_id),
+        question,
+        _parse_answers(record.get("answer")),
+        tuple(dict.fromkeys(map(_parse_evidence, evidence))),
     )
 
 
-def _judged_by_patterns(record: dict[str, Any]) -> Case:
+def _parse_patterned(record: dict[str, Any]) -> Case:
     required, forbidden = tuple(record["all"]), tuple(record["none"])
     for pattern in (*required, *forbidden):
         try:
             re.compile(pattern)
         except re.error as error:
-            raise ValueError(f"{pattern!r} is no regular expression: {error}") from error
+            raise ValueError(f"{pattern!r} is not a regular expression: {error}") from error
     return Case(
         str(record["id"]),
         " ".join(str(record["question"]).split()),
         () if record["abstain"] else (str(record["gold"]),),
-        tuple(dict.fromkeys(_at(name, None) for name in record["source"])),
+        tuple(dict.fromkeys(_parse_place(name, None) for name in record["source"])),
         kind=str(record["kind"]),
         required=required,
         forbidden=forbidden,
     )
 
 
-def _answers(given: Any) -> tuple[str, ...]:
-    if given is None:
+def _parse_answers(value: Any) -> tuple[str, ...]:
+    if value is None:
         return ()
-    listed = given if isinstance(given, list) else [given]
-    for one in listed:
-        if isinstance(one, bool) or not isinstance(one, str | int | float):
-            raise TypeError(f"{one!r} is no answer: a text, a number, or a list of them is")
-    return tuple(str(one) for one in listed if str(one).strip())
+    answers = value if isinstance(value, list) else [value]
+    for answer in answers:
+        if isinstance(answer, bool) or not isinstance(answer, str | int | float):
+            raise TypeError(f"{answer!r} is not an answer: give a text, a number, or a list of them")
+    return tuple(str(answer) for answer in answers if str(answer).strip())
 
 
-def _place(given: Any) -> Place:
-    if isinstance(given, dict):
-        return _at(given["document"], given.get("page"))
-    if not isinstance(given, str):
-        raise TypeError(f"{given!r} is neither a name nor an object")
-    document, hash_, page = given.rpartition("#")
-    return _at(document, int(page)) if hash_ and page.isdecimal() else _at(given, None)
+def _parse_evidence(value: Any) -> Place:
+    if isinstance(value, dict):
+        return _parse_place(value["document"], value.get("page"))
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is neither a name nor an object")
+    document, separator, page = value.rpartition("#")
+    return (
+        _parse_place(document, int(page)) if separator and page.isdecimal() else _parse_place(value, None)
+    )
 
 
-def _at(document: Any, page: Any) -> Place:
+def _parse_place(document: Any, page: Any) -> Place:
     if not isinstance(document, str) or not document.strip():
-        raise ValueError(f"{document!r} is no name of a document")
+        raise ValueError(f"{document!r} is not the name of a document")
     if page is not None and (isinstance(page, bool) or not isinstance(page, int) or page < 1):
-        raise ValueError(f"{page!r} is no page")
+        raise ValueError(f"{page!r} is not a page number")
     return Place(document.strip(), page)

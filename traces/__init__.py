@@ -1,8 +1,8 @@
-"""The one DuckDB file and what surrounds it.
+"""The single DuckDB file and what belongs to it.
 
-Owns: what was read (collections, documents, chunks, vectors), what was done (runs, events,
-decisions), what a person said of it (labels, ratings), schema and migrations, every query, the paths of
-everything kept on disk, and the base of all errors a person may see.
+Owns: the library (collections, documents, chunks, vectors), the record of runs (runs, events,
+decisions), feedback (labels, ratings), schema and migrations, every query, the paths of
+everything kept on disk, and the base of all errors that users may see.
 
 Must not know: models, the agent, the policy, the terminal. It imports none of the other packages.
 """

@@ -1,4 +1,4 @@
-"""Backups of the data folder, putting one back, rebuilding a damaged store, and forgetting for good.
+"""Back up and restore the data folder, rebuild a damaged store, and delete data permanently.
 
 A backup is a ZIP file: the store, the checkpoints of unfinished runs, policies and the settings; no model
 files, which can be fetched again. What is replaced is set aside, never overwritten.
@@ -31,23 +31,23 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 _DATA, _SETTINGS = "data", "config.toml"
-_UNFINISHED_TRAININGS = "training"  # they change while they are copied, and are only time saved
-_OPENING = 0.2  # seconds in which another process that has opened the old file finds it locked
+_UNFINISHED_TRAININGS = "training"  # they change while being copied, and can be repeated
+_OPENING = 0.2  # seconds in which another process that opened the old file finds it locked
 
 
 class NotABackup(DeepthinkError):
-    """Raised when a file that is to be restored is no backup; nothing is changed."""
+    """Raised when a file to be restored is not a backup; nothing is changed."""
 
-    title = "That is no backup of deepthink"
+    title = "Not a deepthink backup"
     kind = "input"
 
 
 @dataclass(frozen=True, slots=True)
 class Rebuilt:
-    """What became of a damaged store.
+    """The result of rebuilding a damaged store.
 
     Attributes:
-        set_aside: Where its file is now.
+        set_aside: Where the damaged file is now.
         lost: Names of the tables that could not be read.
         documents: Documents whose text is lost; they are no longer in the library.
     """
@@ -58,47 +58,48 @@ class Rebuilt:
 
 
 def back_up(store: Store, target: Path) -> None:
-    """Write a backup of the store's folder and the settings to ``target``; there whole or not at all.
+    """Write a backup of the store's folder and the settings to ``target``, completely or not at all.
 
     Raises:
         StoreError: the store cannot be read.
         OSError: the file cannot be written.
     """
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=".deepthink-") as folder:
-        copied = Path(folder) / _DATA
-        with (
-            store.connect() as db
-        ):  # no run of another process can end meanwhile, as it could not be stored
-            for path in _kept(store.path.parent):
-                place = copied / path.relative_to(store.path.parent)
-                place.parent.mkdir(parents=True, exist_ok=True)
+        copies = Path(folder) / _DATA
+        with store.connect() as db:  # no run of another process can be stored meanwhile, so none ends
+            for path in _files_to_back_up(store.path.parent):
+                copy = copies / path.relative_to(store.path.parent)
+                copy.parent.mkdir(parents=True, exist_ok=True)
                 if path == store.path:
-                    copy_database(db, place)
+                    copy_database(db, copy)
                 elif path.suffix == ".sqlite":
-                    with closing(sqlite3.connect(path)) as one, closing(sqlite3.connect(place)) as other:
-                        one.backup(other)
+                    with (
+                        closing(sqlite3.connect(path)) as source,
+                        closing(sqlite3.connect(copy)) as destination,
+                    ):
+                        source.backup(destination)
                 else:
-                    shutil.copyfile(path, place)
+                    shutil.copyfile(path, copy)
         part = Path(folder) / "backup.zip"
         with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-            for path in sorted(path for path in copied.rglob("*") if path.is_file()):
+            for path in sorted(path for path in copies.rglob("*") if path.is_file()):
                 archive.write(path, path.relative_to(folder))
             if config_file().is_file():
                 archive.write(config_file(), _SETTINGS)
         part.replace(target)
 
 
-def _kept(data: Path) -> Iterator[Path]:
-    """The files of a data folder that a backup holds."""
+def _files_to_back_up(data: Path) -> Iterator[Path]:
+    """The files of a data folder that belong into a backup."""
     for path in sorted(data.rglob("*")):
-        inside = path.relative_to(data)
+        relative = path.relative_to(data)
         if (
             path.is_file()
             and not path.is_relative_to(models_dir())
-            and inside.parts[0] != _UNFINISHED_TRAININGS
-            and not any(part.startswith(".") for part in inside.parts)
+            and relative.parts[0] != _UNFINISHED_TRAININGS
+            and not any(part.startswith(".") for part in relative.parts)
             and not path.name.endswith((".lock", ".wal", "-wal", "-shm", "-journal"))
-            and not _is_older_copy(inside.parts[0])
+            and not _is_older_copy(relative.parts[0])
         ):
             yield path
 
@@ -113,35 +114,35 @@ def older_copies(store: Store) -> list[Path]:
 
 
 def restore(store: Store, source: Path) -> Path | None:
-    """Put a backup in the place of what is there; no run may be in progress.
+    """Replace the present data with a backup; no run may be in progress.
 
-    Returns the folder of what was there before; None if there was nothing.
+    Returns the folder with the previous data; None if there was none.
 
     Raises:
-        NotABackup: the file is none, or it is damaged.
+        NotABackup: the file is not a backup, or it is damaged.
         StoreError: its store cannot be used by this version, or the present one is in use.
         OSError: the files cannot be written.
     """
     data = store.path.parent
     data.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=data, prefix=".restoring-") as folder:
-        fresh = Path(folder) / _DATA
+        restored = Path(folder) / _DATA
         _unpack(source, Path(folder))
-        if not (fresh / store.path.name).is_file():
+        if not (restored / store.path.name).is_file():
             raise _no_backup(source, "it holds no library")
-        with Store(fresh / store.path.name, named=True).connect():
-            pass  # it can be used
-        before = data / f"before-restore-{now():%Y%m%dT%H%M%S%f}"
-        with _held(store):
-            # The store comes last: until then the present one is in its place.
-            for path in sorted(fresh.iterdir(), key=lambda path: path.name == store.path.name):
-                _swap(path, data / path.name, before)
+        with Store(restored / store.path.name, named=True).connect():
+            pass  # checks that it can be used
+        previous = data / f"before-restore-{now():%Y%m%dT%H%M%S%f}"
+        with _locked(store):
+            # The store comes last: until then the present one stays in place.
+            for path in sorted(restored.iterdir(), key=lambda path: path.name == store.path.name):
+                _swap(path, data / path.name, previous)
             settings = Path(folder) / _SETTINGS
             if settings.is_file():
                 config_file().parent.mkdir(parents=True, exist_ok=True)
-                _swap(settings, config_file(), before)
+                _swap(settings, config_file(), previous)
             time.sleep(_OPENING)
-    return before if before.exists() else None
+    return previous if previous.exists() else None
 
 
 def _unpack(source: Path, folder: Path) -> None:
@@ -154,64 +155,66 @@ def _unpack(source: Path, folder: Path) -> None:
         raise _no_backup(source, str(error)) from error
 
 
-def _no_backup(source: Path, why: str) -> NotABackup:
-    return NotABackup(f"{source} cannot be restored: {why}.", "Name a file that `deepthink backup` wrote.")
+def _no_backup(source: Path, reason: str) -> NotABackup:
+    return NotABackup(
+        f"{source} cannot be restored: {reason}.", "Name a file that `deepthink backup` wrote."
+    )
 
 
 @contextmanager
-def _held(store: Store) -> Iterator[None]:
-    """Keep other processes from opening the store, if there is one that can be opened."""
-    with ExitStack() as held:
+def _locked(store: Store) -> Iterator[None]:
+    """Keep other processes from opening the store, if it exists and can be opened."""
+    with ExitStack() as stack:
         if store.path.exists():
-            with suppress(StoreDamaged, duckdb.Error):  # a damaged one nobody else can open either
-                # So that closing it writes nothing more.
-                held.enter_context(store.connect()).execute("CHECKPOINT")
+            with suppress(StoreDamaged, duckdb.Error):  # no other process can open a damaged one either
+                # So that nothing is written when it is closed.
+                stack.enter_context(store.connect()).execute("CHECKPOINT")
         yield
 
 
-def _swap(fresh: Path, place: Path, before: Path) -> None:
-    beside = [place.with_name(place.name + end) for end in ("", ".wal")]
-    for path in (path for path in beside if path.exists()):
-        before.mkdir(exist_ok=True)
-        path.rename(before / path.name)
-    shutil.move(fresh, place)
+def _swap(replacement: Path, target: Path, previous: Path) -> None:
+    present_files = [target.with_name(target.name + suffix) for suffix in ("", ".wal")]
+    for path in (path for path in present_files if path.exists()):
+        previous.mkdir(exist_ok=True)
+        path.rename(previous / path.name)
+    shutil.move(replacement, target)
 
 
 def rebuild(store: Store) -> Rebuilt:
-    """Set a damaged store aside, and put one in its place with all of it that can be read.
+    """Set a damaged store aside, and replace it with a new one with everything that can be read.
 
-    Passages are kept without their vectors where these cannot be read, and wait to be embedded; documents
-    whose passages cannot be read are left out, to be read again.
+    Passages whose vectors cannot be read are kept, to be embedded again; documents whose passages cannot
+    be read are left out, to be ingested again.
 
     Raises:
-        StoreError, OSError: the new store cannot be written; the damaged one is where it was.
+        StoreError, OSError: the new store cannot be written; the damaged one stays in place.
     """
     with tempfile.TemporaryDirectory(dir=store.path.parent, prefix=".rebuilding-") as folder:
-        fresh = Store(Path(folder) / store.path.name)
-        with fresh.connect() as db:
+        rebuilt = Store(Path(folder) / store.path.name)
+        with rebuilt.connect() as db:
             readable = _attach(db, store.path)
-            lost = _copy_tables(db) if readable else _tables(db, fresh.path.stem)
+            lost = _copy_tables(db) if readable else _tables(db, rebuilt.path.stem)
             if readable:
                 db.execute("DETACH damaged")
-        with fresh.transaction() as db:
+        with rebuilt.transaction() as db:
             if not _exists(db, "vectors"):
                 db.execute("DELETE FROM library")  # the first ingestion writes it
             else:
                 db.execute("DELETE FROM vectors WHERE chunk_id NOT IN (SELECT id FROM chunks)")
             db.execute("DELETE FROM chunks WHERE document_id NOT IN (SELECT id FROM documents)")
-        documents = Library(fresh).documents() if "chunks" in lost else []
-        with fresh.transaction() as db:
+        documents = Library(rebuilt).documents() if "chunks" in lost else []
+        with rebuilt.transaction() as db:
             if documents:
                 db.execute("DELETE FROM documents")
-        with fresh.connect() as db:
+        with rebuilt.connect() as db:
             db.execute("CHECKPOINT")
-        kept = set_aside(store.path, "damaged")
-        fresh.path.rename(store.path)
-    return Rebuilt(kept, tuple(lost), tuple(documents))
+        damaged_file = set_aside(store.path, "damaged")
+        rebuilt.path.rename(store.path)
+    return Rebuilt(damaged_file, tuple(lost), tuple(documents))
 
 
 def _attach(db: DuckDBPyConnection, path: Path) -> bool:
-    """Attach a damaged file as ``damaged``, to be read; whether that can be done."""
+    """Attach a damaged file as ``damaged``, for reading; returns whether that worked."""
     literal = "'" + str(path).replace("'", "''") + "'"
     try:
         db.execute(f"ATTACH {literal} AS damaged (READ_ONLY)")
@@ -232,7 +235,7 @@ def _exists(db: DuckDBPyConnection, table: str) -> bool:
 
 
 def _copy_tables(db: DuckDBPyConnection) -> list[str]:
-    """Copy each table that can be read from ``damaged``; the names of the others."""
+    """Copy each readable table from ``damaged``; returns the names of the others."""
     for sequence, last in db.execute(
         "SELECT sequence_name, last_value FROM duckdb_sequences() "
         "WHERE database_name = 'damaged' AND last_value IS NOT NULL"
@@ -255,8 +258,8 @@ def _copy_tables(db: DuckDBPyConnection) -> list[str]:
 
 
 def runs_that_saw(store: Store, document: Document) -> list[str]:
-    """Ids of the runs that were shown passages of a document, and of the later ones of their sessions."""
-    named = [f'"{key}": {json.dumps(value)}' for key, value in _identity(document)]
+    """Ids of the runs that used passages of a document, and of the later runs of their sessions."""
+    fields = [f'"{key}": {json.dumps(value)}' for key, value in _identity(document)]
     with store.connect() as db:
         rows = db.execute(
             """
@@ -271,7 +274,7 @@ def runs_that_saw(store: Store, document: Document) -> list[str]:
                 SELECT min(started) FROM runs r WHERE r.session = runs.session AND r.id IN (FROM seen)
             )) ORDER BY started, id
             """,
-            [f'"document_id": {document.id},', *named[:2], COLLECTED, named[2]],
+            [f'"document_id": {document.id},', *fields[:2], COLLECTED, fields[2]],
         ).fetchall()
     return [run_id for (run_id,) in rows]
 
@@ -281,7 +284,7 @@ def _identity(document: Document) -> Sequence[tuple[str, str]]:
 
 
 def drop_changes(store: Store, source: str) -> None:
-    """Forget what became of a file in a followed folder, and of files inside it."""
+    """Delete the recorded changes of a file in a followed folder, and of files inside it."""
     with store.transaction() as db:
         for table in ("changes", "unreadable"):
             db.execute(
@@ -290,10 +293,10 @@ def drop_changes(store: Store, source: str) -> None:
 
 
 def rewrite(store: Store) -> None:
-    """Write the file anew, since deleted data leaves its bytes in the old one. Raises `StoreError`."""
-    fresh = store.path.with_name(f".{store.path.name}.rewritten")
+    """Rewrite the file, since deleted data leaves its bytes in the old one. Raises `StoreError`."""
+    rewritten = store.path.with_name(f".{store.path.name}.rewritten")
     with store.connect() as db:
-        db.execute("CHECKPOINT")  # so that closing it writes nothing more
-        copy_database(db, fresh)
-        fresh.replace(store.path)
+        db.execute("CHECKPOINT")  # so that nothing is written when it is closed
+        copy_database(db, rewritten)
+        rewritten.replace(store.path)
         time.sleep(_OPENING)

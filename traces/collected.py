@@ -1,4 +1,4 @@
-"""Collected questions: runs of which every path was taken, stored whole, once for each question."""
+"""Collected questions: runs in which every path was explored, stored once per question."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from traces.store import Store, now
 
 @dataclass(frozen=True, slots=True)
 class CollectedQuestion:
-    """A question with everything that was collected of it.
+    """A question with everything that was collected on it.
 
     Attributes:
         dataset: Name of the set.
         question_id: Its id there.
-        passages: What supports the answers, as the library names them.
+        passages: The supporting passages, as the library names them.
         decisions: A row for each state.
         outcomes: At least one for each state that was measured.
     """
@@ -35,7 +35,7 @@ class CollectedQuestion:
 
     @property
     def run_id(self) -> str:
-        """The same wherever the question is collected: 12 hex digits, as every run's."""
+        """The same wherever the question is collected: 12 hex digits, like every run's."""
         return hashlib.sha256(f"{self.dataset}\n{self.question_id}".encode()).hexdigest()[:12]
 
 
@@ -46,7 +46,7 @@ class Collected:
         self._store = store
 
     def put(self, question: CollectedQuestion) -> None:
-        """Store a question, in place of what was collected of it before."""
+        """Store a question, replacing an earlier collection of it."""
         run_id, measured = question.run_id, now()
         run = NewRun(
             question.question,
@@ -76,7 +76,7 @@ class Collected:
             write_gold(db, run_id, gold)
 
     def held(self, dataset: str, *, at_every_state: bool = False) -> set[str]:
-        """Ids of the questions of a set that were collected; ``at_every_state``: measured at each state."""
+        """Ids of the collected questions of a set; ``at_every_state``: of those measured everywhere."""
         with self._store.connect() as db:
             rows = db.execute(
                 """

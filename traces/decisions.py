@@ -1,4 +1,4 @@
-"""Decisions: which runs have some, what finishing at each was worth, how many there are, who agreed."""
+"""Decisions: runs with decisions, the worth of finishing at each, counts, agreement of sources."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TraceSummary:
-    """A run with decisions, as a list shows it.
+    """A run with decisions, as shown in lists.
 
     Attributes:
         decisions: Without second opinions.
         shadows: Second opinions.
-        sources: Who took the decisions, the most frequent first.
-        tree: Whether it holds more than one path.
-        labels: Decisions that a person labelled.
-        dataset: The data set of its question; "" for a person's own.
+        sources: Sources of the decisions, the most frequent first.
+        tree: Whether it has more than one path.
+        labels: Decisions labelled by a person.
+        dataset: The data set of its question; "" for the user's own.
         measured: States in which the quality of finishing is known, from ``lowest`` to ``highest``.
-        quality_sources: Where these are from, by name.
+        quality_sources: The sources of these qualities, by name.
     """
 
     id: str
@@ -57,13 +57,13 @@ class Dataset:
 
 @dataclass(frozen=True, slots=True)
 class ProcessCounts:
-    """What the decisions of a store amount to as a decision process.
+    """Counts of the decisions of a store, seen as a decision process.
 
     Attributes:
         shadows: Second opinions.
         qualities: States in which finishing has a known quality, by the source that counts.
         transitions: Steps (state, action, reward, next state, done), by action.
-        datasets: By name; a person's own questions have none.
+        datasets: By name; the user's own questions have none.
     """
 
     shadows: int
@@ -75,9 +75,9 @@ class ProcessCounts:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How often two sources took the same action in the same state, on one day (UTC).
+    """How often two sources chose the same action in the same state, on one day (UTC).
 
-    Of a pair, ``first`` is always the same source; ``human`` is never first.
+    In a pair, ``first`` is always the same source; ``human`` is never first.
     """
 
     day: date
@@ -89,12 +89,12 @@ class Agreement:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What the store holds to learn from. Decisions are those that were acted on, without shadows.
+    """What the store contains to learn from. Decisions are those that were acted on, without shadows.
 
     Attributes:
         runs: Runs with at least one decision.
         sources: Decisions by source, the most frequent first; ``actions`` likewise.
-        versions: Decisions by version of their state's encoding.
+        versions: Decisions by version of the encoding of their state.
         origins: Labels by origin.
         agreement: By day, then by pair.
     """
@@ -115,12 +115,12 @@ class Traces:
         self._store = store
 
     def latest(self, limit: int = 20) -> list[TraceSummary]:
-        """At most so many runs with decisions, newest first."""
+        """At most ``limit`` runs with decisions, newest first."""
         with self._store.connect() as db:
             return select(db, TraceSummary, _SUMMARIES, [limit])
 
     def qualities(self, run_id: str) -> dict[str, dict[str, float]]:
-        """Of a run's paths: the quality of finishing there by source, the one that counts first."""
+        """By path of a run, the quality of finishing there by source; the one that counts is first."""
         by_path: dict[str, dict[str, float]] = {}
         with self._store.connect() as db:
             rows = db.execute(
@@ -131,7 +131,7 @@ class Traces:
         return by_path
 
     def gone(self, run_id: str) -> list[str]:
-        """Documents that a run held passages of and that the library has no more, as collection/name."""
+        """Documents of a run's passages that are no longer in the library, as collection/name."""
         with self._store.connect() as db:
             rows = db.execute(
                 """
@@ -147,7 +147,7 @@ class Traces:
         return [f"{collection}/{name}" for collection, name in rows]
 
     def counts(self) -> ProcessCounts:
-        """Count everything, in one opening of the store."""
+        """Count everything, in a single connection."""
         with self._store.connect() as db:
             [(shadows,)] = db.execute("SELECT count(*) FROM decisions WHERE shadow").fetchall()
             [(mean,)] = db.execute(f"SELECT avg(quality) FROM ({_FINISHES})").fetchall()
@@ -160,38 +160,38 @@ class Traces:
             """
             return ProcessCounts(
                 shadows=shadows,
-                qualities=_grouped(db, "source", f"({_FINISHES})"),
+                qualities=_count_by(db, "source", f"({_FINISHES})"),
                 mean_quality=mean,
-                transitions=_grouped(db, "action", "transitions"),
+                transitions=_count_by(db, "action", "transitions"),
                 datasets=select(db, Dataset, datasets),
             )
 
 
 def count_decisions(store: Store) -> Counts:
-    """Count everything, in one opening of the store."""
+    """Count everything, in a single connection."""
     with store.connect() as db:
-        acted = "decisions WHERE NOT shadow"
-        [(runs,)] = db.execute(f"SELECT count(DISTINCT run_id) FROM {acted}").fetchall()
+        table = "decisions WHERE NOT shadow"
+        [(runs,)] = db.execute(f"SELECT count(DISTINCT run_id) FROM {table}").fetchall()
         return Counts(
             runs=runs,
-            sources=_grouped(db, "source", acted),
-            actions=_grouped(db, "action", acted),
-            versions=_grouped(db, "state_version", acted),
-            origins=_grouped(db, "origin", "labels"),
-            ratings=_grouped(db, "rating", "ratings"),
+            sources=_count_by(db, "source", table),
+            actions=_count_by(db, "action", table),
+            versions=_count_by(db, "state_version", table),
+            origins=_count_by(db, "origin", "labels"),
+            ratings=_count_by(db, "rating", "ratings"),
             agreement=select(db, Agreement, f"FROM ({_AGREEMENT}) ORDER BY ALL"),
         )
 
 
-def _grouped(db: DuckDBPyConnection, column: str, of: str) -> dict[Any, int]:
-    rows = db.execute(f"SELECT {column}, count(*) FROM {of} GROUP BY 1 ORDER BY 2 DESC, 1").fetchall()
+def _count_by(db: DuckDBPyConnection, column: str, source: str) -> dict[Any, int]:
+    rows = db.execute(f"SELECT {column}, count(*) FROM {source} GROUP BY 1 ORDER BY 2 DESC, 1").fetchall()
     return dict(rows)
 
 
-# A label or an outcome may lie on a state from which finishing was not possible: it is none to count.
+# A state with a label or an outcome in which finishing was not possible does not count.
 _FINISHES = "SELECT reward_source AS source, reward AS quality FROM transitions WHERE done"
 
-# The page is cut before anything is counted, so that the counts are of its runs alone.
+# The page is selected first, so that only its runs are counted.
 _SUMMARIES = """
     FROM (WITH page AS MATERIALIZED (
         SELECT id, question, status, started FROM runs
@@ -225,9 +225,9 @@ _SUMMARIES = """
     ORDER BY started DESC, id DESC
 """
 
-# An opinion is what one source would do in one state: as the source that acted, as a shadow, or as the
-# person's label. A person who acted has a label, unless they only wanted the answer now, which judges
-# nothing; the budget judges nothing either; and where only one action was possible, all agree.
+# An opinion is the choice of one source in one state: as the acting source, as a shadow, or as a person's
+# label. A person who acted has a label, except for "answer now", which is not an opinion; nor is a budget
+# decision; and if only one action was possible, all agree.
 _AGREEMENT = """
     WITH judged AS (
         SELECT run_id, seq, CAST(taken AS DATE) AS day FROM decisions

@@ -1,8 +1,8 @@
-"""The base of every error that a person may see.
+"""The base of every error that users may see.
 
-An error carries a title (what kind of trouble), a message (what happened, with the names involved)
-and a way out (what to do next). Packages subclass it beside the code that raises it; only the
-terminal front turns one into text and an exit code.
+An error has a title (the kind of problem), a message (what happened, with the names involved) and a
+way out (what to do next). Packages subclass it beside the code that raises it; only the terminal
+layer turns one into text and an exit code.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ ErrorKind = Literal["usage", "input", "model", "store", "cancelled", "internal"]
 
 
 class DeepthinkError(Exception):
-    """Raised, always as a subclass, when a person can understand and act on the failure.
+    """Raised, always as a subclass, for failures that the user can understand and act on.
 
     Args:
         message: One sentence that says what happened, with the names involved.

@@ -1,11 +1,11 @@
-"""Traces to Parquet files and from them, by DuckDB's own `COPY`.
+"""Export traces to Parquet files and import them, with DuckDB's `COPY`.
 
-A file has one row per decision, second opinions included, and is complete: every row has its run too. So
-any number of exports read as one table (``read_parquet('exports/*.parquet')``). Its columns are those of
-the store's tables: ``runs`` (``id`` as ``run_id``), ``gold``, ``ratings`` (``rating_note``),
+A file has one row per decision, second opinions included, and is self-contained: every row includes its
+run. So any number of exports can be read as one table (``read_parquet('exports/*.parquet')``). Its columns
+are those of the store's tables: ``runs`` (``id`` as ``run_id``), ``gold``, ``ratings`` (``rating_note``),
 ``decisions``, and ``labels`` (``label``, ``label_origin``, ``label_note``, ``labelled``). ``outcomes`` are
-what finishing in the state is worth; ``quality`` and ``quality_source`` are the one of them that counts.
-The events of a run and its session are not in it.
+the measured worths of finishing in the state; ``quality`` and ``quality_source`` are the one that counts.
+The events of a run and its session are not exported.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class NoTraces(DeepthinkError):
 
 
 class BadTraces(DeepthinkError):
-    """Raised when a file is no export of traces, or one that must not be learned from."""
+    """Raised when a file is not an export of traces, or contains rows that must not be learned from."""
 
     title = "These traces cannot be imported"
     kind = "input"
@@ -42,7 +42,7 @@ class BadTraces(DeepthinkError):
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """What a file holds: ``decisions`` include the ``shadows``."""
+    """The contents of a file: ``decisions`` include the ``shadows``."""
 
     runs: int
     decisions: int
@@ -51,14 +51,14 @@ class Exported:
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What the store got.
+    """The result of an import.
 
     Attributes:
-        runs: Runs that it did not have.
-        decisions: Decisions that it did not have, second opinions included.
-        known: Decisions that it had.
-        labels: New or newer labels; ratings and outcomes likewise; gold that was not known.
-        older: Decisions whose state has an older version than today's: kept, not learned from.
+        runs: New runs.
+        decisions: New decisions, second opinions included.
+        known: Decisions that the store already had.
+        labels: New or newer labels; ratings and outcomes likewise; new gold.
+        older: Decisions whose state has an older version than the current one: kept, not learned from.
     """
 
     runs: int
@@ -72,9 +72,9 @@ class Imported:
 
 
 def export(store: Store, target: Path, runs: Sequence[str] = ()) -> Exported:
-    """Write decisions to a Parquet file, in place of what was there, once all of it is written.
+    """Write decisions to a Parquet file, which replaces ``target`` once it is complete.
 
-    Only those of ``runs``, given by whole ids; of all if empty.
+    Only those of ``runs``, given by full ids; all if empty.
 
     Raises:
         NoTraces: there is no decision; no file is written.
@@ -82,14 +82,14 @@ def export(store: Store, target: Path, runs: Sequence[str] = ()) -> Exported:
     """
     import duckdb
 
-    chosen = f"SELECT * FROM ({_TABLE}) {'WHERE list_contains(?, run_id)' if runs else ''}"
+    query = f"SELECT * FROM ({_TABLE}) {'WHERE list_contains(?, run_id)' if runs else ''}"
     part = target.with_name(f".{target.name}.part")
     try:
         if target.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         part.touch()
         with store.connect() as db:
-            db.execute(f"CREATE OR REPLACE TEMP TABLE chosen AS {chosen}", [list(runs)] if runs else [])
+            db.execute(f"CREATE OR REPLACE TEMP TABLE chosen AS {query}", [list(runs)] if runs else [])
             row = db.execute(
                 "SELECT count(DISTINCT run_id), count(*), count_if(shadow) FROM chosen"
             ).fetchone()
@@ -101,15 +101,15 @@ def export(store: Store, target: Path, runs: Sequence[str] = ()) -> Exported:
                 )
             try:
                 db.execute(
-                    f"COPY (FROM chosen {_ORDER}) TO {_quoted(part)} (FORMAT parquet, COMPRESSION zstd)"
+                    f"COPY (FROM chosen {_ORDER}) TO {_literal(part)} (FORMAT parquet, COMPRESSION zstd)"
                 )
             except duckdb.Error as error:
-                if is_full(error):  # the file's disk, which need not be the store's
+                if is_full(error):  # the disk of the file, not necessarily of the store
                     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from error
                 raise
             db.execute("DROP TABLE chosen")
         part.replace(target)
-    except OSError as error:  # tell of the file that was asked for
+    except OSError as error:  # report the requested file
         raise OSError(error.errno, error.strerror, str(target)) from error
     finally:
         part.unlink(missing_ok=True)
@@ -117,24 +117,24 @@ def export(store: Store, target: Path, runs: Sequence[str] = ()) -> Exported:
 
 
 def take_in(store: Store, sources: Sequence[Path], newest: int) -> Imported:
-    """Import files that `export` wrote, all of them or none; ``newest`` is today's version of the state.
+    """Import files that `export` wrote, all or none; ``newest`` is the current version of the state.
 
-    A run that the store has is left as it is, unless it came by an import before it ended. Of labels,
-    ratings and outcomes the newer counts. An imported run keeps its status and has the file's name as
-    ``imported_from`` in its request; it has no checkpoint, so that nobody is offered to resume it.
+    A run that the store already has is not changed, unless it was imported before it ended. For labels,
+    ratings and outcomes the newer one counts. An imported run keeps its status and has the file's name as
+    ``imported_from`` in its request; it has no checkpoint, so it is never offered for resuming.
 
     Raises:
-        BadTraces: a file is none of ours, or a row of it is wrong.
+        BadTraces: a file is not an export, or a row of it is invalid.
         OSError: a file cannot be read.
     """
     import duckdb
 
     tables = []
     for source in sources:
-        source.open("rb").close()  # an operating system's reason is better than the database's
+        source.open("rb").close()  # the operating system's error is clearer than the database's
         with duckdb.connect() as scratch:
             try:
-                scratch.execute(f"CREATE TABLE come AS FROM read_parquet({_quoted(source)})")
+                scratch.execute(f"CREATE TABLE come AS FROM read_parquet({_literal(source)})")
                 _check(scratch, source, newest)
             except duckdb.Error as error:
                 reason = next(iter(str(error).splitlines()), "").partition(": ")[2]
@@ -149,32 +149,32 @@ def take_in(store: Store, sources: Sequence[Path], newest: int) -> Imported:
             db.execute(_MARK, [source.name])
             for statement in _REPLACE:
                 db.execute(statement)
-            for what, statement in _ADD.items():
+            for count, statement in _ADD.items():
                 row = db.execute(statement.replace("$newest", str(newest))).fetchone()
-                totals[what] += int(row[0]) if row else 0
+                totals[count] += int(row[0]) if row else 0
             db.execute("DROP TABLE come")
     return Imported(**totals)
 
 
 def _check(db: DuckDBPyConnection, source: Path, newest: int) -> None:
-    """Look for rows that must not be learned from. Raises `BadTraces`."""
+    """Check for rows that must not be learned from. Raises `BadTraces`."""
     if db.execute("SELECT count(*) FROM come").fetchone() == (0,):
         raise _bad(source, "holds no traces")
     for reason, condition in _WRONG.items():
         query = f"SELECT run_id, seq + 1 FROM come WHERE {condition} ORDER BY ALL LIMIT 1"
-        wrong_row = db.execute(query.replace("$newest", str(newest))).fetchone()
-        if wrong_row:
-            raise _bad(source, f"run {wrong_row[0]!r}, decision {wrong_row[1]}: {reason}")
+        invalid = db.execute(query.replace("$newest", str(newest))).fetchone()
+        if invalid:
+            raise _bad(source, f"run {invalid[0]!r}, decision {invalid[1]}: {reason}")
 
 
-def _quoted(path: Path) -> str:
-    """A path as a literal of SQL; it is one file, whatever its name has."""
+def _literal(path: Path) -> str:
+    """A path as an SQL literal for exactly one file, whatever characters its name has."""
     return "'" + glob.escape(str(path)).replace("'", "''") + "'"
 
 
-def _bad(source: Path, what: str) -> BadTraces:
+def _bad(source: Path, problem: str) -> BadTraces:
     return BadTraces(
-        f"{source} {what}.".replace("..", "."),
+        f"{source} {problem}.".replace("..", "."),
         "Nothing was imported. `deepthink traces export` writes what can be.",
     )
 
@@ -217,43 +217,43 @@ _PROBABILITIES = "map_values(CAST(CAST(probabilities AS JSON) AS MAP(VARCHAR, DO
 _FEATURES = "map_values(CAST(CAST(features AS JSON) AS MAP(VARCHAR, DOUBLE)))"
 _REQUIRED = "question, answer, started, seq, shadow, text, action, source, taken".split(", ")
 _WRONG = {
-    "its id is none": f"coalesce(NOT regexp_full_match(run_id, '{RUN_ID[1:-1]}'), true)",
-    "something of it is missing": " OR ".join(f"{name} IS NULL" for name in _REQUIRED),
+    "its id is not valid": f"coalesce(NOT regexp_full_match(run_id, '{RUN_ID[1:-1]}'), true)",
+    "a required value is missing": " OR ".join(f"{name} IS NULL" for name in _REQUIRED),
     "its state is of a later version: upgrade this deepthink": "coalesce(state_version > $newest, true)",
     "its path has letters besides C, R and F": "coalesce(NOT regexp_full_match(path, '[CRF]*'), true)",
     "its action was not possible": """
         coalesce(NOT list_contains(CAST(valid_actions AS VARCHAR[]), action), true)
         AND NOT (source = 'human' AND action = 'FINISH')
     """,
-    "its behaviour probability is none": """
+    "its behaviour probability is not valid": """
         coalesce(NOT (behaviour_probability > 0 AND behaviour_probability <= 1), true)
     """,
     "its probabilities do not sum to 1": f"""
         coalesce(abs(list_sum({_PROBABILITIES}) - 1) > 1e-6 OR list_min({_PROBABILITIES}) < 0, true)
     """,
-    "a feature is no finite number": f"""
+    "a feature is not a finite number": f"""
         NOT list_bool_and(list_transform({_FEATURES}, lambda number: isfinite(number)))
     """,
-    "its state is no JSON object": "coalesce(json_type(state) <> 'OBJECT', true)",
+    "its state is not a JSON object": "coalesce(json_type(state) <> 'OBJECT', true)",
     "its label was not possible": "NOT list_contains(CAST(valid_actions AS VARCHAR[]), label)",
-    "its rating is none": "rating NOT IN ('good', 'partly', 'wrong')",
-    "the quality of an outcome is none": """
+    "its rating is not valid": "rating NOT IN ('good', 'partly', 'wrong')",
+    "the quality of an outcome is not valid": """
         list_bool_or(list_transform(outcomes, lambda o: NOT o.quality BETWEEN 0 AND 1))
     """,
-    "it is there twice": """
+    "it occurs twice": """
         (run_id, seq, shadow) IN
             (SELECT (run_id, seq, shadow) FROM come GROUP BY run_id, seq, shadow HAVING count(*) > 1)
     """,
 }
-"""What must not be true of a row: whoever learns from traces trusts them."""
+"""Conditions that must not hold for a row: training trusts imported traces."""
 
 _MARK = """
     UPDATE come SET request = json_merge_patch(request, json_object('imported_from', ?))
 """
 _REPLACE = (
-    # Another run of the same id, as a question that was collected here too: what is here stays.
+    # Another run of the same id, such as a question collected here too: the existing one stays.
     "DELETE FROM come USING runs h WHERE h.id = come.run_id AND h.started <> come.started",
-    # A run that came by an import before it ended comes again.
+    # A run that was imported before it ended is imported again.
     """
     DELETE FROM runs WHERE finished IS NULL AND json_exists(request, '$.imported_from')
         AND id IN (SELECT run_id FROM come WHERE come.finished IS NOT NULL)

@@ -1,4 +1,4 @@
-"""Folders that collections follow, and what changed in them."""
+"""Folders that collections follow, and their changes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Folder:
 
     Attributes:
         path: Absolute, links resolved.
-        exclude: Patterns of what is left out of it, as in a .gitignore file.
+        exclude: Patterns of what is skipped, as in a .gitignore file.
     """
 
     collection: str
@@ -31,18 +31,18 @@ class Folder:
     exclude: tuple[str, ...] = ()
 
     def holds(self, paths: Iterable[str]) -> bool:
-        """Whether one of the paths lies in it."""
+        """Whether one of the paths is in the folder."""
         return any(Path(path).is_relative_to(self.path) for path in paths)
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What became of a file in a followed folder, or of the folder itself.
+    """A change of a file in a followed folder, or of the folder itself.
 
     Attributes:
-        outcome: ``added``, ``updated``, ``moved``, ``removed``, ``failed``; of a folder ``away``, ``back``.
-        detail: The earlier name of a moved file, or what is wrong.
-        seen: When; the same for all changes that one look at the folders found.
+        outcome: ``added``, ``updated``, ``moved``, ``removed``, ``failed``; folders: ``away``, ``back``.
+        detail: The previous name of a moved file, or the problem.
+        seen: When; the same for all changes found in one scan of the folders.
     """
 
     collection: str
@@ -55,7 +55,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """A file that could not be read: its size in bytes, when it was changed (ns), and by which reader."""
+    """A file that could not be read: size in bytes, modification time (ns), version of the reader."""
 
     bytes: int
     modified: int
@@ -81,7 +81,7 @@ class Folders:
         return [Folder(name, path, tuple(json.loads(exclude))) for name, path, exclude in rows]
 
     def follow(self, folder: Folder) -> None:
-        """Follow a folder from now on; if it is followed already, with these patterns."""
+        """Follow a folder from now on; if it is already followed, update its patterns."""
         with self._store.transaction() as db:
             db.execute(
                 "DELETE FROM folders WHERE collection = ? AND path = ?", [folder.collection, folder.path]
@@ -90,7 +90,7 @@ class Folders:
             db.execute("INSERT INTO folders VALUES (?, ?, ?)", values)
 
     def unfollow(self, path: str) -> int:
-        """No longer follow a folder; returns how many collections did. What was read from it stays."""
+        """Stop following a folder; returns how many collections did. Its documents stay."""
         with self._store.transaction() as db:
             return len(db.execute("DELETE FROM folders WHERE path = ? RETURNING 1", [path]).fetchall())
 
@@ -103,7 +103,7 @@ class Folders:
         return {source: Unreadable(*values) for source, *values in rows}
 
     def set_unreadable(self, collection: str, files: Mapping[str, Unreadable]) -> None:
-        """Replace what is known of a collection's unreadable files."""
+        """Replace the record of a collection's unreadable files."""
         with self._store.transaction() as db:
             db.execute("DELETE FROM unreadable WHERE collection = ?", [collection])
             for source, file in files.items():
@@ -123,7 +123,7 @@ class Folders:
         return [Change(*row) for row in rows]
 
     def away(self, collection: str | None = None) -> dict[str, str]:
-        """The followed folders that were away when they were last looked at, with how that showed."""
+        """The followed folders that were missing at the last scan, with the reason."""
         with self._store.connect() as db:
             rows = db.execute(
                 """
@@ -136,10 +136,17 @@ class Folders:
         return dict(rows)
 
     def record(self, changes: Sequence[Change]) -> None:
-        """Keep changes, and forget the oldest where there are too many."""
+        """Store changes, and delete the oldest if there are too many."""
         with self._store.transaction() as db:
-            for one in changes:
-                values = [one.seen, one.collection, one.outcome, one.source, one.name, one.detail]
+            for change in changes:
+                values = [
+                    change.seen,
+                    change.collection,
+                    change.outcome,
+                    change.source,
+                    change.name,
+                    change.detail,
+                ]
                 db.execute("INSERT INTO changes VALUES (?, ?, ?, ?, ?, ?)", values)
             db.execute(
                 "DELETE FROM changes WHERE seen < (SELECT min(seen) FROM "
@@ -149,6 +156,6 @@ class Folders:
 
 
 def latest(changes: Iterable[Change]) -> list[Change]:
-    """Of changes that are newest first, those that the last look at the folders found."""
-    listed = list(changes)
-    return [change for change in listed if change.seen == listed[0].seen]
+    """From changes sorted newest first, those found in the last scan of the folders."""
+    all_changes = list(changes)
+    return [change for change in all_changes if change.seen == all_changes[0].seen]

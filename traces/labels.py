@@ -1,4 +1,4 @@
-"""Labels: what a person says that a decision should have been. One per decision; the last one counts."""
+"""Labels: what a decision should have been according to a person. One per decision; the last one counts."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 Origin = Literal["override", "teach", "said"]
-"""How a label came to be: a person stepped in, was asked in teach mode, or said so afterwards."""
+"""How a label originated: a person stepped in, was asked in teach mode, or gave it afterwards."""
 
 
 class UnknownDecision(DeepthinkError):
-    """Raised when a label is given to a decision that the store does not hold, or not yet."""
+    """Raised when a label is given to a decision that is not in the store, or not yet."""
 
     title = "Unknown decision"
     kind = "usage"
@@ -29,7 +29,7 @@ class UnknownDecision(DeepthinkError):
 class ImpossibleLabel(DeepthinkError):
     """Raised when a label names an action that could not have been taken."""
 
-    title = "That was not possible"
+    title = "That action was not possible"
     kind = "usage"
 
 
@@ -58,7 +58,7 @@ class Labels:
             ImpossibleLabel: the action could not have been taken then.
         """
         with self._store.transaction() as db:
-            valid = _possible(db, run_id, seq)
+            valid = _valid_actions(db, run_id, seq)
             if action not in valid:
                 raise ImpossibleLabel(
                     f"{action} was not possible at decision {seq + 1} of run {run_id}.",
@@ -67,9 +67,9 @@ class Labels:
             write_labels(db, run_id, [Label(seq, action, origin, note)])
 
     def drop(self, run_id: str, seq: int) -> None:
-        """Take a decision's label back; it is no error if it has none. Raises `UnknownDecision`."""
+        """Remove a decision's label, if it has one. Raises `UnknownDecision`."""
         with self._store.transaction() as db:
-            _possible(db, run_id, seq)
+            _valid_actions(db, run_id, seq)
             db.execute("DELETE FROM labels WHERE run_id = ? AND seq = ?", [run_id, seq])
 
     def of_run(self, run_id: str) -> dict[int, Label]:
@@ -79,22 +79,22 @@ class Labels:
         return {label.seq: label for label in labels}
 
 
-def _possible(db: DuckDBPyConnection, run_id: str, seq: int) -> list[str]:
-    """The actions that a decision was between. Raises `UnknownDecision`."""
+def _valid_actions(db: DuckDBPyConnection, run_id: str, seq: int) -> list[str]:
+    """The actions that were valid for a decision. Raises `UnknownDecision`."""
     row = db.execute(
         "SELECT valid_actions FROM decisions WHERE run_id = ? AND seq = ? AND NOT shadow", [run_id, seq]
     ).fetchone()
     if row is None:
-        going_on = db.execute("SELECT 1 FROM runs WHERE id = ? AND finished IS NULL", [run_id]).fetchone()
+        running = db.execute("SELECT 1 FROM runs WHERE id = ? AND finished IS NULL", [run_id]).fetchone()
         raise UnknownDecision(
             f"Run {run_id} has no stored decision {seq + 1}.",
             f"`deepthink traces show {run_id}` lists its decisions"
-            + ("; one in progress is stored at the next step." if going_on else "."),
+            + ("; one in progress is stored at the next step." if running else "."),
         )
     valid: list[str] = json.loads(row[0])
     return valid
 
 
 def write_labels(db: DuckDBPyConnection, run_id: str, labels: Sequence[Label]) -> None:
-    """Store labels within a running transaction, in place of earlier ones."""
+    """Store labels within a running transaction, replacing earlier ones."""
     insert(db, "labels", [{"run_id": run_id, **columns(label)} for label in labels], replace=True)

@@ -1,4 +1,4 @@
-"""What was read: collections, documents, chunks and their vectors."""
+"""The library: collections, documents, chunks and their vectors."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ if TYPE_CHECKING:
 
 
 class Library:
-    """Queries on what was read. Every method opens the store, works and closes it again."""
+    """Queries on the library. Every method opens the store, works and closes it again."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     @property
     def path(self) -> Path:
-        """The file it is stored in."""
+        """The file of the store."""
         return self._store.path.absolute()
 
     # --- collections -------------------------------------------------------------------------
@@ -62,7 +62,7 @@ class Library:
 
     @contextmanager
     def together(self) -> Iterator[None]:
-        """Within this, the queries of one thread share one opening of the store."""
+        """Context in which the queries of one thread share one connection."""
         with self._store.connect():
             yield
 
@@ -84,19 +84,19 @@ class Library:
         Raises:
             UnknownCollection: one of them does not exist.
         """
-        known = {c.name: c for c in self.collections()}
-        wanted = list(names) or list(known)
-        for name in wanted:
-            if name not in known:
-                names_there = ", ".join(known) or "none yet"
+        existing = {c.name: c for c in self.collections()}
+        requested = list(names) or list(existing)
+        for name in requested:
+            if name not in existing:
+                available = ", ".join(existing) or "none yet"
                 raise UnknownCollection(
-                    f"There is no collection “{name}”; the library has: {names_there}.",
+                    f"There is no collection “{name}”; the library has: {available}.",
                     "Use one of these; `deepthink ingest PATH --collection NAME` makes a new one.",
                 )
-        return [known[name] for name in wanted]
+        return [existing[name] for name in requested]
 
     def describe_collection(self, name: str, description: str) -> None:
-        """Make the collection if it is new; set its description unless ``description`` is empty."""
+        """Create the collection if it is new; set its description unless ``description`` is empty."""
         with self._store.transaction() as db:
             _touch_collection(db, name)
             if description:
@@ -122,7 +122,7 @@ class Library:
     # --- documents ---------------------------------------------------------------------------
 
     def documents(self, collection: str | None = None, filters: Filters = NO_FILTERS) -> list[Document]:
-        """Stored documents with these facts, by collection and name."""
+        """The stored documents that pass the filters, by collection and name."""
         facts, values = filters.where()
         condition = " AND ".join(["(? IS NULL OR d.collection = ?)", *facts])
         query = f"""
@@ -145,48 +145,47 @@ class Library:
     ) -> int:
         """Store a document, replacing the one of the same collection and source; returns its id.
 
-        Everything happens in one transaction: a crash leaves the library as it was.
+        Everything happens in one transaction: a crash leaves the library unchanged.
 
         Args:
             document: The document with its chunks.
             vectors: Shape ``(len(document.chunks), dimensions)``.
-            embedder: Name of the model that made the vectors; those that another made are dropped.
-            must_follow: Whether the collection must follow a folder, so that one that was removed during a
-                sync does not come back. `UnknownCollection` if it does not.
+            embedder: Name of the model that made the vectors; vectors of other models are dropped.
+            must_follow: Raise `UnknownCollection` unless the collection follows a folder, so that one
+                removed during a sync does not come back.
         """
         with self._store.transaction() as db:
-            following = "SELECT 1 FROM folders WHERE collection = ?"
-            if must_follow and not db.execute(following, [document.collection]).fetchone():
+            query = "SELECT 1 FROM folders WHERE collection = ?"
+            if must_follow and not db.execute(query, [document.collection]).fetchone():
                 raise UnknownCollection(
                     f"The collection “{document.collection}” no longer follows a folder.",
                     "`deepthink ingest FOLDER` reads a folder, and follows it from then on.",
                 )
             ensure_embedder(db, embedder, int(vectors.shape[1]))
             _touch_collection(db, document.collection)
-            old = db.execute(
+            replaced = db.execute(
                 "SELECT id FROM documents WHERE collection = ? AND source = ?",
                 [document.collection, document.source],
             ).fetchall()
-            for (old_id,) in old:
+            for (old_id,) in replaced:
                 _delete_document(db, old_id)
             document_id = _insert_document(db, document)
             _insert_chunks(db, document_id, document.chunks, vectors)
         return document_id
 
     def renew_document(self, document_id: int) -> None:
-        """Date a document as ingested now: its source was read again and holds what it held.
+        """Date a document as ingested now: its source was read again and is unchanged.
 
-        The collection's generation stays, as nothing that is searched has changed. An id that is gone
-        is passed over.
+        The collection's generation stays, since nothing searchable has changed. An unknown id is ignored.
         """
         with self._store.transaction() as db:
             db.execute("UPDATE documents SET ingested = ? WHERE id = ?", [now(), document_id])
 
     def date_files(self, modified: Mapping[int, int]) -> None:
-        """Note when files that hold what they held were changed: document id to nanoseconds since 1970."""
+        """Record modification times of unchanged files: document id to nanoseconds since 1970."""
         with self._store.transaction() as db:
-            for document_id, when in modified.items():
-                values = [when, now(), document_id]
+            for document_id, modified_ns in modified.items():
+                values = [modified_ns, now(), document_id]
                 db.execute("UPDATE documents SET modified = ?, ingested = ? WHERE id = ?", values)
 
     def move_document(
@@ -198,12 +197,12 @@ class Library:
         title: str | None = None,
         terms: Mapping[int, str] | None = None,
     ) -> None:
-        """Give a document, and those of files inside its file, another source and name.
+        """Give a document, and the documents inside its file, a new source and name.
 
         Args:
-            document_id: An id that is gone is passed over.
+            document_id: An unknown id is ignored.
             title: The new title; None keeps it.
-            terms: Space-joined keyword terms of chunks, by id, where they change with the title.
+            terms: Space-joined keyword terms of chunks, by id, if they change with the title.
         """
         with self._store.transaction() as db:
             row = db.execute(
@@ -211,18 +210,26 @@ class Library:
             ).fetchone()
             if row is None:
                 return
-            collection, old, called = row
+            collection, old_source, old_name = row
             db.execute(
                 """
                 UPDATE documents SET source = ? || substr(source, ?), name = ? || substr(name, ?)
                 WHERE collection = ? AND (source = ? OR starts_with(source, ?))
                 """,
-                [source, len(old) + 1, name, len(called) + 1, collection, old, f"{old}/"],
+                [
+                    source,
+                    len(old_source) + 1,
+                    name,
+                    len(old_name) + 1,
+                    collection,
+                    old_source,
+                    f"{old_source}/",
+                ],
             )
             if title is not None:
                 db.execute("UPDATE documents SET title = ? WHERE id = ?", [title, document_id])
-            for chunk_id, words in (terms or {}).items():
-                db.execute("UPDATE chunks SET terms = ? WHERE id = ?", [words, chunk_id])
+            for chunk_id, chunk_terms in (terms or {}).items():
+                db.execute("UPDATE chunks SET terms = ? WHERE id = ?", [chunk_terms, chunk_id])
             _touch_collection(db, collection)
 
     def remove_document(self, document_id: int) -> None:
@@ -240,7 +247,7 @@ class Library:
     # --- passages ----------------------------------------------------------------------------
 
     def passages(self, ids: Sequence[int]) -> list[Passage]:
-        """The chunks with these ids, in the order asked for; ids that are gone are left out."""
+        """The chunks with these ids, in the given order; unknown ids are left out."""
         if not ids:
             return []
         with self._store.connect() as db:
@@ -272,100 +279,100 @@ class Library:
         """Ids of all chunks within ``scope``, ascending."""
         condition, values = scope.where()
         with self._store.connect() as db:
-            found = db.execute(
+            result = db.execute(
                 f"""
                 SELECT c.id FROM chunks c JOIN documents d ON d.id = c.document_id
                 WHERE {condition} ORDER BY c.id
                 """,
                 values,
             ).fetchnumpy()
-        return np.asarray(found["id"], dtype=np.int64)
+        return np.asarray(result["id"], dtype=np.int64)
 
     def terms(self, collection: str) -> Iterator[tuple[int, str]]:
         """``(chunk id, space-joined keyword terms)`` of every chunk of a collection, by id.
 
-        In parts, the store being closed between them, so that other processes need not wait for all.
+        In batches, with the store closed in between, so that other processes need not wait for all of them.
         """
-        for some in _parts(self.chunk_ids(Scope(collections=(collection,))), _TEXTS):
+        for batch in _batches(self.chunk_ids(Scope(collections=(collection,))), _TEXTS):
             with self._store.connect() as db, _little_memory(db):
                 rows = db.execute(
                     """
                     SELECT c.id, c.terms FROM chunks c JOIN documents d ON d.id = c.document_id
                     WHERE d.collection = ? AND c.id BETWEEN ? AND ? ORDER BY c.id
                     """,
-                    [collection, int(some[0]), int(some[-1])],
+                    [collection, int(batch[0]), int(batch[-1])],
                 ).fetchall()
             yield from rows
 
     # --- vectors -----------------------------------------------------------------------------
 
     def embedder(self) -> str | None:
-        """Name of the model that makes the library's vectors, None before the first document."""
+        """Name of the model of the library's vectors, None before the first document."""
         with self._store.connect() as db:
             row = db.execute("SELECT embedder FROM library").fetchone()
         return row[0] if row else None
 
     def vector_generations(self, names: Sequence[str]) -> dict[str, Generation]:
-        """As `generations`, counting also the vectors that stored passages were given later."""
+        """As `generations`, also counting vectors that were added to stored passages later."""
         with self.together(), self._store.connect() as db:
             row = db.execute("SELECT embedded FROM library").fetchone()
-            later = row[0] if row else 0
-            known = self.generations(names).items()
-            return {name: (created, generation + later) for name, (created, generation) in known}
+            embedded = row[0] if row else 0
+            generations = self.generations(names).items()
+            return {name: (created, generation + embedded) for name, (created, generation) in generations}
 
     def collection_vectors(
         self, collection: str, embedder: str
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
-        """The ids of a collection's chunks that have a vector by this model, ascending, and these vectors.
+        """The ids of a collection's chunks with a vector of this model, ascending, and these vectors.
 
-        In parts, as `terms`; one row of the vectors for each id.
+        In batches, as `terms`; one row of the vectors for each id.
         """
         ids = self.chunk_ids(Scope(collections=(collection,)))
-        there = np.zeros(len(ids), dtype=np.bool_)
+        has_vector = np.zeros(len(ids), dtype=np.bool_)
         vectors = np.zeros((len(ids), 0), dtype=np.float32)
-        for some in _parts(ids, _VECTORS):
-            # A cursor, for another query of this connection may not have been fetched to its end.
-            with self._store.connect() as db, _little_memory(db), db.cursor() as own:
-                made = own.execute(
+        for batch_ids in _batches(ids, _VECTORS):
+            # A cursor, since another query of this connection may not be fully fetched yet.
+            with self._store.connect() as db, _little_memory(db), db.cursor() as cursor:
+                dimensions = cursor.execute(
                     "SELECT dimensions FROM library WHERE embedder = ?", [embedder]
                 ).fetchall()
-                if not made:  # another process may have changed it in between
+                if not dimensions:  # another process may have changed it meanwhile
                     return np.empty(0, dtype=np.int64), np.empty((0, 0), dtype=np.float32)
                 if not vectors.shape[1]:
-                    vectors = np.zeros((len(ids), made[0][0]), dtype=np.float32)
-                stored = own.sql(
+                    vectors = np.zeros((len(ids), dimensions[0][0]), dtype=np.float32)
+                relation = cursor.sql(
                     "SELECT chunk_id, vector FROM vectors WHERE chunk_id BETWEEN ? AND ?",
-                    params=[int(some[0]), int(some[-1])],
+                    params=[int(batch_ids[0]), int(batch_ids[-1])],
                 )
-                for batch in stored.to_arrow_reader(_BATCH):
-                    found = batch.column("chunk_id").to_numpy()
-                    mine = np.isin(found, some)
+                for batch in relation.to_arrow_reader(_BATCH):
+                    chunk_ids = batch.column("chunk_id").to_numpy()
+                    is_wanted = np.isin(chunk_ids, batch_ids)
                     flat = batch.column("vector").flatten().to_numpy()
-                    rows = np.searchsorted(ids, found[mine])
-                    vectors[rows] = flat.reshape(len(found), -1)[mine]
-                    there[rows] = True
-        return (ids, vectors) if there.all() else (ids[there], vectors[there])
+                    rows = np.searchsorted(ids, chunk_ids[is_wanted])
+                    vectors[rows] = flat.reshape(len(chunk_ids), -1)[is_wanted]
+                    has_vector[rows] = True
+        return (ids, vectors) if has_vector.all() else (ids[has_vector], vectors[has_vector])
 
     def embedded(self, embedder: str) -> tuple[int, int]:
-        """How many chunks have a vector by this model, and how many chunks there are."""
+        """How many chunks have a vector of this model, and how many chunks there are."""
         with self._store.connect() as db:
             [(chunks,)] = db.execute("SELECT count(*) FROM chunks").fetchall()
-            made = db.execute("SELECT 1 FROM library WHERE embedder = ?", [embedder]).fetchone()
-            if made is None:
+            is_current = db.execute("SELECT 1 FROM library WHERE embedder = ?", [embedder]).fetchone()
+            if is_current is None:
                 return 0, chunks
             [(vectors,)] = db.execute("SELECT count(*) FROM vectors").fetchall()
         return vectors, chunks
 
     def unembedded(self, embedder: str, limit: int) -> list[Unembedded]:
-        """Some chunks that have no vector by this model, the first read first."""
+        """At most ``limit`` chunks without a vector of this model, oldest first."""
         with self._store.connect() as db:
-            made = db.execute("SELECT 1 FROM library WHERE embedder = ?", [embedder]).fetchone()
-            lacking = "c.id NOT IN (SELECT chunk_id FROM vectors)" if made else "true"
+            is_current = db.execute("SELECT 1 FROM library WHERE embedder = ?", [embedder]).fetchone()
+            condition = "c.id NOT IN (SELECT chunk_id FROM vectors)" if is_current else "true"
             rows = db.execute(
                 f"""
                 SELECT c.id, d.title, c.section, c.text
                 FROM chunks c JOIN documents d ON d.id = c.document_id
-                WHERE {lacking} ORDER BY c.id LIMIT ?
+                WHERE {condition} ORDER BY c.id LIMIT ?
                 """,
                 [limit],
             ).fetchall()
@@ -377,14 +384,14 @@ class Library:
     def put_vectors(
         self, ids: Sequence[int], vectors: npt.NDArray[np.float32], embedder: str, *, first: bool
     ) -> bool:
-        """Give stored chunks their vectors; whether that was done. Chunks that are gone are passed over.
+        """Store vectors for existing chunks; returns whether that was done. Unknown chunks are ignored.
 
         Args:
             ids: Chunk ids.
             vectors: Shape ``(len(ids), dimensions)``.
             embedder: Name of the model that made them.
-            first: Whether vectors that another model made are dropped for them; else nothing is done
-                where the library has meanwhile gone over to another.
+            first: Whether to drop the vectors of another model; otherwise nothing is done if the library
+                has meanwhile switched to another model.
         """
         with self._store.transaction() as db:
             if not first and db.execute("SELECT embedder FROM library").fetchall() != [(embedder,)]:
@@ -395,21 +402,21 @@ class Library:
         return True
 
 
-# Chunks that are read while the store is open once; of two parts the texts are in memory.
+# Chunks that are read per connection; the texts of two batches are in memory.
 _TEXTS = 10_000
 _VECTORS = 50_000
-_BATCH = 4_096  # vectors that are handed over at once
+_BATCH = 4_096  # vectors per Arrow batch
 
 
 @contextmanager
 def _little_memory(db: DuckDBPyConnection) -> Iterator[None]:
-    """Keeps DuckDB from holding all that is read once: by default it fills most of the memory with it."""
+    """Keep DuckDB from caching everything that is read once: by default it fills most of the memory."""
     import duckdb
 
     try:
         db.execute("SET memory_limit = '128MB'")
     except duckdb.OutOfMemoryException:
-        # Another thread uses more just now; the limit is for all of the process, so it is left as it is.
+        # Another thread is using more at the moment; the limit is per process, so it stays.
         yield
         return
     try:
@@ -418,7 +425,7 @@ def _little_memory(db: DuckDBPyConnection) -> Iterator[None]:
         db.execute("RESET memory_limit")
 
 
-def _parts(ids: npt.NDArray[np.int64], size: int) -> Iterator[npt.NDArray[np.int64]]:
+def _batches(ids: npt.NDArray[np.int64], size: int) -> Iterator[npt.NDArray[np.int64]]:
     for first in range(0, len(ids), size):
         yield ids[first : first + size]
 
@@ -430,19 +437,19 @@ _PASSAGE = """
 """
 
 
-# --- rows, written within a transaction of the caller's --------------------------------------------
+# --- rows, written within the caller's transaction ----------------------------------------------
 
 
 def ensure_embedder(db: DuckDBPyConnection, embedder: str, dimensions: int) -> None:
-    """Have the library hold vectors of this model alone.
+    """Make the library hold vectors of this model only.
 
-    Vectors of another model are dropped: two models' vectors are never searched together. Their passages
+    Vectors of another model are dropped: vectors of two models are never searched together. Their passages
     stay, to be embedded again.
     """
-    made = db.execute("SELECT embedder, dimensions FROM library").fetchall()
-    if made == [(embedder, dimensions)]:
+    current = db.execute("SELECT embedder, dimensions FROM library").fetchall()
+    if current == [(embedder, dimensions)]:
         return
-    if not made:
+    if not current:
         db.execute("INSERT INTO library VALUES (?, ?, 0)", [embedder, dimensions])
     else:
         db.execute(
@@ -454,16 +461,16 @@ def ensure_embedder(db: DuckDBPyConnection, embedder: str, dimensions: int) -> N
 
 
 def _touch_collection(db: DuckDBPyConnection, name: str) -> None:
-    """Make the collection if it is new, else raise its generation: what is searched has changed."""
-    known = db.execute("SELECT 1 FROM collections WHERE name = ?", [name]).fetchone()
-    if known:
+    """Create the collection if it is new, else increase its generation: its contents have changed."""
+    existing = db.execute("SELECT 1 FROM collections WHERE name = ?", [name]).fetchone()
+    if existing:
         db.execute("UPDATE collections SET generation = generation + 1 WHERE name = ?", [name])
     else:
         db.execute("INSERT INTO collections VALUES (?, '', 1, ?)", [name, now()])
 
 
 def _delete_document(db: DuckDBPyConnection, document_id: int) -> bool:
-    """Remove the document with its chunks and vectors; returns whether there was one with this id."""
+    """Remove the document with its chunks and vectors; returns whether it existed."""
     row = db.execute("SELECT collection FROM documents WHERE id = ?", [document_id]).fetchone()
     if row is None:
         return False
@@ -478,7 +485,7 @@ def _delete_document(db: DuckDBPyConnection, document_id: int) -> bool:
 
 
 def _insert_document(db: DuckDBPyConnection, document: NewDocument) -> int:
-    """Store the document's own row, not its chunks; returns its id."""
+    """Store the document's row, without its chunks; returns its id."""
     [(document_id,)] = db.execute("SELECT nextval('document_ids')").fetchall()
     row = {"id": document_id, **columns(document), "ingested": now()}
     del row["chunks"]
@@ -519,7 +526,7 @@ def _insert_chunks(
 
 
 def _insert_vectors(db: DuckDBPyConnection, ids: Sequence[int], vectors: npt.NDArray[np.float32]) -> None:
-    """Store the vectors, one row each, of those of the chunks that are there and have none yet."""
+    """Store the vectors, one row each, of those chunks that exist and have none yet."""
     import pyarrow as pa
 
     flat = pa.array(np.ascontiguousarray(vectors, dtype=np.float32).reshape(-1))

@@ -1,8 +1,8 @@
-"""Outcomes: what finishing at a path of a run is worth, measured; and gold: what is known of its question.
+"""Outcomes: the measured worth of finishing at a path of a run; and gold: the known answer to its question.
 
-An outcome is of a state, not of an action: a collected run has one for every path on which it could have
-finished, a run that a person watched for the one on which it did. A later measurement by the same source
-replaces the earlier one.
+An outcome belongs to a state, not to an action: a collected run has one for every path on which it could
+have finished, a user's run for the one on which it did. A later measurement by the same source replaces the
+earlier one.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 OutcomeSource = Literal["answer", "evidence", "verifier"]
-"""Measured on the answer (F1 against gold), on the gold passages held, or by the verifier's share."""
+"""Measured on the answer (F1 against gold), on the gold passages found, or by the verifier."""
 
 
 class ImpossibleOutcome(DeepthinkError):
-    """Raised when a quality is no number from 0 to 1."""
+    """Raised when a quality is not a number from 0 to 1."""
 
-    title = "That is no quality"
+    title = "Not a valid quality"
     kind = "usage"
 
 
@@ -38,7 +38,7 @@ class Outcome:
     Attributes:
         path: Of the decision at which the run finishes, or would (`traces.runs.DecisionRow.path`).
         quality: 0 to 1.
-        detail: The measures behind it, by name.
+        detail: The underlying measures, by name.
     """
 
     path: str
@@ -50,7 +50,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Gold:
-    """What a data set knows of a run's question: answer and aliases, and the supporting passages."""
+    """A data set's record of a run's question: answer and aliases, and the supporting passages."""
 
     dataset: str
     question_id: str
@@ -65,25 +65,25 @@ class Outcomes:
         self._store = store
 
     def gold_of(self, run_id: str) -> Gold | None:
-        """What is known of a run's question; None where nothing is."""
+        """The gold of a run's question; None if there is none."""
         with self._store.connect() as db:
             return next(iter(select(db, Gold, "FROM gold WHERE run_id = ?", [run_id])), None)
 
 
 def write_outcomes(db: DuckDBPyConnection, run_id: str, outcomes: Sequence[Outcome]) -> None:
-    """Store outcomes within a running transaction, in place of earlier ones.
+    """Store outcomes within a running transaction, replacing earlier ones.
 
-    Their paths have to be those of decisions: others are no part of any transition.
+    Their paths must be those of decisions: others are not part of any transition.
 
     Raises:
         ImpossibleOutcome: a quality is not from 0 to 1.
     """
     for outcome in outcomes:
         if not (math.isfinite(outcome.quality) and 0 <= outcome.quality <= 1):
-            raise ImpossibleOutcome(f"{outcome.quality} is no quality of an answer.", "Give 0 to 1.")
-    insert(db, "outcomes", [{"run_id": run_id, **columns(one)} for one in outcomes], replace=True)
+            raise ImpossibleOutcome(f"{outcome.quality} is not a quality.", "Give 0 to 1.")
+    insert(db, "outcomes", [{"run_id": run_id, **columns(outcome)} for outcome in outcomes], replace=True)
 
 
 def write_gold(db: DuckDBPyConnection, run_id: str, gold: Gold) -> None:
-    """Store what is known of a run's question within a running transaction."""
+    """Store the gold of a run's question within a running transaction."""
     insert(db, "gold", [{"run_id": run_id, **columns(gold)}], replace=True)

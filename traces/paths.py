@@ -1,4 +1,4 @@
-"""Every path the product reads or writes, in one place.
+"""All paths that the product reads or writes.
 
 The platform's own folders are used unless ``DEEPTHINK_HOME`` names one folder for everything;
 ``DEEPTHINK_MODELS`` moves only the model files, which are large and worth sharing.
@@ -21,15 +21,15 @@ def _home() -> Path | None:
 
 
 def keep_private() -> None:
-    """Keep other users of this machine from reading what this process writes, and the folders there are."""
+    """Keep other users of this machine from reading what this process writes, and existing folders."""
     os.umask(0o077)
     for folder in (data_dir(), state_dir(), config_file().parent):
-        with suppress(OSError):  # a folder that is not there, or another user's
+        with suppress(OSError):  # a missing folder, or another user's
             folder.chmod(0o700)
 
 
 def data_dir() -> Path:
-    """Folder of what must not be lost: the store and, by default, the models."""
+    """Folder of data that must not be lost: the store and, by default, the models."""
     home = _home()
     return home / "data" if home else Path(platformdirs.user_data_dir(_APP))
 
@@ -42,7 +42,7 @@ def config_file() -> Path:
 
 
 def state_dir() -> Path:
-    """Folder of logs and other files that help but may be deleted."""
+    """Folder of logs and other files that are useful but may be deleted."""
     home = _home()
     return home / "state" if home else Path(platformdirs.user_state_dir(_APP))
 
@@ -54,30 +54,30 @@ def models_dir() -> Path:
 
 
 def store_file() -> Path:
-    """The one DuckDB file."""
+    """The DuckDB file."""
     return data_dir() / "deepthink.duckdb"
 
 
 def probes_file() -> Path:
-    """What was measured about each model (JSON)."""
+    """Measurements of each model (JSON)."""
     return data_dir() / "probes.json"
 
 
 def scans_dir() -> Path:
-    """Folder of what was recognised on scanned pages of files that are not read to the end yet."""
+    """Folder of text recognised on scanned pages of files that are not fully read yet."""
     return state_dir() / "scans"
 
 
 def originals_dir() -> Path:
-    """Folder of copies of files that lie inside others, made to be opened by other programs."""
+    """Folder of copies of files inside other files, made for opening in other programs."""
     return state_dir() / "originals"
 
 
 def log_file() -> Path:
-    """The log that ``--debug`` and unexpected failures write."""
+    """The log written with ``--debug`` and on unexpected failures."""
     return state_dir() / "deepthink.log"
 
 
 def socket_file() -> Path:
-    """The socket at which `deepthink serve` answers; the user's own."""
+    """The socket on which `deepthink serve` listens; private to the user."""
     return state_dir() / "serve.sock"

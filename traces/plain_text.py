@@ -1,6 +1,6 @@
-"""Characters that text from outside may not bring along: they steer a terminal, hide, or break UTF-8.
+"""Unsafe characters in text from outside: they control a terminal, hide, or break UTF-8.
 
-A document, a model's reply, a file name and an address are all text from outside.
+Documents, model replies, file names and addresses are all text from outside.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from typing import Any, Final
 UNSAFE: Final = re.compile(
     "["
     "\x00-\x08\x0b-\x1f\x7f-\x9f"  # control characters, but for tab and newline
-    "\u202a-\u202e\u2066-\u2069"  # directional overrides: shown in another order than read
+    "\u202a-\u202e\u2066-\u2069"  # directional overrides: displayed in another order than read
     "\U000e0000-\U000e007f"  # tags: invisible, but a language model reads them as letters
-    "\ud800-\udfff"  # half a character, which no file or terminal takes
+    "\ud800-\udfff"  # half a character, invalid in files and terminals
     "]"
 )
 
@@ -24,11 +24,11 @@ def plain(text: str) -> str:
 
 
 def plain_values(value: Any) -> Any:
-    """``value``, made of JSON types, with all its texts `plain`."""
+    """``value``, made of JSON types, with `plain` applied to all its texts."""
     if isinstance(value, str):
         return plain(value)
     if isinstance(value, list):
-        return [plain_values(one) for one in value]
+        return [plain_values(item) for item in value]
     if isinstance(value, dict):
-        return {name: plain_values(one) for name, one in value.items()}
+        return {name: plain_values(item) for name, item in value.items()}
     return value

@@ -1,4 +1,4 @@
-"""Ratings: how good a person finds a run's answer. One per run; the last one counts."""
+"""Ratings: how good a run's answer is according to the user. One per run; the last one counts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RATINGS: tuple[Rating, ...] = get_args(Rating)
 
 
 class UnknownRating(DeepthinkError):
-    """Raised when a rating is none of `RATINGS`."""
+    """Raised when a rating is not in `RATINGS`."""
 
     title = "Unknown rating"
     kind = "usage"
@@ -24,7 +24,7 @@ class UnknownRating(DeepthinkError):
 
 @dataclass(frozen=True, slots=True)
 class RatingRow:
-    """A run's rating, the person's reason where they gave one, and when."""
+    """A run's rating, the user's reason if given, and when."""
 
     run_id: str
     rating: Rating
@@ -43,16 +43,16 @@ class Ratings:
 
         Raises:
             UnknownRun: there is no such run.
-            UnknownRating: it is none of `RATINGS`.
+            UnknownRating: it is not in `RATINGS`.
         """
         if rating not in RATINGS:
-            raise UnknownRating(f"“{rating}” is no rating.", f"Choose one of: {', '.join(RATINGS)}.")
+            raise UnknownRating(f"“{rating}” is not a rating.", f"Choose one of: {', '.join(RATINGS)}.")
         with self._store.transaction() as db:
             require_run(db, run_id)
             insert(db, "ratings", [columns(RatingRow(run_id, rating, note, now()))], replace=True)
 
     def withdraw(self, run_id: str) -> None:
-        """Take a run's rating back; it is no error if it has none."""
+        """Remove a run's rating, if it has one."""
         with self._store.transaction() as db:
             db.execute("DELETE FROM ratings WHERE run_id = ?", [run_id])
 

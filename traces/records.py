@@ -1,4 +1,4 @@
-"""The records of what was read, the scope of a search, and what can be wrong about either."""
+"""The records of the library, the scope of a search, and their errors."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from traces.errors import DeepthinkError
 
 SECTION_SEPARATOR = " › "
 WEB_COLLECTION = "web"
-"""Where pages of the web are kept: searched by runs that may use the web, or that name it."""
+"""Collection of web pages: searched by runs that may use the web, or that name it."""
 
 
 class UnknownCollection(DeepthinkError):
-    """Raised when a collection is named that the library does not hold."""
+    """Raised when a named collection is not in the library."""
 
     title = "Unknown collection"
     kind = "usage"
 
 
 class UnknownDocument(DeepthinkError):
-    """Raised when a document is named that the library does not hold."""
+    """Raised when a named document is not in the library."""
 
     title = "Unknown document"
     kind = "usage"
@@ -29,7 +29,7 @@ class UnknownDocument(DeepthinkError):
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """A named set of documents; ``generation`` grows with every change of them."""
+    """A named set of documents; ``generation`` grows with every change."""
 
     name: str
     description: str
@@ -56,9 +56,9 @@ class NewDocument:
 
     Attributes:
         coverage: The share of its text that is in ``chunks``.
-        author: Who wrote it, for a mail its sender, where the file says so.
-        sender: Who sent the mail that it is, or that it is attached to; else "".
-        modified: When its file was last changed, in nanoseconds since 1970; 0 if it is no file.
+        author: Its author, for a mail its sender, if the file names one.
+        sender: Sender of the mail that it is, or that it is attached to; else "".
+        modified: When its file was last changed, in nanoseconds since 1970; 0 if it is not a file.
     """
 
     collection: str
@@ -81,7 +81,7 @@ class NewDocument:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A stored document; its fields are as in `NewDocument`."""
+    """A stored document; for its fields see `NewDocument`."""
 
     id: int
     collection: str
@@ -104,16 +104,16 @@ class Document:
 
     @property
     def changed(self) -> str:
-        """The ISO date (UTC) on which its file was last changed; "" if it is no file."""
+        """The ISO date (UTC) on which its file was last changed; "" if it is not a file."""
         return datetime.fromtimestamp(self.modified / 1e9, UTC).date().isoformat() if self.modified else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A stored chunk together with what a citation needs to know of its document.
+    """A stored chunk with the facts about its document that a citation needs.
 
     Attributes:
-        author: Who wrote or sent its document, where that is known.
+        author: Author or sender of its document, if known.
     """
 
     id: int
@@ -132,7 +132,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Unembedded:
-    """A stored chunk that has no vector yet, with what is embedded of it: title, headings and text."""
+    """A stored chunk without a vector, with what will be embedded: title, headings and text."""
 
     id: int
     title: str
@@ -141,7 +141,7 @@ class Unembedded:
 
 
 Generation: TypeAlias = tuple[datetime, int]
-"""State of a collection: when it was made, and a count that grows with every change of its documents."""
+"""State of a collection: when it was created, and a count that grows with every change of its documents."""
 
 
 _DAY = """coalesce(nullif(d.date, ''), CASE WHEN d.modified > 0
@@ -153,12 +153,12 @@ class Filters:
     """Facts that a document must have; an empty field does not restrict.
 
     Attributes:
-        people: Parts of the name or address of who wrote or sent it, one of which must fit.
-        after: An ISO date or the beginning of one, such as ``2024-03``: then or later. The document's own
+        people: Parts of the name or address of its author or sender, one of which must match.
+        after: An ISO date or a prefix of one, such as ``2024-03``: then or later. The document's own
             date counts, else the day on which its file was changed.
         before: Likewise: earlier than that.
-        kinds: Media types, and endings of file names with the dot, one of which must fit.
-        folders: Folders, one of which it must lie in, at any depth: ``letters`` or ``letters/2024``.
+        kinds: Media types, and file name suffixes with the dot, one of which must match.
+        folders: Folders, one of which must contain it, at any depth: ``letters`` or ``letters/2024``.
     """
 
     people: tuple[str, ...] = ()
@@ -173,20 +173,20 @@ class Filters:
         values: list[Any] = []
         if self.people:
             name = "strip_accents(lower(d.author || ' ' || d.sender))"
-            fits = " OR ".join(f"contains({name}, strip_accents(lower(?)))" for _ in self.people)
-            conditions.append(f"({fits})")
+            match = " OR ".join(f"contains({name}, strip_accents(lower(?)))" for _ in self.people)
+            conditions.append(f"({match})")
             values.extend(self.people)
         for sign, day in ((">=", self.after), ("<", self.before)):
             if day:
                 conditions.append(f"({_DAY} <> '' AND {_DAY} {sign} ?)")
                 values.append(day)
         if self.kinds:
-            ends = " OR ".join("ends_with(lower(d.source), ?)" for _ in self.kinds)
-            conditions.append(f"(list_contains(?, d.media_type) OR {ends})")
+            suffixes = " OR ".join("ends_with(lower(d.source), ?)" for _ in self.kinds)
+            conditions.append(f"(list_contains(?, d.media_type) OR {suffixes})")
             values.extend([list(self.kinds), *self.kinds])
         if self.folders:
-            fits = " OR ".join("contains(lower(d.source), '/' || lower(?) || '/')" for _ in self.folders)
-            conditions.append(f"({fits})")
+            match = " OR ".join("contains(lower(d.source), '/' || lower(?) || '/')" for _ in self.folders)
+            conditions.append(f"({match})")
             values.extend(self.folders)
         return conditions, values
 
@@ -212,7 +212,7 @@ class Scope:
 
     @property
     def is_whole(self) -> bool:
-        """Whether it holds all of its collections."""
+        """Whether it includes its collections completely."""
         return not self.documents and not self.sections and self.filters == NO_FILTERS
 
     def where(self) -> tuple[str, list[Any]]:
@@ -226,8 +226,8 @@ class Scope:
             conditions.append("list_contains(?, d.id)")
             values.append(list(self.documents))
         if self.sections:
-            beneath = " OR ".join("starts_with(c.section, ?)" for _ in self.sections)
-            conditions.append(f"(list_contains(?, c.section) OR {beneath})")
+            nested = " OR ".join("starts_with(c.section, ?)" for _ in self.sections)
+            conditions.append(f"(list_contains(?, c.section) OR {nested})")
             values.append(list(self.sections))
             values.extend(section + SECTION_SEPARATOR for section in self.sections)
         return " AND ".join(conditions), values

@@ -1,4 +1,4 @@
-"""Records of the store as rows of its tables, and back; what is not a scalar is JSON in the table."""
+"""Convert records of the store to rows of its tables and back; non-scalar values are JSON in the table."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ T = TypeVar("T", bound="DataclassInstance")
 def insert(
     db: DuckDBPyConnection, table: str, rows: Sequence[Mapping[str, Any]], *, replace: bool = False
 ) -> None:
-    """Store rows that all have the same columns; ``replace``: in place of those with the same key."""
+    """Insert rows that all have the same columns; ``replace``: replacing those with the same key."""
     if not rows:
         return
     names, marks = ", ".join(rows[0]), ", ".join("?" * len(rows[0]))
     db.executemany(
         f"INSERT {'OR REPLACE ' if replace else ''}INTO {table} ({names}) VALUES ({marks})",
-        [[_encoded(value) for value in row.values()] for row in rows],
+        [[_encode(value) for value in row.values()] for row in rows],
     )
 
 
@@ -33,7 +33,7 @@ def columns(record: DataclassInstance) -> dict[str, Any]:
 
 
 def select(db: DuckDBPyConnection, kind: type[T], source: str, values: Sequence[Any] = ()) -> list[T]:
-    """Records of ``source``, a query from its FROM on, which has a column for each field of ``kind``."""
+    """Records of ``source``, a query from FROM on, which has a column for each field of ``kind``."""
     fields = dataclasses.fields(kind)
     shapes = [_SHAPES.get(str(field.type).partition("[")[0]) for field in fields]
     names = ", ".join(field.name for field in fields)
@@ -51,7 +51,7 @@ _SHAPES: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def _encoded(value: Any) -> Any:
+def _encode(value: Any) -> Any:
     if isinstance(value, Mapping):
         return json.dumps(dict(value))
     return json.dumps(value) if isinstance(value, list | tuple) else value

@@ -1,4 +1,4 @@
-"""What was done: runs, their events, and every decision as the decider saw it."""
+"""The record of runs: their events, and every decision as the decider saw it."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 COLLECTED = "collected"
-"""Status of a run that nobody asked: it was collected to learn from, and has no events and no answer."""
+"""Status of a run that no user started: collected to learn from, without events and answer."""
 
 RUN_ID = r"^[0-9A-Za-z_-]{1,200}$"
-"""What the id of a run must be, one that is imported as well: files are called by it."""
+"""Pattern of run ids, including imported ones: they are used as file names."""
 
 
 @dataclass(frozen=True, slots=True)
 class NewRun:
-    """A run about to begin; ``request`` is what it was asked to do, JSON-like, so that it can resume."""
+    """A run about to begin; ``request`` is the JSON-like request, so that the run can resume."""
 
     question: str
     profile: str
@@ -40,7 +40,7 @@ class NewRun:
 
 @dataclass(frozen=True, slots=True)
 class RunEnd:
-    """How a run ended, and what it cost in tokens; ``standalone`` is its question without its session."""
+    """How a run ended, and its cost in tokens; ``standalone`` is its question without the session."""
 
     status: str
     stopped_because: str
@@ -56,7 +56,7 @@ class RunEnd:
 class Run:
     """A stored run; ``finished`` and ``seconds`` are None while it runs, or if it was killed.
 
-    ``seconds`` are those spent running: the time between being cut off and resumed is no part of them.
+    ``seconds`` is the time spent running, without the time between interruption and resumption.
     """
 
     id: str
@@ -99,19 +99,19 @@ class DecisionRow:
 
     Attributes:
         seq: 0-based order within the run.
-        step: Research steps finished when it was taken.
+        step: Research steps finished at the time.
         state_version: Version of the state's encoding.
         state: The state exactly as the decider saw it (JSON-like).
-        valid_actions: What could have been chosen.
-        action: What was chosen.
+        valid_actions: The actions that could be chosen.
+        action: The chosen action.
         probabilities: One per action, summing to one.
         behaviour_probability: Probability with which the acting source takes ``action`` here.
         source: ``rules``, ``llm``, ``learned``, ``human`` or ``budget``.
         latency_ms: Milliseconds the decision took.
-        justification: The source's reason in words, where it has one.
+        justification: The source's reason in words, if it has one.
         shadow: True for a second opinion that was recorded but not acted on.
-        path: First letters of the actions before it, in order: how the state was reached.
-        text: The state as a decider that reads was shown it.
+        path: First letters of the previous actions, in order: how the state was reached.
+        text: The state as text, for deciders that read.
         features: The state as numbers, by name.
     """
 
@@ -134,13 +134,13 @@ class DecisionRow:
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:
-    """A run as a list shows it.
+    """A run as shown in lists.
 
     Attributes:
         finished: None while it runs, or if it was killed.
-        seconds: Spent running, without those between being cut off and resumed; None unless it finished.
-        rating: The person's, "" if it has none.
-        decisions: How many were taken, without shadow decisions.
+        seconds: Time spent running, without interruptions; None unless it finished.
+        rating: The user's, "" if there is none.
+        decisions: Number of decisions, without shadows.
         labels: How many of them a person labelled.
     """
 
@@ -160,14 +160,14 @@ class RunSummary:
 
 
 class UnknownRun(DeepthinkError):
-    """Raised when a run is asked for that the store does not hold, or an id prefix fits several."""
+    """Raised when a requested run is not in the store, or an id prefix matches several."""
 
     title = "Unknown run"
     kind = "usage"
 
 
 class Runs:
-    """Queries on what was done. Every method opens the store, works and closes it again."""
+    """Queries on runs. Every method opens the store, works and closes it again."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -182,7 +182,7 @@ class Runs:
         return run_id
 
     def reopen(self, run_id: str) -> None:
-        """Take back the end of a run that is resumed; the rest of its events stay."""
+        """Remove the end of a run that is being resumed; the rest of its events stay."""
         with self._store.transaction() as db:
             db.execute("DELETE FROM events WHERE run_id = ? AND kind = 'RunFinished'", [run_id])
             db.execute(
@@ -190,7 +190,7 @@ class Runs:
             )
 
     def wait(self, run_id: str) -> None:
-        """Mark a run that cannot continue before a person has answered it."""
+        """Mark a run that cannot continue until a person answers."""
         with self._store.transaction() as db:
             db.execute("UPDATE runs SET status = 'waiting' WHERE id = ?", [run_id])
 
@@ -208,7 +208,7 @@ class Runs:
         Args:
             superstep: The round of the graph these events belong to; `Run.superstep` is then at least
                 this, so that a resumed run does not store them again.
-            labels: Of those decisions that a person took.
+            labels: Of the decisions that a person took.
         """
         if not events and not decisions and end is None and superstep is None:
             return
@@ -219,10 +219,10 @@ class Runs:
             write_decisions(db, run_id, decisions)
             write_labels(db, run_id, labels)
             if end is not None:
-                ended = columns(end)
+                end_columns = columns(end)
                 db.execute(
                     f"""
-                    UPDATE runs SET {" = ?, ".join(ended)} = ?, finished = ?, seconds = (
+                    UPDATE runs SET {" = ?, ".join(end_columns)} = ?, finished = ?, seconds = (
                         SELECT coalesce(
                             max(CAST(payload ->> 'seconds' AS DOUBLE)) FILTER (kind = 'RunFinished'),
                             max(elapsed)
@@ -230,11 +230,11 @@ class Runs:
                     )
                     WHERE id = ?
                     """,
-                    [*ended.values(), now(), run_id, run_id],
+                    [*end_columns.values(), now(), run_id, run_id],
                 )
 
     def recent(self, limit: int = 20) -> list[Run]:
-        """The latest runs that somebody asked, newest first."""
+        """The latest runs started by a user, newest first."""
         return self._select("WHERE status <> ? ORDER BY started DESC, id DESC LIMIT ?", [COLLECTED, limit])
 
     def unfinished(self) -> list[Run]:
@@ -252,12 +252,12 @@ class Runs:
         return self._select("WHERE session = ? ORDER BY started, id", [session])
 
     def find(self, prefix: str) -> Run:
-        """The run of that id, or else the one whose id begins so; ``last`` names the newest.
+        """The run with that id, or else the one whose id has that prefix; ``last`` is the newest.
 
         Raises:
-            UnknownRun: none fits, or several do, or nothing is named.
+            UnknownRun: none matches, or several do, or ``prefix`` is empty.
         """
-        if not prefix:  # an unset variable in a script, and every id begins so
+        if not prefix:  # an unset variable in a script; every id would match
             raise UnknownRun("No run is named.", "`deepthink runs list` shows the ids.")
         if prefix == "last":
             latest = self.recent(1)
@@ -267,8 +267,8 @@ class Runs:
         runs = self._select("WHERE id = ?", [prefix])
         runs = runs or self._select("WHERE starts_with(id, ?) LIMIT 2", [prefix])
         if len(runs) != 1:
-            how = "Several runs begin" if runs else "No run begins"
-            raise UnknownRun(f"{how} with “{prefix}”.", "`deepthink runs list` shows the ids.")
+            problem = "Several runs begin" if runs else "No run begins"
+            raise UnknownRun(f"{problem} with “{prefix}”.", "`deepthink runs list` shows the ids.")
         return runs[0]
 
     def search(
@@ -279,15 +279,15 @@ class Runs:
         limit: int = 200,
         offset: int = 0,
     ) -> list[RunSummary]:
-        """A page of the runs that fit, newest first.
+        """A page of the matching runs, newest first.
 
         Args:
-            text: Each of its words must occur in the question or the answer, in whatever case.
+            text: Each of its words must occur in the question or the answer, ignoring case.
             statuses: One of these; any if empty.
             session: Id of the session they belong to; any if empty.
         """
         where, values = _condition(text, statuses, session)
-        # The page is cut before anything is counted, so that the counts are of its runs alone.
+        # The page is selected first, so that only its runs are counted.
         query = f"""
             FROM (
                 SELECT *, coalesce((SELECT rating FROM ratings WHERE run_id = id), '') AS rating,
@@ -307,14 +307,14 @@ class Runs:
         return int(runs)
 
     def delete(self, run_id: str) -> None:
-        """Remove a run with all that is stored of it; it is no error if there is none.
+        """Remove a run and everything stored about it; does nothing if it does not exist.
 
-        Its checkpoints are the caller's to discard, and no process may be working on it.
+        The caller must discard its checkpoints, and no process may be working on it.
         """
         self.delete_all([run_id])
 
     def delete_all(self, run_ids: Collection[str]) -> None:
-        """Likewise for several, all or none."""
+        """As `delete`, for several runs, all or none."""
         with self._store.transaction() as db:
             delete_runs(db, "list_contains(?, id)", [list(run_ids)])
 
@@ -334,7 +334,7 @@ class Runs:
 
 
 def new_run_id() -> str:
-    """An id for a run: 12 random hex digits, so that a few suffice."""
+    """A run id: 12 random hex digits, so that a short prefix suffices."""
     return uuid.uuid4().hex[:12]
 
 
@@ -345,17 +345,17 @@ def require_run(db: DuckDBPyConnection, run_id: str) -> None:
 
 
 def delete_runs(db: DuckDBPyConnection, condition: str, values: Sequence[Any]) -> int:
-    """Remove the runs that fit with all that is stored of them, within a transaction; how many."""
+    """Remove the matching runs and everything stored about them, within a transaction; returns how many."""
     for table in ("events", "decisions", "labels", "ratings", "outcomes", "gold"):
         db.execute(
             f"DELETE FROM {table} WHERE run_id IN (SELECT id FROM runs WHERE {condition})", list(values)
         )
-    gone = db.execute(f"DELETE FROM runs WHERE {condition}", list(values)).fetchone()
-    return int(gone[0]) if gone else 0
+    deleted = db.execute(f"DELETE FROM runs WHERE {condition}", list(values)).fetchone()
+    return int(deleted[0]) if deleted else 0
 
 
 def write_run(db: DuckDBPyConnection, run_id: str, run: NewRun, **state: Any) -> None:
-    """Store a run within a running transaction; ``state`` names columns beyond those of `NewRun`."""
+    """Store a run within a running transaction; ``state`` has columns beyond those of `NewRun`."""
     empty = dict.fromkeys(("stopped_because", "answer", "standalone"), "")
     costs = dict.fromkeys(("model_calls", "evaluated", "reused", "generated"), 0)
     insert(db, "runs", [{"id": run_id, **columns(run), **empty, **costs, **state}])
@@ -373,7 +373,7 @@ def _append(db: DuckDBPyConnection, run_id: str, events: Sequence[StoredEvent]) 
 def _condition(text: str, statuses: Sequence[str], session: str) -> tuple[str, list[Any]]:
     conditions, values = ["status <> ?"], list[Any]([COLLECTED])
     for word in text.split():
-        # `contains` knows no wildcards; a word has no line break, so it fits within one of the three.
+        # `contains` has no wildcards; a word has no line break, so it matches within one of the three.
         conditions.append("contains(lower(concat_ws(chr(10), question, standalone, answer)), lower(?))")
         values.append(word)
     if statuses:

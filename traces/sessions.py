@@ -1,4 +1,4 @@
-"""Sessions: the runs of one conversation, in which a follow-up may lean on what was asked before."""
+"""Sessions: the runs of one conversation, in which a follow-up may refer to earlier questions."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from traces.runs import delete_runs
 from traces.store import Store, now
 
 ID_DIGITS = 4
-"""From so many digits on the beginning of an id stands for it; fewer are far likelier meant as a name."""
+"""Minimum length of an id prefix; a shorter one is more likely meant as a name."""
 
 
 class UnknownSession(DeepthinkError):
-    """Raised when a session is asked for that the store does not hold, or an id prefix fits several."""
+    """Raised when a requested session is not in the store, or an id prefix matches several."""
 
     title = "Unknown session"
     kind = "usage"
 
 
 class SeveralSessions(UnknownSession):
-    """Raised when the beginning of an id fits several sessions."""
+    """Raised when an id prefix matches several sessions."""
 
 
 class NameTaken(DeepthinkError):
-    """Raised when a session is given a name that cannot be its own: empty, or another session's."""
+    """Raised when a session is given an invalid name: empty, or another session's."""
 
     title = "That name cannot be used"
     kind = "usage"
@@ -35,9 +35,9 @@ class NameTaken(DeepthinkError):
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A stored session; ``name`` is "" until a person names it.
+    """A stored session; ``name`` is "" until the user names it.
 
-    ``first`` is the question it began with; ``latest`` is when its last run began, or when it was made.
+    ``first`` is its first question; ``latest`` is when its last run began, or when it was created.
     """
 
     id: str
@@ -50,7 +50,7 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One answered question of a session, as a question of its own."""
+    """One answered question of a session, reworded to stand alone."""
 
     question: str
     answer: str
@@ -63,7 +63,7 @@ class Sessions:
         self._store = store
 
     def begin(self, name: str = "") -> str:
-        """A new session; returns its id, 8 random hex digits.
+        """Create a session; returns its id, 8 random hex digits.
 
         Raises:
             NameTaken: another session has that name.
@@ -71,49 +71,49 @@ class Sessions:
         session_id = uuid.uuid4().hex[:8]
         with self._store.transaction() as db:
             if name:
-                self._free(name)
+                self._require_free_name(name)
             db.execute("INSERT INTO sessions VALUES (?, ?, ?)", [session_id, name, now()])
         return session_id
 
     def recent(self, limit: int = 20) -> list[Session]:
-        """The sessions used last, newest first."""
+        """The most recently used sessions, newest first."""
         with self._store.connect() as db:
             return select(db, Session, f"FROM ({_SESSION}) ORDER BY latest DESC, id LIMIT ?", [limit])
 
-    def find(self, wanted: str) -> Session:
-        """The session of that name, or whose id begins so; ``last`` names the one used last.
+    def find(self, name: str) -> Session:
+        """The session with that name or id prefix; ``last`` is the most recently used one.
 
         Raises:
-            UnknownSession: none fits. Fewer than `ID_DIGITS` digits are no beginning of an id.
-            SeveralSessions: the id of more than one begins so.
+            UnknownSession: none matches. An id prefix has at least `ID_DIGITS` digits.
+            SeveralSessions: the prefix matches several ids.
         """
-        if wanted == "last":
+        if name == "last":
             latest = self.recent(1)
             if not latest:
                 raise UnknownSession("No session is stored yet.", "Ask something: `deepthink ask …`.")
             return latest[0]
         with self._store.connect() as db:
-            named = f"FROM ({_SESSION}) WHERE name = ? AND name <> ''"
-            sessions = select(db, Session, named, [wanted])
-            if not sessions and len(wanted) >= ID_DIGITS:
-                begun = f"FROM ({_SESSION}) WHERE starts_with(id, ?) LIMIT 2"
-                sessions = select(db, Session, begun, [wanted])
+            by_name = f"FROM ({_SESSION}) WHERE name = ? AND name <> ''"
+            sessions = select(db, Session, by_name, [name])
+            if not sessions and len(name) >= ID_DIGITS:
+                by_prefix = f"FROM ({_SESSION}) WHERE starts_with(id, ?) LIMIT 2"
+                sessions = select(db, Session, by_prefix, [name])
         if len(sessions) > 1:
-            raise SeveralSessions(f"Several sessions fit “{wanted}”.", "`deepthink sessions` lists them.")
+            raise SeveralSessions(f"Several sessions fit “{name}”.", "`deepthink sessions` lists them.")
         if not sessions:
-            raise UnknownSession(f"There is no session “{wanted}”.", "`deepthink sessions` lists them.")
+            raise UnknownSession(f"There is no session “{name}”.", "`deepthink sessions` lists them.")
         return sessions[0]
 
     def rename(self, session_id: str, name: str) -> None:
         """Give a session a name. Raises `NameTaken` if that is empty, ``last``, or another session's."""
         with self._store.transaction() as db:
             if not name.strip() or name == "last":
-                raise NameTaken(f"“{name}” is no name for a session.", "Choose another.")
-            self._free(name, but=session_id)
+                raise NameTaken(f"“{name}” is not a valid session name.", "Choose another.")
+            self._require_free_name(name, except_id=session_id)
             db.execute("UPDATE sessions SET name = ? WHERE id = ?", [name, session_id])
 
     def delete(self, session_id: str) -> int:
-        """Remove a session with its runs and all that is stored of them; returns the number of runs."""
+        """Remove a session, its runs and everything stored about them; returns the number of runs."""
         with self._store.transaction() as db:
             runs = delete_runs(db, "session = ?", [session_id])
             db.execute("DELETE FROM sessions WHERE id = ?", [session_id])
@@ -141,10 +141,12 @@ class Sessions:
             )
         return rows[::-1]
 
-    def _free(self, name: str, but: str = "") -> None:
+    def _require_free_name(self, name: str, except_id: str = "") -> None:
         with self._store.connect() as db:
-            taken = db.execute("SELECT 1 FROM sessions WHERE name = ? AND id <> ?", [name, but]).fetchone()
-        if taken:
+            other = db.execute(
+                "SELECT 1 FROM sessions WHERE name = ? AND id <> ?", [name, except_id]
+            ).fetchone()
+        if other:
             raise NameTaken(f"Another session is called “{name}”.", "Choose another name.")
 
 

@@ -1,8 +1,8 @@
-"""Opening the one DuckDB file: short connections, a bounded wait for other processes, migrations.
+"""Open the DuckDB file: short connections, a bounded wait for other processes, migrations.
 
 DuckDB lets one process hold a file for writing and refuses every other opener meanwhile, readers
 included. So nothing here keeps a connection: callers open, work and close, and an opener that finds
-the file held waits, up to ``patience`` seconds. Threads of one process each open their own
+the file locked waits, up to ``patience`` seconds. Threads of one process each open their own
 connection; DuckDB lets those share the file.
 """
 
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 _HOLDER = re.compile(r"PID (\d+)")
-_TELL_AFTER = 1.5  # seconds of waiting
+_ANNOUNCE_AFTER = 1.5  # seconds of waiting
 _HELD = (
     "could not set lock",
     "conflicting lock",
     "being used by another process",
-    "unique file handle conflict",  # another thread of ours is just letting go of the file
+    "unique file handle conflict",  # another thread of this process is just closing the file
 )
 _FULL = ("no space left", "not enough space", "disk quota", "could not write", "file too large")
 _FULL_NUMBERS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
@@ -43,9 +43,9 @@ _DAMAGED = ("corrupt database file", "not a valid duckdb", "could not read enoug
 
 
 _writers: dict[Path, threading.RLock] = {}
-# Threads open and close one at a time. A connection that is made while another thread makes the first one
-# of a file may lack DuckDB's functions for Python, Arrow tables among them. And closing the last connection
-# drops the lock that keeps other processes out, even if another thread has just opened the file again.
+# Threads open and close one at a time. A connection opened while another thread opens the first one of a
+# file may lack DuckDB's functions for Python, such as Arrow tables. And closing the last connection
+# releases the lock that keeps other processes out, even if another thread has just opened the file again.
 _connecting = threading.Lock()
 _migrating = threading.Lock()  # other processes are kept out by DuckDB's own lock on the file
 
@@ -58,44 +58,44 @@ class StoreError(DeepthinkError):
 
 
 class StoreBusy(StoreError):
-    """Raised when another process held the store for longer than we wait."""
+    """Raised when another process has held the store for too long."""
 
     title = "The library is busy"
 
 
 class StoreFull(StoreError):
-    """Raised when the disk is full; what was being written is rolled back."""
+    """Raised when the disk is full; the write is rolled back."""
 
     title = "The disk is full"
 
 
 class StoreDamaged(StoreError):
-    """Raised when the store's file does not hold what was written to it; it is left as it is."""
+    """Raised when the store's file is damaged; it is not changed."""
 
     title = "The library file is damaged"
 
 
 class NotAStore(StoreError):
-    """Raised when a file that was named as a store is none; nothing is written into it."""
+    """Raised when a file named as a store is not one; nothing is written to it."""
 
-    title = "That is no store of deepthink"
+    title = "Not a deepthink store"
 
 
 class NotText(DeepthinkError):
-    """Raised when the store is given a text that UTF-8 cannot hold, as an argument of odd bytes is."""
+    """Raised when a text cannot be encoded as UTF-8, such as an argument with invalid bytes."""
 
-    title = "That is no text"
+    title = "Not valid text"
     kind = "usage"
 
 
 class StoreTooNew(StoreError):
-    """Raised when a newer version of deepthink has written the store."""
+    """Raised when the store was written by a newer version of deepthink."""
 
     title = "The library was written by a newer version"
 
 
 def now() -> datetime:
-    """The present moment as DuckDB stores it: UTC, without a zone."""
+    """The current time as DuckDB stores it: UTC, without a zone."""
     return datetime.now(UTC).replace(tzinfo=None)
 
 
@@ -103,8 +103,8 @@ class Store:
     """The DuckDB file at ``path``, created on first use.
 
     Args:
-        patience: Seconds to wait for another process to let go of it.
-        named: A person named this file: it has to be a store already, and none is made of it.
+        patience: Seconds to wait for another process to release it.
+        named: The user named this file: it must be a store already, and is not created.
         on_wait: Called once, with a sentence, if another process holds the file for longer than a moment.
     """
 
@@ -114,14 +114,14 @@ class Store:
         patience: float = 20.0,
         *,
         named: bool = False,
-        on_wait: Callable[[str], object] = lambda _told: None,
+        on_wait: Callable[[str], object] = lambda _message: None,
     ) -> None:
         self.path = path
         self._on_wait = on_wait
         self._named = named
         self.patience = patience
         self._migrated = False
-        self._here = threading.local()
+        self._local = threading.local()
         # Two transactions of one process that touch the same row would conflict; they take turns.
         self._writing = _writers.setdefault(path.absolute(), threading.RLock())
 
@@ -129,40 +129,40 @@ class Store:
     def connect(self) -> Iterator[DuckDBPyConnection]:
         """A connection for a short piece of work, closed at the end.
 
-        Opening costs more than most queries, so within one `connect` of the same thread another gives
-        the same connection: wrap several queries that belong together.
+        Opening costs more than most queries, so a nested `connect` in the same thread returns the same
+        connection: wrap several queries that belong together.
 
         Raises:
             StoreBusy: another process kept the file longer than ``patience``.
             StoreFull: the disk is full.
             StoreDamaged: the file is damaged.
-            NotAStore: the file was named by a person, and is something else.
-            NotText: a query was given a text that UTF-8 cannot hold.
+            NotAStore: the file was named by the user, and is something else.
+            NotText: a query was given a text that cannot be encoded as UTF-8.
             StoreError: the file cannot be read or written.
         """
         import duckdb
 
-        outer: DuckDBPyConnection | None = getattr(self._here, "connection", None)
+        outer: DuckDBPyConnection | None = getattr(self._local, "connection", None)
         if outer is not None:
             yield outer
             return
-        connection = self._here.connection = self._open()
+        connection = self._local.connection = self._open()
         try:
             yield connection
         except duckdb.Error as error:
-            raise _translated(error, self.path) from error
+            raise _store_error(error, self.path) from error
         except RuntimeError as error:
-            # What DuckDB makes of Ctrl-C during a query.
+            # DuckDB's error for Ctrl-C during a query.
             if str(error) == "Query interrupted":
                 raise KeyboardInterrupt from error
             raise
         finally:
-            self._here.connection = None
+            self._local.connection = None
             _close(connection)
 
     @contextmanager
     def transaction(self) -> Iterator[DuckDBPyConnection]:
-        """Like `connect`, with everything done inside it kept together or not at all."""
+        """Like `connect`, but everything inside is committed together or not at all."""
         with self._writing, self.connect() as connection:
             connection.begin()
             try:
@@ -188,15 +188,15 @@ class Store:
                 if not any(sign in str(error).lower() for sign in _HELD):
                     if self._named and "not a valid duckdb" in str(error).lower():
                         raise _no_store(self.path) from error
-                    raise _translated(error, self.path) from error
+                    raise _store_error(error, self.path) from error
                 holder = _HOLDER.search(str(error))
-                who = f"Another process (number {holder[1]})" if holder else "Another process"
-                if not announced and time.monotonic() >= deadline - self.patience + _TELL_AFTER:
+                holder_name = f"Another process (number {holder[1]})" if holder else "Another process"
+                if not announced and time.monotonic() >= deadline - self.patience + _ANNOUNCE_AFTER:
                     announced = True
-                    self._on_wait(f"{who} is using the library; waiting for it.")
+                    self._on_wait(f"{holder_name} is using the library; waiting for it.")
                 if time.monotonic() >= deadline:
                     raise StoreBusy(
-                        f"{who} has held {self.path.name} for {self.patience:.0f} seconds.",
+                        f"{holder_name} has held {self.path.name} for {self.patience:.0f} seconds.",
                         "Let the other deepthink command finish, or stop it, and try again.",
                     ) from error
             # Jitter keeps two waiting processes from meeting again and again.
@@ -206,45 +206,45 @@ class Store:
             with _migrating:
                 if not self._migrated:
                     if self._named:
-                        _check(connection, self.path)
+                        _require_store(connection, self.path)
                     _migrate(connection, self.path)
                     self._migrated = True
         except duckdb.Error as error:
             _close(connection)
-            raise _translated(error, self.path) from error
+            raise _store_error(error, self.path) from error
         except StoreError:
             _close(connection)
             raise
         return connection
 
     def _create(self) -> None:
-        """Make the file beside its place and move it there, so that a kill leaves no half-made one."""
+        """Create the file elsewhere and move it into place, so that a kill leaves no incomplete one."""
         import duckdb
 
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            beside = Path(tempfile.mkdtemp(dir=self.path.parent, prefix=f".{self.path.name}."))
+            temporary_folder = Path(tempfile.mkdtemp(dir=self.path.parent, prefix=f".{self.path.name}."))
         except OSError as error:
             if is_full(error):
-                raise _translated(error, self.path) from error
+                raise _store_error(error, self.path) from error
             raise _read_only(self.path, error.strerror or str(error)) from error
-        fresh = beside / self.path.name
+        new_file = temporary_folder / self.path.name
         try:
-            with duckdb.connect(str(fresh)) as db:
-                _migrate(db, fresh)
+            with duckdb.connect(str(new_file)) as db:
+                _migrate(db, new_file)
                 db.execute("CHECKPOINT")
-            os.link(fresh, self.path)
+            os.link(new_file, self.path)
         except FileExistsError:
-            return  # another process was faster
+            return  # another process created it first
         except OSError as error:
             if is_full(error):
-                raise _translated(error, self.path) from error
+                raise _store_error(error, self.path) from error
             if not self.path.exists():
-                fresh.rename(self.path)  # a file system without links
+                new_file.rename(self.path)  # on a file system without links
         except duckdb.Error as error:
-            raise _translated(error, self.path) from error
+            raise _store_error(error, self.path) from error
         finally:
-            shutil.rmtree(beside, ignore_errors=True)
+            shutil.rmtree(temporary_folder, ignore_errors=True)
 
 
 def _close(connection: DuckDBPyConnection) -> None:
@@ -253,12 +253,12 @@ def _close(connection: DuckDBPyConnection) -> None:
 
 
 def copy_database(connection: DuckDBPyConnection, target: Path) -> None:
-    """Write all that a store holds, and nothing that was deleted, to ``target``; there whole or not at all.
+    """Write the contents of a store, without deleted data, to ``target``, completely or not at all.
 
     The connection must be outside a transaction.
     """
     part = target.with_name(f".{target.name}.part")
-    part.unlink(missing_ok=True)  # of a killed process
+    part.unlink(missing_ok=True)  # from a killed process
     [(name,)] = connection.execute("SELECT current_database()").fetchall()
     try:
         connection.execute(f"ATTACH {_literal(part)} AS copied_to")
@@ -269,20 +269,20 @@ def copy_database(connection: DuckDBPyConnection, target: Path) -> None:
             connection.execute("DETACH copied_to")
         part.replace(target)
     finally:
-        for left in (part, part.with_name(f"{part.name}.wal")):
-            left.unlink(missing_ok=True)
+        for leftover in (part, part.with_name(f"{part.name}.wal")):
+            leftover.unlink(missing_ok=True)
 
 
 def set_aside(path: Path, why: str) -> Path:
-    """Rename a file, and those that its database keeps beside it; ``why`` is part of the new name."""
+    """Rename a file, and the files its database keeps beside it; ``why`` is part of the new name."""
     stamp = f"{now():%Y%m%dT%H%M%S%f}"
-    kept = path.with_name(f"{path.name}.{why}-{stamp}")
-    for end in (".wal", "-wal", "-shm", "-journal"):
-        beside = path.with_name(path.name + end)
-        if beside.exists():
-            beside.rename(kept.with_name(kept.name + end))
-    path.rename(kept)
-    return kept
+    renamed = path.with_name(f"{path.name}.{why}-{stamp}")
+    for suffix in (".wal", "-wal", "-shm", "-journal"):
+        companion = path.with_name(path.name + suffix)
+        if companion.exists():
+            companion.rename(renamed.with_name(renamed.name + suffix))
+    path.rename(renamed)
+    return renamed
 
 
 def _literal(path: Path) -> str:
@@ -299,7 +299,7 @@ def is_full(error: Exception) -> bool:
     return any(sign in text for sign in _FULL) or getattr(error, "errno", None) in _FULL_NUMBERS
 
 
-def _translated(error: Exception, path: Path) -> DeepthinkError:
+def _store_error(error: Exception, path: Path) -> DeepthinkError:
     if is_full(error):
         return StoreFull(
             f"There is no room left to write {path}.",
@@ -307,40 +307,38 @@ def _translated(error: Exception, path: Path) -> DeepthinkError:
         )
     import duckdb
 
-    first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-    if isinstance(error, duckdb.InvalidInputException) and "cannot encode str as UTF-8" in first:
-        return NotText(
-            "Something that was given holds bytes that are not UTF-8.", "Type it anew, or leave them out."
-        )
-    if any(sign in first.lower() for sign in _DAMAGED):
+    line = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    if isinstance(error, duckdb.InvalidInputException) and "cannot encode str as UTF-8" in line:
+        return NotText("The input contains bytes that are not UTF-8.", "Enter it again, or leave them out.")
+    if any(sign in line.lower() for sign in _DAMAGED):
         return StoreDamaged(
-            f"{path} cannot be read: {first}",
+            f"{path} cannot be read: {line}",
             "`deepthink restore FILE` puts a backup in its place; `deepthink restore` sets it aside and "
             "rebuilds the library from what can still be read.",
         )
-    if any(sign in first.lower() for sign in _READ_ONLY):
-        return _read_only(path, first)
-    return StoreError(f"{path} cannot be used: {first}", "`deepthink doctor` checks it.")
+    if any(sign in line.lower() for sign in _READ_ONLY):
+        return _read_only(path, line)
+    return StoreError(f"{path} cannot be used: {line}", "`deepthink doctor` checks it.")
 
 
-def _read_only(path: Path, why: str) -> StoreError:
+def _read_only(path: Path, reason: str) -> StoreError:
     return StoreError(
-        f"{path} cannot be written: {why}.".replace("..", "."),
+        f"{path} cannot be written: {reason}.".replace("..", "."),
         "Make its folder writable, or set DEEPTHINK_HOME to a folder you may write to.",
     )
 
 
-def _check(connection: DuckDBPyConnection, path: Path) -> None:
-    """Raises `NotAStore` for other databases, and for the tables that DuckDB opens as one."""
-    own = "SELECT 1 FROM duckdb_tables() WHERE table_name = 'schema_version'"
-    if not connection.execute(own).fetchall():  # whole: a pending result keeps the connection in use
+def _require_store(connection: DuckDBPyConnection, path: Path) -> None:
+    """Raise `NotAStore` for other databases, and for other files that DuckDB can open as one."""
+    query = "SELECT 1 FROM duckdb_tables() WHERE table_name = 'schema_version'"
+    if not connection.execute(query).fetchall():  # fetch all: a pending result keeps the connection in use
         raise _no_store(path)
 
 
 def _no_store(path: Path) -> NotAStore:
     return NotAStore(
         f"{path} is something else.",
-        "Name one that `deepthink collect` made. An export is taken in by `deepthink traces import FILE`.",
+        "Name one that `deepthink collect` made. Import an export with `deepthink traces import FILE`.",
     )
 
 
@@ -351,33 +349,33 @@ def _migrations() -> list[tuple[int, str]]:
 
 
 def before_migration(path: Path, version: int | str) -> Path:
-    """Where the copy of a store lies that was made before it was migrated from a schema version."""
+    """Path of the copy of a store made before its migration from a schema version."""
     return path.with_name(f"{path.name}.v{version}")
 
 
 def _migrate(connection: DuckDBPyConnection, path: Path) -> None:
     """Bring the schema up to date, all or nothing; a store of an earlier version is copied first.
 
-    The version lives in a table rather than in the file name so that a backup carries it along.
+    The version is in a table rather than in the file name so that backups include it.
     """
     connection.execute("CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL)")
     [row] = connection.execute("SELECT max(version) FROM schema_version").fetchall()
-    have = row[0] or 0
+    current = row[0] or 0
     scripts = _migrations()
     newest = scripts[-1][0]
-    if have > newest:
+    if current > newest:
         raise StoreTooNew(
-            f"{path} has schema version {have}; this deepthink knows up to {newest}.",
+            f"{path} has schema version {current}; this version of deepthink supports up to {newest}.",
             "Upgrade deepthink, or set DEEPTHINK_HOME to a new folder.",
         )
-    if have == newest:
+    if current == newest:
         return
-    if have:
-        copy_database(connection, before_migration(path, have))
+    if current:
+        copy_database(connection, before_migration(path, current))
     connection.begin()
     try:
         for version, script in scripts:
-            if version > have:
+            if version > current:
                 connection.execute(script)
                 connection.execute("INSERT INTO schema_version VALUES (?)", [version])
     except BaseException:

@@ -1,7 +1,7 @@
-"""Paths as a person types them: with ``~``, half written, too long, or not to be looked at.
+"""Paths as users type them: with ``~``, incomplete, too long, or not accessible.
 
-`pathlib` raises for a user that is not known, for a name that is too long, for a folder that may not be
-entered and for a character that no path holds; what is typed is any of these on its way.
+`pathlib` raises for unknown users, for names that are too long, for inaccessible folders and for invalid
+characters; a path being typed can be any of these.
 """
 
 from __future__ import annotations
@@ -10,18 +10,18 @@ from pathlib import Path
 
 
 def expanded_path(typed: str | Path) -> Path:
-    """``typed`` with ``~`` as the home it stands for.
+    """``typed`` with ``~`` expanded.
 
-    Where there is no such user it stands for itself, in the current folder, as in a shell.
+    If the user does not exist, the path is taken literally, in the current folder, as in a shell.
     """
     try:
         return Path(typed).expanduser()
-    except (RuntimeError, ValueError):  # no such user; a name that no user could have
-        return Path(typed).absolute()  # from here on its ``~`` is no home any more
+    except (RuntimeError, ValueError):  # no such user; an invalid user name
+        return Path(typed).absolute()  # absolute, so its ``~`` is no longer expanded
 
 
 def existing_path(typed: str | Path) -> Path | None:
-    """Where ``typed`` leads, expanded; None if nothing is there, or nothing that may be looked at."""
+    """``typed``, expanded; None if it does not exist or is not accessible."""
     path = expanded_path(typed)
     try:
         path.stat()
@@ -31,6 +31,6 @@ def existing_path(typed: str | Path) -> Path | None:
 
 
 def existing_file(typed: str | Path) -> Path | None:
-    """As `existing_path`, for a file; None for a folder too."""
+    """As `existing_path`, for a file; None for a folder."""
     path = existing_path(typed)
     return path if path is not None and path.is_file() else None

@@ -1,7 +1,7 @@
-"""The planner that the package ships: a LoRA adapter for Qwen2.5-Coder 0.5B, run by llama.cpp.
+"""The boxed planner: a LoRA adapter for Qwen2.5-Coder 0.5B, run by llama.cpp.
 
-`tests.benchmarks.planner` made `adapter.gguf`; `README.md` is its card. The base is fetched like any other
-model. What it reads and writes is the text of `agent.steps.lookups`.
+`tests.benchmarks.planner` made `adapter.gguf`; `README.md` is its card. The base is downloaded like any
+other model. `agent.steps.lookups` defines the text that it reads and writes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _CONTEXT: Final = 1024
 
 
 class BoxedPlanner:
-    """The shipped planner, loaded at its first use. Thread-safe.
+    """The boxed planner, loaded at its first use. Thread-safe.
 
     Args:
         base: The GGUF file of `BASE`.
@@ -48,7 +48,7 @@ class BoxedPlanner:
         self.complete("Question: warm up\nPlan:", 1)
 
     def complete(self, text: str, max_tokens: int) -> str:
-        """What the model writes after ``text``, the likeliest token each time; "" if it does not fit.
+        """The continuation of ``text`` by greedy decoding; "" if it does not fit.
 
         Raises:
             ModelError: the base or the adapter cannot be loaded.
@@ -58,29 +58,29 @@ class BoxedPlanner:
                 self._engine = Engine(
                     self._base, context_tokens=_CONTEXT, threads=self._threads, adapter=self._adapter
                 )
-            return _continued(self._engine, text, max_tokens)
+            return _continue(self._engine, text, max_tokens)
 
 
 def shipped_planner() -> BoxedPlanner | None:
-    """The shipped planner, not loaded yet; None where its base is not on this machine.
+    """The boxed planner, not yet loaded; None if its base is not on this machine.
 
     Raises:
-        ChecksumMismatch: what lies there under the base's name is another file.
+        ChecksumMismatch: the base's file is not the published one.
     """
     base = checked(BASE)
     return BoxedPlanner(base) if base else None
 
 
-def _continued(engine: Engine, text: str, max_tokens: int) -> str:
+def _continue(engine: Engine, text: str, max_tokens: int) -> str:
     tokens = engine.tokenize(text, special=False)
     if len(tokens) + max_tokens > engine.context_tokens:
         return ""
     engine.evaluate(tokens)
-    written = b""
+    output = b""
     for _ in range(max_tokens):
         token = int(engine.logits().argmax())
         if engine.ends(token):
             break
-        written += engine.piece(token)
+        output += engine.piece(token)
         engine.append(token)
-    return written.decode("utf-8", "replace")
+    return output.decode("utf-8", "replace")

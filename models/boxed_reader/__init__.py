@@ -1,10 +1,11 @@
-"""The reader that the package ships: one small encoder that reads a passage for a question or a claim.
+"""The boxed reader: one small encoder that reads a passage for a question or a claim.
 
-`tests.benchmarks.reader` makes the files beside this module. `manifest.json` says how scores become
-probabilities; `README.md` is the model card. It runs on onnxruntime and tokenizers, without torch.
+`tests.benchmarks.reader` makes the files beside this module. `manifest.json` has the calibration from
+scores to probabilities; `README.md` is the model card. It runs on onnxruntime and tokenizers, without
+torch.
 
-A passage is given as `agent.retrieval.passage_text.show` writes it: a heading line, then the body. An
-answer is looked for in the body. A passage that is too long is read in overlapping windows.
+A passage has the form that `agent.retrieval.passage_text.show` writes: a heading line, then the body.
+Answers are searched in the body. A passage that is too long is read in overlapping windows.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ MODEL: Final = "model.onnx"
 TOKENIZER: Final = "tokenizer.json"
 MANIFEST: Final = "manifest.json"
 WORTH_CHECKING: Final = 0.2
-"""Probability of a span from which it is read a second time."""
+"""Minimum probability of a span for a second reading."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +43,13 @@ class Calibration:
     """Weights of logistic regressions on the network's scores, fitted on held-out articles (Platt, 1999).
 
     Attributes:
-        answers: Of the classifier's logit and of the spans' log-odds against "not here", and the intercept:
-            gives the log-odds that the passage answers.
-        span: Of the log-odds of a span's share and of those log-odds, and the intercept: gives the log-odds
-            that the span is right.
-        support: What each of the three verdicts' scores is multiplied by, and what is then added.
-        checked: Of the log-odds that a span is right and of those that the passage supports it as the
-            question's answer, and the intercept: gives the log-odds that a span so checked is right.
+        answers: For the classifier's logit and the spans' log-odds against "not here", and the intercept;
+            the result is the log-odds that the passage answers.
+        span: For the log-odds of a span's share and the former log-odds, and the intercept; the result is
+            the log-odds that the span is right.
+        support: Factor for the scores of the three verdicts, and the constants then added.
+        checked: For the log-odds that a span is right, for those that the passage supports it as the
+            question's answer, and the intercept; the result is the log-odds that the checked span is right.
     """
 
     answers: tuple[float, float, float]
@@ -59,7 +60,7 @@ class Calibration:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """The sha256 of each file beside the manifest, and the calibration of the model among them."""
+    """The sha256 of each file beside the manifest, and the model's calibration."""
 
     files: dict[str, str]
     calibration: Calibration
@@ -69,7 +70,7 @@ def read_manifest(folder: Path) -> Manifest:
     """The manifest in ``folder``.
 
     Raises:
-        ModelError: it is not there, or not what it should be.
+        ModelError: it is missing or invalid.
     """
     try:
         return TypeAdapter(Manifest).validate_json((folder / MANIFEST).read_bytes())
@@ -85,8 +86,8 @@ class Score:
 
     Attributes:
         answers: Logit of "this passage answers the question".
-        start: Of each token as the answer's first; ``end``: as its last.
-        support: Of the three verdicts: supported, refuted, neither.
+        start: For each token as the first of the answer; ``end``: as the last.
+        support: For the three verdicts: supported, refuted, neither.
     """
 
     answers: float
@@ -96,10 +97,10 @@ class Score:
 
 
 class BoxedReader:
-    """The shipped reader, loaded at its first use. Thread-safe; reading raises `ModelError`.
+    """The boxed reader, loaded at its first use. Thread-safe; reading raises `ModelError`.
 
     Args:
-        threads: Passages that are read at once, each by one thread; by default one for each core worth it.
+        threads: Passages read in parallel, one thread each; by default as many as `usable_threads`.
     """
 
     def __init__(self, folder: Path = SHIPPED, threads: int | None = None) -> None:
@@ -124,9 +125,9 @@ class BoxedReader:
     def read(self, question: str, passages: Sequence[str]) -> list[Reading]:
         """One reading per passage, in the order of ``passages``.
 
-        Likely spans are read a second time, as claims: is this the answer to the question?
+        Likely spans are read again as claims: is this the answer to the question?
         """
-        calibration = self._opened()[2].calibration
+        calibration = self._load()[2].calibration
         scored = self.scores([(question, passage) for passage in passages])
         readings = [
             reading(passage, windows, calibration)
@@ -134,28 +135,32 @@ class BoxedReader:
         ]
         likely = [
             (number, span)
-            for number, one in enumerate(readings)
-            for span in one.spans
+            for number, first in enumerate(readings)
+            for span in first.spans
             if span.probability >= WORTH_CHECKING
         ]
         pairs = [(passages[number][span.start : span.end], passages[number]) for number, span in likely]
-        judged = dict(zip(likely, self.judge(question, pairs), strict=True))
+        judgements = dict(zip(likely, self.judge(question, pairs), strict=True))
         return [
-            checked(one, {span: found for (n, span), found in judged.items() if n == number}, calibration)
-            for number, one in enumerate(readings)
+            checked(
+                first,
+                {span: support for (at, span), support in judgements.items() if at == number},
+                calibration,
+            )
+            for number, first in enumerate(readings)
         ]
 
     def support(self, pairs: Sequence[tuple[str, str]]) -> list[Support]:
         """One judgement per ``(claim, passage)`` pair, in their order.
 
-        Of a long passage the window counts that says most about the claim.
+        For a long passage the most decisive window counts.
         """
-        calibration = self._opened()[2].calibration
-        judged = (
+        calibration = self._load()[2].calibration
+        judgements = (
             [judgement(score.support, calibration) for _, score in windows]
             for windows in self.scores(pairs)
         )
-        return [min(windows, key=lambda one: one.neither) for windows in judged]
+        return [min(windows, key=lambda support: support.neither) for windows in judgements]
 
     def judge(self, question: str, pairs: Sequence[tuple[str, str]]) -> list[Support]:
         """One judgement per ``(answer, passage)`` pair, in order: does the passage give this answer?"""
@@ -163,26 +168,26 @@ class BoxedReader:
 
     def scores(self, pairs: Sequence[tuple[str, str]]) -> list[list[tuple[Window, Score]]]:
         """The windows of each pair of a question (or claim) and a passage, with the network's scores."""
-        session, windows, _ = self._opened()
-        cut = windows.of(pairs)
-        flat = [window for one in cut for window in one]
+        session, windows, _ = self._load()
+        per_pair = windows.of(pairs)
+        flat = [window for pair_windows in per_pair for window in pair_windows]
         if len(flat) == 1:
             scores = iter([_run(session, flat[0])])
         else:
             with ThreadPoolExecutor(self._threads) as pool:
                 scores = iter(list(pool.map(partial(_run, session), flat)))
-        return [[(window, next(scores)) for window in one] for one in cut]
+        return [[(window, next(scores)) for window in pair_windows] for pair_windows in per_pair]
 
-    def _opened(self) -> tuple[Any, Windows, Manifest]:
+    def _load(self) -> tuple[Any, Windows, Manifest]:
         with self._lock:
             if self._loaded is None:
                 manifest = read_manifest(self._folder)
-                for name, wanted in manifest.files.items():
-                    _check(self._folder / name, wanted)
-                self._loaded = (*self._opened_files(), manifest)
+                for name, sha256 in manifest.files.items():
+                    _check(self._folder / name, sha256)
+                self._loaded = (*self._load_files(), manifest)
             return self._loaded
 
-    def _opened_files(self) -> tuple[Any, Windows]:
+    def _load_files(self) -> tuple[Any, Windows]:
         import onnxruntime
         from tokenizers import Tokenizer
 
@@ -194,28 +199,28 @@ class BoxedReader:
                 str(self._folder / MODEL), options, providers=["CPUExecutionProvider"]
             )
             tokenizer = Tokenizer.from_file(str(self._folder / TOKENIZER))
-        except Exception as error:  # both libraries raise types of their own, and plain ones
+        except Exception as error:  # both libraries raise their own types as well as plain exceptions
             raise ModelError(
                 f"The reader in {self._folder} cannot be loaded: {error}", "Install deepthink-tui again."
             ) from error
         return session, Windows(tokenizer)
 
 
-def _check(path: Path, wanted: str) -> None:
+def _check(path: Path, sha256: str) -> None:
     try:
         with path.open("rb") as stream:
-            same = hashlib.file_digest(stream, "sha256").hexdigest() == wanted
+            matches = hashlib.file_digest(stream, "sha256").hexdigest() == sha256
     except OSError:
-        same = False
-    if not same:
+        matches = False
+    if not matches:
         raise ModelError(f"{path} is not what the reader's manifest names.", "Install deepthink-tui again.")
 
 
 def _run(session: Any, window: Window) -> Score:
     """The scores of one window.
 
-    One at a time: the weights are 8-bit, and the scale of what flows between the layers is taken from all
-    that is computed together. In a batch, a passage's score would change with its neighbours.
+    One at a time: the weights are 8-bit, and the scale of the activations is computed over the whole input.
+    In a batch, a passage's score would depend on its neighbours.
     """
     count = len(window.ids)
     ids = np.array([window.ids], dtype=np.int64)
@@ -228,53 +233,53 @@ def _run(session: Any, window: Window) -> Score:
 
 
 def reading(passage: str, windows: Sequence[tuple[Window, Score]], calibration: Calibration) -> Reading:
-    """What the scores of a passage's windows come to."""
-    read: list[tuple[float, Found]] = []
+    """The reading from the scores of a passage's windows."""
+    matches: list[tuple[float, Found]] = []
     for window, score in windows:
-        here = found(window, passage, score.start, score.end)
+        match = found(window, passage, score.start, score.end)
         logit, margin, intercept = calibration.answers
-        read.append((logit * score.answers + margin * here.margin + intercept, here))
-    of_share, of_reading, intercept = calibration.span
+        matches.append((logit * score.answers + margin * match.margin + intercept, match))
+    share_weight, reading_weight, intercept = calibration.span
     spans = sorted(
         (
-            (of_share * log_odds(one.share) + of_reading * odds + intercept, one)
-            for odds, here in read
-            for one in here.candidates
+            (share_weight * log_odds(candidate.share) + reading_weight * odds + intercept, candidate)
+            for odds, match in matches
+            for candidate in match.candidates
         ),
         key=lambda pair: -pair[0],
     )
-    sure = {one: probability(odds) for odds, one in spans}
+    probabilities = {candidate: probability(odds) for odds, candidate in spans}
     return Reading(
-        max(probability(odds) for odds, _ in read),
-        tuple(Span(one.start, one.end, sure[one]) for one in apart([one for _, one in spans])),
+        max(probability(odds) for odds, _ in matches),
+        tuple(Span(c.start, c.end, probabilities[c]) for c in apart([candidate for _, candidate in spans])),
     )
 
 
 def checked(read: Reading, judged: Mapping[Span, Support], calibration: Calibration) -> Reading:
-    """The reading with the probabilities of those spans changed that were ``judged`` a second time."""
-    of_span, of_support, intercept = calibration.checked
+    """The reading with updated probabilities for the spans that were ``judged`` in a second reading."""
+    span_weight, support_weight, intercept = calibration.checked
     spans = []
     for span in read.spans:
         odds = log_odds(span.probability)
         if span in judged:
-            odds = of_span * odds + of_support * log_odds(judged[span].supported) + intercept
+            odds = span_weight * odds + support_weight * log_odds(judged[span].supported) + intercept
         spans.append(replace(span, probability=probability(odds)))
     return Reading(read.probability, tuple(sorted(spans, key=lambda span: -span.probability)))
 
 
 def judgement(support: npt.NDArray[np.float32], calibration: Calibration) -> Support:
     """Three scores as probabilities."""
-    slope, added = calibration.support
-    scores = slope * support.astype(np.float64) + np.array(added)
+    slope, constants = calibration.support
+    scores = slope * support.astype(np.float64) + np.array(constants)
     shares = np.exp(scores - scores.max())
     supported, refuted, neither = (shares / shares.sum()).tolist()
     return Support(supported, refuted, neither)
 
 
 def log_odds(share: float, least: float = 1e-6) -> float:
-    """The log-odds of a probability; one nearer to 0 or 1 than ``least`` counts as that."""
-    held = min(max(share, least), 1 - least)
-    return math.log(held / (1 - held))
+    """The log-odds of a probability, which is clipped to at least ``least`` away from 0 and 1."""
+    clipped = min(max(share, least), 1 - least)
+    return math.log(clipped / (1 - clipped))
 
 
 def probability(log_odds: float) -> float:

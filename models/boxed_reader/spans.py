@@ -1,4 +1,4 @@
-"""From the network's scores for tokens to the words of a passage that may be the answer."""
+"""From the network's token scores to the spans of a passage that may be the answer."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ Scores = npt.NDArray[np.float32]
 
 MOST_SPANS: Final = 3
 _LONGEST = 30  # tokens
-_CANDIDATES = 400  # looked at to find those that do not overlap: those beside the best come first
+_CANDIDATES = 400  # examined for ones that do not overlap: the best one's neighbours rank high too
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """Words that may be the answer, from offset ``start`` to ``end`` in the passage.
+    """A span that may be the answer, from offset ``start`` to ``end`` in the passage.
 
-    ``share`` is their uncalibrated probability among all words of their window and "not here".
+    ``share`` is its uncalibrated probability among all spans of its window and "not here".
     """
 
     start: int
@@ -34,7 +34,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The likeliest words of one window, best first, and the log-odds of any words against "not here"."""
+    """The likeliest spans of one window, best first, and the log-odds of any span against "not here"."""
 
     margin: float
     candidates: tuple[Candidate, ...]
@@ -43,60 +43,62 @@ class Found:
 def found(window: Window, passage: str, start: Scores, end: Scores) -> Found:
     """The likeliest answers in a window of ``passage``.
 
-    A span's score is the sum of its start's and its end's, as in Devlin et al. (2019); "not here" has the
-    scores of ``[CLS]``. The scores of all spans of at most 30 tokens and of "not here" make one softmax.
+    A span's score is the sum of its start and end scores, as in Devlin et al. (2019); "not here" has the
+    scores of ``[CLS]``. One softmax covers all spans of at most 30 tokens and "not here".
     """
     count = len(window.offsets)
-    nothing = float(start[0] + end[0])
+    not_here = float(start[0] + end[0])
     if not count:
-        return Found(-nothing, ())
+        return Found(-not_here, ())
     first = start[window.body : window.body + count].astype(np.float64)
     last = end[window.body : window.body + count].astype(np.float64)
-    whole = np.full((count, min(_LONGEST, count)), -np.inf)
-    for length in range(whole.shape[1]):
-        whole[: count - length, length] = first[: count - length] + last[length:]
-    highest = max(nothing, float(whole.max()))
-    here = np.exp(whole - highest)
-    somewhere, nowhere = float(here.sum()), float(np.exp(nothing - highest))
-    likeliest = np.argsort(here, axis=None)[::-1][:_CANDIDATES]
-    shares = here.ravel()[likeliest] / (somewhere + nowhere)
-    at = [divmod(int(one), whole.shape[1]) for one in likeliest]
+    sums = np.full((count, min(_LONGEST, count)), -np.inf)
+    for length in range(sums.shape[1]):
+        sums[: count - length, length] = first[: count - length] + last[length:]
+    highest = max(not_here, float(sums.max()))
+    weights = np.exp(sums - highest)
+    span_mass, not_here_mass = float(weights.sum()), float(np.exp(not_here - highest))
+    likeliest = np.argsort(weights, axis=None)[::-1][:_CANDIDATES]
+    shares = weights.ravel()[likeliest] / (span_mass + not_here_mass)
+    positions = [divmod(int(index), sums.shape[1]) for index in likeliest]
     spans = (
-        Candidate(*_whole_words(passage, window.offsets[a][0], window.offsets[a + n][1]), float(share))
-        for (a, n), share in zip(at, shares, strict=True)
+        Candidate(
+            *_whole_words(passage, window.offsets[at][0], window.offsets[at + extra][1]), float(share)
+        )
+        for (at, extra), share in zip(positions, shares, strict=True)
         if share > 0
     )
-    whole_ones = (one for one in spans if _in_one_piece(passage[one.start : one.end]))
-    tiny = 1e-12
-    return Found(float(np.log(somewhere + tiny) - np.log(nowhere + tiny)), apart(whole_ones))
+    complete = (span for span in spans if _is_complete(passage[span.start : span.end]))
+    epsilon = 1e-12
+    return Found(float(np.log(span_mass + epsilon) - np.log(not_here_mass + epsilon)), apart(complete))
 
 
 def apart(candidates: Iterator[Candidate] | Sequence[Candidate]) -> tuple[Candidate, ...]:
-    """The first few of ``candidates`` that do not overlap one before them."""
-    kept: list[Candidate] = []
-    for one in candidates:
-        if all(one.end <= other.start or one.start >= other.end for other in kept):
-            kept.append(one)
-            if len(kept) == MOST_SPANS:
+    """The first `MOST_SPANS` of ``candidates`` that do not overlap an earlier one."""
+    selected: list[Candidate] = []
+    for candidate in candidates:
+        if all(candidate.end <= other.start or candidate.start >= other.end for other in selected):
+            selected.append(candidate)
+            if len(selected) == MOST_SPANS:
                 break
-    return tuple(kept)
+    return tuple(selected)
 
 
-def _in_one_piece(words: str) -> bool:
-    """Whether there are words, in one line, that close every bracket they open, as one cell does."""
+def _is_complete(text: str) -> bool:
+    """Whether the text has words, on one line, and balanced brackets, as a table cell does."""
     depth = 0
-    for sign in words:
-        depth += (sign in "([（") - (sign in ")]）")
-        if depth < 0 or sign == "\n":
+    for character in text:
+        depth += (character in "([（") - (character in ")]）")
+        if depth < 0 or character == "\n":
             return False
-    return not depth and any(map(str.isalnum, words))
+    return not depth and any(map(str.isalnum, text))
 
 
 def _whole_words(passage: str, start: int, end: int) -> tuple[int, int]:
-    """The span without half a word or half a number at its ends."""
-    while start > 0 and _joined(passage, start):
+    """The span extended so that it cuts no word or number."""
+    while start > 0 and _is_inside_word(passage, start):
         start -= 1
-    while end < len(passage) and _joined(passage, end):
+    while end < len(passage) and _is_inside_word(passage, end):
         end += 1
     line = passage.rfind("\n", 0, start) + 1
     for number in _NUMBER.finditer(passage, line):
@@ -109,7 +111,7 @@ def _whole_words(passage: str, start: int, end: int) -> tuple[int, int]:
     return start, end
 
 
-def _joined(passage: str, at: int) -> bool:
-    """Whether the letters on both sides of a place belong to one word (scripts without spaces aside)."""
-    before, after = passage[at - 1], passage[at]
+def _is_inside_word(passage: str, position: int) -> bool:
+    """Whether the characters on both sides of a position are in one word (scripts without spaces aside)."""
+    before, after = passage[position - 1], passage[position]
     return before.isalnum() and after.isalnum() and max(before, after) < "\u2e80"

@@ -1,8 +1,8 @@
-"""What the reader's network is given: a question and a passage as tokens, in one or more windows.
+"""The input of the reader's network: a question and a passage as tokens, in one or more windows.
 
-Training and run time share this module, so that the network is asked in the form it was taught in. A shown
-passage is a heading line and a body (`agent.retrieval.passage_text.show`); every window repeats the
-heading, and an answer is looked for among the tokens of the body alone.
+Training and inference share this module, so that both have the same input format. A shown passage is a
+heading line and a body (`agent.retrieval.passage_text.show`); every window repeats the heading, and answers
+are searched among the tokens of the body alone.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-TOKENS: Final = 320  # of one window: question, heading and a product-sized passage fit
-_QUESTION = 112  # tokens of a question, a claim, or a question with its answer; the rest is cut
+TOKENS: Final = 320  # of one window: enough for question, heading and a passage of the product
+_QUESTION = 112  # tokens of a question, a claim, or a question with its answer; the rest is truncated
 _HEADING = 48
 _OVERLAP = 64  # body tokens that two neighbouring windows share
 
@@ -24,7 +24,7 @@ class Window:
     Attributes:
         ids: Token ids: ``[CLS] question [SEP] heading body [SEP]``.
         second: Position of the first token of the second segment; ``body``: of the body.
-        offsets: For each body token its first and its last character's end in the passage.
+        offsets: For each body token its start and end offset in the passage.
     """
 
     ids: list[int]
@@ -34,14 +34,14 @@ class Window:
 
 
 def answered(question: str, answer: str) -> str:
-    """A question with an answer to it, as one claim: supported if the passage gives that answer to it."""
+    """A question with its answer as one claim, supported if the passage gives that answer."""
     return f"{question.rstrip('?？ ')}? {answer}"
 
 
 class Windows:
-    """Cuts questions and passages into windows of at most ``tokens`` tokens.
+    """Splits questions and passages into windows of at most ``tokens`` tokens.
 
-    The padding and truncation of ``tokenizer``, of a BERT, are turned off.
+    Turns off the padding and truncation of ``tokenizer``, which is that of a BERT.
     """
 
     def __init__(self, tokenizer: Any, tokens: int = TOKENS) -> None:
@@ -54,29 +54,31 @@ class Windows:
 
     def of(self, pairs: Sequence[tuple[str, str]]) -> list[list[Window]]:
         """The windows of each pair of a question (or claim) and a shown passage, at least one each."""
-        asked = self._encoded([question for question, _ in pairs])
-        cuts = [passage.find("\n") + 1 for _, passage in pairs]
-        headings = self._encoded([passage[:cut] for (_, passage), cut in zip(pairs, cuts, strict=True)])
-        bodies = self._encoded([passage[cut:] for (_, passage), cut in zip(pairs, cuts, strict=True)])
+        questions = self._encode([question for question, _ in pairs])
+        starts = [passage.find("\n") + 1 for _, passage in pairs]
+        headings = self._encode(
+            [passage[:start] for (_, passage), start in zip(pairs, starts, strict=True)]
+        )
+        bodies = self._encode([passage[start:] for (_, passage), start in zip(pairs, starts, strict=True)])
         return [
-            list(self._cut(question.ids[:_QUESTION], heading.ids[:_HEADING], body, cut))
-            for question, heading, body, cut in zip(asked, headings, bodies, cuts, strict=True)
+            list(self._split(question.ids[:_QUESTION], heading.ids[:_HEADING], body, start))
+            for question, heading, body, start in zip(questions, headings, bodies, starts, strict=True)
         ]
 
-    def _encoded(self, texts: list[str]) -> Any:
+    def _encode(self, texts: list[str]) -> Any:
         return self._tokenizer.encode_batch(texts, add_special_tokens=False)
 
-    def _cut(self, question: list[int], heading: list[int], body: Any, moved: int) -> Iterator[Window]:
-        before = [self._cls, *question, self._sep]
-        room = self._tokens - len(before) - len(heading) - 1
+    def _split(self, question: list[int], heading: list[int], body: Any, offset: int) -> Iterator[Window]:
+        prefix = [self._cls, *question, self._sep]
+        room = self._tokens - len(prefix) - len(heading) - 1
         first = 0
         while True:
             last = first + room
             yield Window(
-                ids=[*before, *heading, *body.ids[first:last], self._sep],
-                second=len(before),
-                body=len(before) + len(heading),
-                offsets=[(start + moved, end + moved) for start, end in body.offsets[first:last]],
+                ids=[*prefix, *heading, *body.ids[first:last], self._sep],
+                second=len(prefix),
+                body=len(prefix) + len(heading),
+                offsets=[(start + offset, end + offset) for start, end in body.offsets[first:last]],
             )
             if last >= len(body.ids):
                 return

@@ -1,7 +1,7 @@
 """Embedders and rerankers from a folder: on ONNX Runtime, or on sentence-transformers with torch.
 
-A folder that has an ONNX network and no weights for torch runs on ONNX Runtime, which starts in a
-tenth of the time.
+A folder with an ONNX network and no weights for torch runs on ONNX Runtime, which starts in a tenth of
+the time.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from models.protocols import Embedder, Reranker
 
 _SAMPLES: Final = 16
 _SAMPLE_BYTES: Final = 4096
-_RECIPES: Final = {  # of the catalogue's ONNX embedders, as their model cards say
+_RECIPES: Final = {  # of the catalogue's ONNX embedders, from their model cards
     BGE_SMALL_EN.name: Recipe("cls", query="Represent this sentence for searching relevant passages: "),
     MULTILINGUAL_E5_SMALL.name: Recipe("mean", query="query: ", passage="passage: "),
 }
 
 
 def open_embedder(folder: Path) -> Embedder:
-    """The embedder in ``folder``, not yet loaded, under a name that other weights do not share.
+    """The embedder in ``folder``, not yet loaded, under a name unique to its weights.
 
     A catalogue model has its catalogue name. Any other folder's name is followed by a fingerprint of
     its weights: vectors of two fine-tunings in folders of the same name must not be mixed.
     """
-    known = any(_is_in(folder, entry) for entry in CATALOGUE if entry.role == "embedder")
-    name = folder.name if known else f"{folder.name}@{_fingerprint(folder)}"
+    in_catalogue = any(_matches(folder, entry) for entry in CATALOGUE if entry.role == "embedder")
+    name = folder.name if in_catalogue else f"{folder.name}@{_fingerprint(folder)}"
     if is_onnx(folder):
         from models.encoders.onnx import OnnxEmbedder
 
@@ -50,8 +50,8 @@ def open_reranker(folder: Path) -> Reranker:
     return CrossEncoderReranker(folder)
 
 
-def _is_in(folder: Path, entry: ModelEntry) -> bool:
-    """Whether the files in ``folder`` have the name and the sizes of the catalogue's."""
+def _matches(folder: Path, entry: ModelEntry) -> bool:
+    """Whether ``folder`` and its files have the name and the sizes in the catalogue."""
     sizes = {file.path: file.size for file in entry.files}
     return folder.name == entry.name and all(
         (folder / path).is_file() and (folder / path).stat().st_size == size for path, size in sizes.items()
@@ -61,7 +61,7 @@ def _is_in(folder: Path, entry: ModelEntry) -> bool:
 def _fingerprint(folder: Path) -> str:
     """Eight hex digits from the sizes of the weight files and samples of their bytes.
 
-    Reading all of a large model only to name it would take seconds at each start.
+    Reading a large model completely just to name it would take seconds at each start.
     """
     digest = hashlib.sha256()
     kinds = ("*.onnx",) if is_onnx(folder) else ("*.safetensors", "*.bin")

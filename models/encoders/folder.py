@@ -1,4 +1,4 @@
-"""What the files in a model's folder say: which network, how its texts and vectors are made."""
+"""Read the files in a model's folder: which network it has, how texts and vectors are made."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _POOLINGS: Final[dict[str, Pooling]] = {
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How an embedder's vector is taken from its tokens', and what goes before a query and a passage."""
+    """How the tokens' vectors become one, and the prefixes of queries and passages."""
 
     pooling: Pooling
     query: str = ""
@@ -32,8 +32,8 @@ class Recipe:
 
 
 def onnx_file(folder: Path) -> Path | None:
-    """The ONNX network in ``folder``, where exporters put it; None if there is none."""
-    return next((folder / place for place in _PLACES if (folder / place).is_file()), None)
+    """The ONNX network in ``folder``, at one of the usual paths; None if there is none."""
+    return next((folder / path for path in _PLACES if (folder / path).is_file()), None)
 
 
 def is_onnx(folder: Path) -> bool:
@@ -46,12 +46,12 @@ def read_recipe(folder: Path) -> Recipe:
     """The recipe in the files of sentence-transformers in ``folder``.
 
     Raises:
-        ModelError: they do not say how the vectors of the tokens become one, or by a way unknown here.
+        ModelError: the files do not define the pooling, or define an unknown one.
     """
     modes = _json(folder / _POOLING) or {}
-    mode = modes.get("pooling_mode") or [key for key, on in modes.items() if on is True]
-    named = [mode] if isinstance(mode, str) else [str(key).removeprefix("pooling_mode_") for key in mode]
-    poolings = [_POOLINGS.get(name) for name in named if name != "include_prompt"]
+    mode = modes.get("pooling_mode") or [key for key, enabled in modes.items() if enabled is True]
+    keys = [mode] if isinstance(mode, str) else [str(key).removeprefix("pooling_mode_") for key in mode]
+    poolings = [_POOLINGS.get(name) for name in keys if name != "include_prompt"]
     modules = {
         str(module.get("type")).rpartition(".")[2] for module in _json(folder / "modules.json") or []
     }
@@ -67,14 +67,14 @@ def read_recipe(folder: Path) -> Recipe:
 
 
 def read_dimensions(folder: Path) -> int | None:
-    """Length of an embedder's vectors as the last module that sets it says; None if that is unclear.
+    """Length of an embedder's vectors according to the last module that sets it; None if unclear.
 
-    Several poolings at once are joined into one longer vector, which only the library works out.
+    Several poolings are concatenated into a longer vector, whose length only the library computes.
     """
     modules = [folder / module.get("path", "") for module in _json(folder / "modules.json") or []]
-    for place in reversed([folder, *modules]):
-        config = _json(place / "config.json") or {}
-        poolings = [key for key, on in config.items() if key.startswith("pooling_mode_") and on]
+    for module_folder in reversed([folder, *modules]):
+        config = _json(module_folder / "config.json") or {}
+        poolings = [key for key, enabled in config.items() if key.startswith("pooling_mode_") and enabled]
         if len(poolings) > 1 or isinstance(config.get("pooling_mode"), list):
             return None
         for key in ("out_features", "embedding_dimension", "word_embedding_dimension", "hidden_size"):

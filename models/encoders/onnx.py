@@ -1,8 +1,8 @@
 """Embedders and rerankers on ONNX Runtime, one text at a time.
 
-The weights are 8-bit, and the scale of what flows between the layers is taken from everything that is
-computed together, padding included: in a batch, the score of a passage would change with its
-neighbours. From some hundred tokens on a batch is no faster on a CPU either.
+The weights are 8-bit, and the scale of the activations is computed over the whole input, padding
+included: in a batch, a passage's score would depend on its neighbours. From a few hundred tokens on, a
+batch is no faster on a CPU either.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tokenizers import Encoding, Tokenizer
 
 Outputs = dict[str, npt.NDArray[np.float32]]
-"""A network's outputs by name; the batch's axis is gone."""
+"""A network's outputs by name, without the batch axis."""
 
 _TOKENIZER: Final = "tokenizer.json"
 _ERRORS_ONLY: Final = 3
@@ -34,21 +34,21 @@ _ERRORS_ONLY: Final = 3
 class OnnxModel:
     """A network in a folder with its tokenizer, loaded on first use; ``what`` is its kind in messages.
 
-    Threads run it side by side, so a query does not wait for passages. Every method but `ready` raises
+    Threads run it in parallel, so a query does not wait for passages. Every method but `ready` raises
     `ModelMissing` if there is no such model in the folder, `ModelError` if it cannot be loaded or run.
-    A text, or a pair together, of more than ``tokens`` is cut, the longer text of a pair first.
+    A text or pair of more than ``tokens`` tokens is truncated, the longer text of a pair first.
     """
 
     def __init__(self, folder: Path, what: str, tokens: int = 512) -> None:
         self.folder = folder
         self._what = what
         self._tokens = tokens
-        self._opening = threading.Lock()
-        self._opened: tuple[InferenceSession, Tokenizer] | None = None
+        self._loading_lock = threading.Lock()
+        self._loaded: tuple[InferenceSession, Tokenizer] | None = None
 
     def ready(self) -> bool:
         """Whether the network is loaded, so that the next call is quick."""
-        return self._opened is not None
+        return self._loaded is not None
 
     def encode(self, text: str, second: str | None = None) -> Encoding:
         """The tokens of a text, or of a pair, with their offsets."""
@@ -58,41 +58,42 @@ class OnnxModel:
     def run(self, encoding: Encoding) -> Outputs:
         """The outputs for one text or pair: ``(tokens, n)`` of a layer, ``(n,)`` of a head."""
         session, _ = self._open()
-        given = {
+        features = {
             "input_ids": encoding.ids,
             "attention_mask": encoding.attention_mask,
             "token_type_ids": encoding.type_ids,
         }
         names = [output.name for output in session.get_outputs()]
-        with self._explained("does not run"):
+        with self._as_model_error("does not run"):
             inputs = {
-                one.name: np.asarray([given[one.name]], dtype=np.int64) for one in session.get_inputs()
+                node.name: np.asarray([features[node.name]], dtype=np.int64)
+                for node in session.get_inputs()
             }
             outputs = session.run(names, inputs)
         return {name: array[0] for name, array in zip(names, outputs, strict=True)}
 
     def _open(self) -> tuple[InferenceSession, Tokenizer]:
-        with self._opening:
-            if self._opened is None:
+        with self._loading_lock:
+            if self._loaded is None:
                 path = onnx_file(self.folder)
                 if path is None or not (self.folder / _TOKENIZER).is_file():
                     raise ModelMissing(
                         f"{self.folder} holds no {self._what}: it takes a model.onnx and a {_TOKENIZER}.",
                         "Check the path in the settings, or pull a model with “deepthink models pull”.",
                     )
-                with self._explained("could not be loaded"):
-                    self._opened = (_session(path), _tokenizer(self.folder / _TOKENIZER, self._tokens))
-            return self._opened
+                with self._as_model_error("could not be loaded"):
+                    self._loaded = (_session(path), _tokenizer(self.folder / _TOKENIZER, self._tokens))
+            return self._loaded
 
     @contextmanager
-    def _explained(self, failed: str) -> Iterator[None]:
-        """Turns what the libraries raise, which has no common base, into a `ModelError`."""
+    def _as_model_error(self, failure: str) -> Iterator[None]:
+        """Turns errors of the libraries, which have no common base, into a `ModelError`."""
         try:
             yield
         except Exception as error:
             reason = str(error).strip().splitlines() or [type(error).__name__]
             raise ModelError(
-                f"The {self._what} in {self.folder} {failed}: {reason[0]}",
+                f"The {self._what} in {self.folder} {failure}: {reason[0]}",
                 "Check that the folder is complete; “deepthink models pull” mends a catalogue model.",
             ) from error
 
@@ -104,9 +105,9 @@ def _session(path: Path) -> InferenceSession:
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
     options.intra_op_num_threads = usable_threads()
     options.inter_op_num_threads = 1
-    # Threads that spin while they wait would take the processor from a language model that writes.
+    # Threads that spin while waiting would take cores from a generating language model.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    options.log_severity_level = _ERRORS_ONLY  # warnings would be drawn over the app's screen
+    options.log_severity_level = _ERRORS_ONLY  # warnings would draw over the app's screen
     return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
 
 
@@ -122,7 +123,7 @@ def _tokenizer(path: Path, tokens: int) -> Tokenizer:
 class OnnxEmbedder:
     """An `Embedder` on ONNX Runtime. Thread-safe; raises what `OnnxModel` raises.
 
-    Without a ``recipe`` the folder's files say how the model wants its texts.
+    Without a ``recipe`` it is read from the folder's files.
     """
 
     def __init__(self, folder: Path, name: str, recipe: Recipe | None = None) -> None:
@@ -138,7 +139,7 @@ class OnnxEmbedder:
 
     @property
     def dimensions(self) -> int:
-        """Length of each vector; runs the model if its files do not say."""
+        """Length of each vector; runs the model if its files do not define it."""
         return read_dimensions(self._model.folder) or len(self.embed_query("?"))
 
     def warm_up(self) -> None:
@@ -183,7 +184,7 @@ class OnnxReranker:
         self.score("warm up", ["warm up"])
 
     def score(self, query: str, passages: Sequence[str]) -> list[float]:
-        """One score in [0, 1] per passage, in their order; passages that are too long are cut."""
+        """One score in [0, 1] per passage, in their order; passages that are too long are truncated."""
         return [self._score(query, passage) for passage in passages]
 
     def _score(self, query: str, passage: str) -> float:

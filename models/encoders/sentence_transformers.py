@@ -1,7 +1,7 @@
 """Embedders and rerankers on sentence-transformers, on this machine's CPU.
 
 The library takes seconds to import, so an embedder's name and the length of its vectors come from the
-folder's small JSON files. Models raise `ModelMissing` if their folder is not there, `ModelError` if they
+folder's small JSON files. Models raise `ModelMissing` if their folder is missing, `ModelError` if they
 cannot be loaded.
 """
 
@@ -20,13 +20,13 @@ from models.library_loading import loading
 from models.protocols import ModelError, Vectors
 from models.token_estimate import at_most
 
-# Of like length: larger ones leave the processor's caches, and padding costs more than they bring.
+# Batch sizes: larger batches exceed the processor's caches, and padding costs more than they save.
 _TEXTS: Final = 8
 _PAIRS: Final = 4
 
 
 class LocalEmbedder:
-    """An `Embedder` that runs a sentence-transformers model, read on first use.
+    """An `Embedder` that runs a sentence-transformers model, loaded on first use.
 
     Thread-safe. A query from another thread waits for at most one batch of passages.
     """
@@ -36,7 +36,7 @@ class LocalEmbedder:
         self._name = name
         self._model: Any = None
         self._dimensions: int | None = None
-        self._using = threading.Lock()
+        self._running = threading.Lock()
 
     @property
     def name(self) -> str:
@@ -45,7 +45,7 @@ class LocalEmbedder:
 
     @property
     def dimensions(self) -> int:
-        """Length of each vector; loads the model only if its configuration does not say."""
+        """Length of each vector; loads the model only if its configuration does not define it."""
         if self._dimensions is None:
             self._dimensions = read_dimensions(self._folder) or len(self.embed_query("?"))
         return self._dimensions
@@ -62,15 +62,15 @@ class LocalEmbedder:
         """Vectors of shape ``(len(texts), dimensions)``, float32, unit length."""
         if not texts:
             return np.zeros((0, self.dimensions), dtype=np.float32)
-        # A batch is as slow as its longest text, so texts of like length share one. Length in tokens:
-        # a table of figures has several times as many of them as prose with as many letters.
+        # A batch is as slow as its longest text, so texts of similar length share one. Length in tokens:
+        # a table of figures has several times as many as prose of the same length.
         order = sorted(range(len(texts)), key=lambda index: at_most(texts[index]))
         vectors: Vectors | None = None
         for start in range(0, len(order), _TEXTS):
             batch = order[start : start + _TEXTS]
-            with self._using:
-                encoded = _encode(self._loaded().encode_document, [texts[index] for index in batch])
-            # Without a pause this thread would take the lock again before a waiting one wakes up.
+            with self._running:
+                encoded = _encode(self._load().encode_document, [texts[index] for index in batch])
+            # Without a pause this thread would reacquire the lock before a waiting one wakes up.
             time.sleep(0.001)
             if vectors is None:
                 vectors = np.empty((len(texts), encoded.shape[1]), dtype=np.float32)
@@ -80,11 +80,11 @@ class LocalEmbedder:
 
     def embed_query(self, text: str) -> Vectors:
         """One vector of shape ``(dimensions,)``, float32, unit length."""
-        with self._using:
-            vector: Vectors = _encode(self._loaded().encode_query, [text])[0]
+        with self._running:
+            vector: Vectors = _encode(self._load().encode_query, [text])[0]
         return vector
 
-    def _loaded(self) -> Any:
+    def _load(self) -> Any:
         """The model; the caller holds the lock."""
         if self._model is None:
             with loading(self._folder, "embedding model"):
@@ -107,15 +107,15 @@ def _encode(encode: Callable[..., Any], texts: list[str]) -> Vectors:
 
 
 class CrossEncoderReranker:
-    """A `Reranker` that reads query and passage together, read on first use. Thread-safe.
+    """A `Reranker` that reads query and passage together, loaded on first use. Thread-safe.
 
-    Scores are the sigmoid of the model's logit, applied once whatever the folder says.
+    Scores are the sigmoid of the model's logit, applied once whatever the folder's configuration.
     """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._model: Any = None
-        self._using = threading.Lock()
+        self._running = threading.Lock()
 
     @property
     def name(self) -> str:
@@ -131,11 +131,11 @@ class CrossEncoderReranker:
         self.score("warm up", ["warm up"])
 
     def score(self, query: str, passages: Sequence[str]) -> list[float]:
-        """One score in [0, 1] per passage, in their order; passages that are too long are cut."""
+        """One score in [0, 1] per passage, in their order; passages that are too long are truncated."""
         if not passages:
             return []
-        with self._using:
-            model = self._loaded()
+        with self._running:
+            model = self._load()
             from torch import nn
 
             scores = model.predict(
@@ -147,7 +147,7 @@ class CrossEncoderReranker:
             )
         return [float(score) for score in scores]
 
-    def _loaded(self) -> Any:
+    def _load(self) -> Any:
         """The model; the caller holds the lock."""
         if self._model is None:
             with loading(self._folder, "reranker"):

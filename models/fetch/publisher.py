@@ -1,4 +1,4 @@
-"""Model files from their publisher over HTTP; an earlier attempt is resumed."""
+"""Model files from their publisher over HTTP; interrupted downloads are resumed."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _FORGET_AFTER_SECONDS: Final = 600.0
 
 
 class _BrokenOff(Exception):
-    """Raised when a connection ends before the file does; asking for the rest may help."""
+    """Raised when a connection ends before the file does; requesting the rest may help."""
 
 
 class PublisherSource:
     """Fetches from ``ModelFile.url`` with httpx, which uses the usual proxy variables.
 
-    A host that could not be reached is not asked again for ten minutes: each file would otherwise
-    wait for the connect time-out.
+    An unreachable host is skipped for ten minutes: otherwise each file would wait for the connection
+    time-out.
     """
 
     name: SourceName = "publisher"
@@ -39,7 +39,7 @@ class PublisherSource:
         return file.size - length
 
     def fill(self, part: PartFile, watch: Watch) -> None:
-        """Append to ``part`` until it is complete; `SourceFailed` if the publisher does not deliver."""
+        """Append to ``part`` until it is complete; raises `SourceFailed` if that is not possible."""
         host = urlsplit(part.file.url).netloc
         since, reason = self._unreachable.get(host, (0.0, ""))
         if reason and time.monotonic() - since < _FORGET_AFTER_SECONDS:
@@ -58,13 +58,13 @@ class PublisherSource:
                 except (httpx.TransportError, _BrokenOff) as error:
                     failures = 1 if part.length > before else failures + 1
                     if failures >= _ATTEMPTS:
-                        raise SourceFailed(f"{host} breaks off ({_clause(error)})") from error
+                        raise SourceFailed(f"{host} drops the connection ({_clause(error)})") from error
                     watch.pause(_PAUSE_SECONDS)
                 except httpx.HTTPError as error:
-                    raise SourceFailed(f"{host} gives a bad answer ({_clause(error)})") from error
+                    raise SourceFailed(f"{host} gives an invalid answer ({_clause(error)})") from error
 
     def _request(self, client: httpx.Client, part: PartFile, watch: Watch, host: str) -> None:
-        """Ask once for the bytes that ``part`` lacks."""
+        """Request the missing bytes of ``part`` once."""
         start = part.length
         headers = {"Accept-Encoding": "identity"}
         if start:
@@ -83,31 +83,31 @@ def _client() -> httpx.Client:
     try:
         return httpx.Client(timeout=_TIMEOUT, follow_redirects=True)
     except (ImportError, ValueError) as error:
-        # A SOCKS proxy without its extra package, or a proxy variable that is no address.
+        # A SOCKS proxy without its extra package, or a proxy variable that is not an address.
         raise SourceFailed(f"the proxy settings cannot be used ({_clause(error)})") from error
 
 
 def _accept(response: httpx.Response, part: PartFile, start: int, host: str) -> None:
-    """Refuse an answer that is not the file; start over where the server ignores the range.
+    """Reject a response that is not the file; start over if the server ignores the range.
 
     The sign-in page of a public network answers 200, but has another length.
     """
     if response.status_code not in (200, 206):
         raise SourceFailed(f"{host} answers {response.status_code}")
     if response.status_code == 206:
-        span, _, whole = response.headers.get("Content-Range", "").partition("/")
+        span, _, total = response.headers.get("Content-Range", "").partition("/")
         if span.split("-")[0].strip() != f"bytes {start}":
-            raise SourceFailed(f"{host} sends another range than the one asked for")
+            raise SourceFailed(f"{host} sends a different range than requested")
     else:
-        whole = response.headers.get("Content-Length", "")
-    if whole.isdigit() and int(whole) != part.file.size:
-        raise SourceFailed(f"{host} offers {whole} bytes for {part.file.path}, which is not it")
+        total = response.headers.get("Content-Length", "")
+    if total.isdigit() and int(total) != part.file.size:
+        raise SourceFailed(f"{host} offers {total} bytes for {part.file.path}, which is not its size")
     if response.status_code == 200:
         part.truncate(0)
 
 
 def _blocks(response: httpx.Response, watch: Watch) -> Iterator[bytes]:
-    # No block size: httpx loses what it has gathered for a larger block if the connection breaks.
+    # No block size: httpx loses the data buffered for a larger block if the connection breaks.
     for block in response.iter_raw():
         watch.pause(0)
         yield block

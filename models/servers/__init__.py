@@ -1,1 +1,1 @@
-"""Models that run in a server: Ollama, and any server that speaks the OpenAI API."""
+"""Models that run in a server: Ollama, and any server with the OpenAI API."""

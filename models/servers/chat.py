@@ -1,4 +1,4 @@
-"""What chat models of all servers share: turns, thinking, choices, and noticing that a prompt was cut."""
+"""What the chat models of all servers share: turns, thinking, choices, and detecting truncated prompts."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ from models.think_tags import ThinkSplitter, answer_or_thought
 from models.token_estimate import at_least, at_most
 
 _TURN_TOKENS = 8  # what a chat template adds to each message
-_TOKEN_CHARACTERS = 128  # at most, in any vocabulary; a server that sends more ignores the limit
+_TOKEN_CHARACTERS = 128  # upper bound in any vocabulary; a server that sends more ignores the limit
 _CONTROLS = control_pattern()
-TOP_LOGPROBS = 20  # the most that servers give
+TOP_LOGPROBS = 20  # the maximum that servers support
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A piece of a streamed answer, and of what the model thought where the server separates it.
+    """A piece of a streamed answer, and of the thoughts if the server separates them.
 
-    ``top``: the likeliest tokens at this place with their log probabilities, if asked for.
+    ``top``: the likeliest tokens at this position with their log probabilities, if requested.
     """
 
     text: str = ""
@@ -49,11 +49,11 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Bill:
-    """What the server counted for a call.
+    """Token counts of a call by the server.
 
     Attributes:
-        read: Prompt tokens; None if the server did not say. ``whole``: including the cached ones.
-        cached: How many of them were not computed again; None if the server did not say.
+        read: Prompt tokens; None if unknown. ``whole``: whether they include the cached ones.
+        cached: How many of them were not computed again; None if unknown.
         generated: Tokens of the answer.
     """
 
@@ -67,9 +67,9 @@ class Bill:
 class ServerChat(ABC):
     """A chat model on a server; calls from several threads wait for each other.
 
-    Servers count no tokens without computing, so prompts are measured by an estimate that is not too
-    low, and refused by it. Whether the server then read the whole prompt is checked afterwards, since
-    some drop the head of a prompt that is too long, silently. An answer far beyond its limit is cut.
+    Servers cannot count tokens without computing, so prompts are checked against an upper estimate.
+    Whether the server then read the whole prompt is checked afterwards, since some silently drop the head
+    of a prompt that is too long. An answer far beyond its limit is cut off.
     """
 
     def __init__(self, name: str, wire: Wire) -> None:
@@ -81,7 +81,7 @@ class ServerChat(ABC):
 
     @property
     def name(self) -> str:
-        """The kind of the server and the model."""
+        """The kind of server and the model."""
         return self._name
 
     @property
@@ -91,23 +91,23 @@ class ServerChat(ABC):
 
     @abstractmethod
     def _prepare(self, cancel: threading.Event | None) -> None:
-        """Ask the server what has to be known before a call."""
+        """Ask the server for what is needed before a call."""
 
     @abstractmethod
     def _parts(self, messages: Sequence[Message], options: ChatOptions, top: int = 0) -> Generator[Part]:
-        """Stream an answer; with ``top`` log probabilities of each token. Closing it ends the call."""
+        """Stream an answer; with the ``top`` log probabilities per token. Closing it ends the call."""
 
     @abstractmethod
     def _bill(self, messages: Sequence[Message]) -> Bill:
-        """What the call that has just ended cost. Raises `ModelUnreachable` if it did not end well."""
+        """The token counts of the last call. Raises `ModelUnreachable` if it did not end properly."""
 
     def count_tokens(self, text: str) -> int:
-        """An estimate that is not too low."""
+        """An upper estimate."""
         return at_most(text)
 
     def generate(self, messages: Sequence[Message], options: ChatOptions) -> Reply:
-        """Answer ``messages``; raises what `models.protocols.Chat` names."""
-        with self._held(options.cancel):
+        """Answer ``messages``; raises what `models.protocols.Chat` lists."""
+        with self._exclusive(options.cancel):
             return self._generate(messages, options)
 
     def _generate(self, messages: Sequence[Message], options: ChatOptions) -> Reply:
@@ -118,18 +118,18 @@ class ServerChat(ABC):
             if text and options.on_text is not None:
                 options.on_text(text)
 
-        messages = _defused(messages)
+        messages = _defuse_all(messages)
         self._refuse_overflow(messages, options.max_tokens)
-        left = options.max_tokens * _TOKEN_CHARACTERS
+        characters_left = options.max_tokens * _TOKEN_CHARACTERS
         with closing(self._parts(messages, options)) as parts:
             for part in parts:
-                thoughts.append(part.reasoning[: max(0, left)])
-                stream(splitter.feed(part.text[: max(0, left)]))
-                left -= len(part.text) + len(part.reasoning)
-                if left < 0:
+                thoughts.append(part.reasoning[: max(0, characters_left)])
+                stream(splitter.feed(part.text[: max(0, characters_left)]))
+                characters_left -= len(part.text) + len(part.reasoning)
+                if characters_left < 0:
                     break
         stream(splitter.finish())
-        if left < 0:  # the call was cut, so the server has not counted it
+        if characters_left < 0:  # the call was cut off, so the server has no counts
             usage = Usage(_prompt_tokens(messages), 0, options.max_tokens, time.perf_counter() - started)
             finish: FinishReason = "length"
         else:
@@ -143,15 +143,15 @@ class ServerChat(ABC):
     def choose(
         self, messages: Sequence[Message], options: Sequence[str], cancel: threading.Event | None = None
     ) -> Choice:
-        """Pick one of the labels by the server's log probabilities of the first token.
+        """Choose one of the labels by the server's log probabilities of the first token.
 
-        Where the server gives none, the model names its pick under a schema, and the choice is marked
-        as not measured.
+        If the server provides none, the model names its choice under a schema, and the choice is marked as
+        not measured.
 
-        Raises what `models.protocols.Chat` names, and `ModelError` if no label was picked.
+        Raises what `models.protocols.Chat` lists, and `ModelError` if no label was chosen.
         """
-        with self._held(cancel):
-            if self._logprobs and (choice := self._measured(messages, options, cancel)):
+        with self._exclusive(cancel):
+            if self._logprobs and (choice := self._choose_by_logprobs(messages, options, cancel)):
                 return choice
         schema = {
             "type": "object",
@@ -159,7 +159,7 @@ class ServerChat(ABC):
             "required": ["choice"],
         }
         reply = self.generate(messages, ChatOptions(max_tokens=32, schema=schema, cancel=cancel))
-        pick = _picked(reply.text, options)
+        pick = _parse_pick(reply.text, options)
         if pick is None:
             raise ModelError(
                 f"{self.name} picked none of {', '.join(options)}: {reply.text[:80]!r}.",
@@ -169,16 +169,16 @@ class ServerChat(ABC):
         return Choice(weights, reply.usage, measured=False)
 
     def close(self) -> None:
-        """Close the connection; the server unloads the model by its own clock."""
+        """Close the connection; the server unloads the model on its own schedule."""
         self._wire.cut()
         self._wire.close()
 
-    def _measured(
+    def _choose_by_logprobs(
         self, messages: Sequence[Message], labels: Sequence[str], cancel: threading.Event | None
     ) -> Choice | None:
         started = time.perf_counter()
         top: Sequence[tuple[str, float]] = ()
-        messages = _defused(messages)
+        messages = _defuse_all(messages)
         self._refuse_overflow(messages, 1)
         one_token = ChatOptions(max_tokens=1, cancel=cancel)
         with closing(self._parts(messages, one_token, TOP_LOGPROBS)) as parts:
@@ -200,13 +200,13 @@ class ServerChat(ABC):
             )
 
     def _close_call(self, messages: Sequence[Message], started: float) -> tuple[Usage, FinishReason]:
-        """The cost of the call that has just ended. Raises `ContextOverflow` if the prompt was cut."""
+        """The cost of the last call. Raises `ContextOverflow` if the prompt was truncated."""
         bill = self._bill(messages)
         prompt = "\n".join(message.content for message in messages)
-        # Where cached tokens are left out of the count, only what is new must be in it.
+        # If cached tokens are not counted, only the new part of the prompt must be.
         common = sum(takewhile(bool, map(eq, self._previous, prompt)))
-        fresh = prompt if bill.whole else prompt[common:]
-        least = at_least(fresh)
+        counted_text = prompt if bill.whole else prompt[common:]
+        least = at_least(counted_text)
         if bill.read is not None and bill.read < least:
             raise ContextOverflow(
                 f"{self.name} read only {bill.read} of at least {least} tokens of the prompt: the server "
@@ -219,7 +219,7 @@ class ServerChat(ABC):
         return Usage(evaluated, reused, bill.generated, time.perf_counter() - started), bill.finish
 
     @contextmanager
-    def _held(self, cancel: threading.Event | None) -> Iterator[None]:
+    def _exclusive(self, cancel: threading.Event | None) -> Iterator[None]:
         while not self._lock.acquire(timeout=POLL_SECONDS):
             if cancel is not None and cancel.is_set():
                 raise GenerationCancelled(f"The call to {self.name} was cancelled.")
@@ -230,17 +230,17 @@ class ServerChat(ABC):
             self._lock.release()
 
 
-def _defused(messages: Sequence[Message]) -> list[Message]:
-    """The messages without control tokens: servers take them wherever they are in a prompt."""
+def _defuse_all(messages: Sequence[Message]) -> list[Message]:
+    """The messages without control tokens: servers interpret them anywhere in a prompt."""
     return [replace(message, content=defused(message.content, _CONTROLS)) for message in messages]
 
 
 def _prompt_tokens(messages: Sequence[Message]) -> int:
-    """An estimate of a prompt's tokens that is not too low."""
+    """An upper estimate of the tokens of a prompt."""
     return sum(at_most(message.content) + _TURN_TOKENS for message in messages)
 
 
-def _picked(text: str, labels: Sequence[str]) -> int | None:
+def _parse_pick(text: str, labels: Sequence[str]) -> int | None:
     try:
         answer = json.loads(text)
     except ValueError:
@@ -252,15 +252,15 @@ def _picked(text: str, labels: Sequence[str]) -> int | None:
 
 
 def _from_logprobs(top: Sequence[tuple[str, float]], labels: Sequence[str], usage: Usage) -> Choice | None:
-    """Probabilities among the labels; one that is not listed gets the least that is (its bound).
+    """Probabilities of the labels; an unlisted one gets the lowest listed probability, its upper bound.
 
-    None if no label is listed at all: then the model would have answered something else.
+    None if no label is listed: then the model would have answered something else.
     """
     floor = min(logprob for _, logprob in top)
     scores: list[float] = []
     for label in labels:
-        mine = [logprob for token, logprob in top if token.strip() == label]
-        scores.append(math.log(sum(map(math.exp, mine))) if mine else floor)
+        logprobs = [logprob for token, logprob in top if token.strip() == label]
+        scores.append(math.log(sum(map(math.exp, logprobs))) if logprobs else floor)
     if not any(token.strip() in labels for token, _ in top):
         return None
     weights = [math.exp(score - max(scores)) for score in scores]

@@ -1,6 +1,6 @@
-"""Ollama over its native API: what a server has, its chat models (through langchain-ollama), its embedders.
+"""Ollama over its native API: server information, chat models (through langchain-ollama), embedders.
 
-The OpenAI-compatible API under ``/v1`` is not used here: it ignores ``num_ctx`` and cuts long prompts.
+The OpenAI-compatible API under ``/v1`` is not used here: it ignores ``num_ctx`` and truncates long prompts.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from models.servers.wire import Patience, Wire
 DEFAULT_URL = "http://127.0.0.1:11434"
 _PORT = 11434
 _BATCH = 32
-# How the authors of these models mark a question and a passage; without it they find less.
+# The prefixes of questions and passages by the authors of these models; without them recall is worse.
 _PREFIXES = {
     "nomic-embed-text": ("search_query: ", "search_document: "),
     "mxbai-embed-large": ("Represent this sentence for searching relevant passages: ", ""),
@@ -44,30 +44,30 @@ _PREFIXES = {
 }
 
 
-def base_url(wanted: str | None = None) -> str:
-    """The server's address: the one given, else ``OLLAMA_HOST``, else the default.
+def base_url(url: str | None = None) -> str:
+    """The server's address: ``url``, else ``OLLAMA_HOST``, else the default.
 
-    Forms that Ollama itself accepts are accepted (``0.0.0.0``, ``host:port``), and a trailing ``/v1``
-    is dropped. Raises `ValueError` for another ``wanted``, `ModelUnreachable` for another ``OLLAMA_HOST``.
+    The forms that Ollama accepts are accepted (``0.0.0.0``, ``host:port``), and a trailing ``/v1`` is
+    dropped. Raises `ValueError` for an invalid ``url``, `ModelUnreachable` for an invalid ``OLLAMA_HOST``.
     """
-    if wanted:
-        return _normalised(wanted.strip())
+    if url:
+        return _normalise(url.strip())
     host = os.environ.get("OLLAMA_HOST", "").strip() or DEFAULT_URL
     try:
-        return _normalised(host)
+        return _normalise(host)
     except ValueError as error:
         raise ModelUnreachable(
-            f"OLLAMA_HOST is {host!r}, which is no address.",
+            f"OLLAMA_HOST is {host!r}, which is not an address.",
             "Set it to one like http://127.0.0.1:11434, or unset it.",
         ) from error
 
 
-def _normalised(text: str) -> str:
+def _normalise(text: str) -> str:
     if "://" not in text:
         text = f"http://{text}"
     parts = urlsplit(text)
     host = parts.hostname or "127.0.0.1"
-    host = "127.0.0.1" if host == "0.0.0.0" else host  # that is where to listen, not where to go
+    host = "127.0.0.1" if host == "0.0.0.0" else host  # an address to listen on, not to connect to
     host = f"[{host}]" if ":" in host else host
     port = parts.port or {"http": _PORT, "https": 443}.get(parts.scheme, _PORT)
     path = parts.path.rstrip("/").removesuffix("/v1")
@@ -82,22 +82,22 @@ def full_name(model: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ModelFacts:
-    """What a server says about one model: the context it was trained for, and e.g. ``thinking``."""
+    """A server's information about a model: the context it was trained for, and e.g. ``thinking``."""
 
     trained_context: int | None
     capabilities: frozenset[str]
 
     @property
     def thinks(self) -> bool:
-        """Whether the model's thinking can be switched."""
+        """Whether thinking can be switched for this model."""
         return "thinking" in self.capabilities
 
 
 class OllamaServer:
-    """Questions to a server that are not a chat or an embedding; an answer may take ``patience.idle``.
+    """Requests other than chat and embedding; each may take ``patience.idle``.
 
     Every method raises `ModelUnreachable` if the server does not answer, `ModelMissing` for a model
-    it does not have, `ModelError` for any other refusal and `GenerationCancelled` if ``cancel`` is set.
+    it does not have, `ModelError` for any other failure and `GenerationCancelled` if ``cancel`` is set.
     """
 
     def __init__(self, url: str | None = None, patience: Patience | None = None) -> None:
@@ -114,7 +114,7 @@ class OllamaServer:
         return {str(model.get("name", "")): str(model.get("digest", "")) for model in models}
 
     def loaded_context(self, model: str, cancel: threading.Event | None = None) -> int | None:
-        """The context that the loaded model was really given, if the server tells."""
+        """The context that the loaded model really has, if the server reports it."""
         for running in self._ask("GET", "/api/ps", None, cancel).get("models") or ():
             if full_name(str(running.get("name", ""))) == full_name(model):
                 granted = running.get("context_length")
@@ -122,12 +122,12 @@ class OllamaServer:
         return None
 
     def facts(self, model: str, cancel: threading.Event | None = None) -> ModelFacts:
-        """What the server says about ``model``."""
-        shown = self._ask("POST", "/api/show", {"model": model}, cancel)
-        info = shown.get("model_info") or {}
+        """The server's information about ``model``."""
+        description = self._ask("POST", "/api/show", {"model": model}, cancel)
+        info = description.get("model_info") or {}
         lengths = [value for key, value in info.items() if key.endswith(".context_length")]
         context = lengths[0] if lengths and isinstance(lengths[0], int) else None
-        return ModelFacts(context, frozenset(map(str, shown.get("capabilities") or ())))
+        return ModelFacts(context, frozenset(map(str, description.get("capabilities") or ())))
 
     def _ask(
         self, method: str, path: str, body: Mapping[str, Any] | None, cancel: threading.Event | None
@@ -140,49 +140,49 @@ class OllamaServer:
                 answer.raise_for_status()
                 value = answer.json()
                 if not isinstance(value, dict):
-                    raise TypeError(f"{value!r:.40} is no object")
+                    raise TypeError(f"{value!r:.40} is not an object")
                 yield value
 
-        with _explained(self.url, str(body["model"]) if body else ""):
+        with _explain_errors(self.url, str(body["model"]) if body else ""):
             (answer,) = wire.run(ask, cancel)
         return answer
 
 
 @contextmanager
-def _explained(url: str, model: str) -> Iterator[None]:
-    """Turns what the client libraries raise into errors that say what to do.
+def _explain_errors(url: str, model: str) -> Iterator[None]:
+    """Turns errors of the client libraries into errors that say what to do.
 
     Raises:
-        ModelMissing, ModelUnreachable, ModelError: as the failure demands.
+        ModelMissing, ModelUnreachable, ModelError: depending on the failure.
     """
     import ollama
 
     try:
         yield
     except ollama.ResponseError as refusal:
-        raise _refused(model, refusal.status_code, refusal.error) from refusal
+        raise _refusal_error(model, refusal.status_code, refusal.error) from refusal
     except httpx.HTTPStatusError as refusal:
-        raise _refused(model, refusal.response.status_code, refusal.response.text) from refusal
+        raise _refusal_error(model, refusal.response.status_code, refusal.response.text) from refusal
     except (ConnectionError, httpx.ConnectError, httpx.ConnectTimeout) as refusal:
         raise ModelUnreachable(
             f"No Ollama server answers at {url}.", "Start it with `ollama serve`."
         ) from refusal
-    except (AttributeError, TypeError) as strange:  # the libraries expect an object
+    except (AttributeError, TypeError) as error:  # the libraries expect an object
         raise ModelUnreachable(
             f"The server at {url} does not speak Ollama's API.", "Check the address of the server."
-        ) from strange
-    except (httpx.TransportError, ValueError) as broken:
-        raise _cut_off(url) from broken
+        ) from error
+    except (httpx.TransportError, ValueError) as error:
+        raise _interrupted_error(url) from error
 
 
-def _cut_off(url: str) -> ModelUnreachable:
+def _interrupted_error(url: str) -> ModelUnreachable:
     return ModelUnreachable(
         f"The Ollama server at {url} stopped in the middle of an answer.",
         "Look at Ollama's log; a smaller model or context may help.",
     )
 
 
-def _refused(model: str, status: int, text: str) -> ModelError:
+def _refusal_error(model: str, status: int, text: str) -> ModelError:
     if status == httpx.codes.NOT_FOUND:
         return ModelMissing(
             f"Ollama does not have the model {model}." if model else f"Ollama says: {text.strip()}.",
@@ -200,10 +200,10 @@ class OllamaChat(ServerChat):
     Args:
         model: As ``ollama list`` shows it.
         base_url: The server's address; ``OLLAMA_HOST`` or this machine if None.
-        context_tokens: Asked of the server as ``num_ctx``.
-        thinking: Let models that can switch their thinking think about free text; their default if
-            None. Answers under a schema and choices do not think, except where the server then drops
-            the schema: noticed at the first answer that is not JSON.
+        context_tokens: Requested from the server as ``num_ctx``.
+        thinking: Whether models that can switch thinking think before free text; their default if None.
+            Answers under a schema and choices do not think, unless the server then drops the schema,
+            which is detected at the first answer that is not JSON.
     """
 
     def __init__(
@@ -221,13 +221,13 @@ class OllamaChat(ServerChat):
         self._requested = context_tokens
         self._thinking = thinking
         self.schema_thinking = False
-        """Whether the model thinks before an answer under a schema; what a probe found can be set."""
+        """Whether the model thinks before an answer under a schema; can be set from a probe."""
         self._chat: Any = None
-        self._known: ModelFacts | None = None
+        self._facts: ModelFacts | None = None
 
     @property
     def context_tokens(self) -> int:
-        """What is asked of the server: no more than the model was trained for.
+        """The context requested from the server: at most what the model was trained for.
 
         The first use asks the server, and raises what `OllamaServer.facts` raises.
         """
@@ -235,23 +235,23 @@ class OllamaChat(ServerChat):
 
     @property
     def tokens_read(self) -> int | None:
-        """Prompt tokens of the last call by the server's own count, None if it did not tell."""
+        """Prompt tokens of the last call by the server's count, None if it did not report them."""
         read = self._wire.last.get("prompt_eval_count")
         return read if isinstance(read, int) else None
 
     def facts(self, cancel: threading.Event | None = None) -> ModelFacts:
-        """What the server says about the model; asked once. Raises what `OllamaServer.facts` does."""
-        if self._known is None:
-            self._known = self.server.facts(self.model, cancel)
-        return self._known
+        """The server's information about the model, cached. Raises what `OllamaServer.facts` raises."""
+        if self._facts is None:
+            self._facts = self.server.facts(self.model, cancel)
+        return self._facts
 
     def _prepare(self, cancel: threading.Event | None) -> None:
         self.facts(cancel)
 
     def _generate(self, messages: Sequence[Message], options: ChatOptions) -> Reply:
-        thought = self.schema_thinking
+        used_thinking = self.schema_thinking
         reply = super()._generate(messages, options)
-        if options.schema is not None and not thought and reply.finish_reason == "stop":
+        if options.schema is not None and not used_thinking and reply.finish_reason == "stop":
             self.schema_thinking = not _is_json(reply.text)
         return reply
 
@@ -263,7 +263,7 @@ class OllamaChat(ServerChat):
                 "num_predict": options.max_tokens,
                 "temperature": options.temperature,
             },
-            # Ollama refuses the switch for models that have none.
+            # Ollama rejects the switch for models without thinking.
             "reasoning": (thinking is not False and not top) if self.facts().thinks else None,
         }
         if options.schema is not None:
@@ -271,15 +271,15 @@ class OllamaChat(ServerChat):
         if top:
             request |= {"logprobs": True, "top_logprobs": top}
         turns = [(message.role, message.content) for message in messages]
-        with _explained(self.server.url, self.model):
+        with _explain_errors(self.server.url, self.model):
             stream = self._wire.run(lambda: iter(self._client().stream(turns, **request)), options.cancel)
             for chunk in stream:
-                given = chunk.response_metadata.get("logprobs") or [{}]
-                listed = given[0].get("top_logprobs") or ()
+                logprobs = chunk.response_metadata.get("logprobs") or [{}]
+                top_logprobs = logprobs[0].get("top_logprobs") or ()
                 yield Part(
                     str(chunk.content),
                     str(chunk.additional_kwargs.get("reasoning_content", "")),
-                    [(str(entry["token"]), float(entry["logprob"])) for entry in listed],
+                    [(str(entry["token"]), float(entry["logprob"])) for entry in top_logprobs],
                 )
 
     def _client(self) -> Any:
@@ -296,10 +296,10 @@ class OllamaChat(ServerChat):
     def _bill(self, messages: Sequence[Message]) -> Bill:
         last = self._wire.last
         if not last.get("done"):
-            raise _cut_off(self.server.url)
+            raise _interrupted_error(self.server.url)
         cached = last.get("prompt_eval_cached_count")
         finish: FinishReason = "length" if last.get("done_reason") == "length" else "stop"
-        # Some versions leave cached tokens out of their count.
+        # Some versions do not count cached tokens.
         return Bill(self.tokens_read, cached, int(last.get("eval_count") or 0), finish, cached is not None)
 
 
@@ -312,7 +312,7 @@ def _is_json(text: str) -> bool:
 
 
 class OllamaEmbedder:
-    """An embedding model on an Ollama server; its vectors are brought to unit length here.
+    """An embedding model on an Ollama server; vectors are normalised to unit length here.
 
     Every method but `name` raises `ModelUnreachable`, `ModelMissing` or `ModelError`. One batch may take as
     long as ``patience.first_token``.
@@ -343,8 +343,10 @@ class OllamaEmbedder:
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
         """Vectors of shape ``(len(texts), dimensions)``."""
-        marked = [self._passage + text for text in texts]
-        batches = [self._embed(marked[start : start + _BATCH]) for start in range(0, len(marked), _BATCH)]
+        prefixed = [self._passage + text for text in texts]
+        batches = [
+            self._embed(prefixed[start : start + _BATCH]) for start in range(0, len(prefixed), _BATCH)
+        ]
         return np.concatenate(batches) if batches else np.zeros((0, self.dimensions), dtype=np.float32)
 
     def embed_query(self, text: str) -> Vectors:
@@ -361,22 +363,22 @@ class OllamaEmbedder:
             with ollama.Client(host=self._url, transport=wire, timeout=wire.timeouts) as client:
                 yield client.embed(model=self._model, input=texts)
 
-        with _explained(self._url, self._model):
+        with _explain_errors(self._url, self._model):
             (answer,) = wire.run(ask, None)
         try:
             vectors = np.asarray(answer.embeddings, dtype=np.float32)
-        except ValueError as ragged:
-            raise self._unusable("its vectors differ in length") from ragged
+        except ValueError as error:
+            raise self._unusable_error("its vectors differ in length") from error
         if vectors.ndim != 2 or len(vectors) != len(texts):
-            raise self._unusable(f"{len(vectors)} vectors came for {len(texts)} texts")
+            raise self._unusable_error(f"{len(vectors)} vectors came for {len(texts)} texts")
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         if not np.isfinite(lengths).all() or not lengths.all():
-            raise self._unusable("a vector is zero or not a number")
+            raise self._unusable_error("a vector is zero or not a number")
         unit: Vectors = (vectors / lengths).astype(np.float32)
         return unit
 
-    def _unusable(self, why: str) -> ModelError:
+    def _unusable_error(self, reason: str) -> ModelError:
         return ModelError(
-            f"{self._model} on Ollama gave no usable vectors: {why}.",
+            f"{self._model} on Ollama gave no usable vectors: {reason}.",
             "Choose an embedding model, e.g. `ollama pull nomic-embed-text`.",
         )

@@ -1,8 +1,8 @@
-"""Chat models of any server that speaks the OpenAI API: llama-server, LM Studio, vLLM and others.
+"""Chat models on any server with the OpenAI API: llama-server, LM Studio, vLLM and others.
 
-The official client is used. Servers differ in what they take beside messages: a JSON schema has two
-notations, and few can switch thinking off. So a request that is refused is repeated with less, and what
-the server took is remembered.
+The official client is used. Servers differ in the options they accept beside messages: a JSON schema has
+two notations, and few can switch thinking off. So a rejected request is repeated with fewer options, and
+the accepted ones are remembered.
 """
 
 from __future__ import annotations
@@ -35,26 +35,26 @@ if TYPE_CHECKING:
 
 _KEY = "OPENAI_API_KEY"
 _TOO_LONG = {"context_length_exceeded", "exceed_context_size_error"}
-# How a schema is written, and whether thinking is switched off, from the best to what every server takes.
+# Notation of a schema, and whether thinking is switched off, from the best to what every server accepts.
 _DIALECTS = (("json_schema", True), ("json_schema", False), ("json_object", False), ("", False))
 
 
 def base_url(text: str) -> str:
-    """An address as a user writes it, whole: ``box:8080`` is ``http://box:8080/v1``.
+    """The complete address for one that a user typed: ``box:8080`` is ``http://box:8080/v1``.
 
     Raises:
-        ValueError: It is no address of a web server.
+        ValueError: it is not the address of a web server.
     """
     text = text.strip()
     parts = urlsplit(text if "://" in text else f"http://{text}")
     if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise ValueError(f"{text!r} is no address")
-    _ = parts.port  # raises for one that is no number
+        raise ValueError(f"{text!r} is not an address")
+    _ = parts.port  # raises if it is not a number
     return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/') or '/v1'}"
 
 
 def is_this_machine(url: str) -> bool:
-    """Whether what is sent to ``url`` stays on this machine."""
+    """Whether data sent to ``url`` stays on this machine."""
     host = urlsplit(url).hostname or ""
     try:
         return ipaddress.ip_address(host).is_loopback
@@ -63,14 +63,14 @@ def is_this_machine(url: str) -> bool:
 
 
 class OpenAiServer:
-    """A server at an address, as `base_url` takes it."""
+    """A server at an address, in the form that `base_url` accepts."""
 
     def __init__(self, url: str, patience: Patience | None = None) -> None:
         self.url = base_url(url)
         self.patience = patience or Patience()
 
     def models(self, cancel: threading.Event | None = None) -> Mapping[str, int | None]:
-        """The server's models, and the tokens of context of each if the server says so.
+        """The server's models, and the tokens of context of each if the server reports them.
 
         Raises `ModelUnreachable`, `ModelError` or `GenerationCancelled`.
         """
@@ -80,15 +80,15 @@ class OpenAiServer:
             with self.client(wire, retries=0) as client:
                 yield client.models.list().data
 
-        with self.explained(""):
+        with self.explain_errors(""):
             (models,) = wire.run(ask, cancel)
-            return {str(model.id): _told_context(model.model_extra or {}) for model in models}
+            return {str(model.id): _reported_context(model.model_extra or {}) for model in models}
 
     def client(self, wire: Wire, retries: int = 2) -> OpenAI:
-        """The official client; a key is taken from the environment."""
+        """The official client, with the key from the environment."""
         from openai import OpenAI
 
-        # The client takes httpx's clients, too, but its types know only those of httpx2.
+        # The client accepts httpx's clients, too, but its types only include those of httpx2.
         connection: Any = httpx.Client(transport=wire, timeout=wire.timeouts)
         return OpenAI(
             base_url=self.url,
@@ -98,8 +98,8 @@ class OpenAiServer:
         )
 
     @contextmanager
-    def explained(self, model: str) -> Iterator[None]:
-        """Turns what the client raises into errors that say what to do."""
+    def explain_errors(self, model: str) -> Iterator[None]:
+        """Turns errors of the client into errors that say what to do."""
         import openai
 
         try:
@@ -128,15 +128,15 @@ class OpenAiServer:
                 f"The server at {self.url} refused or failed: {reason}",
                 "Look at the server's log; too little memory is the usual reason.",
             ) from refusal
-        except (AttributeError, TypeError) as strange:  # the client does not check what it is sent
+        except (AttributeError, TypeError) as error:  # the client does not validate responses
             raise ModelUnreachable(
                 f"The server at {self.url} does not speak OpenAI's API.",
                 "Correct openai_url in the settings; it usually ends in /v1.",
-            ) from strange
-        except (httpx.TransportError, ValueError) as broken:
-            raise self.cut_off() from broken
+            ) from error
+        except (httpx.TransportError, ValueError) as error:
+            raise self.interrupted_error() from error
 
-    def cut_off(self) -> ModelUnreachable:
+    def interrupted_error(self) -> ModelUnreachable:
         """The error for an answer that ended too early."""
         return ModelUnreachable(
             f"The server at {self.url} stopped in the middle of an answer.",
@@ -145,9 +145,9 @@ class OpenAiServer:
 
 
 class OpenAiChat(ServerChat):
-    """A chat model on a server that speaks the OpenAI API.
+    """A chat model on a server with the OpenAI API.
 
-    ``context_tokens`` is prompt and answer together; less if the server says that it grants less.
+    ``context_tokens`` is prompt and answer together; fewer if the server reports that it grants fewer.
     """
 
     def __init__(
@@ -159,14 +159,14 @@ class OpenAiChat(ServerChat):
         self._requested = context_tokens
         self._granted: int | None = None
         self._connection: OpenAI | None = None
-        self._dialect: int | None = None  # the one that the server took
-        self._ended: FinishReason | None = None
+        self._dialect: int | None = None  # the one that the server accepted
+        self._finish: FinishReason | None = None
         self._usage: Any = None
         self._pieces = 0
 
     @property
     def context_tokens(self) -> int:
-        """As given, or what the server grants if it says so and that is less.
+        """As requested, or fewer if the server reports that it grants fewer.
 
         The first use asks the server, and raises what `OpenAiServer.models` raises.
         """
@@ -177,24 +177,24 @@ class OpenAiChat(ServerChat):
     def _prepare(self, cancel: threading.Event | None) -> None:
         if self._granted is None:
             try:
-                stated = self._server.models(cancel).get(self._model)
+                reported = self._server.models(cancel).get(self._model)
             except ModelMissing:  # the server has no list
-                stated = None
-            self._granted = min(self._requested, stated or self._requested)
+                reported = None
+            self._granted = min(self._requested, reported or self._requested)
 
     def _parts(self, messages: Sequence[Message], options: ChatOptions, top: int = 0) -> Generator[Part]:
         import openai
 
-        # Some servers call what they do not take an error of their own.
+        # Some servers report an unsupported option as an internal error.
         refusals = (openai.BadRequestError, openai.UnprocessableEntityError, openai.InternalServerError)
-        with self._server.explained(self._model):
+        with self._server.explain_errors(self._model):
             if options.schema is None and not top:
                 yield from self._stream(self._request(messages, options), options.cancel)
                 return
             for dialect in range(self._dialect or 0, len(_DIALECTS)):
                 request = self._request(messages, options) | _extras(options, top, *_DIALECTS[dialect])
                 try:
-                    # What may be refused is not asked again and again.
+                    # A request that may be rejected is not retried.
                     yield from self._stream(request, options.cancel, retry=self._dialect is not None)
                 except refusals as refusal:
                     if _too_long(refusal) or (dialect == len(_DIALECTS) - 1 and not top):
@@ -216,7 +216,7 @@ class OpenAiChat(ServerChat):
     def _stream(
         self, request: dict[str, Any], cancel: threading.Event | None, *, retry: bool = True
     ) -> Generator[Part]:
-        self._ended, self._usage, self._pieces = None, None, 0
+        self._finish, self._usage, self._pieces = None, None, 0
         if self._connection is None:
             self._connection = self._server.client(self._wire)
         client = self._connection if retry else self._connection.with_options(max_retries=0)
@@ -225,44 +225,48 @@ class OpenAiChat(ServerChat):
             self._usage = chunk.usage or self._usage
             for choice in chunk.choices[:1]:
                 if choice.finish_reason:
-                    self._ended = "length" if choice.finish_reason == "length" else "stop"
-                more = choice.delta.model_extra or {}
-                listed = (choice.logprobs and choice.logprobs.content) or ()
+                    self._finish = "length" if choice.finish_reason == "length" else "stop"
+                extra = choice.delta.model_extra or {}
+                logprobs = (choice.logprobs and choice.logprobs.content) or ()
                 self._pieces += bool(choice.delta.content)
                 yield Part(
                     choice.delta.content or "",
-                    str(more.get("reasoning_content") or more.get("reasoning") or ""),
-                    [(entry.token, entry.logprob) for one in listed[:1] for entry in one.top_logprobs],
+                    str(extra.get("reasoning_content") or extra.get("reasoning") or ""),
+                    [
+                        (entry.token, entry.logprob)
+                        for token in logprobs[:1]
+                        for entry in token.top_logprobs
+                    ],
                 )
 
     def _bill(self, messages: Sequence[Message]) -> Bill:
-        if self._ended is None:
-            raise self._server.cut_off()
-        if self._usage is None:  # the server does not count
+        if self._finish is None:
+            raise self._server.interrupted_error()
+        if self._usage is None:  # the server does not report counts
             read = sum(at_most(message.content) for message in messages)
-            return Bill(read, 0, self._pieces, self._ended, whole=True)
+            return Bill(read, 0, self._pieces, self._finish, whole=True)
         details = self._usage.prompt_tokens_details
         cached = (details and details.cached_tokens) or 0
         return Bill(
-            self._usage.prompt_tokens, cached, self._usage.completion_tokens, self._ended, whole=True
+            self._usage.prompt_tokens, cached, self._usage.completion_tokens, self._finish, whole=True
         )
 
 
-def _extras(options: ChatOptions, top: int, notation: str, switch: bool) -> dict[str, Any]:
-    """What a request for JSON or for probabilities has beside the messages."""
+def _extras(options: ChatOptions, top: int, notation: str, switch_thinking_off: bool) -> dict[str, Any]:
+    """The extra options of a request for JSON or for probabilities."""
     extras: dict[str, Any] = {"logprobs": True, "top_logprobs": top} if top else {}
-    if switch:
+    if switch_thinking_off:
         extras["extra_body"] = {"chat_template_kwargs": {"enable_thinking": False}}
     if options.schema is not None and notation == "json_schema":
-        named = {"name": "answer", "schema": dict(options.schema), "strict": True}
-        extras["response_format"] = {"type": "json_schema", "json_schema": named}
+        schema = {"name": "answer", "schema": dict(options.schema), "strict": True}
+        extras["response_format"] = {"type": "json_schema", "json_schema": schema}
     elif options.schema is not None and notation:
         extras["response_format"] = {"type": "json_object", "schema": dict(options.schema)}
     return extras
 
 
-def _told_context(model: Mapping[str, Any]) -> int | None:
-    """Tokens of context in an entry of a list of models, as vLLM or llama-server write it."""
+def _reported_context(model: Mapping[str, Any]) -> int | None:
+    """Tokens of context in an entry of a list of models, as vLLM or llama-server report it."""
     meta = model.get("meta")
     meta = meta if isinstance(meta, dict) else {}
     tokens = model.get("max_model_len") or meta.get("n_ctx") or meta.get("n_ctx_train")

@@ -1,8 +1,8 @@
-"""HTTP calls to a model server that another thread can cut, with time-outs between signs of life.
+"""HTTP calls to a model server that another thread can cancel, with time-outs between signs of life.
 
 The client libraries block in ``recv`` while a server loads a model, reads a long prompt or hangs; only
-shutting the socket down ends that. So every request gets a connection of its own, the blocking
-iteration runs in a thread, and the calling thread watches the clock and the cancel event.
+shutting down the socket ends that. So every request gets its own connection, the blocking iteration runs in
+a thread, and the calling thread watches the clock and the cancel event.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ POLL_SECONDS = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How long a server may take, in seconds.
+    """Time limits for a server, in seconds.
 
     Attributes:
-        connect: To accept a connection.
+        connect: Until it accepts a connection.
         first_token: To load the model, read the prompt and send a first sign of life.
         idle: Between two signs of life after that.
     """
@@ -42,12 +42,12 @@ class Patience:
 
     @property
     def quick(self) -> Patience:
-        """For questions that are not a generation: no time for loading a model."""
+        """For requests without generation: no time for loading a model."""
         return Patience(self.connect, self.idle, self.idle)
 
 
 class _Call:
-    """One call, which can be cut before it is sent, while it connects and while it answers."""
+    """A call, which can be cancelled before it is sent, while connecting and while answering."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -61,22 +61,22 @@ class _Call:
             self.cut()
 
     def cut(self) -> None:
-        """End it, from any thread; a server that has begun to answer notices and stops, too."""
+        """End the call, from any thread; a server that has begun to answer notices and stops, too."""
         with self._lock:
             self.is_cut = True
             if self._socket is not None:
-                with suppress(OSError):  # it is closed already
+                with suppress(OSError):  # already closed
                     self._socket.shutdown(socket.SHUT_RDWR)
 
 
 class Wire(httpx.BaseTransport):
     """An httpx transport for one call at a time.
 
-    A call that was cut may not have sent its request yet, for example while its thread imports the
-    client library: that request is then refused, even if the next call has begun.
+    A cancelled call may not have sent its request yet, for example while its thread imports the client
+    library: that request is then rejected, even if the next call has begun.
 
-    `last` is the last JSON line that the server sent, whole: client libraries drop fields they do not know.
-    Proxies from the environment are not used; the server is on this machine or this network.
+    `last` is the last complete JSON line from the server: client libraries drop unknown fields.
+    Proxies from the environment are not used; the server is on this machine or network.
     """
 
     def __init__(self, server: str, patience: Patience) -> None:
@@ -89,11 +89,11 @@ class Wire(httpx.BaseTransport):
 
     @property
     def timeouts(self) -> httpx.Timeout:
-        """httpx's own time-outs: only connecting and sending; `run` does the rest."""
+        """httpx's own time-outs: only for connecting and sending; `run` handles the rest."""
         return httpx.Timeout(None, connect=self._patience.connect, write=30.0)
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """Send one request over a connection of its own. Raises `httpx.ConnectError` if it was cut."""
+        """Send a request over its own connection. Raises `httpx.ConnectError` if it was cancelled."""
         call: _Call = self._of_thread.call
         if call.is_cut:
             raise httpx.ConnectError("The call was cut before it was sent.", request=request)
@@ -105,7 +105,7 @@ class Wire(httpx.BaseTransport):
         request.extensions = {**request.extensions, "trace": trace}
         response = self._inner.handle_request(request)
         assert isinstance(response.stream, httpx.SyncByteStream)
-        response.stream = _Tapped(response.stream, lambda line: self._note(call, line))
+        response.stream = _Tapped(response.stream, lambda line: self._remember_line(call, line))
         return response
 
     def cut(self) -> None:
@@ -117,12 +117,12 @@ class Wire(httpx.BaseTransport):
         self._inner.close()
 
     def run(self, start: Callable[[], Iterator[T]], cancel: threading.Event | None) -> Generator[T]:
-        """The items of ``start()``, which runs in a thread of its own and sends over this wire.
+        """The items of ``start()``, which runs in its own thread and sends over this wire.
 
         Raises:
             GenerationCancelled: ``cancel`` was set; the call ends within a fraction of a second.
-            ModelUnreachable: The server is silent for longer than it may be.
-            Exception: Whatever the iteration raises.
+            ModelUnreachable: the server was silent for too long.
+            Exception: whatever the iteration raises.
         """
         items: queue.Queue[T | None] = queue.Queue()
         call = self._call = _Call()
@@ -137,24 +137,24 @@ class Wire(httpx.BaseTransport):
                 items.put(None)
 
         executor = ThreadPoolExecutor(1, thread_name_prefix="deepthink-server")
-        running = executor.submit(work)
-        ended = False
+        future = executor.submit(work)
+        completed = False
         try:
             item = self._next(items, cancel, self._patience.first_token, "before its first word")
             while item is not None:
                 yield item
                 item = self._next(items, cancel, self._patience.idle, "between two words")
-            ended = True
-            running.result()
+            completed = True
+            future.result()
         finally:
-            if not ended:
+            if not completed:
                 call.cut()
-            executor.shutdown(wait=ended)
+            executor.shutdown(wait=completed)
 
     def _next(
-        self, items: queue.Queue[T | None], cancel: threading.Event | None, allowed: float, when: str
+        self, items: queue.Queue[T | None], cancel: threading.Event | None, timeout: float, when: str
     ) -> T | None:
-        deadline = time.monotonic() + allowed
+        deadline = time.monotonic() + timeout
         while True:
             if cancel is not None and cancel.is_set():
                 raise GenerationCancelled(f"The call to {self._server} was cancelled.")
@@ -163,34 +163,34 @@ class Wire(httpx.BaseTransport):
             except queue.Empty:
                 if time.monotonic() >= deadline:
                     raise ModelUnreachable(
-                        f"{self._server} was silent for {allowed:.0f} seconds {when}.",
+                        f"{self._server} was silent for {timeout:.0f} seconds {when}.",
                         "Look at the server's log; a smaller model or context may help, or restart it.",
                     ) from None
 
-    def _note(self, call: _Call, line: bytes) -> None:
-        with suppress(ValueError):  # a line that was cut short; whoever reads the stream reports it
+    def _remember_line(self, call: _Call, line: bytes) -> None:
+        with suppress(ValueError):  # an incomplete line; the reader of the stream reports it
             value = json.loads(line)
             if isinstance(value, dict) and call is self._call:
                 self.last = value
 
 
 class _Tapped(httpx.SyncByteStream):
-    """A response's stream that also hands over its lines."""
+    """A response's stream that also passes on its lines."""
 
     def __init__(self, inner: httpx.SyncByteStream, note: Callable[[bytes], None]) -> None:
         self._inner = inner
-        self._note = note
+        self._on_line = note
 
     def __iter__(self) -> Iterator[bytes]:
-        rest = b""
+        partial_line = b""
         for chunk in self._inner:
-            *lines, rest = (rest + chunk).split(b"\n")
+            *lines, partial_line = (partial_line + chunk).split(b"\n")
             for line in lines:
                 if line.strip():
-                    self._note(line)
+                    self._on_line(line)
             yield chunk
-        if rest.strip():
-            self._note(rest)
+        if partial_line.strip():
+            self._on_line(partial_line)
 
     def close(self) -> None:
         self._inner.close()

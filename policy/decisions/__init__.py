@@ -1,1 +1,1 @@
-"""Decisions on record: read from a store as trees, counted, and turned into examples with returns."""
+"""Recorded decisions: read from a store as trees, counted, and turned into examples with returns."""

@@ -1,4 +1,4 @@
-"""What has been gathered to learn a policy from, and how much is still missing."""
+"""The data gathered to learn a policy from, and how much is still missing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from traces.ratings import RATINGS
 from traces.store import Store
 
 NEEDED = 3_000
-"""Decisions that a first training wants.
+"""Decisions needed for a first training.
 
 The smallest figure from which a learned controller is reported to gain is 1,000 questions (DynaKRAG,
 arXiv 2607.06507: a forest on cheap features, +4.0 to +5.8 F1 over choosing at random), and a run takes
@@ -23,14 +23,14 @@ about three decisions.
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """What there is to learn from. Decisions are those that were acted on; shadows only count in agreement.
+    """The data to learn from: decisions that were acted on; shadows count only in the agreement.
 
     Attributes:
         runs: Runs with at least one decision.
         sources: Decisions by source, the most frequent first.
-        labels: Labels by origin; every origin is there.
+        labels: Labels by origin, with an entry for every origin.
         agreement: By day, for each pair of sources that judged the same states.
-        usable: Decisions whose state has the encoding of today.
+        usable: Decisions whose state has the current encoding.
     """
 
     runs: int
@@ -44,17 +44,17 @@ class Gathered:
 
     @property
     def decisions(self) -> int:
-        """All decisions, whatever encoding their state has."""
+        """All decisions, whatever the encoding of their state."""
         return sum(self.sources.values())
 
     @property
     def missing(self) -> int:
-        """Usable decisions still to be gathered, 0 once there are enough."""
+        """Usable decisions still to be gathered; 0 once there are enough."""
         return max(0, self.needed - self.usable)
 
 
 def gathered(store: Store) -> Gathered:
-    """Count what the store holds."""
+    """Count the data in the store."""
     counts = count_decisions(store)
     return Gathered(
         runs=counts.runs,

@@ -1,4 +1,4 @@
-"""Read decision trees from stores and exported traces: collected questions, and a person's own runs."""
+"""Read decision trees from stores and exported traces: collected questions, and the user's own runs."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from traces.typed_path import existing_file
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """What was read.
+    """The result of reading.
 
     Attributes:
         trees: One for each run that can be learned from, in the order they were stored.
-        other_versions: Decisions left out because their state has another encoding.
-        unmeasured: Runs left out because nobody measured, rated or labelled them.
-        sources: States by where their quality is from.
+        other_versions: Decisions skipped because their state has another encoding.
+        unmeasured: Runs skipped because nobody measured, rated or labelled them.
+        sources: States by the source of their quality.
     """
 
     trees: list[Tree]
@@ -39,18 +39,18 @@ class Read:
 
 
 _SPLIT = re.compile(r"[_-](?:train|dev|validation|test)$")
-"""A file name tells its split, which is no part of the set: the same question is the same in both."""
+"""The split in a file name, which is not part of the data set: the same question is the same in both."""
 
 
 def load_trees(store: Store) -> Read:
-    """Every run's decisions as a tree, but for runs without a first decision or without any measure.
+    """Every run's decisions as a tree, except runs without a first decision or without any measure.
 
-    A person's question is of the data set ``own``; its id is the question in words, so that a question
-    asked twice is never on both sides of a split.
+    The user's own questions form the data set ``own``; their id is the text of the question, so that a
+    question asked twice is never on both sides of a split.
     """
     with store.connect() as db:
         rows = db.execute(_DECISIONS, [STATE_VERSION]).fetchall()
-        other = db.execute(
+        other_versions = db.execute(
             "SELECT count(*) FROM decisions WHERE NOT shadow AND state_version <> ?", [STATE_VERSION]
         ).fetchone()
     by_run: dict[str, list[tuple[Any, ...]]] = defaultdict(list)
@@ -59,27 +59,27 @@ def load_trees(store: Store) -> Read:
     trees: list[Tree] = []
     unmeasured = 0
     sources: dict[str, int] = defaultdict(int)
-    for run, found in by_run.items():
-        nodes = {node.path: node for node in map(_node, found)}
+    for run, run_rows in by_run.items():
+        nodes = {node.path: node for node in map(_node, run_rows)}
         if "" not in nodes or all(n.quality is None and n.label is None for n in nodes.values()):
             unmeasured += 1
             continue
         for node in nodes.values():
             if node.quality is not None:
                 sources[node.source] += 1
-        text, dataset, question_id = found[0][1], _SPLIT.sub("", found[0][2]), found[0][3]
+        text, dataset, question_id = run_rows[0][1], _SPLIT.sub("", run_rows[0][2]), run_rows[0][3]
         name = f"{dataset}/{question_id}" if dataset else " ".join(str(text).split()).casefold()
         trees.append(Tree(name, dataset or "own", nodes, text, run))
-    return Read(trees, int(other[0]) if other else 0, unmeasured, dict(sources))
+    return Read(trees, int(other_versions[0]) if other_versions else 0, unmeasured, dict(sources))
 
 
 def distinct(trees: Iterable[Tree]) -> list[Tree]:
-    """``trees`` of several stores, each run once: a store and an export of it hold the same runs."""
-    kept: dict[tuple[str, str], Tree] = {}
+    """``trees`` of several stores, each run once: a store and its export contain the same runs."""
+    unique: dict[tuple[str, str], Tree] = {}
     for number, tree in enumerate(trees):
-        # Two files of the same name and their first lines go by the same id; their words differ.
-        kept.setdefault((tree.run or f"#{number}", tree.text), tree)
-    return list(kept.values())
+        # Questions of two files with the same name may share an id; their text differs.
+        unique.setdefault((tree.run or f"#{number}", tree.text), tree)
+    return list(unique.values())
 
 
 _DECISIONS = """
@@ -99,7 +99,7 @@ _DECISIONS = """
 
 def _node(row: tuple[Any, ...]) -> Node:
     path, text, features, valid, quality, source, detail, label = row[4:]
-    # The budget ends a run whatever else would be possible: such a state still has its choices on record.
+    # A run that its budget ended still has all the choices of its last state on record.
     actions = tuple(cast(Action, action) for action in json.loads(valid) if action in ACTIONS)
     return Node(
         path=path,
@@ -112,32 +112,32 @@ def _node(row: tuple[Any, ...]) -> Node:
 
 
 class NoSuchSource(DeepthinkError):
-    """Raised when a file that was named is not there."""
+    """Raised when a named file does not exist."""
 
     title = "Nothing to read"
     kind = "input"
 
 
-def opened(source: Path, folder: Path) -> Store:
-    """The store that ``source`` is, or one in ``folder`` that its exported traces were read into.
+def open_source(source: Path, folder: Path) -> Store:
+    """Open ``source`` as a store; exported traces are read into a new store in ``folder``.
 
     Raises:
-        NoSuchSource: there is no such file, or it may not be looked at.
+        NoSuchSource: the file does not exist or cannot be accessed.
         BadTraces, StoreError: it is neither an export of traces nor a store.
     """
-    there = existing_file(source)
-    if there is None:
+    path = existing_file(source)
+    if path is None:
         raise NoSuchSource(
             f"There is no file {source}.",
             "Name a collected store (.duckdb) or exported traces (.parquet).",
         )
-    if there.suffix == ".duckdb":
-        return Store(there, named=True)
+    if path.suffix == ".duckdb":
+        return Store(path, named=True)
     folder.mkdir(parents=True, exist_ok=True)
-    # Every process of `accelerate launch` reads for itself.
-    digest = hashlib.sha256(str(there.absolute()).encode()).hexdigest()[:12]
-    place = folder / f"{digest}-{os.environ.get('RANK', '0')}.duckdb"
-    place.unlink(missing_ok=True)
-    store = Store(place)
-    take_in(store, [there], STATE_VERSION)
+    # Every process of `accelerate launch` reads its own copy.
+    digest = hashlib.sha256(str(path.absolute()).encode()).hexdigest()[:12]
+    store_path = folder / f"{digest}-{os.environ.get('RANK', '0')}.duckdb"
+    store_path.unlink(missing_ok=True)
+    store = Store(store_path)
+    take_in(store, [path], STATE_VERSION)
     return store

@@ -1,7 +1,7 @@
 """Examples to learn from: each state with the return of each action, by backward induction.
 
-FINISH is worth the quality of finishing; CONTINUE and REVISE are worth what follows from where they lead,
-less the cost of a step. What follows is decided by a continuation policy, not by hindsight: a policy that
+FINISH is worth the quality of finishing; CONTINUE and REVISE are worth the return of the state they lead
+to, less the cost of a step. That return follows a continuation policy, not hindsight: a policy that
 believed in the best path would search too long. The continuation is the default schedule at first, then the
 learned policy on questions it was not trained on (fitted policy iteration: Ernst, Geurts and Wehenkel,
 JMLR 2005).
@@ -26,11 +26,11 @@ class Examples:
     Attributes:
         questions: Id of each state's question, for splits.
         datasets: Name of each state's data set.
-        values: Shape (n, 3), columns as `trees.INDEX`: return of each action, the quality of where it leads
-            less the cost of the steps from here on; NaN where the action is not valid or nobody knows.
+        values: Shape (n, 3), columns as `trees.INDEX`: return of each action, the quality reached less the
+            cost of the steps from here on; NaN where the action is not valid or its return is unknown.
         advantages: Shape (n, 3): ``values`` less that of the default action; NaN likewise.
         sufficient: Shape (n,): as `policy.decisions.trees.Node.sufficient`.
-        weights: Shape (n,): how much each state counts.
+        weights: Shape (n,): weight of each state.
     """
 
     states: Sequence[Seen]
@@ -45,7 +45,7 @@ class Examples:
         return len(self.states)
 
     def take(self, at: Sequence[int]) -> Examples:
-        """Some of them, by index."""
+        """The examples at the indices ``at``."""
         rows = np.asarray(at, dtype=np.int64)
         return Examples(
             [self.states[i] for i in at],
@@ -59,22 +59,22 @@ class Examples:
 
 
 COST = 0.05
-"""Of a research step, in units of quality."""
-_LABEL_WEIGHT = 4.0  # a person's word counts as much as a few measured states
+"""Cost of a research step, in units of quality."""
+_LABEL_WEIGHT = 4.0  # a person's label counts as much as a few measured states
 
 Continuation: TypeAlias = Callable[[Tree, Node], Action]
-"""What is done in a state from which a return is counted."""
+"""The action taken in a state when a return is computed."""
 
 
 def default_continuation(_tree: Tree, node: Node) -> Action:
-    """The default schedule, whatever the tree."""
+    """The default schedule, for every tree."""
     return default_action(node.valid)
 
 
 def values(tree: Tree, cost: float, continuation: Continuation) -> dict[str, Floats]:
-    """Path to the value of each action there, shape (3,), NaN where it is not valid or not known."""
-    known: dict[str, Floats] = {}
-    following: dict[str, float] = {}
+    """Map each path to the value of each action there, shape (3,), NaN where not valid or not known."""
+    values_at: dict[str, Floats] = {}
+    returns: dict[str, float] = {}
     for path in sorted(tree.nodes, key=len, reverse=True):  # children before their parents
         node = tree.nodes[path]
         value = np.full(len(ACTIONS), np.nan)
@@ -83,31 +83,31 @@ def values(tree: Tree, cost: float, continuation: Continuation) -> dict[str, Flo
         for action in node.valid:
             child = tree.child(node, action)
             if child is not None:
-                value[INDEX[action]] = following[child.path] - cost
-        known[path] = value
-        chosen = value[INDEX[continuation(tree, node)]]
-        # Where the continuation leads nowhere known, finishing is what is known.
-        following[path] = float(value[INDEX["FINISH"]] if np.isnan(chosen) else chosen)
-    return known
+                value[INDEX[action]] = returns[child.path] - cost
+        values_at[path] = value
+        continued = value[INDEX[continuation(tree, node)]]
+        # If the continuation leads to an unknown state, fall back on finishing here.
+        returns[path] = float(value[INDEX["FINISH"]] if np.isnan(continued) else continued)
+    return values_at
 
 
 def examples(
     trees: Sequence[Tree], cost: float = COST, continuation: Continuation = default_continuation
 ) -> Examples:
-    """Every state in which there is something to choose, with the worth of what can be chosen.
+    """Every state that offers a choice, with the value of each action.
 
-    Each question weighs the same, but a person's label makes its state count more: the labelled action is
-    worth as much as the best known one and a step's cost more.
+    Each question has the same weight, but a person's label makes its state count more: the labelled action
+    is worth as much as the best known one plus the cost of a step.
     """
     states, questions, datasets, rows, sufficient, weights = [], [], [], [], [], []
     for tree in trees:
-        known = values(tree, cost, continuation)
-        chosen = [node for node in tree.nodes.values() if _tells(node, known[node.path])]
-        for node in chosen:
-            value = known[node.path].copy()
-            weight = 1.0 / len(chosen)
+        by_path = values(tree, cost, continuation)
+        informative = [node for node in tree.nodes.values() if _is_informative(node, by_path[node.path])]
+        for node in informative:
+            value = by_path[node.path].copy()
+            weight = 1.0 / len(informative)
             if node.label is not None and node.label in node.valid:
-                value = _labelled(node, value, cost)
+                value = _apply_label(node, value, cost)
                 weight *= _LABEL_WEIGHT
             states.append(node.seen)
             questions.append(tree.question)
@@ -129,22 +129,22 @@ def examples(
     )
 
 
-def _tells(node: Node, value: Floats) -> bool:
-    """A state teaches if it is measured; where one thing alone can be done, only how good finishing is."""
+def _is_informative(node: Node, value: Floats) -> bool:
+    """A state is informative if it has a label or the value of any action is known."""
     return node.label is not None or not bool(np.all(np.isnan(value)))
 
 
-def _labelled(node: Node, value: Floats, cost: float) -> Floats:
+def _apply_label(node: Node, value: Floats, cost: float) -> Floats:
     best = np.nanmax(value) if not np.all(np.isnan(value)) else 0.0
-    labelled = np.where(np.isnan(value), best, value)
-    labelled[[INDEX[action] for action in ACTIONS if action not in node.valid]] = np.nan
+    adjusted = np.where(np.isnan(value), best, value)
+    adjusted[[INDEX[action] for action in ACTIONS if action not in node.valid]] = np.nan
     assert node.label is not None
-    labelled[INDEX[node.label]] = best + cost
-    return np.asarray(labelled, dtype=np.float64)
+    adjusted[INDEX[node.label]] = best + cost
+    return np.asarray(adjusted, dtype=np.float64)
 
 
 def following(decisions: Mapping[tuple[str, str], Action]) -> Continuation:
-    """The continuation that does what ``decisions`` say of (question, path), and the default elsewhere."""
+    """The continuation that takes ``decisions`` by (question, path), and the default action elsewhere."""
 
     def decide(tree: Tree, node: Node) -> Action:
         return decisions.get((tree.question, node.path), default_action(node.valid))

@@ -1,7 +1,7 @@
-"""Decision trees of a question: its states, what each action leads to, and what finishing there is worth.
+"""Decision trees of questions: the states, where each action leads, and what finishing there is worth.
 
-A run that a person watched is a tree with one path. A collected question holds every path that its budget
-allows, so that any policy can be evaluated on it exactly, by walking. Trees are split by question.
+A user's run is a tree with one path. A collected question has every path that its budget allows, so that
+any policy can be evaluated on it exactly, by walking. Trees are split by question.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ INDEX: Mapping[Action, int] = {action: i for i, action in enumerate(ACTIONS)}
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A state as a decider is given it.
+    """A state as a decider sees it.
 
     Attributes:
         text: `agent.decisions.state_text.state_text` of it.
         features: `agent.decisions.features.features` of it.
-        valid: What may be done; never empty.
+        valid: The valid actions; never empty.
     """
 
     text: str
@@ -42,11 +42,11 @@ class Node:
     """A state of a tree.
 
     Attributes:
-        path: First letters of the actions taken to it; "" for the first decision, after one step.
-        quality: Of finishing here, 0 to 1; None where nobody measured it.
-        source: Where the quality is from: answer, evidence, rating, override, verifier; "" for None.
+        path: First letters of the actions that lead to it; "" for the first decision, after one step.
+        quality: Of finishing here, 0 to 1; None if it was not measured.
+        source: Source of the quality: answer, evidence, rating, override, verifier; "" if there is none.
         detail: Further measures of finishing here, by name (``complete``, ``recall``, ``f1``, ``em``).
-        label: What a person said should be done here, if anybody did.
+        label: The action a person chose for this state, if any.
     """
 
     path: str
@@ -63,13 +63,13 @@ class Node:
 
     @property
     def sufficient(self) -> float:
-        """1 if all the evidence is held here; the quality if only that is known; NaN if nothing is."""
+        """1 if all the evidence has been found; the quality if only that is known; NaN if neither is."""
         known = self.detail.get("complete", self.quality)
         return math.nan if known is None else float(known)
 
     @property
     def valid(self) -> tuple[Action, ...]:
-        """What may be done here."""
+        """The valid actions."""
         return self.seen.valid
 
 
@@ -78,11 +78,11 @@ class Tree:
     """A question with its states.
 
     Attributes:
-        question: Its id, which separates train from held-out questions.
+        question: Its id, which separates training from held-out questions.
         dataset: The set it is from.
-        nodes: By path; "" is there.
+        nodes: By path; "" is always present.
         text: The question in words.
-        run: Id of the run that it was read from; "" for none.
+        run: Id of the run it was read from; "" if there is none.
     """
 
     question: str
@@ -97,12 +97,12 @@ class Tree:
         return self.nodes[""]
 
     def child(self, node: Node, action: Action) -> Node | None:
-        """Where ``action`` leads; None for FINISH, and where nobody went."""
+        """The state that ``action`` leads to; None for FINISH, and for unexplored actions."""
         return None if action == "FINISH" else self.nodes.get(node.path + action[0])
 
 
 def default_action(valid: Sequence[Action]) -> Action:
-    """The default policy: work the plan off, then finish."""
+    """The default policy: complete the plan, then finish."""
     for action in ("CONTINUE", "FINISH"):
         if action in valid:
             return action
@@ -113,12 +113,12 @@ T = TypeVar("T")
 
 
 def fold(question: str, folds: int) -> int:
-    """The fold of a question: the same on every machine, whatever else there is."""
+    """The fold of a question, from its id alone: the same on every machine and in every data set."""
     return int.from_bytes(hashlib.sha256(question.encode()).digest()[:8], "big") % folds
 
 
 HELD_OUT: Final = 5
-"""One question in so many is held out."""
+"""One question in this many is held out."""
 
 
 def split(trees: Sequence[Tree], held_out: int = HELD_OUT) -> tuple[list[Tree], list[Tree]]:

@@ -1,6 +1,6 @@
-"""Evaluating: every question is put to every system; a finished one is a row on disk, and not asked again.
+"""Evaluating: every system answers every question; each result is a row on disk, so it is computed once.
 
-Question by question rather than system by system, so that an evaluation that is stopped half-way has whole
+It goes question by question, not system by system, so that an evaluation stopped half-way has complete
 questions.
 """
 
@@ -22,7 +22,7 @@ from traces.errors import DeepthinkError
 
 
 class UnknownSystem(DeepthinkError):
-    """Raised when a system is named that does not exist."""
+    """Raised when a named system does not exist."""
 
     title = "No such system"
     kind: ClassVar[Literal["usage"]] = "usage"
@@ -30,12 +30,12 @@ class UnknownSystem(DeepthinkError):
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """What is evaluated.
+    """What to evaluate.
 
     Attributes:
         systems: Of `SYSTEMS`.
         work: Folder of the rows.
-        few: How many of the questions, the first ones, a slow system is asked, by its name.
+        few: For slow systems, by name: how many of the questions they answer, from the first.
     """
 
     cases: CaseSet
@@ -46,13 +46,13 @@ class Evaluation:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far an evaluation is.
+    """Progress of an evaluation.
 
     Attributes:
         questions: Name of the set.
         doing: The system that is answering; "" before the first.
-        done: Finished rows of ``total``, earlier ones included.
-        failed: Questions that a system could not answer since the start, with why.
+        done: Finished rows of ``total``, including those of earlier evaluations.
+        failed: Questions that a system could not answer since the start, each with the reason.
     """
 
     questions: str
@@ -64,10 +64,10 @@ class Progress:
 
 
 def checked(systems: Sequence[str]) -> tuple[str, ...]:
-    """The systems in the order of the tables; all of them where none is named.
+    """The systems in table order; all of them if ``systems`` is empty.
 
     Raises:
-        UnknownSystem: there is none of that name.
+        UnknownSystem: there is no system of that name.
     """
     for name in systems:
         if name not in SYSTEMS:
@@ -75,30 +75,32 @@ def checked(systems: Sequence[str]) -> tuple[str, ...]:
     return tuple(name for name in SYSTEMS if not systems or name in systems)
 
 
-def evaluate(wanted: Evaluation, parts: Parts, cancel: threading.Event | None = None) -> Iterator[Progress]:
-    """Have every system answer; each finished row is kept at once.
+def evaluate(
+    evaluation: Evaluation, parts: Parts, cancel: threading.Event | None = None
+) -> Iterator[Progress]:
+    """Have every system answer; each finished row is saved at once.
 
-    A question that a system fails on is reported and left out, and asked again the next time. ``cancel``
+    A question that a system fails on is reported and skipped, and tried again the next time. ``cancel``
     stops between two answers.
 
     Raises:
         BadLines: a file of the work folder is damaged.
-        EmptyLibrary, UnknownCollection: the library is not what the questions are about.
+        EmptyLibrary, UnknownCollection: the library does not match the questions.
     """
-    rows = Rows(wanted.work / "rows.jsonl")
-    asked = [
+    rows = Rows(evaluation.work / "rows.jsonl")
+    pairs = [
         (name, case)
-        for number, case in enumerate(wanted.cases.cases)
-        for name in wanted.systems
-        if number < wanted.few.get(name, number + 1)
+        for number, case in enumerate(evaluation.cases.cases)
+        for name in evaluation.systems
+        if number < evaluation.few.get(name, number + 1)
     ]
-    todo = [pair for pair in asked if not _finished(rows, wanted, parts, *pair)]
-    began, earlier = time.monotonic(), len(asked) - len(todo)
-    made, failed = 0, list[str]()
+    todo = [pair for pair in pairs if not _is_finished(rows, evaluation, parts, *pair)]
+    began, earlier = time.monotonic(), len(pairs) - len(todo)
+    finished, failed = 0, list[str]()
 
     def progress(doing: str) -> Progress:
-        left = (time.monotonic() - began) / made * (len(todo) - made) if made else None
-        return Progress(wanted.cases.name, doing, earlier + made, len(asked), left, tuple(failed))
+        rest = (time.monotonic() - began) / finished * (len(todo) - finished) if finished else None
+        return Progress(evaluation.cases.name, doing, earlier + finished, len(pairs), rest, tuple(failed))
 
     yield progress("")
     for name, case in todo:
@@ -106,23 +108,23 @@ def evaluate(wanted: Evaluation, parts: Parts, cancel: threading.Event | None = 
             return
         yield progress(name)
         try:
-            answered = SYSTEMS[name].answer(case.question, parts)
+            result = SYSTEMS[name].answer(case.question, parts)
         except GenerationCancelled:
             raise
         except DeepthinkError as error:
             failed.append(f"{name}, {case.question}: {error.message}")
             continue
-        measures = measured(case, answered)
-        key = _key(wanted, parts, name, case)
-        rows.add(Row(*key, answered.text, answered.stopped, lost(measures), measures, case.digest))
-        made += 1
+        measures = measured(case, result)
+        key = _key(evaluation, parts, name, case)
+        rows.add(Row(*key, result.text, result.stopped, lost(measures), measures, case.digest))
+        finished += 1
     yield progress("")
 
 
-def _finished(rows: Rows, wanted: Evaluation, parts: Parts, name: str, case: Case) -> bool:
-    row = rows.get(_key(wanted, parts, name, case))
+def _is_finished(rows: Rows, evaluation: Evaluation, parts: Parts, name: str, case: Case) -> bool:
+    row = rows.get(_key(evaluation, parts, name, case))
     return row is not None and row.case == case.digest
 
 
-def _key(wanted: Evaluation, parts: Parts, name: str, case: Case) -> tuple[str, str, str, str]:
-    return wanted.cases.name, case.id, name, parts.chat.name
+def _key(evaluation: Evaluation, parts: Parts, name: str, case: Case) -> tuple[str, str, str, str]:
+    return evaluation.cases.name, case.id, name, parts.chat.name

@@ -1,4 +1,4 @@
-"""What is measured of an answer, without a judge, and the stage that lost a wrong one.
+"""Measures of an answer, computed without a judge, and the stage that lost a wrong one.
 
 `exact_match` and `f1` follow the SQuAD evaluation script (Rajpurkar et al., 2016): lower case, no
 punctuation, no articles. `holds` is for answers in prose: does the text contain everything the gold answer
@@ -20,8 +20,9 @@ from policy.questions import Case, Place
 Measures: TypeAlias = Mapping[str, float]
 
 STAGES: Final = ("recall", "rerank", "distil", "reading")
-"""``recall``: no search brought some of the gold evidence. ``rerank``: it was brought and not kept.
-``distil``: it was kept and not noted. ``reading``: everything was there."""
+"""``recall``: no search found some of the gold evidence. ``rerank``: it was found and not kept.
+``distil``: it was kept and not noted. ``reading``: all the evidence was noted.
+"""
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _MARK = re.compile(r"\s*\[\d+\]")
@@ -29,22 +30,23 @@ _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3})")
 
 
 def measured(case: Case, answered: Answered) -> dict[str, float]:
-    """All measures of an answer by name; those that cannot be known are left out.
+    """All measures of an answer by name; unknown ones are left out.
 
     ``right`` and ``refused_wrongly`` are known for questions with an answer, ``refused_rightly`` for those
-    without, ``wrong`` and ``wrong_supported`` (wrong, and no sentence flagged) for all. In a set of several
-    kinds of question, ``right_`` with the kind repeats ``right``. Against the gold places there are
-    ``recall`` and ``precision`` of the passages answered from, the same of those cited, and the shares
+    without, ``wrong`` and ``wrong_supported`` (wrong, and no sentence flagged) for all. In a set with
+    several kinds of question, ``right_`` with the kind repeats ``right``. Against the gold places there are
+    ``recall`` and ``precision`` of the passages in the prompt, the same of the cited ones, and the shares
     ``recalled`` by a run's searches and ``noted`` by its findings. The rest is the cost.
     """
-    said = not answered.abstained
-    right = said and is_right(case, answered.text)
-    verdicts = {"wrong": said and not right, "wrong_supported": said and not right and not answered.flagged}
+    claimed = not answered.abstained
+    right = claimed and is_right(case, answered.text)
+    wrong = claimed and not right
+    verdicts = {"wrong": wrong, "wrong_supported": wrong and not answered.flagged}
     if case.answers:
-        verdicts |= {"right": right, "refused_wrongly": not said}
+        verdicts |= {"right": right, "refused_wrongly": not claimed}
         verdicts |= {f"right_{case.kind}": right} if case.kind else {}
     else:
-        verdicts["refused_rightly"] = not said
+        verdicts["refused_rightly"] = not claimed
     if answered.sentences:
         verdicts["flagged"] = answered.flagged > 0
     measures = {name: float(value) for name, value in {**verdicts, **asdict(answered.cost)}.items()}
@@ -67,8 +69,9 @@ def measured(case: Case, answered: Answered) -> dict[str, float]:
 def is_right(case: Case, text: str) -> bool:
     """Whether an answer in prose is right.
 
-    In a set with patterns the text, without citation marks, has to match what it must and nothing that it
-    must not. Else it has to hold an answer and no wrong value. Nothing is right where there is no answer.
+    In a set with patterns the text, without citation marks, must match all required and no forbidden
+    patterns. Otherwise it must contain an answer and no wrong value. Without a known answer nothing is
+    right.
     """
     if not case.answers:
         return False
@@ -82,23 +85,23 @@ def is_right(case: Case, text: str) -> bool:
     return all(map(matches, case.required)) and not any(map(matches, case.forbidden))
 
 
-def share(gold: Sequence[Place], found: Sequence[Place]) -> float:
-    """Share of the gold places, 0 to 1, that at least one of the places found is evidence from."""
-    return sum(any(wanted.covers(place) for place in found) for wanted in gold) / len(gold)
+def share(gold: Sequence[Place], places: Sequence[Place]) -> float:
+    """Share of the gold places, 0 to 1, covered by at least one of ``places``."""
+    return sum(any(target.covers(place) for place in places) for target in gold) / len(gold)
 
 
-def _precision(gold: Sequence[Place], found: Sequence[Place]) -> float | None:
-    if not found:
+def _precision(gold: Sequence[Place], places: Sequence[Place]) -> float | None:
+    if not places:
         return None
-    return sum(any(wanted.covers(place) for wanted in gold) for place in found) / len(found)
+    return sum(any(target.covers(place) for target in gold) for place in places) / len(places)
 
 
 def lost(measures: Measures) -> str:
-    """The first of `STAGES` that lost an answer; "" for a right one, or a right refusal.
+    """The first of `STAGES` that lost an answer; "" for a right answer or a right refusal.
 
-    A stage whose measure is missing is skipped. A system without a run has no stage between search and
-    prompt: what it does not hold, its search did not bring. Everything else is reading: an answer where
-    there is none, a refusal over noted evidence.
+    A stage without a measure is skipped. A system without a run has no stage between search and prompt:
+    evidence missing from its prompt was lost by its search. Everything else is reading: an answer to an
+    unanswerable question, a refusal despite noted evidence.
     """
     if measures.get("right", measures.get("refused_rightly")):
         return ""
@@ -110,7 +113,7 @@ def lost(measures: Measures) -> str:
 
 
 def normalise(text: str) -> str:
-    """Lower case, without punctuation, articles and surplus white space."""
+    """Lower case, without punctuation, articles and extra white space."""
     bare = "".join(c for c in text.lower() if c not in string.punctuation)
     return " ".join(_ARTICLES.sub(" ", bare).split())
 
@@ -132,21 +135,21 @@ def _f1(prediction: str, gold: str) -> float:
     special = {"yes", "no", "noanswer"}
     if prediction != gold and (prediction in special or gold in special):
         return 0.0
-    have, want = prediction.split(), gold.split()
-    if not have or not want:
-        return float(have == want)
-    same = sum((Counter(have) & Counter(want)).values())
-    if same == 0:
+    predicted_words, gold_words = prediction.split(), gold.split()
+    if not predicted_words or not gold_words:
+        return float(predicted_words == gold_words)
+    common = sum((Counter(predicted_words) & Counter(gold_words)).values())
+    if common == 0:
         return 0.0
-    precision, recall = same / len(have), same / len(want)
+    precision, recall = common / len(predicted_words), common / len(gold_words)
     return 2 * precision * recall / (precision + recall)
 
 
 def holds(text: str, golds: Sequence[str]) -> bool:
     """True if the text contains every part of one of the gold answers; parts are separated by ``;``.
 
-    Case and thousands separators do not matter. A number only matches a whole number (26.9 is not in 126.9)
-    and a word whole words (Ann is not in Annual). A yes or no has to open the text.
+    Case and thousands separators are ignored. Numbers and words match only as a whole: 26.9 is not in
+    126.9, nor Ann in Annual. A yes or no has to open the text.
     """
     flat = " ".join(_THOUSANDS.sub("", text).casefold().split())
     return any(
@@ -160,11 +163,11 @@ def _is_in(part: str, text: str) -> bool:
         return False
     if part in {"yes", "no"}:
         return re.match(rf"\W*{part}\b(?![-'’])", text) is not None
-    left = r"(?<![\d.])" if part[0].isdigit() else _beyond("<!", part[0])
-    right = r"(?!\.?\d)" if part[-1].isdigit() else _beyond("!", part[-1])
+    left = r"(?<![\d.])" if part[0].isdigit() else _word_boundary("<!", part[0])
+    right = r"(?!\.?\d)" if part[-1].isdigit() else _word_boundary("!", part[-1])
     return re.search(f"{left}{re.escape(part)}{right}", text) is not None
 
 
-def _beyond(look: str, end: str) -> str:
-    """No letter beside the ``end`` of a word; Chinese, Japanese and Korean leave no gaps."""
+def _word_boundary(look: str, end: str) -> str:
+    """No letter beside the ``end`` of a word; Chinese, Japanese and Korean do not separate words."""
     return rf"(?{look}[^\W\d_\u2e80-\uffff])" if end.lower() != end.upper() else ""

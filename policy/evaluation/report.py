@@ -1,4 +1,4 @@
-"""The summary as tables, and these as Markdown."""
+"""The summary as tables, and the tables as Markdown."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ _READING: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Circumstances:
-    """How results were made: command, ISO day, machine, and what else a reader has to know."""
+    """The circumstances of the results: command, ISO day, machine, and notes for the reader."""
 
     command: str
     date: str
@@ -69,7 +69,7 @@ class Circumstances:
 
 
 def circumstances(command: str, notes: Sequence[str] = ()) -> Circumstances:
-    """Here and now."""
+    """The current day and machine."""
     python = sys.version.split()[0]
     machine = f"{os.cpu_count()} cores ({platform.machine()}, {platform.system()}), Python {python}"
     return Circumstances(command, f"{datetime.now(UTC):%Y-%m-%d}", machine, notes)
@@ -77,28 +77,28 @@ def circumstances(command: str, notes: Sequence[str] = ()) -> Circumstances:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table of words: the first column holds names, the others numbers."""
+    """A table of text: the first column holds names, the others numbers."""
 
     title: str
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
 
 
-def markdown(scopes: Sequence[Scope], came: Circumstances) -> str:
-    """The tables, the same lines for the same scopes and circumstances."""
+def markdown(scopes: Sequence[Scope], conditions: Circumstances) -> str:
+    """The report; deterministic for its arguments."""
     lines = ["# Whole systems on the same questions", ""]
     for scope in scopes:
         lines += [f"## {scope.name}, {scope.model}", ""]
         for table in tables(scope):
             lines += markdown_table(table)
-    lines += ["## How to read this", "", *(f"- {line}" for line in (*_READING, *came.notes)), ""]
-    facts = {"Command": came.command, "Date": came.date, "Machine": came.machine}
+    lines += ["## How to read this", "", *(f"- {line}" for line in (*_READING, *conditions.notes)), ""]
+    facts = {"Command": conditions.command, "Date": conditions.date, "Machine": conditions.machine}
     lines += ["## How it was made", "", *(f"- {name}: {value}" for name, value in facts.items()), ""]
     return "\n".join(lines)
 
 
 def markdown_table(table: Table) -> list[str]:
-    """Its lines in Markdown."""
+    """The lines of ``table`` in Markdown."""
 
     def line(cells: Sequence[str]) -> str:
         return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
@@ -108,50 +108,51 @@ def markdown_table(table: Table) -> list[str]:
 
 
 def tables(scope: Scope) -> list[Table]:
-    """Answers, evidence, cost, where wrong answers were lost, and each system against each baseline."""
-    of_kind = "right_"  # begins the name of a measure of the questions of one kind
-    names = {name for one in scope.systems for name in one.measures if name.startswith(of_kind)}
-    kinds = [(name.removeprefix(of_kind), name, 100.0, 1) for name in sorted(names)]
+    """Answers, evidence, cost, losses by stage, and each system against each baseline."""
+    prefix = "right_"  # prefix of the measures by kind of question
+    names = {name for standing in scope.systems for name in standing.measures if name.startswith(prefix)}
+    kinds = [(name.removeprefix(prefix), name, 100.0, 1) for name in sorted(names)]
     groups = {
         "Answers": _ANSWERS,
         "Right, by kind of question": kinds,
         "Evidence": _EVIDENCE,
         "Cost": _COST,
     }
-    made = [_by_system(title, columns, scope.systems) for title, columns in groups.items()]
-    made.append(_losses(scope.systems))
+    results = [_by_system(title, columns, scope.systems) for title, columns in groups.items()]
+    results.append(_losses(scope.systems))
     for baseline in dict.fromkeys(pair.baseline for pair in scope.against):
         pairs = [_pair(pair) for pair in scope.against if pair.baseline == baseline]
         head = ["system", "questions", "right", "right where both answer", "steps", "seconds"]
-        made.append(Table(f"Compared with {baseline}", [*head, "tokens evaluated"], pairs))
-    return [table for table in made if len(table.head) > 2]
+        results.append(Table(f"Compared with {baseline}", [*head, "tokens evaluated"], pairs))
+    return [table for table in results if len(table.head) > 2]
 
 
 def _by_system(title: str, columns: Sequence[_Column], systems: Sequence[Standing]) -> Table:
-    """A row a system, without the columns that are empty in every row."""
+    """A row per system, without columns that are empty in every row."""
     cells = {
         heading: [
-            _mean(one.measures.get(name), factor, digits, wide=name in _WITH_INTERVAL) for one in systems
+            _mean(standing.measures.get(name), factor, digits, wide=name in _WITH_INTERVAL)
+            for standing in systems
         ]
         for heading, name, factor, digits in columns
     }
-    kept = {heading: column for heading, column in cells.items() if any(column)}
+    nonempty = {heading: column for heading, column in cells.items() if any(column)}
     rows = [
-        [one.system, str(one.questions), *(column[i] for column in kept.values())]
-        for i, one in enumerate(systems)
+        [standing.system, str(standing.questions), *(column[i] for column in nonempty.values())]
+        for i, standing in enumerate(systems)
     ]
-    return Table(title, ["system", "questions", *kept], rows)
+    return Table(title, ["system", "questions", *nonempty], rows)
 
 
 def _losses(systems: Sequence[Standing]) -> Table:
     rows = [
         [
-            one.system,
-            str(one.questions),
-            str(sum(one.lost.values())),
-            *(str(one.lost.get(s, 0)) for s in STAGES),
+            standing.system,
+            str(standing.questions),
+            str(sum(standing.lost.values())),
+            *(str(standing.lost.get(stage, 0)) for stage in STAGES),
         ]
-        for one in systems
+        for standing in systems
     ]
     return Table("Where wrong answers were lost", ["system", "questions", "wrong", *STAGES], rows)
 
@@ -178,7 +179,7 @@ def _mean(interval: Interval | None, factor: float, digits: int, *, wide: bool) 
 
 
 def points(interval: Interval | None) -> str:
-    """A difference of shares in hundredths: ``+12.3 [+4.0, +20.1]``; "–" where it is not known."""
+    """A difference of shares in percentage points: ``+12.3 [+4.0, +20.1]``; "–" if unknown."""
     if interval is None or math.isnan(interval.estimate):
         return "–"
     return f"{100 * interval.estimate:+.1f} [{100 * interval.low:+.1f}, {100 * interval.high:+.1f}]"

@@ -1,4 +1,4 @@
-"""Finished questions as lines of JSON, written one by one, so that a killed evaluation resumes."""
+"""Results of single questions as JSON lines, appended one by one, so that a killed evaluation resumes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from traces.errors import DeepthinkError
 
 
 class BadLines(DeepthinkError):
-    """Raised when a file of rows holds something else."""
+    """Raised when a line of the file is not a valid row."""
 
     title = "Not a file of these records"
     kind = "input"
@@ -27,10 +27,10 @@ class Row:
     Attributes:
         questions: Name of the set.
         question: Its id there.
-        stopped: Why the research ended; "" where there was none.
+        stopped: Why the research ended; "" if there was none.
         lost: The first stage that lost a wrong answer, by `policy.evaluation.measures`; "" for a right one.
-        measures: By the names of `policy.evaluation.measures`; what is not known is not there.
-        case: `policy.questions.Case.digest` of what was asked.
+        measures: By name, see `policy.evaluation.measures`; unknown ones are left out.
+        case: `policy.questions.Case.digest` of the question.
     """
 
     questions: str
@@ -45,7 +45,7 @@ class Row:
 
     @property
     def key(self) -> Key:
-        """There is one row of each."""
+        """Identifies the row: there is one of each."""
         return self.questions, self.question, self.system, self.model
 
 
@@ -54,9 +54,9 @@ _ROW: Final = TypeAdapter(Row)
 
 
 class Rows:
-    """The rows in a file of JSON lines, the newest of each key; the file grows with each that is added.
+    """The rows in a file of JSON lines, the newest of each key; `add` appends.
 
-    A line that is no row raises `BadLines`. An incomplete last line, left by a killed run, is cut off.
+    An invalid line raises `BadLines`. An incomplete last line, left by a killed run, is cut off.
     """
 
     def __init__(self, file: Path) -> None:
@@ -65,8 +65,8 @@ class Rows:
         content = file.read_bytes() if file.exists() else b""
         whole = content.rfind(b"\n") + 1
         if whole < len(content):
-            with file.open("r+b") as cut:
-                cut.truncate(whole)
+            with file.open("r+b") as stream:
+                stream.truncate(whole)
         for number, line in enumerate(content[:whole].split(b"\n"), start=1):
             if not line.strip():
                 continue
@@ -82,7 +82,7 @@ class Rows:
             self._rows[row.key] = row
 
     def get(self, key: Key) -> Row | None:
-        """The newest row of this key; None if there is none."""
+        """The newest row with this key; None if there is none."""
         return self._rows.get(key)
 
     def all(self) -> list[Row]:
@@ -90,7 +90,7 @@ class Rows:
         return list(self._rows.values())
 
     def add(self, row: Row) -> None:
-        """Keep ``row``, on disk at once."""
+        """Append ``row`` to the file at once."""
         self._file.parent.mkdir(parents=True, exist_ok=True)
         with self._file.open("a", encoding="utf-8") as out:
             out.write(json.dumps(asdict(row), ensure_ascii=False) + "\n")

@@ -1,7 +1,7 @@
-"""From rows to numbers: means with intervals, where answers were lost, and paired differences.
+"""From rows to numbers: means with intervals, losses by stage, and paired differences.
 
-Every system is summarised on the questions it has answered, and compared on those that both have. The same
-rows give the same summary, in any order.
+Every system is summarised on the questions it has answered; two are compared on those both have answered.
+The order of the rows does not matter.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from policy.evaluation.systems import GUESS, SEARCH, SEED, SHALLOW, SYSTEMS
 from policy.judging.bootstrap import RESAMPLES, Draws, Interval, draws, means
 
 BASELINES: Final = (SHALLOW, SEARCH, GUESS, SEED)
-"""What every system is compared with."""
+"""The systems that every system is compared with."""
 
 POOLED: Final = "all sets"
 
@@ -30,11 +30,11 @@ _Answers: TypeAlias = dict[_Key, Row]
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """One system by itself.
+    """The results of one system.
 
     Attributes:
         questions: How many it has answered.
-        measures: Their means by name, each over the questions it is known for.
+        measures: Means by name, each over the questions for which it is known.
         lost: How many wrong answers were lost at each of `policy.evaluation.measures.STAGES`.
     """
 
@@ -49,8 +49,8 @@ class Against:
     """One system against another, on the questions that both have answered.
 
     Attributes:
-        differences: Of ``system`` less ``baseline`` in each measure that both have.
-        answered: The same on those of the questions that neither abstained on.
+        differences: ``system`` less ``baseline`` in each measure that both have.
+        answered: The same on the questions that neither abstained on.
     """
 
     system: str
@@ -66,7 +66,7 @@ class Scope:
 
     Attributes:
         systems: In the order of `SYSTEMS`; others follow by name.
-        against: Every system against every baseline that there is.
+        against: Every system against every baseline with results.
     """
 
     name: str
@@ -76,23 +76,26 @@ class Scope:
     against: tuple[Against, ...]
 
     def pair(self, system: str, baseline: str) -> Against | None:
-        """The two against each other; None where both have answered no question."""
-        wanted = (system, baseline)
-        return next((one for one in self.against if (one.system, one.baseline) == wanted), None)
+        """The comparison of the two; None if they have no question in common."""
+        names = (system, baseline)
+        return next((pair for pair in self.against if (pair.system, pair.baseline) == names), None)
 
 
 def summarise(
     rows: Iterable[Row], baselines: Sequence[str] = BASELINES, resamples: int = RESAMPLES
 ) -> list[Scope]:
-    """Summarise ``rows``, one of each key, by model: its sets first, then all of them together."""
+    """Summarise ``rows``, one per key, by model: each set first, then all of them pooled."""
     ordered = sorted(rows, key=lambda row: row.key)
-    drawing = cache(lambda questions: draws(questions, resamples))
+    resamples_of = cache(lambda questions: draws(questions, resamples))
     scopes = []
     for model in sorted({row.model for row in ordered}):
-        mine = [row for row in ordered if row.model == model]
-        sets = tuple(sorted({row.questions for row in mine}))
-        named = [(name, (name,)) for name in sets] + ([(POOLED, sets)] if len(sets) > 1 else [])
-        scopes += [_scope(name, model, within, mine, baselines, drawing) for name, within in named]
+        model_rows = [row for row in ordered if row.model == model]
+        sets = tuple(sorted({row.questions for row in model_rows}))
+        scope_sets = [(name, (name,)) for name in sets] + ([(POOLED, sets)] if len(sets) > 1 else [])
+        scopes += [
+            _scope(name, model, members, model_rows, baselines, resamples_of)
+            for name, members in scope_sets
+        ]
     return scopes
 
 
@@ -102,13 +105,16 @@ def _scope(
     sets: tuple[str, ...],
     rows: Sequence[Row],
     baselines: Sequence[str],
-    drawing: Callable[[int], Draws],
+    resamples_of: Callable[[int], Draws],
 ) -> Scope:
     answers: dict[str, _Answers] = {}
     for row in rows:
         if row.questions in sets:
             answers.setdefault(row.system, {})[row.questions, row.question] = row
-    systems = [*(one for one in SYSTEMS if one in answers), *sorted(answers.keys() - SYSTEMS.keys())]
+    systems = [
+        *(system for system in SYSTEMS if system in answers),
+        *sorted(answers.keys() - SYSTEMS.keys()),
+    ]
     pairs = [
         (ours, theirs)
         for ours in systems
@@ -119,36 +125,38 @@ def _scope(
         name,
         model,
         sets,
-        tuple(_standing(one, answers[one], drawing) for one in systems),
-        tuple(_against(ours, theirs, answers, drawing) for ours, theirs in pairs),
+        tuple(_summarise_system(system, answers[system], resamples_of) for system in systems),
+        tuple(_compare(ours, theirs, answers, resamples_of) for ours, theirs in pairs),
     )
 
 
-def _standing(system: str, answers: _Answers, drawing: Callable[[int], Draws]) -> Standing:
+def _summarise_system(system: str, answers: _Answers, resamples_of: Callable[[int], Draws]) -> Standing:
     lost = Counter(row.lost for row in answers.values() if row.lost)
     return Standing(
-        system, len(answers), means(_columns(answers, list(answers)), drawing(len(answers))), lost
+        system, len(answers), means(_columns(answers, list(answers)), resamples_of(len(answers))), lost
     )
 
 
-def _against(
-    ours: str, theirs: str, answers: Mapping[str, _Answers], drawing: Callable[[int], Draws]
+def _compare(
+    ours: str, theirs: str, answers: Mapping[str, _Answers], resamples_of: Callable[[int], Draws]
 ) -> Against:
-    both = [question for question in answers[ours] if question in answers[theirs]]
-    mine, other = _columns(answers[ours], both), _columns(answers[theirs], both)
-    gains = {name: mine[name] - other[name] for name in mine if name in other}
-    silent = np.array(
-        [any(answers[one][q].measures.get("abstained") for one in (ours, theirs)) for q in both]
+    shared = [question for question in answers[ours] if question in answers[theirs]]
+    our_columns, their_columns = _columns(answers[ours], shared), _columns(answers[theirs], shared)
+    gains = {name: our_columns[name] - their_columns[name] for name in our_columns if name in their_columns}
+    abstained = np.array(
+        [any(answers[system][q].measures.get("abstained") for system in (ours, theirs)) for q in shared]
     )
-    answered = {name: np.where(silent, np.nan, gain) for name, gain in gains.items()}
-    drawn = drawing(len(both))
-    return Against(ours, theirs, len(both), means(gains, drawn), means(answered, drawn))
+    answered = {name: np.where(abstained, np.nan, gain) for name, gain in gains.items()}
+    resamples = resamples_of(len(shared))
+    return Against(ours, theirs, len(shared), means(gains, resamples), means(answered, resamples))
 
 
 def _columns(answers: _Answers, questions: Sequence[_Key]) -> dict[str, Floats]:
-    """Each measure of the questions by name; NaN where it is not known."""
-    names = sorted({name for one in questions for name in answers[one].measures})
+    """Each measure of the questions by name; NaN where it is unknown."""
+    names = sorted({name for question in questions for name in answers[question].measures})
     return {
-        name: np.array([answers[one].measures.get(name, np.nan) for one in questions], dtype=np.float64)
+        name: np.array(
+            [answers[question].measures.get(name, np.nan) for question in questions], dtype=np.float64
+        )
         for name in names
     }

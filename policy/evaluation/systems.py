@@ -1,9 +1,9 @@
 """Ways to answer a question: the product, and the simpler systems it has to beat.
 
-The bare model; the nearest passages in one prompt; search and reader in one prompt, with and without leave
-to find nothing; a search that is graded and corrected (CRAG, Yan et al., 2024), in the same prompt; and the
-loop, in both profiles. All have the same model and passages, and their citations are checked in the same
-way, so that a flagged sentence means the same for all.
+The bare model; the nearest passages in one prompt; search and reader in one prompt, with and without
+permission to find nothing; a search that is graded and corrected (CRAG, Yan et al., 2024), in the same
+prompt; and the loop, in both profiles. All have the same model and passages, and their citations are
+checked in the same way, so that a flagged sentence means the same for all.
 """
 
 from __future__ import annotations
@@ -53,27 +53,27 @@ SEED: Final = "seed"
 LEAN: Final = "lean"
 
 _UNKNOWN: Final = ("I do not know", "I don't know", "I don’t know")
-"""What a model without documents writes where it has no answer; it is asked for the first."""
+"""What a model without documents writes if it has no answer; the prompt asks for the first."""
 _NEAREST = 3  # passages of the seed's baseline
 _TOKENS = 128  # of an answer
-_TEMPLATE_TOKENS = 48  # what a chat template adds to the text, generously
+_TEMPLATE_TOKENS = 48  # generous bound on what a chat template adds
 _MAY_REFUSE = f"If the passages do not hold the answer, write only: {NOT_FOUND}"
 _MUST_ANSWER = "If the passages do not say it in full, give the answer that they make the most likely."
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The same for every system: model, embedder, reader, passages, budget.
+    """What all systems share: model, embedder, reader, passages, budget.
 
     Attributes:
-        chat: Asked at temperature 0.
+        chat: Called at temperature 0.
         collections: Where to search; all if empty.
         budget: Of one question.
         learned: The learned policy, for systems that decide as the product does by default.
         planner: The taught planner, for systems that plan as the product does by default.
         on_event: Called from the thread that answers. A later `NodeStarted` of a step that writes means
             that the answer starts again.
-        cancel: Set to stop, with `models.protocols.GenerationCancelled`.
+        cancel: Set to stop, which raises `models.protocols.GenerationCancelled`.
     """
 
     chat: Chat
@@ -90,7 +90,7 @@ class Parts:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What an answer took: searches, model calls, prompt tokens computed and reused, tokens written."""
+    """Cost of an answer: searches, model calls, prompt tokens computed and reused, tokens generated."""
 
     steps: int = 0
     calls: int = 0
@@ -102,17 +102,17 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """What a system gave.
+    """The result of a system.
 
     Attributes:
         abstained: Whether it says that it does not know.
-        held: Where the passages are that it answered from, each place once.
-        cited: Where those are that the answer cites, each place once.
-        sentences: Of the answer, that claim something.
-        flagged: Those of them that their sources do not support.
-        stopped: Why the research ended; "" where there was none.
-        recalled: Where the passages are that a run's searches brought; None for a system without a run.
-        noted: Where those are that its findings cite; None likewise.
+        held: Places of the passages in the prompt, without duplicates.
+        cited: Places of the passages that the answer cites, without duplicates.
+        sentences: Sentences of the answer that make a claim.
+        flagged: Those that their sources do not support.
+        stopped: Why the research ended; "" if there was none.
+        recalled: Places of the passages that a run's searches found; None for a system without a run.
+        noted: Places of the passages that its findings cite; None likewise.
         first_words: Seconds until the first words of an answer were shown; None if none were.
     """
 
@@ -130,7 +130,7 @@ class Answered:
 
 
 class System(Protocol):
-    """A way of answering."""
+    """A way to answer questions."""
 
     @property
     def name(self) -> str:
@@ -143,8 +143,8 @@ class System(Protocol):
 
 
 def places_of(passages: Iterable[Evidence | Candidate]) -> tuple[Place, ...]:
-    """Where passages are, each place once, in their order."""
-    return tuple(dict.fromkeys(Place(one["document"], one["page"]) for one in passages))
+    """Places of the passages, in their order, without duplicates."""
+    return tuple(dict.fromkeys(Place(passage["document"], passage["page"]) for passage in passages))
 
 
 class ClosedBook:
@@ -157,22 +157,22 @@ class ClosedBook:
         ledger = Ledger(parts.budget)
         began = time.monotonic()
         parts.on_event(ev.NodeStarted("answer_directly", 0))
-        text = _written(_from_memory(question), parts, ledger)
-        said = text.strip()
-        nothing = not said or abstains(said) or said.startswith(_UNKNOWN)
-        return Answered(text, nothing, cost=_cost(ledger, 0, time.monotonic() - began))
+        text = _generate(_closed_book_prompt(question), parts, ledger)
+        stripped = text.strip()
+        abstained = not stripped or abstains(stripped) or stripped.startswith(_UNKNOWN)
+        return Answered(text, abstained, cost=_cost(ledger, 0, time.monotonic() - began))
 
 
 class OnePrompt(ABC):
     """Finds passages in its own way and answers from them in one prompt.
 
-    A passage that the context has no room for is left out, the lowest first; without any passage the model
-    is not asked. The answer's sentences are held against their passages by the run's own node.
+    Passages that do not fit into the context are left out, the lowest first; without any passage the model
+    is not called. The answer is verified against its passages by the run's own node.
     """
 
     name: ClassVar[str]
     depth: ClassVar[int] = 50  # of each ranking; see `agent.retrieval.recall.Recall`
-    otherwise: ClassVar[str] = _MAY_REFUSE  # what to write where the passages do not hold the answer
+    otherwise: ClassVar[str] = _MAY_REFUSE  # instruction for passages without the answer
 
     def answer(self, question: str, parts: Parts) -> Answered:
         """Find, answer, check. Raises `EmptyLibrary` or `UnknownCollection`, and what the model raises."""
@@ -181,7 +181,7 @@ class OnePrompt(ABC):
         cognition = profile("lean", parts.reader)
         deps = Deps(
             session=session,
-            # No finding is needed here, and only the loop withholds an answer that the reader doubts.
+            # No finding is needed here, and only the loop withholds answers that the reader doubts.
             cognition=replace(
                 cognition,
                 reflect=lambda _session, _notebook, _question, evidence, _spans: best_excerpt(evidence),
@@ -209,7 +209,7 @@ class OnePrompt(ABC):
         if evidence:
             parts.on_event(ev.NodeStarted("synthesise", 0))
             prompt = self._prompt(question, evidence)
-            draft = _written(prompt, replace(parts, on_event=on_event), session.ledger)
+            draft = _generate(prompt, replace(parts, on_event=on_event), session.ledger)
         parts.on_event(ev.NodeStarted("verify", 0))
         state = updated(new_state(question), {"evidence": evidence, "draft": draft})
         state = updated(state, verify(state, deps))
@@ -231,18 +231,18 @@ class OnePrompt(ABC):
         """The passages to answer from, best first, numbered from 1."""
 
     def _prompt(self, question: str, evidence: Sequence[Evidence]) -> list[Message]:
-        shown = "\n\n".join(map(notebook.passage, evidence))
-        wanted = (
+        passages = "\n\n".join(map(notebook.passage, evidence))
+        instruction = (
             "Answer in one or two short sentences, and put the number of the passage it comes from at the "
             f"end of each, like [1]. {self.otherwise}"
         )
         return [
             Message("system", "You answer a question from numbered passages and from nothing else."),
-            Message("user", f"PASSAGES:\n{shown}\n\nQUESTION: {question}\n{wanted}"),
+            Message("user", f"PASSAGES:\n{passages}\n\nQUESTION: {question}\n{instruction}"),
         ]
 
     def _fitting(self, question: str, evidence: list[Evidence], chat: Chat) -> list[Evidence]:
-        """As many passages as the context has room for; the first stays, and is refused by the model."""
+        """As many passages as fit into the context; the first is kept even if the model then refuses."""
         room = chat.context_tokens - _TOKENS - _TEMPLATE_TOKENS
         while len(evidence) > 1:
             prompt = "\n".join(message.content for message in self._prompt(question, evidence))
@@ -253,7 +253,7 @@ class OnePrompt(ABC):
 
 
 class Shallow(OnePrompt):
-    """``shallow``: the passages nearest to the question by their vectors, the seed's baseline."""
+    """``shallow``: the passages with the nearest vectors, the baseline of the seed."""
 
     name = SHALLOW
     depth = 100  # one ranking, not fused with another
@@ -265,7 +265,7 @@ class Shallow(OnePrompt):
 
 
 class SearchAndAnswer(OnePrompt):
-    """``search-and-answer``: hybrid recall and the reader's ranking once; the strong plain baseline."""
+    """``search-and-answer``: one hybrid search, ranked by the reader; the strong simple baseline."""
 
     name = SEARCH
 
@@ -281,10 +281,10 @@ class SearchAndAnswer(OnePrompt):
 
 
 class SearchAndGuess(SearchAndAnswer):
-    """``search-and-guess``: ``search-and-answer`` without leave to find nothing.
+    """``search-and-guess``: ``search-and-answer`` without permission to find nothing.
 
-    A small model that may refuse does so on most questions that take several steps. A lead over this system
-    is a lead that does not come from refusals alone.
+    A small model that may refuse does so on most questions that need several steps. A lead over this system
+    does not come from refusals alone.
     """
 
     name = GUESS
@@ -292,52 +292,52 @@ class SearchAndGuess(SearchAndAnswer):
 
 
 class Crag(OnePrompt):
-    """``crag``: one step of a run, with its grading and its ladder of corrections."""
+    """``crag``: one step of a run, with its grading and its corrections."""
 
     name = CRAG
 
     def found(self, question: str, deps: Deps) -> list[Evidence]:
-        """The step's evidence, cut down to what matters."""
+        """The step's evidence, distilled."""
         state = new_state(question)
         return research_step(updated(state, single_shot(state, deps)), deps)["evidence"]
 
 
 def _numbered(candidates: Sequence[Candidate]) -> list[Evidence]:
-    kept = [Distilled(one, one["text"], one["score"]) for one in candidates]
-    return [as_evidence(one, number, step=1) for number, one in enumerate(kept, start=1)]
+    distilled = [Distilled(item, item["text"], item["score"]) for item in candidates]
+    return [as_evidence(item, number, step=1) for number, item in enumerate(distilled, start=1)]
 
 
-def _from_memory(question: str) -> list[Message]:
-    wanted = f"Answer in one or two short sentences. If you do not know, write only: {_UNKNOWN[0]}."
+def _closed_book_prompt(question: str) -> list[Message]:
+    instruction = f"Answer in one or two short sentences. If you do not know, write only: {_UNKNOWN[0]}."
     return [
         Message("system", "You answer questions from what you know."),
-        Message("user", f"QUESTION: {question}\n{wanted}"),
+        Message("user", f"QUESTION: {question}\n{instruction}"),
     ]
 
 
-def _written(messages: Sequence[Message], parts: Parts, ledger: Ledger) -> str:
-    def tell(piece: str) -> None:
+def _generate(messages: Sequence[Message], parts: Parts, ledger: Ledger) -> str:
+    def emit(piece: str) -> None:
         parts.on_event(ev.AnswerText(piece))
 
-    options = ChatOptions(max_tokens=_TOKENS, on_text=tell, cancel=parts.cancel)
+    options = ChatOptions(max_tokens=_TOKENS, on_text=emit, cancel=parts.cancel)
     reply = parts.chat.generate(messages, options)
     ledger.add(reply.usage)
-    said = sentences(reply.text)
-    if reply.finish_reason == "length" and len(said) > 1:
-        return " ".join(said[:-1])  # the limit cut the last one off
+    complete = sentences(reply.text)
+    if reply.finish_reason == "length" and len(complete) > 1:
+        return " ".join(complete[:-1])  # the last one is incomplete
     return reply.text.strip()
 
 
 def _cost(ledger: Ledger, steps: int, seconds: float) -> Cost:
-    used = ledger.usage
-    return Cost(steps, ledger.calls, used.evaluated, used.reused, used.generated, seconds)
+    usage = ledger.usage
+    return Cost(steps, ledger.calls, usage.evaluated, usage.reused, usage.generated, seconds)
 
 
 @dataclass(frozen=True, slots=True)
 class Looped:
     """The loop with one of its profiles, deciding for itself when to stop.
 
-    A run is stored, as every run is, so that it can be opened afterwards.
+    The run is stored like every other, so that it can be opened afterwards.
 
     Attributes:
         decider: ``rules``, ``llm`` or ``learned``; the profile's own if empty.
@@ -352,12 +352,12 @@ class Looped:
     route: str = "deep"
 
     def answer(self, question: str, parts: Parts) -> Answered:
-        """Run the question. An answer that is not grounded is accepted, flagged as it is.
+        """Run the question. An ungrounded answer is accepted, flagged as such.
 
         Raises:
             UnusableQuestion, EmptyLibrary, UnknownCollection, UnknownProfile: before it begins.
             GenerationCancelled: ``parts.cancel`` was set; the run can be resumed.
-            DeepthinkError: whatever made the run fail.
+            DeepthinkError: any other failure of the run.
         """
         request = Request(
             question,
@@ -368,7 +368,7 @@ class Looped:
             route=self.route,
             approve="always",
         )
-        seen = _Seen()
+        tally = _Tally()
         began = time.monotonic()
         first_words: float | None = None
         for event in run(
@@ -381,32 +381,32 @@ class Looped:
             learned=self.learned or parts.learned,
             planner=parts.planner,
         ):
-            seen.take(event)
+            tally.take(event)
             if first_words is None and isinstance(event, ev.AnswerText | ev.Answered):
                 first_words = time.monotonic() - began
             parts.on_event(event)
         seconds = time.monotonic() - began
-        end = seen.finished
+        end = tally.finished
         return Answered(
-            text=seen.answer,
+            text=tally.answer,
             abstained=end is None or end.status != "answered",
-            held=places_of(seen.evidence),
-            cited=places_of(seen.sources),
-            sentences=len(seen.claims),
-            flagged=sum(claim["verdict"] != "supported" for claim in seen.claims),
-            cost=Cost(seen.steps, end.model_calls, end.evaluated, end.reused, end.generated, seconds)
+            held=places_of(tally.evidence),
+            cited=places_of(tally.sources),
+            sentences=len(tally.claims),
+            flagged=sum(claim["verdict"] != "supported" for claim in tally.claims),
+            cost=Cost(tally.steps, end.model_calls, end.evaluated, end.reused, end.generated, seconds)
             if end
-            else Cost(seen.steps, seconds=seconds),
+            else Cost(tally.steps, seconds=seconds),
             stopped=end.stopped_because if end else "",
-            recalled=tuple(seen.recalled),
-            noted=places_of(item for item in seen.evidence if item["number"] in seen.noted),
+            recalled=tuple(tally.recalled),
+            noted=places_of(item for item in tally.evidence if item["number"] in tally.noted),
             first_words=first_words,
         )
 
 
 @dataclass(slots=True)
-class _Seen:
-    """What is measured of a run's events; of several answers the last counts."""
+class _Tally:
+    """Tallies a run's events; if there are several answers, the last counts."""
 
     steps: int = 0
     answer: str = ""
@@ -446,4 +446,4 @@ SYSTEMS: Final[Mapping[str, System]] = {
     SEED: Looped(SEED, profile="seed"),
     LEAN: Looped(LEAN, profile="lean", route=""),
 }
-"""In the order of the tables, from simple to complex. ``lean`` is the product as it comes."""
+"""In table order, from simple to complex. ``lean`` is the product with its defaults."""

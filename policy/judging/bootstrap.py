@@ -1,8 +1,8 @@
-"""Paired bootstrap over questions: the same resampled questions for every policy and every baseline.
+"""Paired bootstrap over questions: every policy and every baseline gets the same resampled questions.
 
-Efron and Tibshirani (1993), percentile intervals. A resample is a row of counts, so that the means of any
-number of columns under all resamples are one matrix product, and row 0, in which every question counts
-once, is the estimate itself: whatever is computed from means is computed for both at once.
+Percentile intervals (Efron and Tibshirani, 1993). A resample is a row of counts, so the means of any
+number of columns under all resamples are one matrix product. Row 0, in which every question counts once,
+is the estimate itself: a statistic of means is computed for the estimate and all resamples at once.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ LEVEL = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """An estimate from so many questions, with its percentile interval; all NaN where nothing is known."""
+    """An estimate from so many questions with its percentile interval; all NaN if nothing is known."""
 
     estimate: float
     low: float
@@ -39,9 +39,9 @@ NOTHING = Interval(math.nan, math.nan, math.nan)
 
 @dataclass(frozen=True, slots=True)
 class Draws:
-    """Resamples of n questions; ``counts``, shape (1 + resamples, n), is how often each question is drawn.
+    """Resamples of n questions.
 
-    Row 0 of ``counts`` is all ones.
+    ``counts``, shape (1 + resamples, n), is how often each question is drawn; row 0 is all ones.
     """
 
     counts: Floats
@@ -49,17 +49,17 @@ class Draws:
     def means(self, values: Floats) -> Floats:
         """Means of ``values``, shape (n,) or (n, m), under each row: shape (1 + resamples,) or (…, m).
 
-        NaN values are left out, each column for itself; NaN where a resample draws none that is known.
+        NaN values are skipped, per column; the mean is NaN if a resample draws no known value.
         """
         known = ~np.isnan(values)
         if known.all():
-            return self._over(self.counts @ values, self.counts.sum(axis=1), values.ndim)
-        return self._over(
+            return self._divide(self.counts @ values, self.counts.sum(axis=1), values.ndim)
+        return self._divide(
             self.counts @ np.where(known, values, 0.0), self.counts @ known.astype(np.float64), values.ndim
         )
 
     @staticmethod
-    def _over(sums: Floats, weights: Floats, dimensions: int) -> Floats:
+    def _divide(sums: Floats, weights: Floats, dimensions: int) -> Floats:
         if weights.ndim < dimensions:
             weights = weights[:, None]
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -67,7 +67,7 @@ class Draws:
 
 
 def draws(questions: int, resamples: int = RESAMPLES, seed: int = SEED) -> Draws:
-    """Resamples of that many questions, at least one; the same seed gives the same."""
+    """Resamples of ``questions`` questions, at least one; deterministic for a seed."""
     if questions < 1:
         raise ValueError("There are no questions to resample.")
     rng = np.random.default_rng(seed)
@@ -77,35 +77,35 @@ def draws(questions: int, resamples: int = RESAMPLES, seed: int = SEED) -> Draws
 
 
 def interval(samples: Floats, questions: int, level: float = LEVEL) -> Interval:
-    """The estimate in ``samples[0]`` with the percentiles of the rest.
+    """The estimate ``samples[0]`` with the percentiles of the other samples.
 
-    Resamples in which it is not defined (NaN) are left out; NOTHING where the estimate is not.
+    NaN samples are skipped; `NOTHING` if the estimate itself is NaN.
     """
-    rest = samples[1:][~np.isnan(samples[1:])]
-    if math.isnan(samples[0]) or not rest.size:
+    resampled = samples[1:][~np.isnan(samples[1:])]
+    if math.isnan(samples[0]) or not resampled.size:
         return NOTHING
-    low, high = np.quantile(rest, [(1 - level) / 2, (1 + level) / 2])
+    low, high = np.quantile(resampled, [(1 - level) / 2, (1 + level) / 2])
     return Interval(float(samples[0]), float(low), float(high), questions)
 
 
-def mean(values: Floats, drawn: Draws) -> Interval:
-    """The mean of a per-question measure, shape (n,); NaN is left out."""
-    return interval(drawn.means(values), int(_known(values).sum()))
+def mean(values: Floats, resamples: Draws) -> Interval:
+    """The mean of a per-question measure, shape (n,); NaN is skipped."""
+    return interval(resamples.means(values), int(_is_known(values).sum()))
 
 
-def means(columns: Mapping[str, Floats], drawn: Draws) -> dict[str, Interval]:
+def means(columns: Mapping[str, Floats], resamples: Draws) -> dict[str, Interval]:
     """`mean` of several measures by name, in one product: many times faster than one by one."""
     if not columns:
         return {}
     table = np.stack(list(columns.values()), axis=1)
-    samples, known = drawn.means(table), _known(table).sum(axis=0)
+    samples, known = resamples.means(table), _is_known(table).sum(axis=0)
     return {name: interval(samples[:, i], int(known[i])) for i, name in enumerate(columns)}
 
 
-def difference(ours: Floats, theirs: Floats, drawn: Draws) -> Interval:
-    """The mean paired difference of a per-question measure, over the questions that both are known for."""
-    return mean(ours - theirs, drawn)
+def difference(ours: Floats, theirs: Floats, resamples: Draws) -> Interval:
+    """The mean paired difference of a per-question measure, over the questions known for both."""
+    return mean(ours - theirs, resamples)
 
 
-def _known(values: Floats) -> npt.NDArray[np.bool_]:
+def _is_known(values: Floats) -> npt.NDArray[np.bool_]:
     return ~np.isnan(values)

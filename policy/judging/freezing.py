@@ -1,8 +1,8 @@
-"""Freezing: curve, margin and temperature from held-out questions, and an honest look at what they bring.
+"""Freezing: curve, margin and temperature from held-out questions, with an unbiased look at their effect.
 
-The same held-out questions choose the margin and judge the policy. So the judgement is crossed: each
-question is walked with a margin that was chosen on the other held-out questions, and its calibration error
-is that of a curve which has not seen it. What is frozen in the end is fitted on all of them.
+The same held-out questions choose the margin and judge the policy, so the judgement is cross-fitted: each
+question is walked with a margin chosen on the other held-out questions, and its calibration error is that
+of a curve fitted without it. What is frozen in the end is fitted on all of them.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ class Frozen:
     """A policy ready to be judged and written.
 
     Attributes:
-        scorer: With its sufficiency calibrated.
+        scorer: The scorer with calibrated sufficiency.
         rule: With the margin and the temperature.
         margin: How the margin was chosen.
         crossed: Outcomes of the held-out questions, each with a margin chosen without it.
         fitted: The same with the rule, whose margin was chosen on all of them.
-        calibration: Of the sufficiency, each question by a curve fitted without it.
-        separation: Probability that a state with all the evidence is held for likelier to have it than one
-            without (AUROC); NaN where all are alike.
+        calibration: Of the sufficiency, each question with a curve fitted without it.
+        separation: Probability that a state with all the evidence gets a higher sufficiency than one
+            without (AUROC); NaN if all states are alike.
     """
 
     scorer: Calibrated
@@ -54,7 +54,7 @@ class Frozen:
 
 
 def freeze(scorer: Scorer, validation: Sequence[Tree], cost: float) -> Frozen:
-    """Fit what is frozen on the validation trees, which have qualities and were not trained on."""
+    """Freeze ``scorer`` on the validation trees, which have qualities and were not trained on."""
     scored = score(validation, scorer)
     targets = examples(validation, cost)
     rows = _rows(scored, targets)
@@ -65,7 +65,7 @@ def freeze(scorer: Scorer, validation: Sequence[Tree], cost: float) -> Frozen:
     rule = Rule(margin.margin, temperature)
     calibrated = np.full(len(raw), np.nan)
     for part in range(FOLDS):
-        inside = np.array([_part(question) == part for question in targets.questions], dtype=bool)
+        inside = np.array([_fold_of(question) == part for question in targets.questions], dtype=bool)
         if inside.any():
             calibrated[inside] = fit_curve(raw[~inside], sufficient[~inside])(raw[inside])
     return Frozen(
@@ -80,23 +80,23 @@ def freeze(scorer: Scorer, validation: Sequence[Tree], cost: float) -> Frozen:
 
 
 def crossed(scored: Scored, cost: float) -> Outcomes:
-    """The outcome of each question with a margin that the others chose, in the order of the trees."""
-    parts = [_part(tree.question) for tree in scored.trees]
+    """The outcome of each question, in tree order, with a margin chosen on the other folds."""
+    parts = [_fold_of(tree.question) for tree in scored.trees]
     walks: dict[int, Walk] = {}
     for part in set(parts):
-        inside = [at for at, other in enumerate(parts) if other == part]
-        outside = [at for at, other in enumerate(parts) if other != part]
-        margin = choose_margin(_some(scored, outside or inside), cost).margin
-        held_out = _some(scored, inside)
+        inside = [index for index, other in enumerate(parts) if other == part]
+        outside = [index for index, other in enumerate(parts) if other != part]
+        margin = choose_margin(_subset(scored, outside or inside), cost).margin
+        held_out = _subset(scored, inside)
         deciders = held_out.deciders(Rule(margin, 1.0))
         walks.update(zip(inside, map(walk, held_out.trees, deciders), strict=True))
-    return outcomes("learned", [walks[at] for at in range(len(parts))])
+    return outcomes("learned", [walks[index] for index in range(len(parts))])
 
 
-def separation(raw: Floats, so: Floats) -> float:
-    """AUROC of ``raw`` for ``so`` being at least a half: Mann and Whitney's statistic, ties by halves."""
-    known = ~(np.isnan(raw) | np.isnan(so))
-    positive, negative = raw[known & (so >= 0.5)], raw[known & (so < 0.5)]
+def separation(raw: Floats, targets: Floats) -> float:
+    """AUROC of ``raw`` for a target of at least one half: the Mann-Whitney statistic, ties count half."""
+    known = ~(np.isnan(raw) | np.isnan(targets))
+    positive, negative = raw[known & (targets >= 0.5)], raw[known & (targets < 0.5)]
     if not positive.size or not negative.size:
         return float("nan")
     order = np.sort(negative)
@@ -105,12 +105,12 @@ def separation(raw: Floats, so: Floats) -> float:
     return float((below + ties / 2).mean() / negative.size)
 
 
-def _some(scored: Scored, at: Sequence[int]) -> Scored:
-    return Scored([scored.trees[i] for i in at], [scored.rows[i] for i in at], scored.scores)
+def _subset(scored: Scored, indices: Sequence[int]) -> Scored:
+    return Scored([scored.trees[i] for i in indices], [scored.rows[i] for i in indices], scored.scores)
 
 
-def _part(question: str) -> int:
-    # Salted: by their bare id all held-out questions lie in one fold of the split.
+def _fold_of(question: str) -> int:
+    # Salted: by their bare ids all held-out questions are in one fold of the split.
     return fold(f"{question}\nheld out", FOLDS)
 
 

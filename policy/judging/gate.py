@@ -1,6 +1,6 @@
-"""The gate: the rule by which a new policy may become the active one, stated before anything is measured.
+"""The gate: the rule a new policy must pass to become the active one, stated before anything is measured.
 
-`measure` walks the trees of held-out questions; `judge` passes a policy or says which condition fails.
+`measure` walks the trees of held-out questions; `judge` passes a policy or says which conditions fail.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from policy.serving.scorers import Rule, Scorer
 from policy.training.progress import Verdict
 from traces.errors import DeepthinkError
 
-QUESTIONS: Final = 100  # held-out questions whose outcome is known, at least
-KNOWN: Final = 0.9  # share of the held-out questions whose outcome is known, at least
-# So many more questions, each lost entirely, would leave a gain. A loss rarer than 3 in n may not show in n
-# questions, and no resampling then shows it (the rule of three: Hanley and Lippman-Hand, 1983).
+QUESTIONS: Final = 100  # minimum of held-out questions with a known outcome
+KNOWN: Final = 0.9  # minimum share of the held-out questions with a known outcome
+# The gain must survive this many more questions, each lost entirely. A loss rarer than 3 in n may not occur
+# in n questions, and resampling cannot show it then (rule of three: Hanley and Lippman-Hand, 1983).
 UNSEEN: Final = 1
-LOSS: Final = 0.01  # the interval of the utility over the active policy's lies above minus this
-ERROR: Final = 0.10  # calibration error of the probability that the evidence is complete, at most
-MILLISECONDS: Final = 60.0  # of a decision on a state of usual length, less than this
-_TIMED = 100  # decisions, or
-_SECONDS = 10.0  # as many as that allows
+LOSS: Final = 0.01  # the interval of the utility over the active policy lies above minus this
+ERROR: Final = 0.10  # maximum calibration error of the probability that the evidence is complete
+MILLISECONDS: Final = 60.0  # a decision on a state of median length takes less than this
+_TIMED = 100  # timed decisions at most
+_SECONDS = 10.0  # time limit for timing them
 
 STATED: Final = (
     f"On at least {QUESTIONS} held-out questions, and with a known outcome for at least {KNOWN:.0%} of "
@@ -44,7 +44,7 @@ STATED: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Opponent:
-    """The active policy, which a new one must not fall behind; ``data``: sha256 of what it learned from."""
+    """The active policy, which a new one must not fall behind; ``data``: sha256 of its training data."""
 
     name: str
     scorer: Scorer
@@ -54,15 +54,15 @@ class Opponent:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What the rule is applied to.
+    """The measurements that the rule is applied to.
 
     Attributes:
         questions: Held-out questions.
         known: Those whose outcome is known.
         gain: Utility less the default schedule's, paired by question.
-        over_active: Utility less the active policy's; None where there is none to compare with.
-        active: Its name; "" for none.
-        error: Expected calibration error; NaN where it is not known.
+        over_active: Utility less the active policy's; None if there is no policy to compare with.
+        active: Name of the active policy; "" if there is none.
+        error: Expected calibration error; NaN if it is not known.
         milliseconds: Of a decision, see `processor_ms`.
     """
 
@@ -76,7 +76,7 @@ class Measured:
 
 
 def too_few(held_out: int) -> str:
-    """The warning before a training that has too few questions for the gate; "" if it has enough."""
+    """The warning that a training has too few questions for the gate; "" if it has enough."""
     if held_out >= QUESTIONS:
         return ""
     return (
@@ -89,13 +89,13 @@ def too_few(held_out: int) -> str:
 def ask(
     frozen: Frozen, trees: Sequence[Tree], cost: float, registry: Registry, data: str
 ) -> tuple[Verdict, Gate]:
-    """The verdict on a new policy, and what its manifest keeps of it.
+    """The verdict on a new policy, and the record of it for its manifest.
 
     Args:
         trees: The held-out questions that it was frozen on, at least one.
         cost: Of a step, in quality.
-        registry: Knows the active policy.
-        data: sha256 of what it was learned from and frozen on.
+        registry: Provides the active policy.
+        data: sha256 of the data it was trained and frozen on.
     """
     active = opponent(registry)
     fitted = frozen.fitted if active is not None and active.data == data else None
@@ -105,7 +105,7 @@ def ask(
 
 
 def measure(
-    walked: Outcomes,
+    outcomes: Outcomes,
     trees: Sequence[Tree],
     scorer: Scorer,
     error: float,
@@ -116,26 +116,26 @@ def measure(
     """Measure a new policy.
 
     Args:
-        walked: The outcomes of ``trees`` under it, in their order.
+        outcomes: The outcomes of ``trees`` under the policy, in their order.
         trees: Held-out questions, at least one.
         scorer: The policy, to time it.
-        error: Expected calibration error of its sufficiency on them.
+        error: Expected calibration error of its sufficiency on ``trees``.
         cost: Of a step, in quality.
-        active: What it must not fall behind.
-        fitted: As ``walked``, but with the one margin that was chosen on all these questions; given where
-            the active policy's was chosen on them too, so that a policy does not lose against itself.
+        active: The policy it must not fall behind.
+        fitted: As ``outcomes``, but with the single margin chosen on all these questions; given if the
+            active policy's margin was chosen on them too, so that a policy does not lose against itself.
     """
-    drawn = draws(len(trees))
-    utility = walked.utility(cost)
+    resamples = draws(len(trees))
+    utility = outcomes.utility(cost)
     default = follow("default", trees, lambda node: default_action(node.valid))
     over_active = None
     if active is not None:
         theirs = follow_each(active.name, trees, score(trees, active.scorer).deciders(active.rule))
-        over_active = difference((fitted or walked).utility(cost), theirs.utility(cost), drawn)
+        over_active = difference((fitted or outcomes).utility(cost), theirs.utility(cost), resamples)
     return Measured(
         questions=len(trees),
-        known=len(trees) - walked.unknown,
-        gain=difference(utility, default.utility(cost), drawn),
+        known=len(trees) - outcomes.unknown,
+        gain=difference(utility, default.utility(cost), resamples),
         over_active=over_active,
         active=active.name if active else "",
         error=error,
@@ -144,41 +144,41 @@ def measure(
 
 
 def processor_ms(scorer: Scorer, trees: Sequence[Tree]) -> float:
-    """Milliseconds that the deciding thread computes for one state of usual length, as a run scores it.
+    """CPU milliseconds of the deciding thread for one state of median length, scored as in a run.
 
-    The best of many, and by the thread's own clock: what other programs take from the machine meanwhile,
-    which is often much while something is trained, is not the policy's.
+    The minimum of many, on the thread's own clock: the load of other programs, often high during training,
+    is not the policy's.
     """
     states = sorted(
         (node.seen for tree in trees for node in tree.nodes.values()), key=lambda s: len(s.text)
     )
-    usual = states[len(states) // 2]
-    scorer.score([usual])  # loads what is loaded at first use
-    taken: list[float] = []
+    median_state = states[len(states) // 2]
+    scorer.score([median_state])  # lazy loading happens here
+    durations: list[float] = []
     until = time.monotonic() + _SECONDS
-    while not taken or (len(taken) < _TIMED and time.monotonic() < until):
+    while not durations or (len(durations) < _TIMED and time.monotonic() < until):
         began = time.thread_time()
-        scorer.score([usual])
-        taken.append((time.thread_time() - began) * 1000)
-    return min(taken)
+        scorer.score([median_state])
+        durations.append((time.thread_time() - began) * 1000)
+    return min(durations)
 
 
 def judge(measured: Measured) -> Verdict:
-    """Whether the rule holds, and why in words."""
-    broken = list(_broken(measured))
-    gained = f"utility over the default schedule {measured.gain} on {measured.known} held-out questions"
-    reason = "; ".join(broken) if broken else gained
-    return Verdict(not broken, f"{reason[0].upper()}{reason[1:]}.", _measures(measured))
+    """Whether the rule holds, with the reasons."""
+    failures = list(_failed_conditions(measured))
+    success = f"utility over the default schedule {measured.gain} on {measured.known} held-out questions"
+    reason = "; ".join(failures) if failures else success
+    return Verdict(not failures, f"{reason[0].upper()}{reason[1:]}.", _measures(measured))
 
 
 def recorded(verdict: Verdict) -> Gate:
-    """The verdict as a manifest keeps it, with the rule that was applied."""
+    """The verdict as recorded in a manifest, with the rule that was applied."""
     measures = dict(verdict.measures)
     return Gate(passed=verdict.passed, reason=verdict.reason, rule=STATED, measures=measures)
 
 
 def opponent(registry: Registry) -> Opponent | None:
-    """The active policy, loaded; None where there is none, or it cannot be loaded and decides nothing."""
+    """The active policy, loaded; None if there is none or it cannot be loaded."""
     active = registry.active()
     if active.folder is None:
         return None
@@ -189,8 +189,8 @@ def opponent(registry: Registry) -> Opponent | None:
     return Opponent(manifest.name, scorer, rule, manifest.data.sha256)
 
 
-def _broken(measured: Measured) -> Iterator[str]:
-    """Which conditions do not hold; NaN fulfils none."""
+def _failed_conditions(measured: Measured) -> Iterator[str]:
+    """The conditions that do not hold; NaN satisfies none."""
     if measured.known < QUESTIONS:
         yield f"the outcome of {measured.known} held-out questions is known, and {QUESTIONS} are needed"
     if measured.known < KNOWN * measured.questions:
@@ -211,8 +211,8 @@ def _broken(measured: Measured) -> Iterator[str]:
             f"{-LOSS:g} for sure"
         )
     if not measured.error <= ERROR:
-        known = f"is {measured.error:.3f}" if not math.isnan(measured.error) else "is not known"
-        yield f"its calibration error {known}, and {ERROR:g} is the most"
+        error = f"is {measured.error:.3f}" if not math.isnan(measured.error) else "is not known"
+        yield f"its calibration error {error}, and {ERROR:g} is the most"
     if not measured.milliseconds < MILLISECONDS:
         yield f"a decision takes {measured.milliseconds:.0f} ms, and the limit is {MILLISECONDS:g} ms"
 

@@ -1,7 +1,7 @@
-"""Walking: the outcome of a question if a policy decides, read off the question's tree.
+"""Walking: the outcome of a question under a policy, read off the question's tree.
 
-On a tree that holds every path the outcome is exact for any policy. On a real run, which is one path, it is
-exact for policies that stop on it, and unknown (NaN) for those that leave it.
+On a tree with every path the outcome is exact for any policy. On a real run, which is one path, it is exact
+for policies that stop on the path, and unknown (NaN) for those that leave it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from policy.decisions.trees import Floats, Node, Seen, Tree
 from policy.serving.scorers import Rule, Scorer, Scores
 
 Decide: TypeAlias = Callable[[Node], Action | None]
-"""A policy: what to do in a state; None where that is not known (a judge that was not asked)."""
+"""A policy: the action for a state; None if that is not known (a judge that was not asked)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Walk:
     Attributes:
         path: First letters of the actions taken before finishing, or before the tree ended.
         steps: Research steps taken; NaN if the walk left the tree.
-        quality: Of finishing there; NaN if it left the tree or nobody measured it.
+        quality: Of finishing there; NaN if the walk left the tree or it was not measured.
         detail: Further measures of finishing there, by name.
     """
 
@@ -46,7 +46,7 @@ class Walk:
 
 
 def walk(tree: Tree, decide: Decide) -> Walk:
-    """The outcome of the question if ``decide`` decides.
+    """The outcome of the question under ``decide``.
 
     Raises:
         ValueError: it chose an action that is not valid.
@@ -58,10 +58,10 @@ def walk(tree: Tree, decide: Decide) -> Walk:
             raise ValueError(f"{action} is not valid at {node.path!r} of {tree.question}: {node.valid}")
         if action == "FINISH":
             break
-        following = tree.child(node, action) if action else None
-        if following is None:
+        child = tree.child(node, action) if action else None
+        if child is None:
             return Walk(tree.question, tree.dataset, node.path, math.nan, math.nan)
-        node = following
+        node = child
     if node.quality is None:
         return Walk(tree.question, tree.dataset, node.path, float(node.steps), math.nan)
     return Walk(tree.question, tree.dataset, node.path, float(node.steps), node.quality, node.detail)
@@ -71,7 +71,7 @@ def walk(tree: Tree, decide: Decide) -> Walk:
 class Scored:
     """Trees with a scorer's scores of all their states.
 
-    ``rows`` has, for each tree, the row in ``scores`` of each path.
+    ``rows`` maps, for each tree, each path to its row in ``scores``.
     """
 
     trees: Sequence[Tree]
@@ -79,11 +79,11 @@ class Scored:
     scores: Scores
 
     def deciders(self, rule: Rule) -> list[Decide]:
-        """The rule applied to the scores: one policy for each tree."""
-        return [self._decider(at, rule) for at in self.rows]
+        """The rule applied to the scores: one policy per tree."""
+        return [self._decider(tree_rows, rule) for tree_rows in self.rows]
 
-    def _decider(self, at: Mapping[str, int], rule: Rule) -> Decide:
-        return lambda node: rule.action(node.valid, self.scores.advantages[at[node.path]])
+    def _decider(self, tree_rows: Mapping[str, int], rule: Rule) -> Decide:
+        return lambda node: rule.action(node.valid, self.scores.advantages[tree_rows[node.path]])
 
 
 def score(trees: Sequence[Tree], scorer: Scorer) -> Scored:
@@ -102,8 +102,8 @@ class Outcomes:
 
     Attributes:
         walks: One per question, in the order of the trees.
-        quality: Shape (n,); NaN where not known.
-        steps: Shape (n,); NaN where the quality is not known, so all means are over the same questions.
+        quality: Shape (n,); NaN if unknown.
+        steps: Shape (n,); NaN if the quality is unknown, so that all means are over the same questions.
     """
 
     name: str
@@ -117,7 +117,7 @@ class Outcomes:
         return int(np.isnan(self.quality).sum())
 
     def column(self, name: str) -> Floats:
-        """``quality``, or a measure of the walks' details, shape (n,); NaN where a question has none."""
+        """``quality``, or a measure from the walks' details, shape (n,); NaN where it is missing."""
         if name == "quality":
             return self.quality
         return np.array([walk.detail.get(name, math.nan) for walk in self.walks], dtype=np.float64)
@@ -128,7 +128,7 @@ class Outcomes:
 
 
 def outcomes(name: str, walks: Sequence[Walk]) -> Outcomes:
-    """The walks as columns."""
+    """Collect the walks as columns."""
     quality = np.array([w.quality for w in walks], dtype=np.float64)
     steps = np.array([w.steps if w.known else math.nan for w in walks], dtype=np.float64)
     return Outcomes(name, list(walks), quality, steps)
@@ -140,5 +140,5 @@ def follow(name: str, trees: Sequence[Tree], decide: Decide) -> Outcomes:
 
 
 def follow_each(name: str, trees: Sequence[Tree], deciders: Sequence[Decide]) -> Outcomes:
-    """Walk each tree with a policy of its own, as `Scored.deciders` gives them."""
+    """Walk each tree with its own policy, as `Scored.deciders` gives them."""
     return outcomes(name, [walk(tree, decide) for tree, decide in zip(trees, deciders, strict=True)])

@@ -1,1 +1,1 @@
-"""Policies on disk and at work: folder, manifest, card, registry, scorers, the learned decider."""
+"""Policies on disk and in use: folder, manifest, card, registry, scorers, the learned decider."""

@@ -1,4 +1,4 @@
-"""The model card of a policy, generated from its manifest: nothing in it is written by hand."""
+"""The model card of a policy, generated entirely from its manifest."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from policy.serving.manifest import Manifest
 
 Facts: TypeAlias = tuple[tuple[str, str], ...]
-"""Names, and what there is to say of them."""
+"""Names with their values."""
 
 _METHODS = {
     "forest": "a random forest on the numeric features",
@@ -23,7 +23,7 @@ def card(manifest: Manifest) -> str:
 
 
 def method_in_words(method: str) -> str:
-    """What a policy of that method is."""
+    """A description of the method."""
     return _METHODS.get(method, method)
 
 
@@ -60,32 +60,32 @@ def _body(manifest: Manifest) -> Iterator[str]:
 
 
 def sections(manifest: Manifest) -> tuple[tuple[str, Facts], ...]:
-    """What a policy was made from, how it was measured and set, under titles."""
+    """How a policy was made, measured and configured, as titled tables."""
     data, base, gate = manifest.data, manifest.base, manifest.gate
-    made = (
+    origin = (
         ("policy", manifest.name),
         ("method", method_in_words(manifest.method)),
         ("made", manifest.created),
         ("by", manifest.command or "a command that was not recorded"),
         ("base model", f"{base.name}, sha256 {base.sha256}" if base else "none"),
-        ("questions", f"{data.questions:,}{_counted(data.datasets)}"),
-        ("decisions", f"{data.decisions:,}{_counted(data.sources)}"),
+        ("questions", f"{data.questions:,}{_count_list(data.datasets)}"),
+        ("decisions", f"{data.decisions:,}{_count_list(data.sources)}"),
         ("data", f"sha256 {data.sha256}"),
         ("margin", f"{manifest.rule.margin:g}, temperature {manifest.rule.temperature:g}"),
         ("reads", f"states of version {manifest.state_version}, {len(manifest.features)} numbers of each"),
     )
-    listed: list[tuple[str, Facts]] = [
-        ("Made from", made),
+    titled: list[tuple[str, Facts]] = [
+        ("Made from", origin),
         ("Measured on held-out questions", _facts(manifest.metrics)),
     ]
     if gate is not None:
-        listed.append(("What the gate measured", (*_facts(gate.measures), ("the rule", gate.rule))))
-    listed += [("Settings", _facts(manifest.settings)), ("Trained with", _facts(manifest.versions))]
-    return tuple((title, facts) for title, facts in listed if facts)
+        titled.append(("What the gate measured", (*_facts(gate.measures), ("the rule", gate.rule))))
+    titled += [("Settings", _facts(manifest.settings)), ("Trained with", _facts(manifest.versions))]
+    return tuple((title, facts) for title, facts in titled if facts)
 
 
 def figure(value: Any) -> str:
-    """A setting or a measure as it is printed; three numbers as estimate [low, high]."""
+    """A setting or a measure as text; three numbers as estimate [low, high]."""
     if value is None:
         return "–"
     if isinstance(value, bool):
@@ -105,19 +105,19 @@ def difference(interval: tuple[float, ...]) -> str:
     return f"{estimate} [{low}, {high}]"
 
 
-def _facts(values: Mapping[str, Any], before: str = "") -> Facts:
+def _facts(values: Mapping[str, Any], prefix: str = "") -> Facts:
     facts: list[tuple[str, str]] = []
     for name, value in values.items():
         if isinstance(value, Mapping):
-            facts += _facts(value, f"{before}{name}, ")
+            facts += _facts(value, f"{prefix}{name}, ")
         else:
-            facts.append((f"{before}{name}", figure(value)))
+            facts.append((f"{prefix}{name}", figure(value)))
     return tuple(facts)
 
 
-def _counted(counts: Mapping[str, int]) -> str:
-    listed = ", ".join(f"{name} {count:,}" for name, count in counts.items())
-    return f" ({listed})" if listed else ""
+def _count_list(counts: Mapping[str, int]) -> str:
+    items = ", ".join(f"{name} {count:,}" for name, count in counts.items())
+    return f" ({items})" if items else ""
 
 
 def _table(title: str, facts: Facts) -> Iterator[str]:

@@ -1,7 +1,7 @@
-"""Policy folders: a manifest, weights as safetensors, a model card. Written whole or not at all.
+"""Policy folders: a manifest, weights as safetensors, a model card. Written completely or not at all.
 
-Nothing in a folder can run: weights are safetensors, everything else is JSON or text, and a folder with
-anything pickled in it is refused. Every file has to be the one that the manifest lists.
+Nothing in a folder is executable: weights are safetensors, everything else is JSON or text, and a folder
+with a pickle in it is rejected. Every file must match the manifest.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from policy.serving.manifest import (
     Gate,
     Manifest,
     RuleValues,
-    parsed,
-    rendered,
+    parse,
+    render,
 )
 from policy.serving.scorers import Rule, Scorer
 from traces.errors import DeepthinkError
@@ -58,71 +58,71 @@ _ABANDONED_SECONDS = 24 * 3600.0
 
 
 class CannotWritePolicy(DeepthinkError):
-    """Raised when a policy folder cannot be written: no space, no permission, or its name is taken."""
+    """Raised when a policy folder cannot be written: no space, no permission, or the name is taken."""
 
     title = "The policy was not saved"
     kind = "store"
 
 
 def write(root: Path, manifest: Manifest, save: Callable[[Path], None]) -> Path:
-    """Write a policy under ``root`` and return its folder; it is there whole or not at all.
+    """Write a policy under ``root`` and return its folder; it appears completely or not at all.
 
     Args:
-        root: Folder of policies; made if need be.
+        root: Folder of policies; created if needed.
         manifest: Its ``files`` are filled in here.
-        save: Writes the weights into the folder it is given.
+        save: Writes the weights into the given folder.
 
     Raises:
         CannotWritePolicy: the disk is full, the folder is not writable, or the name is taken.
-        BadPolicy: what ``save`` wrote cannot be read back: something pickled, for instance.
+        BadPolicy: what ``save`` wrote cannot be read back: a pickle, for instance.
     """
-    place = root / manifest.name
+    target = root / manifest.name
     try:
         root.mkdir(parents=True, exist_ok=True)
         _sweep(root)
         require_free(root, manifest.name)
-        fresh = Path(tempfile.mkdtemp(dir=root, prefix=".unfinished."))
+        temporary = Path(tempfile.mkdtemp(dir=root, prefix=".unfinished."))
         try:
-            inside = fresh / manifest.name
-            inside.mkdir()
-            save(inside)
-            _finish(inside, manifest)
-            read(inside)
-            inside.rename(place)
+            folder = temporary / manifest.name
+            folder.mkdir()
+            save(folder)
+            _finish(folder, manifest)
+            read(folder)
+            folder.rename(target)
             _sync(root)
         finally:
-            shutil.rmtree(fresh, ignore_errors=True)
+            shutil.rmtree(temporary, ignore_errors=True)
     except OSError as error:
         raise CannotWritePolicy(
             f"The policy {manifest.name} cannot be written to {root}: {error.strerror or error}.",
             "Make room or make the folder writable, and train again: it resumes from its last checkpoint.",
         ) from error
-    return place
+    return target
 
 
 def require_free(root: Path, name: str) -> None:
-    """Raise `CannotWritePolicy` if there is a policy under ``root`` with that name."""
+    """Raise `CannotWritePolicy` if ``root`` already has a policy of that name."""
     if (root / name).exists():
         raise CannotWritePolicy(f"There is a policy called {name} already.", "Choose another name.")
 
 
 def read(folder: Path) -> Manifest:
-    """The manifest of a policy folder, after a look at every file.
+    """The manifest of a policy folder, after checking every file.
 
     Raises:
-        BadPolicy: it is incomplete, was changed after it was written, holds something pickled or strange,
-            or was made for another version of the policy state.
+        BadPolicy: the folder is incomplete, was changed after it was written, has a pickle or an unknown
+            file in it, or was made for another version of the policy state.
     """
     name = folder.name
     try:
-        written = (folder / MANIFEST).read_bytes()
+        content = (folder / MANIFEST).read_bytes()
     except OSError as error:
         raise BadPolicy(
             f"There is no policy in {folder}: {MANIFEST} cannot be read ({error.strerror}).", _AGAIN
         ) from error
-    _refuse_foreign(folder)
+    _reject_foreign(folder)
     try:
-        manifest = parsed(written)
+        manifest = parse(content)
     except ValidationError as error:
         problem = error.errors()[0]
         where = ".".join(str(part) for part in problem["loc"])
@@ -139,10 +139,10 @@ def read(folder: Path) -> Manifest:
 
 
 def open_policy(folder: Path, base: Path | None) -> tuple[Scorer, Rule, Manifest]:
-    """A policy, loaded. The libraries its method needs are imported here, and only those.
+    """Load a policy. Only the libraries that its method needs are imported.
 
     Raises:
-        BadPolicy: as `read`; or its ``base`` is missing (None) or another one, or it cannot be loaded.
+        BadPolicy: as `read`; or its ``base`` is missing (None) or a different one, or it cannot be loaded.
     """
     from policy.judging.calibration import calibrated
 
@@ -150,7 +150,7 @@ def open_policy(folder: Path, base: Path | None) -> tuple[Scorer, Rule, Manifest
     check_base(manifest, base)
     try:
         if manifest.base is not None:
-            import_torch()  # before anything else does, with threads that fight nobody for the cores
+            import_torch()  # first, so that its threads do not compete for the cores
         scorer = calibrated(read_scorer(folder, manifest.features, base if manifest.base else None), folder)
     except DeepthinkError:
         raise
@@ -178,7 +178,7 @@ def read_scorer(folder: Path, features: Sequence[str], base: Path | None) -> Sco
 
 
 def check_base(manifest: Manifest, base: Path | None) -> None:
-    """Raise `BadPolicy` unless ``base`` is the model that a policy was made for."""
+    """Raise `BadPolicy` unless ``base`` is the model that the policy was made for."""
     if manifest.base is None:
         return
     if base is None:
@@ -199,10 +199,10 @@ def check_base(manifest: Manifest, base: Path | None) -> None:
 
 
 def fingerprint(base: Path) -> str:
-    """sha256 of a base model's weights: of a file, or of the safetensors files of a folder in their order.
+    """sha256 of a base model's weights: of a file, or of a folder's safetensors files in sorted order.
 
     Raises:
-        OSError: it cannot be read, or there are no weights.
+        OSError: they cannot be read, or there are no weights.
     """
     weights = [base] if base.is_file() else sorted(base.glob("*.safetensors"))
     if not weights:
@@ -221,42 +221,42 @@ def _fingerprint(weights: tuple[tuple[Path, int, int], ...]) -> str:
 
 
 def _finish(folder: Path, manifest: Manifest) -> None:
-    """Write card and manifest, and put every byte onto the disk."""
-    listed = {path: _sha256(folder / path) for path in _files(folder)}
-    manifest = manifest.model_copy(update={"files": listed})
+    """Write card and manifest, and flush every file to disk."""
+    digests = {path: _sha256(folder / path) for path in _files(folder)}
+    manifest = manifest.model_copy(update={"files": digests})
     (folder / CARD).write_text(card(manifest), encoding="utf-8")
-    listed = {**listed, CARD: _sha256(folder / CARD)}
-    (folder / MANIFEST).write_bytes(rendered(manifest.model_copy(update={"files": listed})))
+    digests = {**digests, CARD: _sha256(folder / CARD)}
+    (folder / MANIFEST).write_bytes(render(manifest.model_copy(update={"files": digests})))
     for path in _files(folder):
         _sync(folder / path)
-    for inner in (folder, *(p for p in folder.rglob("*") if p.is_dir())):
-        _sync(inner)
+    for directory in (folder, *(p for p in folder.rglob("*") if p.is_dir())):
+        _sync(directory)
 
 
-def _refuse_foreign(folder: Path) -> None:
+def _reject_foreign(folder: Path) -> None:
     for path in _files(folder):
-        place = folder / path
-        if place.is_symlink():
+        file = folder / path
+        if file.is_symlink():
             raise BadPolicy(f"{path} in {folder} is a link: a policy is made of files.", _AGAIN)
-        if place.suffix.lower() in _PICKLED or _is_pickled(place):
+        if file.suffix.lower() in _PICKLED or _is_pickled(file):
             raise BadPolicy(
                 f"{path} in {folder} is pickled or packed: loading it could run a stranger's code.",
                 "It is not opened. Policies written by deepthink hold nothing of that kind.",
             )
-        if place.suffix.lower() not in _ALLOWED:
-            raise BadPolicy(f"{path} in {folder} is nothing that belongs to a policy.", "Remove it.")
+        if file.suffix.lower() not in _ALLOWED:
+            raise BadPolicy(f"{path} in {folder} does not belong to a policy.", "Remove it.")
 
 
-def _is_pickled(place: Path) -> bool:
-    """Whether a file begins as pickles and archives do.
+def _is_pickled(file: Path) -> bool:
+    """Whether a file begins like a pickle or an archive.
 
-    So does a safetensors file whose header happens to be 640 bytes long: it begins with this number, in
-    eight bytes, and then a brace. Of a pickle the same eight bytes are a number far beyond its size.
+    A safetensors file whose header is 640 bytes long begins the same way: with this number, in eight bytes,
+    and then a brace. In a pickle these eight bytes are a number far beyond the file's size.
     """
-    with place.open("rb") as stream:
+    with file.open("rb") as stream:
         start = stream.read(9)
     header = int.from_bytes(start[:8], "little")
-    if start[8:] == b"{" and header <= place.stat().st_size - 8:
+    if start[8:] == b"{" and header <= file.stat().st_size - 8:
         return False
     return start.startswith(_PICKLE_STARTS)
 
@@ -290,7 +290,7 @@ def _check_state(manifest: Manifest) -> None:
 
 @lru_cache(maxsize=1)
 def _known_features() -> frozenset[str]:
-    nothing = PolicyState(
+    empty = PolicyState(
         question="",
         step=1,
         steps_left=0,
@@ -311,11 +311,11 @@ def _known_features() -> frozenset[str]:
         missing=[],
         evidence=[],
     )
-    return frozenset(features(nothing))
+    return frozenset(features(empty))
 
 
 def _files(folder: Path) -> Iterator[str]:
-    """Paths of everything that is no folder, with forward slashes, in order."""
+    """Sorted paths of all entries except folders, with forward slashes."""
     paths = [
         p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_symlink() or not p.is_dir()
     ]
@@ -327,23 +327,23 @@ def _sha256(path: Path) -> str:
 
 
 def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
+    descriptor = os.open(path, os.O_RDONLY)
     try:
-        os.fsync(handle)
+        os.fsync(descriptor)
     finally:
-        os.close(handle)
+        os.close(descriptor)
 
 
 def _sweep(root: Path) -> None:
-    """Remove what writers that were killed have left; one that is at work is younger."""
-    for left in root.glob(".unfinished.*"):
-        if time.time() - left.stat().st_mtime > _ABANDONED_SECONDS:
-            shutil.rmtree(left, ignore_errors=True)
+    """Remove what killed writers left behind; a running writer is younger."""
+    for leftover in root.glob(".unfinished.*"):
+        if time.time() - leftover.stat().st_mtime > _ABANDONED_SECONDS:
+            shutil.rmtree(leftover, ignore_errors=True)
 
 
 def _first_line(error: BaseException) -> str:
-    words = str(error).strip().splitlines()
-    return words[0].rstrip(".") if words else type(error).__name__
+    lines = str(error).strip().splitlines()
+    return lines[0].rstrip(".") if lines else type(error).__name__
 
 
 _AGAIN = "Train it again: `deepthink train-policy`; `deepthink policy list` shows what else there is."

@@ -1,4 +1,4 @@
-"""The learned source of decisions: the active policy, loaded at its first decision, and its reason."""
+"""The learned decider: the active policy, loaded at its first decision, and its reason."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from policy.serving.scorers import Rule, Scorer
 from traces.errors import DeepthinkError
 
 _NUMBERS = "none one two three four five six seven eight nine ten".split()
-_HELPS = 0.5  # the grader's probability from which a passage is said to help
-_ASKED = 60  # characters of a sub-question that are quoted
+_HELPS = 0.5  # grader's probability from which a passage counts as helpful
+_QUOTED = 60  # characters of a sub-question that are quoted
 
 
 def reason(state: PolicyState, valid: tuple[Action, ...], action: Action, sufficient: float) -> str:
     """One line: what the policy saw in ``state``, and how sure it is that the evidence is complete.
 
-    It is made from the state and the scores, and does not say how the policy weighed them.
+    It is derived from the state and the scores, and does not say how the policy weighed them.
     """
     facts = [part for part in (_answered(state), _missing(state), _searched(state)) if part]
     sure = f"{sufficient:.0%} sure that the evidence is complete"
@@ -37,24 +37,24 @@ def reason(state: PolicyState, valid: tuple[Action, ...], action: Action, suffic
 
 def _answered(state: PolicyState) -> str:
     answered = sum(bool(finding["found"]) for finding in state.findings)
-    asked = answered + len(state.missing) + len(state.open_questions)
-    if asked == 0:
+    total = answered + len(state.missing) + len(state.open_questions)
+    if total == 0:
         return ""
-    if asked == 1:
+    if total == 1:
         return "the one sub-question is answered" if answered else "the one sub-question is unanswered"
-    if answered == asked:
+    if answered == total:
         return (
-            "both sub-questions answered" if asked == 2 else f"all {_number(asked)} sub-questions answered"
+            "both sub-questions answered" if total == 2 else f"all {_number(total)} sub-questions answered"
         )
-    return f"{_number(answered)} of {_number(asked)} sub-questions answered"
+    return f"{_number(answered)} of {_number(total)} sub-questions answered"
 
 
 def _missing(state: PolicyState) -> str:
     if not state.missing:
         return ""
-    asked = state.missing[-1]
-    short = asked if len(asked) <= _ASKED else f"{asked[: _ASKED - 1].rstrip()}…"
-    return f"nothing found on “{short}”"
+    question = state.missing[-1]
+    excerpt = question if len(question) <= _QUOTED else f"{question[: _QUOTED - 1].rstrip()}…"
+    return f"nothing found on “{excerpt}”"
 
 
 def _searched(state: PolicyState) -> str:
@@ -64,9 +64,9 @@ def _searched(state: PolicyState) -> str:
         return f"the last {_number(state.barren)} searches brought nothing new"
     if state.fresh == 0:
         return "the last search brought nothing new"
-    found = "one new passage" if state.fresh == 1 else f"{_number(state.fresh)} new passages"
+    passages = "one new passage" if state.fresh == 1 else f"{_number(state.fresh)} new passages"
     helping = sum(score >= _HELPS for score in state.scores)
-    return f"the last search brought {found}{'' if helping else ', none that clearly helps'}"
+    return f"the last search brought {passages}{'' if helping else ', none that clearly helps'}"
 
 
 def _departure(valid: tuple[Action, ...], action: Action) -> str:
@@ -97,52 +97,52 @@ class LearnedDecider:
         """Deterministic; its behaviour probability is 1.
 
         Raises:
-            BadPolicy: the scores are no numbers.
+            BadPolicy: the scores are not numbers.
         """
         began = time.perf_counter()
-        state_seen = seen(state, valid)
-        scores = self._scorer.score([state_seen])
+        view = seen(state, valid)
+        scores = self._scorer.score([view])
         advantages, sufficient = scores.advantages[0], float(scores.sufficiency[0])
         if np.isnan(advantages).any() or not np.isfinite(advantages.max()) or np.isnan(sufficient):
-            raise BadPolicy("The policy's scores are no numbers.", "`deepthink policy rollback`.")
-        action = self._rule.action(state_seen.valid, advantages)
-        probabilities = self._rule.probabilities(state_seen.valid, advantages)
-        why = reason(state, state_seen.valid, action, min(max(sufficient, 0.0), 1.0))
+            raise BadPolicy("The policy's scores are not numbers.", "`deepthink policy rollback`.")
+        action = self._rule.action(view.valid, advantages)
+        probabilities = self._rule.probabilities(view.valid, advantages)
+        explanation = reason(state, view.valid, action, min(max(sufficient, 0.0), 1.0))
         latency = (time.perf_counter() - began) * 1000
-        return Decision(action, probabilities, self.name, latency, why)
+        return Decision(action, probabilities, self.name, latency, explanation)
 
 
 class Served:
-    """The policy in a folder as an `agent.decisions.learned.Policy`: nothing is read before it is asked.
+    """The policy in a folder as an `agent.decisions.learned.Policy`: read at its first use.
 
     Attributes:
-        warning: What a person should know of how it was chosen.
-        made_of: What tells it from a policy of the same name that was changed since.
+        warning: What the user should know about how it was selected.
+        made_of: Distinguishes it from a changed policy of the same name.
     """
 
     def __init__(self, folder: Path, warning: str = "") -> None:
         self.folder = folder
         self.warning = warning
-        self.made_of = (folder, _changed(folder), warning)
+        self.made_of = (folder, _modified_ns(folder), warning)
         self._lock = threading.Lock()
         self._decider: LearnedDecider | None = None
         self._failure: DeepthinkError | None = None
 
     @property
     def name(self) -> str:
-        """The policy's."""
+        """The policy's name."""
         return self.folder.name
 
     @property
     def failed(self) -> bool:
-        """Whether it could not be loaded; a new one of the same folder would try again."""
+        """Whether it could not be loaded; a new instance for the same folder would try again."""
         return self._failure is not None
 
     def decider(self) -> LearnedDecider:
-        """It, loaded.
+        """The decider, loaded at the first call.
 
         Raises:
-            DeepthinkError: it cannot be loaded; asked again it says the same at once.
+            DeepthinkError: it cannot be loaded; later calls raise the same error at once.
         """
         with self._lock:
             if self._failure is not None:
@@ -158,13 +158,13 @@ class Served:
 
 
 def active_policy(registry: Registry | None = None) -> Served | None:
-    """The active policy, not yet loaded; None where nothing is in the box and nothing was chosen."""
+    """The active policy, not yet loaded; None if the box is empty and none was chosen."""
     active = (registry or Registry()).active()
     return Served(active.folder, active.warning) if active.folder else None
 
 
-def _changed(folder: Path) -> int:
-    """When the manifest was written, in nanoseconds; 0 if it is not there."""
+def _modified_ns(folder: Path) -> int:
+    """Modification time of the manifest in nanoseconds; 0 if it is missing."""
     try:
         return (folder / MANIFEST).stat().st_mtime_ns
     except OSError:
@@ -172,5 +172,5 @@ def _changed(folder: Path) -> int:
 
 
 def seen(state: PolicyState, valid: Sequence[Action]) -> Seen:
-    """The state as a policy is given it, to the digit as it is stored with the decision."""
+    """The state as a policy sees it, identical to what is stored with the decision."""
     return Seen(state_text(state), features(state), tuple(valid))

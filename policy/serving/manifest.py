@@ -1,4 +1,4 @@
-"""The manifest of a policy folder: what the policy is, what it was made from, what every file must be."""
+"""The manifest of a policy folder: what the policy is, its origin, and the sha256 of its files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Method = Literal["forest", "reward"]
 
 FORMAT: Final = 1
 BOX: Final = "box"
-"""The name that stands for the policy in the box, whichever this version ships."""
+"""The name that stands for the policy shipped with this version."""
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 _SHA256 = r"[0-9a-f]{64}"
@@ -25,7 +25,7 @@ _SEAL = "seal"
 
 
 class BadPolicy(DeepthinkError):
-    """Raised when a policy folder cannot be used; nothing else is touched by that."""
+    """Raised when a policy folder cannot be used; other policies are not affected."""
 
     title = "This policy cannot be used"
     kind = "input"
@@ -46,11 +46,11 @@ class Data(_Part):
     """What a policy was trained on.
 
     Attributes:
-        sha256: Of the examples, in whatever form they were read.
+        sha256: Of the examples, independent of the form they were read in.
         questions: How many, held-out ones included.
         decisions: States learned from.
         datasets: Questions by data set.
-        sources: States by what their quality was taken from (answer, evidence, rating, …).
+        sources: States by the source of their quality (answer, evidence, rating, …).
     """
 
     sha256: str
@@ -68,7 +68,7 @@ class RuleValues(_Part):
 
 
 class Gate(_Part):
-    """What the gate said when the policy was made: its rule in words, and what it was applied to."""
+    """The gate's verdict when the policy was made: its rule in words, and the measures judged."""
 
     passed: bool
     reason: str
@@ -81,17 +81,17 @@ class Manifest(_Part):
 
     Attributes:
         name: Of the policy and of its folder.
-        method: How it was trained, which says how it is loaded.
+        method: How it was trained, which determines how it is loaded.
         state_version: `agent.decisions.decider.STATE_VERSION` of the states it reads.
         created: ISO 8601, with the zone.
-        base: None for a method that needs none.
-        features: Names of the numeric features it reads, in the order of its columns.
-        settings: The method's own, with seeds and the cost of a step.
-        metrics: What was measured on held-out questions.
-        gate: None if it was never asked.
+        base: None for a method without a base model.
+        features: Names of the numeric features it reads, in column order.
+        settings: Of the method, with seeds and the cost of a step.
+        metrics: Measured on held-out questions.
+        gate: None if it was not judged.
         versions: Of the packages it was trained with.
-        command: What was typed to train it.
-        files: sha256 of each file by its path in the folder, all but this manifest.
+        command: The command that trained it.
+        files: sha256 of each file by its path in the folder, except this manifest.
     """
 
     name: str
@@ -112,7 +112,7 @@ class Manifest(_Part):
 
     @field_validator("name")
     @classmethod
-    def _a_folder(cls, value: str) -> str:
+    def _check_name(cls, value: str) -> str:
         if not is_name(value):
             raise ValueError(
                 f"a policy's name is of small letters, digits, dots and dashes, and not “{BOX}”"
@@ -121,45 +121,45 @@ class Manifest(_Part):
 
     @field_validator("files")
     @classmethod
-    def _inside(cls, value: dict[str, str]) -> dict[str, str]:
+    def _check_files(cls, value: dict[str, str]) -> dict[str, str]:
         for path, digest in value.items():
             parts = path.split("/")
             if not all(parts) or {".", ".."} & set(parts) or "\\" in path or ":" in path:
-                raise ValueError(f"“{path}” is no path inside the folder")
+                raise ValueError(f"“{path}” is not a path inside the folder")
             if not re.fullmatch(_SHA256, digest):
-                raise ValueError(f"the digest of “{path}” is none")
+                raise ValueError(f"the digest of “{path}” is not a sha256")
         return value
 
 
 def is_name(text: str) -> bool:
-    """Whether a policy may be called that: `BOX` stands for another."""
+    """Whether a policy may have this name; `BOX` is reserved."""
     return text != BOX and _NAME.fullmatch(text) is not None
 
 
-def rendered(manifest: Manifest) -> bytes:
-    """The manifest as it is written: JSON with a digest of itself, so that a changed one is noticed.
+def render(manifest: Manifest) -> bytes:
+    """The manifest as JSON with a digest of itself, so that changes are noticed.
 
-    What is not a finite number becomes null.
+    Non-finite numbers become null.
     """
     values = _finite(manifest.model_dump(mode="python"))
     values[_SEAL] = _digest(values)
     return (json.dumps(values, ensure_ascii=False, indent=2, allow_nan=False) + "\n").encode()
 
 
-def parsed(written: bytes) -> Manifest:
-    """The manifest that ``written`` holds.
+def parse(content: bytes) -> Manifest:
+    """The manifest in ``content``.
 
     Raises:
-        ValueError, TypeError: it is not what `rendered` writes, to the byte.
+        ValueError, TypeError: it is not byte for byte what `render` writes.
     """
-    values = json.loads(written)
+    values = json.loads(content)
     if not isinstance(values, dict):
         raise TypeError("it is not a JSON object")
     values.pop(_SEAL, None)
     if values.get("format") != FORMAT:
         raise ValueError(f"it is of format {values.get('format')}, and this version reads {FORMAT}")
     manifest = Manifest.model_validate(values)
-    if rendered(manifest) != written:
+    if render(manifest) != content:
         raise ValueError("it was changed after it was written")
     return manifest
 

@@ -1,7 +1,7 @@
-"""Which policies there are and which one decides: the box's, which is always there, and a person's own.
+"""Which policies there are and which one decides: the boxed ones, always present, and the user's own.
 
-`active.json` beside a person's policies says which is active and how it came to be. It is written whole or
-not at all, under a lock; where it cannot be read the box is active, with a warning.
+`active.json` beside the user's policies records the active one and the history of changes. It is written
+completely or not at all, under a lock; if it cannot be read, the boxed policy is active, with a warning.
 """
 
 from __future__ import annotations
@@ -27,38 +27,38 @@ from traces.errors import DeepthinkError
 from traces.paths import data_dir, models_dir
 
 ACTIVE: Final = "active.json"
-"""Says which of the policies beside it decides."""
+"""Records which of the policies beside it is active."""
 
 _SHIPPED = Path(__file__).parents[1] / "box"
 _PATIENCE = 10.0
 
 
-def _called(name: str) -> str:
+def _check_name(name: str) -> str:
     if name != BOX and not is_name(name):
-        raise ValueError("that is no name of a policy")
+        raise ValueError("that is not a valid policy name")
     return name
 
 
 How = Literal["use", "rollback", "train"]
-_Name = Annotated[str, AfterValidator(_called)]
+_Name = Annotated[str, AfterValidator(_check_name)]
 
 
 class UnknownPolicy(DeepthinkError):
-    """Raised when a policy is named that is not there."""
+    """Raised when a named policy does not exist."""
 
     title = "No such policy"
     kind = "usage"
 
 
 class NotPassed(DeepthinkError):
-    """Raised when a policy is to become active that the gate has not let through."""
+    """Raised when a policy that did not pass the gate is to become active."""
 
     title = "The gate did not pass this policy"
     kind = "usage"
 
 
 class NothingBefore(DeepthinkError):
-    """Raised when there is no earlier policy to go back to."""
+    """Raised when there is no earlier policy to roll back to."""
 
     title = "Nothing to roll back to"
     kind = "usage"
@@ -68,10 +68,10 @@ class Activation(BaseModel):
     """One change of the active policy.
 
     Attributes:
-        name: What became active.
+        name: The policy that became active.
         at: When, ISO 8601 with the zone.
         how: ``use`` and ``rollback`` are commands, ``train`` a training whose policy passed.
-        forced: Whether it became active although the gate had not passed it.
+        forced: Whether it became active although it had not passed the gate.
         reason: The gate's reason, or why it was forced.
     """
 
@@ -85,7 +85,7 @@ class Activation(BaseModel):
 
 
 class _Record(BaseModel):
-    """What `active.json` holds; ``before`` is what `rollback` goes back to, the last one first."""
+    """The content of `active.json`; ``before`` lists what `rollback` returns to, the latest first."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -97,9 +97,9 @@ class _Record(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A policy that is there; ``boxed`` if it came with this version.
+    """An existing policy; ``boxed`` if it came with this version.
 
-    Without a ``manifest`` it cannot be used, because of ``problem``.
+    Without a ``manifest`` it cannot be used, for the reason given in ``problem``.
     """
 
     name: str
@@ -115,9 +115,9 @@ class Active:
     """The active policy.
 
     Attributes:
-        name: As it was chosen; `BOX` unless a person chose another.
-        folder: Where it should be; None if it is the box and nothing is in it.
-        warning: What is wrong with the record of it, if anything is.
+        name: As it was chosen; `BOX` unless the user chose another.
+        folder: Where it should be; None if the boxed one is active and the box is empty.
+        warning: What is wrong with the record, if anything.
     """
 
     name: str
@@ -126,9 +126,11 @@ class Active:
 
 
 class Registry:
-    """Args:
-    root: Folder of a person's own policies; it need not exist.
-    box: Folder of those that came with this version.
+    """The policies on this machine.
+
+    Args:
+        root: Folder of the user's own policies; it need not exist.
+        box: Folder of the policies that came with this version.
     """
 
     def __init__(self, root: Path | None = None, box: Path | None = None) -> None:
@@ -136,15 +138,15 @@ class Registry:
         self._box = box or _SHIPPED
 
     def listed(self) -> list[Listed]:
-        """Every policy, the box's first and then the newest first; those that cannot be used as well."""
+        """Every policy: boxed ones first, then the newest first; unusable ones included."""
         record, _ = self._record()
         active = self._place(record.active)
         places = [(folder, True) for folder in _folders(self._box)]
         places += [(folder, False) for folder in reversed(_folders(self.root))]
-        return [_look(folder, boxed=boxed, active=folder == active) for folder, boxed in places]
+        return [_inspect(folder, boxed=boxed, active=folder == active) for folder, boxed in places]
 
     def active(self) -> Active:
-        """The active policy; the box where `active.json` cannot be read."""
+        """The active policy; the boxed one if `active.json` cannot be read."""
         record, warning = self._record()
         return Active(record.active, self._place(record.active), warning)
 
@@ -156,150 +158,154 @@ class Registry:
         """The folder of a policy.
 
         Args:
-            name: Its name, the beginning of it if no other begins so, or ``box``.
+            name: Its name, an unambiguous prefix of it, or ``box``.
 
         Raises:
-            UnknownPolicy: there is none, or several.
+            UnknownPolicy: no policy matches, or several do.
         """
-        place = self._place(name)
-        if place is not None and place.is_dir():
-            return place
-        near = {f.name: f for f in [*_folders(self._box), *_folders(self.root)] if f.name.startswith(name)}
-        if name and len(near) == 1:
-            return next(iter(near.values()))
+        folder = self._place(name)
+        if folder is not None and folder.is_dir():
+            return folder
+        matches = {
+            f.name: f for f in [*_folders(self._box), *_folders(self.root)] if f.name.startswith(name)
+        }
+        if name and len(matches) == 1:
+            return next(iter(matches.values()))
         if name == BOX:
             raise UnknownPolicy(
                 "This version has no policy in its box.", "`deepthink train-policy` makes one."
             )
-        what = "Several policies begin with" if name and near else "There is no policy called"
-        raise UnknownPolicy(f"{what} “{name}”.", "`deepthink policy list` shows them.")
+        problem = "Several policies begin with" if name and matches else "There is no policy called"
+        raise UnknownPolicy(f"{problem} “{name}”.", "`deepthink policy list` shows them.")
 
     def use(self, name: str, *, force: bool = False, how: How = "use", reason: str = "") -> Activation:
         """Make a policy the active one.
 
         Args:
             name: As in `find`.
-            force: Even if the gate has not passed it; that is recorded.
-            how: Who does it.
-            reason: Why, where there is more to say than the gate's reason.
+            force: Even if it did not pass the gate; that is recorded.
+            how: What caused the change.
+            reason: Why, if there is more to say than the gate's reason.
 
         Raises:
-            UnknownPolicy, NotPassed, BadPolicy, CannotWritePolicy: the active one stays as it is.
+            UnknownPolicy, NotPassed, BadPolicy, CannotWritePolicy: the active policy does not change.
         """
         folder = self.find(name)
-        manifest = _usable(folder)
+        manifest = _read_usable(folder)
         gate = manifest.gate
         passed = self._passed(folder)
         if not passed and not force:
-            said = gate.reason if gate else "The gate was not asked when it was trained."
+            explanation = gate.reason if gate else "The gate was not asked when it was trained."
             raise NotPassed(
-                f"{manifest.name}: {said}",
+                f"{manifest.name}: {explanation}",
                 f"`deepthink policy use {manifest.name} --force` uses it all the same, and records that.",
             )
-        said = reason or (gate.reason if gate else "")
-        chosen = BOX if name == BOX else folder.name
-        activation = Activation(name=chosen, at=_now(), how=how, forced=not passed, reason=said)
-        with self._changing() as record:
-            before = record.before if record.active == chosen else (record.active, *record.before)
+        explanation = reason or (gate.reason if gate else "")
+        new_name = BOX if name == BOX else folder.name
+        activation = Activation(name=new_name, at=_now(), how=how, forced=not passed, reason=explanation)
+        with self._locked_record() as record:
+            before = record.before if record.active == new_name else (record.active, *record.before)
             self._write(record, activation, before)
         return activation
 
     def rollback(self) -> Activation:
-        """Go back to the policy that was active before; one that cannot be used any more is passed over.
+        """Return to the policy that was active before; unusable ones are skipped.
 
         Raises:
             NothingBefore: there is none.
             CannotWritePolicy: the record cannot be written.
         """
-        with self._changing() as record:
-            passed_over: list[str] = []
-            for at, name in enumerate(record.before):
+        with self._locked_record() as record:
+            skipped: list[str] = []
+            for position, name in enumerate(record.before):
                 problem = self._problem(name)
                 if problem:
-                    passed_over.append(f"{name}: {problem}")
+                    skipped.append(f"{name}: {problem}")
                     continue
                 reason = f"instead of {record.active}"
-                if passed_over:
-                    reason += f"; passed over {' '.join(passed_over)}"
+                if skipped:
+                    reason += f"; passed over {' '.join(skipped)}"
                 forced = not self._passed(self._place(name))
                 activation = Activation(name=name, at=_now(), how="rollback", forced=forced, reason=reason)
-                self._write(record, activation, record.before[at + 1 :])
+                self._write(record, activation, record.before[position + 1 :])
                 return activation
         raise NothingBefore(
             f"No policy was active before {record.active}"
-            + (" that can still be used." if passed_over else "."),
+            + (" that can still be used." if skipped else "."),
             "`deepthink policy use NAME` chooses any of those in `deepthink policy list`.",
         )
 
     def removable(self, name: str) -> Path:
-        """The folder of a person's own policy that may be deleted; its whole name has to be given.
+        """The folder of one of the user's own policies that may be deleted, by its full name.
 
         Raises:
-            UnknownPolicy: there is none of that name, it is in the box, or it is active.
+            UnknownPolicy: there is none of that name, it is boxed, or it is active.
         """
-        place = self.root / name
-        if not is_name(name) or not place.is_dir():
+        folder = self.root / name
+        if not is_name(name) or not folder.is_dir():
             boxed = name == BOX or (is_name(name) and (self._box / name).is_dir())
-            said = f"{name} came with this version and stays." if boxed else f"You have no policy “{name}”."
-            raise UnknownPolicy(said, "`deepthink policy list` shows them.")
-        if self.active().folder == place:
+            explanation = (
+                f"{name} came with this version and stays." if boxed else f"You have no policy “{name}”."
+            )
+            raise UnknownPolicy(explanation, "`deepthink policy list` shows them.")
+        if self.active().folder == folder:
             raise UnknownPolicy(f"{name} is active.", "Choose another first: `deepthink policy use NAME`.")
-        return place
+        return folder
 
     def remove(self, name: str) -> str:
-        """Delete a person's own policy, by its whole name, and return that.
+        """Delete one of the user's own policies, by its full name, and return that name.
 
         Raises:
             UnknownPolicy: it is not `removable`.
             CannotWritePolicy: it cannot be deleted.
         """
-        place = self.removable(name)
+        folder = self.removable(name)
         try:
-            shutil.rmtree(place)
+            shutil.rmtree(folder)
         except OSError as error:
             raise CannotWritePolicy(f"{name} cannot be deleted: {error.strerror}.", "") from error
         return name
 
     def _place(self, name: str) -> Path | None:
-        """Where a policy of that name is or would be; a person's own goes before one of the box."""
+        """Where the policy of that name is or would be; the user's own come before boxed ones."""
         if name == BOX:
-            return self._shipped()
+            return self._boxed_default()
         if not is_name(name):
             return None
-        own, boxed = self.root / name, self._box / name
-        return boxed if not own.is_dir() and boxed.is_dir() else own
+        user_folder, boxed_folder = self.root / name, self._box / name
+        return boxed_folder if not user_folder.is_dir() and boxed_folder.is_dir() else user_folder
 
-    def _shipped(self) -> Path | None:
-        """The box's own: the only one in it, or the one its `ACTIVE` names."""
+    def _boxed_default(self) -> Path | None:
+        """The default of the box: its only policy, or the one its `ACTIVE` names."""
         folders = _folders(self._box)
         if len(folders) > 1:
-            chosen = _load(self._box / ACTIVE)[0].active
-            folders = [folder for folder in folders if folder.name == chosen] or folders
+            default = _load(self._box / ACTIVE)[0].active
+            folders = [folder for folder in folders if folder.name == default] or folders
         return folders[0] if folders else None
 
     def _passed(self, folder: Path | None) -> bool:
-        """Whether a policy needs no force: it came with this version, or the gate has let it through."""
+        """Whether a policy needs no force: it came with this version, or passed the gate."""
         if folder is None or folder.parent == self._box:
             return True
         gate = read(folder).gate
         return gate is not None and gate.passed
 
     def _problem(self, name: str) -> str:
-        place = self._place(name)
-        if place is None:
-            return "" if name == BOX else "is no name."  # an empty box: the rules decide
+        folder = self._place(name)
+        if folder is None:
+            return "" if name == BOX else "is not a valid name."  # an empty box: the rules decide
         try:
-            _usable(place)
-        except BadPolicy as bad:
-            return bad.message
+            _read_usable(folder)
+        except BadPolicy as error:
+            return error.message
         return ""
 
     def _record(self) -> tuple[_Record, str]:
         return _load(self.root / ACTIVE)
 
     @contextmanager
-    def _changing(self) -> Iterator[_Record]:
-        """The record, held against other processes. One that cannot be read is put aside."""
+    def _locked_record(self) -> Iterator[_Record]:
+        """The record, locked against other processes. An unreadable one is set aside."""
         from filelock import FileLock, Timeout
 
         try:
@@ -318,56 +324,56 @@ class Registry:
             ) from error
 
     def _write(self, record: _Record, activation: Activation, before: tuple[str, ...]) -> None:
-        fresh = _Record(active=activation.name, before=before, history=(*record.history, activation))
-        handle, name = tempfile.mkstemp(dir=self.root, prefix=f".{ACTIVE}.")
+        new_record = _Record(active=activation.name, before=before, history=(*record.history, activation))
+        handle, temporary = tempfile.mkstemp(dir=self.root, prefix=f".{ACTIVE}.")
         try:
             with os.fdopen(handle, "w", encoding="utf-8") as stream:
-                stream.write(fresh.model_dump_json(indent=2) + "\n")
+                stream.write(new_record.model_dump_json(indent=2) + "\n")
                 stream.flush()
                 os.fsync(stream.fileno())
-            Path(name).replace(self.root / ACTIVE)
+            Path(temporary).replace(self.root / ACTIVE)
         except BaseException:
-            Path(name).unlink(missing_ok=True)
+            Path(temporary).unlink(missing_ok=True)
             raise
 
 
 def policies_dir() -> Path:
-    """Folder of a person's own policies."""
+    """Folder of the user's own policies."""
     return data_dir() / "policies"
 
 
 def base_of(manifest: Manifest) -> Path | None:
-    """Where the base model of a policy lies; None if it needs none or is not on this machine.
+    """Where the base model of a policy is; None if it needs none or is not on this machine.
 
-    A base is named as in the catalogue, or by the name of its folder in the models folder, or by its path.
+    A base goes by its catalogue name, the name of its folder in the models folder, or its path.
     """
     if manifest.base is None:
         return None
     name = manifest.base.name
     try:
         return installed(entry(name))
-    except ModelMissing:  # not of the catalogue
-        place = models_dir() / name  # an absolute path stands for itself
-        return place if place.exists() else None
+    except ModelMissing:  # not in the catalogue
+        path = models_dir() / name  # an absolute path stands for itself
+        return path if path.exists() else None
 
 
-def _usable(folder: Path) -> Manifest:
-    """The manifest of a policy that is whole and has its base. Raises `BadPolicy` for any other."""
+def _read_usable(folder: Path) -> Manifest:
+    """The manifest of a complete policy whose base is available. Raises `BadPolicy` for any other."""
     manifest = read(folder)
     check_base(manifest, base_of(manifest))
     return manifest
 
 
-def _look(folder: Path, *, boxed: bool, active: bool) -> Listed:
+def _inspect(folder: Path, *, boxed: bool, active: bool) -> Listed:
     try:
-        manifest = _usable(folder)
-    except BadPolicy as bad:
-        return Listed(folder.name, folder, boxed, active, None, bad.message)
+        manifest = _read_usable(folder)
+    except BadPolicy as error:
+        return Listed(folder.name, folder, boxed, active, None, error.message)
     return Listed(folder.name, folder, boxed, active, manifest)
 
 
 def _folders(root: Path) -> list[Path]:
-    """Those that are, or were meant to be, policies: by name."""
+    """Folders that are, or were meant to be, policies, sorted by name."""
     if not root.is_dir():
         return []
     return sorted(f for f in root.iterdir() if f.is_dir() and is_name(f.name) and _is_policy(f))
@@ -384,8 +390,8 @@ def _load(path: Path) -> tuple[_Record, str]:
     except FileNotFoundError:
         return _Record(), ""
     except (OSError, ValidationError) as error:
-        what = error.strerror if isinstance(error, OSError) else "it is damaged"
-        return _Record(), f"{path} cannot be read ({what}): the policy in the box is active."
+        cause = error.strerror if isinstance(error, OSError) else "it is damaged"
+        return _Record(), f"{path} cannot be read ({cause}): the policy in the box is active."
 
 
 def _now() -> str:

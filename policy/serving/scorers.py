@@ -1,4 +1,4 @@
-"""What a learned policy is to its users: scores for states, and the frozen rule that picks an action."""
+"""The interface of a learned policy: scores for states, and the frozen rule that picks an action."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from policy.decisions.trees import INDEX, Floats, Seen, default_action
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """What a policy makes of n states.
+    """A policy's scores of n states.
 
     Attributes:
-        advantages: Shape (n, 3), columns as `trees.INDEX`: how much better each action is than the default
-            one, in quality (forest) or log-odds (reward). 0 for the default, minus infinity if not valid.
+        advantages: Shape (n, 3), columns as `trees.INDEX`: how much better each action is than the default,
+            in quality (forest) or log-odds (reward). 0 for the default, minus infinity if not valid.
         sufficiency: Shape (n,): calibrated probability that finishing now is good enough.
     """
 
@@ -44,29 +44,29 @@ class Rule:
     """The frozen part of a policy.
 
     Attributes:
-        margin: An action other than the default one is taken if its advantage exceeds this.
-        temperature: Of the probabilities that are shown: softmax of advantages over this.
+        margin: An action other than the default is taken if its advantage exceeds this.
+        temperature: Of the displayed probabilities, the softmax of advantages divided by this.
     """
 
     margin: float
     temperature: float
 
     def actions(self, states: Sequence[Seen], scores: Scores) -> list[Action]:
-        """What to do in each state."""
+        """The action for each state."""
         return [self.action(state.valid, row) for state, row in zip(states, scores.advantages, strict=True)]
 
     def action(self, valid: Sequence[Action], advantages: Floats) -> Action:
-        """What to do in one; ``advantages`` has shape (3,)."""
+        """The action for one state; ``advantages`` has shape (3,)."""
         default = default_action(valid)
         best = max(valid, key=lambda action: float(advantages[INDEX[action]]))
         return best if advantages[INDEX[best]] > self.margin else default
 
     def probabilities(self, valid: Sequence[Action], advantages: Floats) -> dict[Action, float]:
-        """Of each action being the right one; those that are not valid have none."""
-        at = [INDEX[action] for action in valid]
-        shown = advantages[at] - np.array(
+        """Probability of each action being the right one; 0 if it is not valid."""
+        columns = [INDEX[action] for action in valid]
+        margins = advantages[columns] - np.array(
             [self.margin if a != default_action(valid) else 0.0 for a in valid]
         )
-        weights = np.exp((shown - shown.max()) / self.temperature)
+        weights = np.exp((margins - margins.max()) / self.temperature)
         share = dict(zip(valid, (weights / weights.sum()).tolist(), strict=True))
         return {action: share.get(action, 0.0) for action in ACTIONS}

@@ -1,7 +1,7 @@
-"""The course of a training: data, targets, training, calibration, gate, folder; with progress events.
+"""The phases of a training: data, targets, training, calibration, gate, folder; with progress events.
 
-The active policy stays what it is until the new one is written whole and the gate has passed it, or a
-person has forced it.
+The active policy does not change until the new one is written completely and has passed the gate, or the
+user forced it.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ from policy.training.forest import improved
 from policy.training.material import Material, gather, sheet
 from policy.training.progress import Began, DataSheet, Finished, TrainingEvent, Warned
 from policy.training.request import TrainingRequest, base_model, require_used_options
-from policy.training.watching import Watch, mean, telling, watching
+from policy.training.watching import Watch, build_watch, mean, run_in_background
 from policy.training.workplace import Workplace, folder
 
 _PACKAGES: Final = "torch transformers trl peft accelerate datasets scikit-learn numpy".split()
 
 
 def measured(frozen: Frozen, cost: float) -> dict[str, Any]:
-    """The model card's figures of the held-out questions."""
+    """The model card's figures for the held-out questions."""
     crossed = frozen.crossed
     return {
         "held-out questions": len(crossed.walks),
@@ -68,12 +68,12 @@ def manifest(
     metrics: Mapping[str, Any],
     gate: Gate,
 ) -> Manifest:
-    made = datetime.now(UTC)
+    created = datetime.now(UTC)
     return Manifest(
-        name=request.name or f"{request.method}-{made:%Y%m%d-%H%M%S}",
+        name=request.name or f"{request.method}-{created:%Y%m%d-%H%M%S}",
         method=request.method,
         state_version=STATE_VERSION,
-        created=made.isoformat(timespec="seconds"),
+        created=created.isoformat(timespec="seconds"),
         base=Base(name=base[0], sha256=base_sha) if base else None,
         data=Data(
             sha256=material.sha256,
@@ -112,7 +112,7 @@ def _versions() -> dict[str, str]:
     return versions
 
 
-Tell: TypeAlias = Callable[[TrainingEvent], None]
+Emit: TypeAlias = Callable[[TrainingEvent], None]
 
 
 def train(
@@ -120,14 +120,14 @@ def train(
     cancel: threading.Event | None = None,
     registry: Registry | None = None,
 ) -> Generator[TrainingEvent, None, Finished | None]:
-    """Train a policy and report what happens.
+    """Train a policy and report progress.
 
-    Stopped or killed at any moment, the same request is resumed where it was. Under ``accelerate launch``
-    every process trains and the first alone reports, judges and writes; the others return None.
+    Stopped or killed at any moment, the same request resumes where it was. Under ``accelerate launch``
+    every process trains, and only the first reports, judges and writes; the others return None.
     ``cancel`` stops it; closing the generator does the same.
 
     Raises:
-        UnusedOption: an option is given that is not the method's.
+        UnusedOption: an option is given that the method does not use.
         CannotTrain: there is too little to learn from, or it is damaged.
         TrainingFailed: the loss is not a number, or the disk is full.
         TrainingCancelled: it was stopped.
@@ -135,60 +135,60 @@ def train(
     """
     cancel = cancel or threading.Event()
 
-    def work(tell: Tell) -> Finished | None:
-        return _course(request, _ignore if _helps() else tell, cancel, registry or Registry())
+    def work(emit: Emit) -> Finished | None:
+        return _run_phases(request, _ignore if _is_helper() else emit, cancel, registry or Registry())
 
-    return (yield from telling(work, cancel))
+    return (yield from run_in_background(work, cancel))
 
 
-def _course(
-    request: TrainingRequest, tell: Tell, cancel: threading.Event, registry: Registry
+def _run_phases(
+    request: TrainingRequest, emit: Emit, cancel: threading.Event, registry: Registry
 ) -> Finished | None:
     forbid_hubs()
     require_used_options(request)
-    if request.name:  # one made of method and time is free
+    if request.name:  # a generated name is always free
         require_free(registry.root, request.name)
-    tell(Began("data", "Reading what there is to learn from."))
+    emit(Began("data", "Reading what there is to learn from."))
     material = gather(request.sources, folder() / "imported")
     for warning in material.warnings:
-        tell(Warned(warning))
+        emit(Warned(warning))
     if request.activation == "gate" and (warning := too_few(len(material.validation))):
-        tell(Warned(warning))
+        emit(Warned(warning))
     base = base_model(request)
     if base:
-        import_torch()  # the gate times a decision: threads that spin would be in it
+        import_torch()  # the gate times a decision, which spinning threads would disturb
     base_sha = fingerprint(base[1]) if base else ""
-    place = Workplace(request, material.sha256, base_sha)
-    learned_from = _targets(request, material, place, tell, cancel)
-    watch = watching(request.cost, material.validation, tell, cancel)
-    tell(Began("train", f"Training: {request.method}."))
-    scorer = _scorer(request, learned_from, base[1] if base else None, place, watch, tell)
+    workplace = Workplace(request, material.sha256, base_sha)
+    learned_from = _targets(request, material, workplace, emit, cancel)
+    watch = build_watch(request.cost, material.validation, emit, cancel)
+    emit(Began("train", f"Training: {request.method}."))
+    scorer = _train_scorer(request, learned_from, base[1] if base else None, workplace, watch, emit)
     if scorer is None:
         return None
-    tell(Began("calibrate", "Calibrating, and choosing the margin, on held-out questions."))
+    emit(Began("calibrate", "Calibrating, and choosing the margin, on held-out questions."))
     frozen = freeze(scorer, material.validation, request.cost)
     _raise_if(cancel)
-    tell(Began("evaluate", "Measuring the policy on held-out questions."))
+    emit(Began("evaluate", "Measuring the policy on held-out questions."))
     metrics = measured(frozen, request.cost)
     _raise_if(cancel)
-    tell(Began("gate", "Asking the gate."))
+    emit(Began("gate", "Asking the gate."))
     verdict, gate = ask(frozen, material.validation, request.cost, registry, material.sha256)
     _raise_if(cancel)
-    tell(Began("write", "Writing the policy."))
-    written = manifest(request, material, learned_from, base, base_sha, frozen, metrics, gate)
-    where = write(registry.root, written, frozen.scorer.save)
-    tell(verdict)
+    emit(Began("write", "Writing the policy."))
+    policy_manifest = manifest(request, material, learned_from, base, base_sha, frozen, metrics, gate)
+    policy_folder = write(registry.root, policy_manifest, frozen.scorer.save)
+    emit(verdict)
     active = request.activation == "force" or (request.activation == "gate" and verdict.passed)
     if active:
-        registry.use(written.name, force=request.activation == "force", how="train")
-    place.clear()
-    finished = Finished(written.name, where, active)
-    tell(finished)
+        registry.use(policy_manifest.name, force=request.activation == "force", how="train")
+    workplace.clear()
+    finished = Finished(policy_manifest.name, policy_folder, active)
+    emit(finished)
     return finished
 
 
 def _ignore(_event: TrainingEvent) -> None:
-    """The first process alone reports."""
+    """Only the first process reports."""
 
 
 def _raise_if(cancel: threading.Event) -> None:
@@ -197,47 +197,47 @@ def _raise_if(cancel: threading.Event) -> None:
 
 
 def _targets(
-    request: TrainingRequest, material: Material, place: Workplace, tell: Tell, cancel: threading.Event
+    request: TrainingRequest, material: Material, workplace: Workplace, emit: Emit, cancel: threading.Event
 ) -> Examples:
-    plain = examples(material.training, request.cost)
+    quick = examples(material.training, request.cost)
     held_out = examples(material.validation, request.cost)
-    tell(DataSheet(sheet(plain, held_out, material.sources, request.cost)))
-    doing = "Working out what each action is worth if a learned policy goes on after it"
-    tell(Began("data", f"{doing}."))
+    emit(DataSheet(sheet(quick, held_out, material.sources, request.cost)))
+    message = "Working out what each action is worth if a learned policy goes on after it"
+    emit(Began("data", f"{message}."))
 
     def report(done: int, total: int) -> None:
         _raise_if(cancel)
-        tell(Began("data", f"{doing}: {done} of {total} forests."))
+        emit(Began("data", f"{message}: {done} of {total} forests."))
 
-    return place.targets(
-        plain, lambda: improved(material.training, request.cost, seed=request.seed, on_progress=report)
+    return workplace.targets(
+        quick, lambda: improved(material.training, request.cost, seed=request.seed, on_progress=report)
     )
 
 
-def _scorer(
+def _train_scorer(
     request: TrainingRequest,
     learned_from: Examples,
     base: Path | None,
-    place: Workplace,
+    workplace: Workplace,
     watch: Watch,
-    tell: Tell,
+    emit: Emit,
 ) -> Any:
-    """The trained scorer; None in a process that only helped."""
+    """The trained scorer; None in a helper process."""
     features = list(learned_from.states[0].features)
-    if place.trained is not None:
-        tell(Warned("The training was finished before; going on after it."))
-        return None if _helps() else read_scorer(place.trained, features, base)
-    scorer = _fitted(request, learned_from, base, place.checkpoints, watch)
-    if _helps():
+    if workplace.trained is not None:
+        emit(Warned("The training was finished before; going on after it."))
+        return None if _is_helper() else read_scorer(workplace.trained, features, base)
+    scorer = _fit(request, learned_from, base, workplace.checkpoints, watch)
+    if _is_helper():
         return None
-    place.keep_trained(scorer.save)
+    workplace.keep_trained(scorer.save)
     return scorer
 
 
-def _fitted(
+def _fit(
     request: TrainingRequest, learned_from: Examples, base: Path | None, work: Path, watch: Watch
 ) -> Any:
-    """Train; what was interrupted continues from its checkpoints in ``work``."""
+    """Train; an interrupted training resumes from its checkpoints in ``work``."""
     if base is None:
         from policy.training import forest
 
@@ -258,6 +258,6 @@ def _fitted(
     )
 
 
-def _helps() -> bool:
-    """Whether this process only helps another, started by ``accelerate launch``, to train."""
+def _is_helper() -> bool:
+    """Whether this is a helper process, started by ``accelerate launch``."""
     return int(os.environ.get("RANK", "0")) > 0

@@ -1,4 +1,4 @@
-"""What can go wrong in a training that a person can do something about."""
+"""Training errors that the user can do something about."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from traces.errors import DeepthinkError
 
 
 class CannotTrain(DeepthinkError):
-    """Raised when what there is to learn from is too little, or is not what it has to be."""
+    """Raised when the data to learn from is insufficient or invalid."""
 
     title = "There is nothing to learn from yet"
     kind = "input"
@@ -28,25 +28,25 @@ class UnusedOption(DeepthinkError):
 
 
 class TrainingFailed(DeepthinkError):
-    """Raised when a training broke off: the loss is no number any more, or the disk is full."""
+    """Raised when a training failed: the loss is not a number, or the disk is full."""
 
     title = "The training broke off"
     kind = "internal"
 
 
 class TrainingCancelled(DeepthinkError):
-    """Raised when a person stopped the training; what was learned so far is kept."""
+    """Raised when the user stopped the training; what was learned so far is kept."""
 
     title = "Cancelled"
     kind = "cancelled"
 
 
 _FULL = ("No space left", "os error 28", "PytorchStreamWriter", "unexpected pos")
-# What the libraries say of a full disk: safetensors passes the system's words on, torch has its own.
+# How the libraries report a full disk: safetensors repeats the system's message, torch has its own.
 
 
 def is_full_disk(error: BaseException) -> bool:
-    """Whether a library failed because there was no room for what it wrote."""
+    """Whether a library failed because the disk is full."""
     if isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EDQUOT}:
         return True
     return any(words in str(error) for words in _FULL)

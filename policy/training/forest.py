@@ -1,7 +1,7 @@
-"""The forest: random forests on the features, kept as plain arrays. Fitted in seconds: the floor of all.
+"""The forest: random forests on the features, stored as plain arrays. Fitted in seconds: the baseline.
 
-One forest for the advantage of each action that is never the default one, REVISE and FINISH, and one for
-the probability that the evidence is complete. scikit-learn fits them; nothing of it is needed afterwards.
+One forest for the advantage of each action that is never the default, REVISE and FINISH, and one for the
+probability that the evidence is complete. scikit-learn fits them; it is not needed afterwards.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from policy.serving.scorers import Rule, Scores
 
 FILE: Final = "forest.safetensors"
 TREES: Final = 200
-_LEAF = 6  # states that share a prediction at least
-_FEATURES = 0.4  # share of the features that each split looks at
+_LEAF = 6  # minimum of states in a leaf
+_FEATURES = 0.4  # share of the features considered at each split
 FOLDS: Final = 5
 ROUNDS: Final = 2
 """Improvements of the continuation. A third changed the value of the policy by less than its interval."""
@@ -34,11 +34,11 @@ class Trees:
     """Many regression trees in flat arrays, one after the other.
 
     Attributes:
-        roots: Shape (trees,): where each begins.
-        feature: Shape (nodes,): column that a node asks for; -1 for a leaf.
+        roots: Shape (trees,): index of the root of each.
+        feature: Shape (nodes,): column that a node tests; -1 for a leaf.
         threshold: Shape (nodes,): a state goes left if its value is at most this.
-        left: Shape (nodes,): where it goes then; ``right`` likewise.
-        value: Shape (nodes,): what a leaf predicts.
+        left: Shape (nodes,): index of the left child; ``right`` likewise.
+        value: Shape (nodes,): the prediction of a leaf.
     """
 
     roots: npt.NDArray[np.int32]
@@ -50,26 +50,26 @@ class Trees:
 
     def predict(self, columns: npt.NDArray[np.float32]) -> Floats:
         """The mean over the trees, shape (n,), for ``columns`` of shape (n, features)."""
-        at = np.broadcast_to(self.roots, (len(columns), len(self.roots))).copy()
+        nodes = np.broadcast_to(self.roots, (len(columns), len(self.roots))).copy()
         rows = np.arange(len(columns))[:, None]
         while True:
-            feature = self.feature[at]
+            feature = self.feature[nodes]
             inner = feature >= 0
             if not inner.any():
-                return np.asarray(self.value[at].mean(axis=1), dtype=np.float64)
-            goes_left = columns[rows, np.maximum(feature, 0)] <= self.threshold[at]
-            at = np.where(inner, np.where(goes_left, self.left[at], self.right[at]), at)
+                return np.asarray(self.value[nodes].mean(axis=1), dtype=np.float64)
+            is_left = columns[rows, np.maximum(feature, 0)] <= self.threshold[nodes]
+            nodes = np.where(inner, np.where(is_left, self.left[nodes], self.right[nodes]), nodes)
 
     def arrays(self, name: str) -> dict[str, npt.NDArray[Any]]:
-        """The arrays by name, to store."""
+        """The arrays by name, for storage."""
         return {f"{name}.{field}": getattr(self, field) for field in Trees.__slots__}
 
     @classmethod
     def of(cls, arrays: Mapping[str, npt.NDArray[Any]], name: str) -> Trees:
-        """What `arrays` stored.
+        """The trees that `arrays` stored.
 
         Raises:
-            KeyError: something is missing.
+            KeyError: an array is missing.
         """
         return cls(*(arrays[f"{name}.{field}"] for field in Trees.__slots__))
 
@@ -118,7 +118,7 @@ class Forest:
 
     @classmethod
     def read(cls, folder: Path, names: Sequence[str]) -> Forest:
-        """What `save` wrote, of a forest on the features ``names``.
+        """Read what `save` wrote, for a forest on the features ``names``.
 
         Raises:
             KeyError: an array is missing.
@@ -133,7 +133,7 @@ class Forest:
 def fit(
     learned_from: Examples, *, seed: int, on_progress: Callable[[int, int], None] | None = None
 ) -> Forest:
-    """Fit the three forests; ``on_progress`` is called with how many are fitted, and how many there are."""
+    """Fit the three forests; ``on_progress`` gets the number fitted and the total."""
     names = tuple(learned_from.states[0].features)
     columns = table(learned_from.states, names)
     total = len(_LEARNED) + 1
@@ -141,8 +141,8 @@ def fit(
     for done, action in enumerate(_LEARNED, start=1):
         target = learned_from.advantages[:, INDEX[action]]
         is_default = np.array([default_action(state.valid) == action for state in learned_from.states])
-        use = ~np.isnan(target) & ~is_default
-        advantages[action] = _fit(columns[use], target[use], learned_from.weights[use], seed)
+        usable = ~np.isnan(target) & ~is_default
+        advantages[action] = _fit(columns[usable], target[usable], learned_from.weights[usable], seed)
         if on_progress:
             on_progress(done, total)
     known = ~np.isnan(learned_from.sufficient)
@@ -160,27 +160,27 @@ def improved(
     rounds: int = ROUNDS,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Examples:
-    """Examples whose returns count on a learned continuation, not on hindsight.
+    """Examples whose returns follow a learned continuation, not hindsight.
 
-    The forest, being quick, is the policy that improves. It decides on each question as fitted without that
-    question, so that nothing it continues with was learned from the answer.
+    The forest, being quick, is the policy that improves. On each question it is fitted without that
+    question, so that its continuation was not learned from the answer.
 
     Args:
         rounds: How often the continuation is learned anew; 0 leaves it at the default schedule.
-        on_progress: Called with how many forests are fitted, and how many there will be.
+        on_progress: Gets the number of fitted forests and the total.
     """
     continuation: Continuation = default_continuation
-    for number in range(rounds):
-        decided: dict[tuple[str, str], Action] = {}
+    for round_number in range(rounds):
+        decisions: dict[tuple[str, str], Action] = {}
         for part in range(FOLDS):
             inside = [tree for tree in trees if fold(tree.question, FOLDS) != part]
             outside = [tree for tree in trees if fold(tree.question, FOLDS) == part]
             if inside and outside:
                 scorer = fit(examples(inside, cost, continuation), seed=seed)
-                decided.update(_decisions(outside, scorer))
+                decisions.update(_decisions(outside, scorer))
             if on_progress:
-                on_progress(number * FOLDS + part + 1, rounds * FOLDS)
-        continuation = following(decided)
+                on_progress(round_number * FOLDS + part + 1, rounds * FOLDS)
+        continuation = following(decisions)
     return examples(trees, cost, continuation)
 
 
@@ -199,9 +199,9 @@ def table(states: Sequence[Seen], names: Sequence[str]) -> npt.NDArray[np.float3
 
 
 def _fit(columns: npt.NDArray[np.float32], target: Floats, weights: Floats, seed: int) -> Trees:
-    """One forest; without an example it predicts 0 everywhere."""
+    """Fit one forest; without examples it predicts 0 everywhere."""
     if not len(target):
-        return _joined([(_leaf(0.0))])
+        return _concatenate([(_leaf(0.0))])
     from sklearn.ensemble import RandomForestRegressor
 
     forest = RandomForestRegressor(
@@ -209,15 +209,15 @@ def _fit(columns: npt.NDArray[np.float32], target: Floats, weights: Floats, seed
         min_samples_leaf=min(_LEAF, max(1, len(target) // 10)),
         max_features=_FEATURES,
         random_state=seed,
-        n_jobs=1,  # the same trees in the same order, and training shares its machine
+        n_jobs=1,  # deterministic tree order, and a training shares its machine
     ).fit(columns, target, sample_weight=weights)
-    return _joined([_arrays(estimator.tree_) for estimator in forest.estimators_])
+    return _concatenate([_arrays(estimator.tree_) for estimator in forest.estimators_])
 
 
-_Kind = Literal["feature", "threshold", "left", "right", "value"]
+_Array = Literal["feature", "threshold", "left", "right", "value"]
 
 
-def _leaf(value: float) -> dict[_Kind, npt.NDArray[Any]]:
+def _leaf(value: float) -> dict[_Array, npt.NDArray[Any]]:
     return {
         "feature": np.array([-1]),
         "threshold": np.zeros(1),
@@ -227,7 +227,7 @@ def _leaf(value: float) -> dict[_Kind, npt.NDArray[Any]]:
     }
 
 
-def _arrays(tree: Any) -> dict[_Kind, npt.NDArray[Any]]:
+def _arrays(tree: Any) -> dict[_Array, npt.NDArray[Any]]:
     inner = tree.children_left >= 0
     return {
         "feature": np.where(inner, tree.feature, -1),
@@ -238,10 +238,10 @@ def _arrays(tree: Any) -> dict[_Kind, npt.NDArray[Any]]:
     }
 
 
-def _joined(trees: Sequence[Mapping[_Kind, npt.NDArray[Any]]]) -> Trees:
+def _concatenate(trees: Sequence[Mapping[_Array, npt.NDArray[Any]]]) -> Trees:
     sizes = [len(tree["feature"]) for tree in trees]
     roots = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-    moved = {
+    children = {
         kind: np.concatenate(
             [np.where(t[kind] >= 0, t[kind] + root, -1) for t, root in zip(trees, roots, strict=True)]
         )
@@ -255,7 +255,7 @@ def _joined(trees: Sequence[Mapping[_Kind, npt.NDArray[Any]]]) -> Trees:
         roots.astype(np.int32),
         np.concatenate([tree["feature"] for tree in trees]).astype(np.int16),
         rounded.astype(np.float32),
-        moved["left"].astype(np.int32),
-        moved["right"].astype(np.int32),
+        children["left"].astype(np.int32),
+        children["right"].astype(np.int32),
         np.concatenate([tree["value"] for tree in trees]).astype(np.float32),
     )

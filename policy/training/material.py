@@ -1,4 +1,4 @@
-"""What there is to learn from: trees of stores and files, checked, split by question, with a data sheet."""
+"""The training data: trees from stores and files, checked, split by question, with a data sheet."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 
 from agent.decisions.decider import STATE_VERSION
-from policy.decisions.reading import Read, distinct, load_trees, opened
+from policy.decisions.reading import Read, distinct, load_trees, open_source
 from policy.decisions.returns import Examples
 from policy.decisions.trees import INDEX, Tree, default_action, split
 from policy.training.errors import CannotTrain
@@ -23,7 +23,7 @@ from traces.store import Store
 
 FEWEST_QUESTIONS: Final = 40
 FEWEST_DECISIONS: Final = 200
-"""Below these a policy learns the questions by heart, and one in five of them judges nothing."""
+"""Below these a policy memorises the questions, and the held-out fifth is too small to judge it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +31,10 @@ class Material:
     """Trees to learn from.
 
     Attributes:
-        validation: Trees that freeze the thresholds and are judged on.
-        sources: States by where their quality is from.
-        sha256: Of all of it.
-        warnings: What a person should know of it.
+        validation: Trees for freezing the thresholds and judging the policy.
+        sources: States by the source of their quality.
+        sha256: Of all the data.
+        warnings: What the user should know about the data.
     """
 
     training: list[Tree]
@@ -55,29 +55,29 @@ class Material:
 
 
 def gather(sources: Sequence[Path], work: Path) -> Material:
-    """The trees of stores or of exported traces, which are read into a store in the folder ``work``.
+    """The trees of stores, or of exported traces, which are read into a store in the folder ``work``.
 
     Raises:
-        NoSuchSource: a file is not there.
+        NoSuchSource: a file does not exist.
         CannotTrain: there are too few decisions, or they cannot be learned from.
-        BadTraces, StoreError: a file is no export of traces or no store, or cannot be read.
+        BadTraces, StoreError: a file is neither an export of traces nor a store, or cannot be read.
     """
-    stores = [opened(source, work) for source in sources] or [Store(store_file())]
+    stores = [open_source(source, work) for source in sources] or [Store(store_file())]
     parts = [load_trees(store) for store in stores]
-    given = [tree for part in parts for tree in part.trees]
-    trees = distinct(given)
-    known = (node for tree in trees for node in tree.nodes.values() if node.quality is not None)
+    all_trees = [tree for part in parts for tree in part.trees]
+    trees = distinct(all_trees)
+    measured_nodes = (node for tree in trees for node in tree.nodes.values() if node.quality is not None)
     read = Read(
         trees,
         sum(part.other_versions for part in parts),
         sum(part.unmeasured for part in parts),
-        dict(Counter(node.source for node in known)),
+        dict(Counter(node.source for node in measured_nodes)),
     )
-    return material(read, len(given) - len(trees))
+    return material(read, len(all_trees) - len(trees))
 
 
-def material(read: Read, twice: int = 0) -> Material:
-    """What was read, checked and split; ``twice``: runs that were given more than once.
+def material(read: Read, duplicates: int = 0) -> Material:
+    """Check and split the trees; ``duplicates``: runs that were given more than once.
 
     Raises:
         CannotTrain: as `gather`.
@@ -85,11 +85,11 @@ def material(read: Read, twice: int = 0) -> Material:
     _check_enough(read)
     _check_numbers(read.trees)
     training, validation = split(read.trees)
-    training, leaked = _without(training, {_words(tree) for tree in validation})
+    training, leaked = _exclude(training, {_question_key(tree) for tree in validation})
     warnings: list[str] = []
-    if twice:
+    if duplicates:
         warnings.append(
-            f"{twice:,} runs were given more than once; each counts once, as the first source has it."
+            f"{duplicates:,} runs were given more than once; each counts once, as the first source has it."
         )
     if leaked:
         warnings.append(
@@ -149,18 +149,18 @@ def _check_numbers(trees: Sequence[Tree]) -> None:
                 )
 
 
-def _without(trees: Sequence[Tree], words: set[str]) -> tuple[list[Tree], int]:
-    """Those whose question is not among ``words``, and how many are."""
-    kept = [tree for tree in trees if not _words(tree) or _words(tree) not in words]
-    return kept, len(trees) - len(kept)
+def _exclude(trees: Sequence[Tree], questions: set[str]) -> tuple[list[Tree], int]:
+    """The trees whose question is not among ``questions``, and the number of excluded ones."""
+    remaining = [tree for tree in trees if not _question_key(tree) or _question_key(tree) not in questions]
+    return remaining, len(trees) - len(remaining)
 
 
-def _words(tree: Tree) -> str:
+def _question_key(tree: Tree) -> str:
     return " ".join(tree.text.split()).casefold()
 
 
 def _digest(trees: Sequence[Tree]) -> str:
-    """sha256 of everything that is learned from, whatever the order it was stored in."""
+    """sha256 of all training data, independent of the order it is stored in."""
     digest = hashlib.sha256()
     for line in sorted(line for tree in trees for line in _lines(tree)):
         digest.update(line.encode())
@@ -169,8 +169,8 @@ def _digest(trees: Sequence[Tree]) -> str:
 
 def _lines(tree: Tree) -> Iterator[str]:
     for node in tree.nodes.values():
-        seen: list[object] = [node.seen.text, dict(node.seen.features), node.valid]
-        fields = [tree.question, tree.dataset, node.path, *seen, node.quality, node.source]
+        state: list[object] = [node.seen.text, dict(node.seen.features), node.valid]
+        fields = [tree.question, tree.dataset, node.path, *state, node.quality, node.source]
         fields += [dict(node.detail), node.label]
         yield json.dumps(fields, sort_keys=True, ensure_ascii=False) + "\n"
 
@@ -178,18 +178,17 @@ def _lines(tree: Tree) -> Iterator[str]:
 def sheet(
     training: Examples, validation: Examples, sources: Mapping[str, int], cost: float
 ) -> dict[str, str]:
-    """What is learned from, in names and figures to print, in order."""
+    """The training data as names and figures to print, in order."""
     rows: dict[str, str] = {}
     for dataset in sorted(set(training.datasets) | set(validation.datasets)):
-        rows[f"questions, {dataset}"] = (
-            f"{_questions(training, dataset):,} to learn from, {_questions(validation, dataset):,} held out"
-        )
+        learned, held_out = _count_questions(training, dataset), _count_questions(validation, dataset)
+        rows[f"questions, {dataset}"] = f"{learned:,} to learn from, {held_out:,} held out"
     rows["decisions"] = f"{len(training):,} to learn from, {len(validation):,} held out"
     rows["quality from"] = ", ".join(f"{name} {count:,}" for name, count in sources.items()) or "nothing"
     rows["cost of a step"] = f"{cost:g}"
     rows["evidence complete"] = f"{np.nanmean(training.sufficient):.0%} of the decisions"
     for action in INDEX:
-        better, known = _better(training, INDEX[action])
+        better, known = _count_better(training, INDEX[action])
         if known:
             rows[f"{action} is better than the default"] = (
                 f"in {better:,} of {known:,} decisions where that is known ({better / known:.0%})"
@@ -200,12 +199,18 @@ def sheet(
     return rows
 
 
-def _questions(examples: Examples, dataset: str) -> int:
-    return len({q for q, d in zip(examples.questions, examples.datasets, strict=True) if d == dataset})
+def _count_questions(examples: Examples, dataset: str) -> int:
+    return len(
+        {
+            question
+            for question, name in zip(examples.questions, examples.datasets, strict=True)
+            if name == dataset
+        }
+    )
 
 
-def _better(examples: Examples, column: int) -> tuple[int, int]:
-    """In how many states an action beats the default one, and of how many that is known."""
+def _count_better(examples: Examples, column: int) -> tuple[int, int]:
+    """In how many states an action beats the default, and in how many that is known."""
     is_default = np.array([INDEX[default_action(state.valid)] == column for state in examples.states])
     gains = examples.advantages[~is_default, column]
     gains = gains[~np.isnan(gains)]

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 @dataclass(frozen=True, slots=True)
 class Began:
-    """A phase of the work begins: ``data``, ``train``, ``calibrate``, ``evaluate``, ``write``, ``gate``."""
+    """A phase begins: ``data``, ``train``, ``calibrate``, ``evaluate``, ``write``, ``gate``."""
 
     phase: str
     message: str
@@ -18,7 +18,7 @@ class Began:
 
 @dataclass(frozen=True, slots=True)
 class DataSheet:
-    """What is learned from, before it begins: names and figures to print, in order."""
+    """The training data, before training begins: names and figures to print, in order."""
 
     rows: Mapping[str, str]
 
@@ -35,12 +35,12 @@ class Trained:
 
 @dataclass(frozen=True, slots=True)
 class HeldOut:
-    """How good the policy is on held-out questions at a step; 0 is before training.
+    """The performance on held-out questions at a step; 0 is before training.
 
     Attributes:
         utility: Mean quality less the cost of the steps taken; ``default``: the default schedule's.
         steps: Mean research steps.
-        loss: Validation loss, NaN where there is none.
+        loss: Validation loss, NaN if there is none.
     """
 
     step: int
@@ -52,14 +52,14 @@ class HeldOut:
 
 @dataclass(frozen=True, slots=True)
 class Warned:
-    """Something a person should know."""
+    """Something the user should know."""
 
     message: str
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The gate's: whether the rule that was stated before holds, and why in words."""
+    """The gate's verdict: whether its rule holds, and why, in words."""
 
     passed: bool
     reason: str
@@ -68,7 +68,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """The training is done: the policy's name, its folder, and whether it became the active one."""
+    """The training is finished: name and folder of the policy, and whether it became active."""
 
     name: str
     folder: Path

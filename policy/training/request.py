@@ -1,4 +1,4 @@
-"""What is asked of a training."""
+"""The options of a training."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ Activation = Literal["gate", "never", "force"]
 
 @dataclass(frozen=True, slots=True)
 class TrainingRequest:
-    """A training, as a person asks for it.
+    """A training, as the user requests it.
 
     Attributes:
-        sources: Collected stores (``.duckdb``) or exported traces (Parquet); none for the person's own.
-        base: Catalogue name, folder or file of the base model; "" for the method's usual one.
+        sources: Collected stores (``.duckdb``) or exported traces (Parquet); the user's own if empty.
+        base: Catalogue name, folder or file of the base model; "" for the method's default.
         cost: Of a research step, in units of quality.
-        name: Of the policy; "" for one made of method and time.
-        seed: Of everything that is drawn.
-        epochs: Passes over the examples; None for the method's usual number. Encoders alone have them.
-        steps: Optimiser steps, if more than 0, whatever ``epochs`` says. A forest has none.
-        activation: Whether it becomes active: if the gate passes it, never, or whatever the gate says.
+        name: Of the policy; "" for one generated from method and time.
+        seed: Of all random numbers.
+        epochs: Passes over the examples; None for the method's default. Encoders only.
+        steps: Optimiser steps, if positive; takes precedence over ``epochs``. Encoders only.
+        activation: Whether it becomes active: if it passes the gate, never, or always.
     """
 
     method: Method = DEFAULT
@@ -48,20 +48,20 @@ class TrainingRequest:
 
     @property
     def command(self) -> str:
-        """What has to be typed for it; files by their names, wherever they lie."""
-        usual = TrainingRequest(method=self.method)
+        """The command line for it; files by name, wherever they are."""
+        default = TrainingRequest(method=self.method)
         words = ["deepthink", "train-policy", "--method", self.method]
         for source in self.sources:
             words += ["--from", source.name]
         for option in ("base", "cost", "name", "seed", "epochs", "steps"):
             value = getattr(self, option)
-            if value != getattr(usual, option):
+            if value != getattr(default, option):
                 words += [f"--{option}", f"{value:g}" if isinstance(value, float) else str(value)]
         return shlex.join(words)
 
 
 def require_used_options(request: TrainingRequest) -> None:
-    """Raise `UnusedOption` if passes or optimiser steps are given for a method that has none."""
+    """Raise `UnusedOption` if epochs or optimiser steps are given for a method that has none."""
     if request.method == "forest" and (request.epochs is not None or request.steps > 0):
         raise UnusedOption(
             "A forest is grown in one go, not in passes or steps.",
@@ -70,13 +70,13 @@ def require_used_options(request: TrainingRequest) -> None:
 
 
 def base_model(request: TrainingRequest) -> tuple[str, Path] | None:
-    """Name and place of the base that the method adapts; None for the forest, which has none.
+    """Name and path of the base that the method adapts; None for the forest, which has none.
 
-    A folder or file that is none of the catalogue's goes by its path, so that it is found again.
+    A folder or file that is not in the catalogue goes by its path, so that it is found again.
 
     Raises:
         ModelMissing: it is not on this machine.
-        NoBase: the method has none, and one is named.
+        NoBase: a base is named for a method without one.
     """
     if request.method == "forest":
         if request.base:
@@ -86,9 +86,9 @@ def base_model(request: TrainingRequest) -> tuple[str, Path] | None:
     path = existing_path(name)
     if path is not None:
         return str(path.resolve()), path.resolve()
-    place = checked(entry(name))
-    if place is None:
+    model_path = checked(entry(name))
+    if model_path is None:
         raise ModelMissing(
             f"The base model {name} is not on this machine.", f"Fetch it: “deepthink models pull {name}”."
         )
-    return name, place
+    return name, model_path

@@ -1,4 +1,4 @@
-"""Watch a training: its events, a look at held-out questions, the time left, and how to stop it."""
+"""Watch a training: its events, the performance on held-out questions, the time left, cancellation."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from policy.training.progress import HeldOut, Trained, TrainingEvent
 T = TypeVar("T")
 
 
-def telling(
+def run_in_background(
     work: Callable[[Callable[[TrainingEvent], None]], T], cancel: threading.Event
 ) -> Generator[TrainingEvent, None, T]:
     """Run ``work`` in a thread and yield the events it reports; its result is the generator's.
 
-    A trainer calls back, an interface iterates: between the two there has to be a thread. If the iteration
-    stops, ``cancel`` is set and the work is waited for, so that its last checkpoint is whole. Whatever
-    ``work`` raises is raised.
+    A trainer calls back, an interface iterates: this takes a thread in between. If the iteration stops,
+    ``cancel`` is set and the thread joined, so that its last checkpoint is complete. Exceptions of ``work``
+    are raised again.
     """
     events: SimpleQueue[TrainingEvent | None] = SimpleQueue()
     results: list[T] = []
@@ -37,7 +37,7 @@ def telling(
     def run() -> None:
         try:
             results.append(work(events.put))
-        except BaseException as error:  # noqa: BLE001 # raised again where it is waited for
+        except BaseException as error:  # noqa: BLE001 # raised again after the join
             errors.append(error)
         finally:
             events.put(None)
@@ -61,11 +61,11 @@ Score: TypeAlias = Callable[[Sequence[Seen]], Scores]
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """Who watches a training.
+    """The observer of a training.
 
     Attributes:
-        on_step: Called with step from 1, steps in all, loss.
-        on_score: Called now and then with the step and a function that scores states; None if nobody looks.
+        on_step: Called with step from 1, number of steps, loss.
+        on_score: Called now and then with the step and a function that scores states; None if not needed.
         cancel: Set to stop after the current step.
     """
 
@@ -74,10 +74,10 @@ class Watch:
     cancel: threading.Event = field(default_factory=threading.Event)
 
     def stepped(self, step: int, steps: int, loss: float) -> None:
-        """A step is done, in a trainer that cannot be asked to stop but can be made to.
+        """Report a finished step of a trainer that can only be stopped by an exception.
 
         Raises:
-            TrainingCancelled: it is to stop; it resumes from what it has saved.
+            TrainingCancelled: cancelled; the training resumes from its last checkpoint.
         """
         self.on_step(step, steps, loss)
         if self.cancel.is_set() and step < steps:
@@ -87,36 +87,36 @@ class Watch:
             )
 
 
-_LOOKED_AT: Final = 60  # held-out questions that are walked while training: seconds, not minutes
+_SAMPLE_SIZE: Final = 60  # held-out questions walked during training: seconds, not minutes
 
-Tell: TypeAlias = Callable[[TrainingEvent], None]
+Emit: TypeAlias = Callable[[TrainingEvent], None]
 
 
-def watching(cost: float, validation: Sequence[Tree], tell: Tell, cancel: threading.Event) -> Watch:
-    some = list(validation)[:_LOOKED_AT]
-    default = mean(follow("", some, lambda node: default_action(node.valid)).utility(cost))
+def build_watch(cost: float, validation: Sequence[Tree], emit: Emit, cancel: threading.Event) -> Watch:
+    sample = list(validation)[:_SAMPLE_SIZE]
+    default = mean(follow("", sample, lambda node: default_action(node.valid)).utility(cost))
     pace = _Pace()
 
     def on_step(step: int, steps: int, loss: float) -> None:
-        tell(Trained(step, steps, loss, pace.left(step, steps)))
+        emit(Trained(step, steps, loss, pace.left(step, steps)))
 
     def on_score(step: int, scores: Score) -> None:
-        scored = score(some, _Provisional(scores))
+        scored = score(sample, _Provisional(scores))
         rule = Rule(choose_margin(scored, cost, errors=0.0).margin, 1.0)
-        walked = follow_each("", some, scored.deciders(rule))
-        tell(HeldOut(step, mean(walked.utility(cost)), default, mean(walked.steps), _brier(scored)))
+        walked = follow_each("", sample, scored.deciders(rule))
+        emit(HeldOut(step, mean(walked.utility(cost)), default, mean(walked.steps), _brier(scored)))
 
     return Watch(on_step, on_score, cancel)
 
 
 class _Pace:
-    """Estimates the time left from the time that the steps so far took."""
+    """Estimates the time left from the duration of the steps so far."""
 
     def __init__(self) -> None:
         self._began: tuple[int, float] | None = None
 
     def left(self, step: int, steps: int) -> float:
-        """Seconds; NaN at the first step, which is not 1 where a training is resumed."""
+        """Seconds left; NaN at the first step, which is not 1 in a resumed training."""
         now = time.monotonic()
         if self._began is None:
             self._began = step, now
@@ -126,7 +126,7 @@ class _Pace:
 
 
 class _Provisional:
-    """A scorer that is being trained."""
+    """The scorer that is being trained."""
 
     method = ""
 
@@ -134,17 +134,17 @@ class _Provisional:
         self._scores = scores
 
     def score(self, states: Sequence[Seen]) -> Scores:
-        """The present scores."""
+        """Scores by the current weights."""
         return self._scores(states)
 
 
 def _brier(scored: Scored) -> float:
-    """Mean squared error of the sufficiency, over the states of which it is known."""
-    so = np.array([node.sufficient for tree in scored.trees for node in tree.nodes.values()])
-    return mean(np.square(scored.scores.sufficiency - so))
+    """Mean squared error of the sufficiency, over the states for which it is known."""
+    targets = np.array([node.sufficient for tree in scored.trees for node in tree.nodes.values()])
+    return mean(np.square(scored.scores.sufficiency - targets))
 
 
 def mean(column: Floats) -> float:
-    """The mean of what is known, NaN if nothing is."""
+    """The mean of the known values; NaN if there are none."""
     known = column[~np.isnan(column)]
     return float(known.mean()) if known.size else float("nan")

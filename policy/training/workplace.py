@@ -1,4 +1,4 @@
-"""The folder and checkpoints of a training: a killed one does not repeat what is finished."""
+"""The folder and checkpoints of a training: a killed one does not repeat finished work."""
 
 from __future__ import annotations
 
@@ -27,63 +27,65 @@ _TARGETS: Final = "targets.safetensors"
 
 
 class Workplace:
-    """The folder of one training: the same request on the same data and base (both sha256) has the same."""
+    """The folder of one training, determined by the request and the sha256 of its data and base."""
 
     def __init__(self, request: TrainingRequest, data: str, base: str) -> None:
-        asked = [request.method, request.cost, request.seed, request.epochs, request.steps]
-        key = json.dumps([*asked, data, base, STATE_VERSION]).encode()
+        options = [request.method, request.cost, request.seed, request.epochs, request.steps]
+        key = json.dumps([*options, data, base, STATE_VERSION]).encode()
         self.folder = folder() / hashlib.sha256(key).hexdigest()[:16]
         self.folder.mkdir(parents=True, exist_ok=True)
         self.checkpoints = self.folder / "checkpoints"
-        """Of the trainer."""
+        """Folder of the checkpoints."""
 
     @property
     def trained(self) -> Path | None:
-        """What was trained, if that is finished."""
-        place = self.folder / _TRAINED
-        return place if place.is_dir() else None
+        """The trained scorer, if training is finished."""
+        path = self.folder / _TRAINED
+        return path if path.is_dir() else None
 
     def keep_trained(self, save: Callable[[Path], None]) -> None:
-        """Save what was trained; there whole or not at all."""
-        fresh = self.folder / f".{_TRAINED}"
-        shutil.rmtree(fresh, ignore_errors=True)
-        fresh.mkdir()
-        save(fresh)
-        fresh.rename(self.folder / _TRAINED)
+        """Save the trained scorer; it appears completely or not at all."""
+        temporary = self.folder / f".{_TRAINED}"
+        shutil.rmtree(temporary, ignore_errors=True)
+        temporary.mkdir()
+        save(temporary)
+        temporary.rename(self.folder / _TRAINED)
 
     def targets(self, plain: Examples, make: Callable[[], Examples]) -> Examples:
-        """``make()``, which takes minutes, or what it made before.
+        """``make()``, which takes minutes, or its earlier result.
 
         Args:
             plain: The same states in the same order, with targets that are quick to compute.
-            make: The targets to learn from.
+            make: Computes the targets to learn from.
         """
         from safetensors.numpy import load_file, save_file
 
-        place = self.folder / _TARGETS
-        if not place.is_file():
-            made = make()
-            fresh = place.with_suffix(f".{os.getpid()}")  # several processes may train together
-            save_file({"values": made.values, "advantages": made.advantages}, fresh)
-            fresh.rename(place)
-            return made
-        kept: dict[str, Floats] = load_file(place)
-        return replace(plain, values=np.asarray(kept["values"]), advantages=np.asarray(kept["advantages"]))
+        path = self.folder / _TARGETS
+        if not path.is_file():
+            targets = make()
+            temporary = path.with_suffix(f".{os.getpid()}")  # several processes may train together
+            save_file({"values": targets.values, "advantages": targets.advantages}, temporary)
+            temporary.rename(path)
+            return targets
+        arrays: dict[str, Floats] = load_file(path)
+        return replace(
+            plain, values=np.asarray(arrays["values"]), advantages=np.asarray(arrays["advantages"])
+        )
 
     def clear(self) -> None:
-        """Remove the folder: the policy is written."""
+        """Remove the folder once the policy is written."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def folder() -> Path:
-    """Of all trainings that are not finished."""
+    """The folder of all unfinished trainings."""
     return data_dir() / "training"
 
 
 def newest(folder: Path) -> Path | None:
-    """The newest whole checkpoint in ``folder``, None if there is none.
+    """The newest complete checkpoint in ``folder``, None if there is none.
 
-    One that a kill left half written is removed.
+    A checkpoint that a kill left half written is removed.
     """
     checkpoints = folder.glob("checkpoint-*")
     for path in sorted(checkpoints, key=lambda path: int(path.name.rpartition("-")[2]), reverse=True):
@@ -94,7 +96,7 @@ def newest(folder: Path) -> Path | None:
 
 
 def check_room(folder: Path, needed: int) -> None:
-    """Whether ``needed`` bytes fit into the file system of ``folder``, before anything is computed.
+    """Check that ``needed`` bytes fit into the file system of ``folder``, before any computation.
 
     Raises:
         TrainingFailed: they do not.
@@ -108,11 +110,11 @@ def check_room(folder: Path, needed: int) -> None:
 
 
 @contextmanager
-def telling_full_disk(folder: Path) -> Iterator[None]:
-    """Within this a full disk is reported as one, whatever the library raised.
+def reporting_full_disk(folder: Path) -> Iterator[None]:
+    """Report a full disk as one, whatever error the library raises.
 
     Raises:
-        TrainingFailed: in its place.
+        TrainingFailed: in place of that error.
     """
     try:
         yield

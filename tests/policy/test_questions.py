@@ -52,7 +52,7 @@ def test_plain_lines_may_leave_out_all_but_the_question(tmp_path: Path) -> None:
     ("damaged", "what"),
     [
         ("{", "Line 3 of mine.jsonl is not JSON"),
-        ("[1]", "Line 3 of mine.jsonl is no JSON object"),
+        ("[1]", "Line 3 of mine.jsonl is not a JSON object"),
         ({"answer": "Ann"}, "Line 3 of mine.jsonl is not a question"),
         ({"question": " "}, "Line 3 of mine.jsonl is not a question: ValueError the question is empty"),
         ({"question": "Why?", "answer": {"text": "b"}}, "Line 3 of mine.jsonl is not a question"),
@@ -194,7 +194,7 @@ def test_a_text_may_hold_the_line_breaks_that_json_allows(tmp_path: Path) -> Non
 
 def test_a_file_that_is_empty_missing_or_not_text_is_reported(tmp_path: Path) -> None:
     for name, content, said in (
-        ("empty.jsonl", b"", "holds no question"),
+        ("empty.jsonl", b"", "contains no questions"),
         ("binary.jsonl", b"\xff\xfe\x00", "not UTF-8"),
         ("none.jsonl", None, "No such file"),
     ):

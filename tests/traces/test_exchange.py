@@ -275,14 +275,14 @@ WRONG = {
     "a feature that is no number": ('features = \'{"step": "x"}\'', "cannot be read"),
     "a feature that is not finite": ("features = '{\"step\": 1e999}'", "finite|cannot be read"),
     "a state that is no JSON": ("state = '{'", "cannot be read"),
-    "a state that is no object": ("state = '[]'", "no JSON object"),
+    "a state that is no object": ("state = '[]'", "not a JSON object"),
     "a path of other letters": ("path = 'CX'", "letters besides"),
-    "an id that leads to a parent folder": ("run_id = '../../x'", "its id is none"),
-    "an id of more than a line": ("run_id = 'a' || chr(10)", "its id is none"),
+    "an id that leads to a parent folder": ("run_id = '../../x'", "its id is not valid"),
+    "an id of more than a line": ("run_id = 'a' || chr(10)", "its id is not valid"),
     "a label that was not possible": ("label = 'STOP'", "label was not possible"),
-    "a rating that is none": ("rating = 'splendid'", "rating is none"),
+    "a rating that is none": ("rating = 'splendid'", "rating is not valid"),
     "no text": ("text = NULL", "is missing"),
-    "a decision twice": ("seq = 0, shadow = false", "there twice"),
+    "a decision twice": ("seq = 0, shadow = false", "occurs twice"),
 }
 
 

@@ -25,7 +25,7 @@ from traces.store import (
     StoreError,
     StoreFull,
     StoreTooNew,
-    _translated,
+    _store_error,
     before_migration,
     copy_database,
     set_aside,
@@ -141,7 +141,7 @@ def test_a_file_that_is_no_store_is_a_sentence(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_is_named(tmp_path: Path) -> None:
-    full = _translated(duckdb.IOException("Could not write file: No space left on device"), tmp_path)
+    full = _store_error(duckdb.IOException("Could not write file: No space left on device"), tmp_path)
     assert isinstance(full, StoreFull)
 
 
@@ -164,7 +164,7 @@ def test_a_text_of_odd_bytes_is_no_reason_to_part_with_the_file(store: Store) ->
     ids=lambda value: type(value).__name__,
 )
 def test_only_a_damaged_file_is_called_damaged(error: duckdb.Error, damaged: bool, tmp_path: Path) -> None:
-    told = _translated(error, tmp_path / "s.duckdb")
+    told = _store_error(error, tmp_path / "s.duckdb")
     assert isinstance(told, StoreDamaged) == damaged
     assert ("deepthink restore" if damaged else "deepthink doctor") in told.way_out
 
@@ -302,7 +302,7 @@ def test_a_home_that_is_read_only_is_a_sentence(tmp_path: Path, monkeypatch: pyt
     def refuse(*_: object, **__: object) -> None:
         raise OSError(errno.EROFS, os.strerror(errno.EROFS))
 
-    there = _translated(duckdb.IOException('Cannot open file "s": Read-only file system'), tmp_path / "s")
+    there = _store_error(duckdb.IOException('Cannot open file "s": Read-only file system'), tmp_path / "s")
     monkeypatch.setattr("traces.store.tempfile.mkdtemp", refuse)
     with pytest.raises(StoreError) as new, Store(tmp_path / "s.duckdb").connect():
         pass

@@ -1,6 +1,6 @@
--- What was read. `vectors` is created by the first ingestion, because its column type carries the
+-- The library. `vectors` is created by the first ingestion, because its column type includes the
 -- embedder's number of dimensions. No foreign keys or unique constraints beside the primary keys:
--- DuckDB checks them eagerly, which refuses "delete, then insert again" inside one transaction.
+-- DuckDB checks them eagerly, which prevents "delete, then insert again" inside one transaction.
 
 CREATE TABLE library (
     embedder   VARCHAR NOT NULL,
@@ -19,13 +19,13 @@ CREATE TABLE documents (
     id         BIGINT PRIMARY KEY,
     collection VARCHAR NOT NULL,
     source     VARCHAR NOT NULL,   -- absolute path or URL; unique within its collection
-    name       VARCHAR NOT NULL,   -- what a person calls it: the path relative to what was ingested
+    name       VARCHAR NOT NULL,   -- the user-visible name: the path relative to what was ingested
     title      VARCHAR NOT NULL,
     media_type VARCHAR NOT NULL,
     sha256     VARCHAR NOT NULL,
     bytes      BIGINT  NOT NULL,
     pages      INTEGER,
-    date       VARCHAR NOT NULL,   -- ISO date the document gives itself, or ''
+    date       VARCHAR NOT NULL,   -- ISO date stated in the document, or ''
     coverage   DOUBLE  NOT NULL,   -- share of its visible text that ended up in chunks
     notices    VARCHAR NOT NULL,   -- JSON list of sentences
     reader     INTEGER NOT NULL,   -- version of reading and chunking that made the chunks

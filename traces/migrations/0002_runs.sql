@@ -1,4 +1,4 @@
--- What was done. A run is its question, its settings and its events; every decision is one row with
+-- Runs. A run is its question, its settings and its events; every decision is one row with
 -- the state exactly as the decider saw it.
 
 CREATE TABLE runs (
@@ -32,13 +32,13 @@ CREATE TABLE events (
 CREATE TABLE decisions (
     run_id                VARCHAR NOT NULL,
     seq                   INTEGER NOT NULL,   -- 0-based order within the run
-    step                  INTEGER NOT NULL,   -- research steps finished when it was taken
+    step                  INTEGER NOT NULL,   -- research steps finished at the time
     state_version         INTEGER NOT NULL,
     state                 VARCHAR NOT NULL,   -- JSON, exactly as the decider saw it
     valid_actions         VARCHAR NOT NULL,   -- JSON list
     action                VARCHAR NOT NULL,
     probabilities         VARCHAR NOT NULL,   -- JSON object, one entry per action
-    behaviour_probability DOUBLE  NOT NULL,   -- of the action taken, under the source that took it
+    behaviour_probability DOUBLE  NOT NULL,   -- of the action taken, under its source
     source                VARCHAR NOT NULL,   -- rules, llm, learned, human, budget
     latency_ms            DOUBLE  NOT NULL,
     justification         VARCHAR NOT NULL,

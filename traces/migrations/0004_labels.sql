@@ -1,4 +1,4 @@
--- What a person said: of a decision, which action it should have been; of a run, how good its answer was.
+-- Feedback: for a decision, the action it should have been; for a run, how good its answer was.
 
 CREATE TABLE labels (
     run_id   VARCHAR NOT NULL,
@@ -17,7 +17,7 @@ CREATE TABLE ratings (
     rated  TIMESTAMP NOT NULL
 );
 
--- Decisions that a person took before there were labels; "answer now" is no judgement of the state.
+-- Decisions that a person took before there were labels; "answer now" does not judge the state.
 INSERT INTO labels
 SELECT run_id, seq, action, 'override', '', taken FROM decisions
 WHERE source = 'human' AND justification = 'as you decided' AND NOT shadow;

@@ -1,5 +1,5 @@
--- What a run took: seconds spent running, without those between being cut off and resumed. Every event
--- tells them since the run began, so the last one of a run that ended has them.
+-- Duration of a run: seconds spent running, without the time between interruption and resumption. Every
+-- event records the seconds since the run began, so the last event of a finished run has the total.
 
 ALTER TABLE runs ADD COLUMN seconds DOUBLE;  -- NULL while it runs, or if it was killed
 

@@ -1,6 +1,6 @@
 -- Decisions as steps of a Markov decision process. A state is reached by a path, the first letters of the
 -- actions taken since the first decision: '' for the first one, 'CR' after CONTINUE and REVISE. Collected
--- questions hold many paths of one run; a run that a person watched holds one.
+-- questions have many paths in one run; a user's run has one.
 
 ALTER TABLE decisions ADD COLUMN path VARCHAR DEFAULT '';
 ALTER TABLE decisions ADD COLUMN text VARCHAR DEFAULT '';        -- the state as text, as a reader saw it
@@ -12,7 +12,7 @@ UPDATE decisions SET path = coalesce(earlier.path, '') FROM (
     ) AS path FROM decisions WHERE NOT shadow
 ) AS earlier WHERE earlier.run_id = decisions.run_id AND earlier.seq = decisions.seq;
 
--- How good the answer is, or would be, of a run that finishes at a path.
+-- The quality of the answer of a run that finishes, or would finish, at a path.
 CREATE TABLE outcomes (
     run_id   VARCHAR NOT NULL,
     path     VARCHAR NOT NULL,   -- of a decision of the run
@@ -24,7 +24,7 @@ CREATE TABLE outcomes (
     CHECK (source IN ('answer', 'evidence', 'verifier'))
 );
 
--- What is known of a question whose answer is known.
+-- The known answer to a question.
 CREATE TABLE gold (
     run_id      VARCHAR PRIMARY KEY,
     dataset     VARCHAR NOT NULL,
@@ -33,8 +33,8 @@ CREATE TABLE gold (
     passages    VARCHAR NOT NULL    -- JSON list: what supports the answer, as the data set names it
 );
 
--- What the verifier said of each answer that a run gave: the last one before its next decision. The n-th
--- decision is told by the n-th event Decided. One that was measured (and is in outcomes) goes before it.
+-- The verifier's share for each answer of a run: the last answer before the next decision. The n-th decision
+-- is reported by the n-th event Decided. A measured share (in outcomes) takes precedence.
 CREATE VIEW verdicts AS
 SELECT d.run_id, d.path, a.share AS quality, coalesce(r.finished, r.started) AS measured
 FROM (
@@ -50,8 +50,8 @@ JOIN runs r ON r.id = a.run_id
 ANTI JOIN outcomes o ON o.run_id = d.run_id AND o.path = d.path AND o.source = 'verifier'
 WHERE a.share IS NOT NULL;
 
--- The quality of finishing at a path, by every source there is: a measured outcome, the person's rating of
--- the run's last answer, what they said of the decision, the share of the answer that the verifier supports.
+-- The quality of finishing at a path, by every source: a measured outcome, the user's rating of the run's
+-- last answer, their label of the decision, the share of the answer that the verifier supports.
 CREATE VIEW qualities AS
 SELECT run_id, path, source, quality,
     list_position(['answer', 'evidence', 'rating', 'override', 'verifier'], source) AS rank
@@ -70,14 +70,14 @@ FROM (
     SELECT run_id, path, 'verifier', quality FROM verdicts
 );
 
--- The source that counts, where there are several.
+-- The source that counts, if there are several.
 CREATE VIEW finishes AS
 SELECT run_id, path, arg_min(source, rank) AS source, arg_min(quality, rank) AS quality
 FROM qualities GROUP BY run_id, path;
 
--- (state, action, reward, next_state, done). Every step but the last has the reward 0: what a step costs is
--- for whoever learns to say. A FINISH that was not measured is none, nor is one that was not valid. The
--- behaviour probability is that of the step the run took; NULL for one that is known without it.
+-- (state, action, reward, next_state, done). Every step but the last has the reward 0: the learner sets the
+-- cost of a step. A FINISH that was not measured, or not valid, is not a transition. The behaviour
+-- probability is that of the step the run took; NULL for transitions that the run did not take.
 CREATE VIEW transitions AS
 SELECT d.run_id, d.seq, d.path, d.state_version, d.text AS state, d.features,
     'FINISH' AS action, f.quality AS reward, f.source AS reward_source,

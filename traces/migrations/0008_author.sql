@@ -1,3 +1,3 @@
--- Who wrote a document, where its file says so: of a mail, its sender.
+-- Author of a document, if its file names one; for a mail, its sender.
 
 ALTER TABLE documents ADD COLUMN author VARCHAR DEFAULT '';

@@ -1,4 +1,4 @@
--- Folders that a collection follows, files in them that could not be read, and what became of the others;
+-- Folders that a collection follows, their unreadable files, and the changes of the other files;
 -- and facts about a document's file: who sent it and when it was last changed.
 
 CREATE TABLE folders (
@@ -16,13 +16,13 @@ CREATE TABLE unreadable (
 );
 
 CREATE TABLE changes (
-    seen       TIMESTAMP NOT NULL, -- the same for all changes of one look at the folders
+    seen       TIMESTAMP NOT NULL, -- the same for all changes found in one scan
     collection VARCHAR NOT NULL,
     outcome    VARCHAR NOT NULL,   -- added, updated, moved, removed, failed, away
     source     VARCHAR NOT NULL,
     name       VARCHAR NOT NULL,
-    detail     VARCHAR NOT NULL    -- the earlier name, or what is wrong
+    detail     VARCHAR NOT NULL    -- the previous name, or the problem
 );
 
-ALTER TABLE documents ADD COLUMN sender VARCHAR DEFAULT '';   -- of the mail that it is, or lies in
+ALTER TABLE documents ADD COLUMN sender VARCHAR DEFAULT '';   -- of the mail that it is, or is attached to
 ALTER TABLE documents ADD COLUMN modified BIGINT DEFAULT 0;   -- of its file, nanoseconds since 1970; 0 if unknown

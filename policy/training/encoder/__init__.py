@@ -1,5 +1,5 @@
-"""The encoder: MiniLM with an adapter reads the state's text, and the state's numbers join it late.
+"""The encoder: MiniLM with an adapter reads the state's text, and the state's numbers are fused late.
 
-It learns a reward of each action by comparing a better with a worse one in the same state, and beside that
+It learns a reward for each action by comparing a better with a worse one in the same state, and also
 whether the evidence suffices.
 """

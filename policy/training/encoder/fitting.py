@@ -1,7 +1,7 @@
 """Fit the encoder: LoRA on the base's upper layers and a new head, resumable.
 
 For sufficiency a forest is the teacher: half of a target is the outcome, half the forest's estimate on
-questions it was not fitted on, which is less noisy (Hinton et al., 1503.02531).
+questions it was not fitted on, which is less noisy (distillation: Hinton et al., 1503.02531).
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from policy.training.encoder.rows import Batches, Columns, open_tokenizer, rows
 from policy.training.encoder.scorer import EncoderScorer, in_batches, scores
 from policy.training.errors import CannotTrain, TrainingCancelled, TrainingFailed
 from policy.training.watching import Watch
-from policy.training.workplace import check_room, newest, telling_full_disk
+from policy.training.workplace import check_room, newest, reporting_full_disk
 
 FOLDS: Final = 4
-SHARE: Final = 0.5  # of the forest in a target
+SHARE: Final = 0.5  # weight of the forest in a target
 
 
 def taught(examples: Examples, seed: int = 0) -> Examples:
-    """``examples`` with a sufficiency drawn halfway towards a forest's; what nobody knows stays unknown."""
+    """``examples`` with each known sufficiency moved halfway towards a forest's prediction."""
     sufficient = examples.sufficient.copy()
-    # Salted: the questions were split by their bare ids already.
+    # Salted: the questions were already split by their bare ids.
     parts = np.array([fold(f"{question}\ntaught", FOLDS) for question in examples.questions])
     for part in range(FOLDS):
         inside, outside = np.flatnonzero(parts == part).tolist(), np.flatnonzero(parts != part).tolist()
@@ -53,17 +53,17 @@ def taught(examples: Examples, seed: int = 0) -> Examples:
 EPOCHS: Final = 3.0
 RANK: Final = 16
 ALPHA: Final = 32
-# Of the upper half: lower layers know words, which are no different here, and leaving them alone saves a
-# third of the time.
+# The upper half: lower layers represent words, which are the same here, and skipping them saves a third of
+# the time.
 LAYERS: Final = (
     r".*encoder\.layer\.[345]\."
     r"(attention\.self\.(query|key|value)|(attention\.)?output\.dense|intermediate\.dense)"
 )
 _RATE = 4e-4
-_BATCH = 16  # two make a step: the memory of one batch is what a training needs most
-_SAVE_STEPS = 25  # about a minute on two cores: that much a kill costs
+_BATCH = 16  # two make a step: one batch dominates the memory of a training
+_SAVE_STEPS = 25  # about a minute on two cores: the most that a kill costs
 _LOOK_STEPS = 100
-_ROOM = 64 * 2**20  # bytes of two checkpoints: adapter, head and the optimiser's state, with some air
+_ROOM = 64 * 2**20  # bytes of two checkpoints: adapter, head and the optimiser's state, with some slack
 
 
 def fit(
@@ -80,18 +80,18 @@ def fit(
 
     Args:
         examples: Of the training questions.
-        base: Folder of a BERT with its tokenizer, as MiniLM is.
-        work: Checkpoints go there; a training that was killed is resumed from the newest.
-        seed: Of everything that is drawn.
+        base: Folder of a BERT with its tokenizer, such as MiniLM.
+        work: Folder of the checkpoints; a killed training resumes from the newest.
+        seed: Of all random numbers.
         epochs: Passes over the examples.
         steps: Optimiser steps, in place of ``epochs``, if not -1.
         watch: Gets the steps and the scores.
 
     Raises:
-        CannotTrain: no example prefers anything, or the base is no BERT.
+        CannotTrain: no example has a preference, or the base is not a BERT.
         TrainingFailed: the loss is not a number, or there is no room for a checkpoint.
         TrainingCancelled: ``watch.cancel`` was set; the next call resumes.
-        ModelMissing, ModelError: the base is not there or cannot be loaded.
+        ModelMissing, ModelError: the base is missing or cannot be loaded.
     """
     watch = watch or Watch()
     work.mkdir(parents=True, exist_ok=True)
@@ -105,18 +105,18 @@ def fit(
             "Collect more questions, or lower the cost of a step with --cost.",
         )
     with loading(base, "base model"):
-        from policy.training.encoder.network import untrained
+        from policy.training.encoder.network import build_untrained
 
         torch_seed(seed)
-        model = untrained(base, columns.width)
+        model = build_untrained(base, columns.width)
     padding = int(tokenizer.token_to_id("[PAD]"))
-    with without_their_warnings():
+    with without_deprecation_warnings():
         trainer = _trainer(model, data, padding, base, work, seed, epochs, steps)
     live = _Live(watch, trainer, columns, tokenizer, padding)
     trainer.add_callback(live.callback())
-    with telling_full_disk(work), without_their_warnings():
-        last = newest(work)
-        trainer.train(resume_from_checkpoint=str(last) if last else None)
+    with reporting_full_disk(work), without_deprecation_warnings():
+        checkpoint = newest(work)
+        trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
     if live.cancelled:
         raise TrainingCancelled(
             f"Stopped after step {trainer.state.global_step} of {trainer.state.max_steps}.",
@@ -127,7 +127,7 @@ def fit(
 
 
 def open_tokenizer_of(base: Path) -> Any:
-    """The base's tokenizer. Raises `CannotTrain` for no BERT, `ModelMissing` if there is no base."""
+    """The base's tokenizer. Raises `CannotTrain` if it is not a BERT, `ModelMissing` if it is missing."""
     try:
         kind = json.loads((base / "config.json").read_text("utf-8")).get("model_type")
     except (OSError, ValueError) as error:
@@ -144,15 +144,15 @@ def open_tokenizer_of(base: Path) -> Any:
 
 
 def torch_seed(seed: int) -> None:
-    """Seed what torch draws: the head's first weights and dropout."""
+    """Seed torch's random numbers: the head's initial weights and dropout."""
     import torch
 
     torch.manual_seed(seed)
 
 
 @contextmanager
-def without_their_warnings() -> Iterator[None]:
-    """Within this the libraries keep to themselves which of each other's arguments will be renamed."""
+def without_deprecation_warnings() -> Iterator[None]:
+    """Suppress the libraries' warnings about deprecated arguments that they pass to each other."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)
         yield
@@ -224,7 +224,7 @@ def _trainer(
 
 
 class _Live:
-    """Reports a training's steps, scores with the present network, and stops it when asked."""
+    """Reports the steps of a training, scores with the current weights, and stops it on request."""
 
     def __init__(self, watch: Watch, trainer: Any, columns: Columns, tokenizer: Any, padding: int) -> None:
         self._watch = watch
@@ -233,12 +233,12 @@ class _Live:
         self.cancelled = False
 
     def callback(self) -> Any:
-        """For the trainer."""
+        """The trainer's callback."""
         from transformers import TrainerCallback
 
         live = self
 
-        class Told(TrainerCallback):  # type: ignore[misc]
+        class Callback(TrainerCallback):  # type: ignore[misc]
             def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **more: Any) -> None:
                 if logs and "loss" in logs:
                     live.logged(state, float(logs["loss"]), float(logs.get("grad_norm", 0.0)))
@@ -252,15 +252,15 @@ class _Live:
                 if state.global_step % _LOOK_STEPS == 0 or state.global_step == state.max_steps:
                     live.scored(state)
 
-        return Told()
+        return Callback()
 
     def logged(self, state: Any, loss: float, slope: float) -> None:
-        """A step was taken."""
+        """Report a step."""
         if not (math.isfinite(loss) and math.isfinite(slope)):
             raise TrainingFailed(
-                f"The loss is no number any more at step {state.global_step} of {state.max_steps}.",
+                f"The loss is not a number at step {state.global_step} of {state.max_steps}.",
                 "Nothing was changed. Train with another --seed, or look at the data for values that "
-                "are no numbers: “deepthink traces stats”.",
+                "are not numbers: “deepthink traces stats”.",
             )
         if state.is_world_process_zero:
             self._watch.on_step(state.global_step, state.max_steps, loss)
@@ -272,7 +272,7 @@ class _Live:
         return self.cancelled
 
     def scored(self, state: Any) -> None:
-        """Time for a look at held-out questions."""
+        """Evaluate on held-out questions."""
         if self._watch.on_score is None or self.cancelled or not state.is_world_process_zero:
             return
         self._watch.on_score(state.global_step, self._score)
@@ -283,7 +283,7 @@ class _Live:
 
         def outputs(**inputs: Any) -> Any:
             with self._trainer.compute_loss_context_manager():
-                return model(**{n: tensor.to(device) for n, tensor in inputs.items()}).outputs.cpu()
+                return model(**{name: tensor.to(device) for name, tensor in inputs.items()}).outputs.cpu()
 
         model.eval()
         try:
@@ -299,21 +299,23 @@ def _weights(model: Any) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]
     state = get_peft_model_state_dict(model)
     adapter, head = {}, {}
     for name, weight in state.items():
-        kept = weight.detach().float().cpu().contiguous()
+        tensor = weight.detach().float().cpu().contiguous()
         if ".fusion." in name:
-            head[name.partition(".fusion.")[2]] = kept
+            head[name.partition(".fusion.")[2]] = tensor
         else:
-            adapter[name.replace("base_model.model.bert.", "base_model.model.")] = kept
+            adapter[name.replace("base_model.model.bert.", "base_model.model.")] = tensor
     config = model.peft_config["default"].to_dict()
-    plain = {name: _plain(value) for name, value in config.items() if name != "base_model_name_or_path"}
-    plain["modules_to_save"] = None  # the head is not the base's: it lies in a file of its own
-    plain["base_model_name_or_path"] = None
-    plain["inference_mode"] = True
-    return adapter, plain, head
+    settings = {
+        name: _jsonable(value) for name, value in config.items() if name != "base_model_name_or_path"
+    }
+    settings["modules_to_save"] = None  # the head is not part of the base: it has its own file
+    settings["base_model_name_or_path"] = None
+    settings["inference_mode"] = True
+    return adapter, settings, head
 
 
-def _plain(value: Any) -> Any:
-    """As JSON holds it."""
+def _jsonable(value: Any) -> Any:
+    """The value as JSON can hold it."""
     if isinstance(value, set | frozenset):
         return sorted(value)
     return value.value if hasattr(value, "value") else value

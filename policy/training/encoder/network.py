@@ -1,4 +1,4 @@
-"""The network: pooled text and the state's numbers, fused late, into what each action is worth."""
+"""The network: pooled text and numbers of a state, fused late, give the value of each action."""
 
 from __future__ import annotations
 
@@ -18,10 +18,9 @@ _DROPOUT = 0.1
 
 
 class Fusion(nn.Module):  # type: ignore[misc]
-    """Text vector and numbers in, three actions' worth and a sufficiency logit out.
+    """Text vector and numbers in, values of three actions and a sufficiency logit out.
 
-    The numbers also have a way of their own to the outputs: what they say alone need not pass through
-    layers that the text shares.
+    The numbers also have a direct path to the outputs, past the layers shared with the text.
 
     Args:
         text: Length of the text vector.
@@ -48,7 +47,7 @@ class Fusion(nn.Module):  # type: ignore[misc]
 
 @dataclass
 class FusedOutput(ModelOutput):  # type: ignore[misc]
-    """What the network says of n states, and of pairs of actions where it is asked for them.
+    """The network's outputs for n states, and for pairs of actions if requested.
 
     Attributes:
         logits: Shape (n, 4) as `Fusion.forward` gives it; with ``pairs`` the rewards of the better actions
@@ -61,7 +60,7 @@ class FusedOutput(ModelOutput):  # type: ignore[misc]
 
 
 class FusedEncoder(BertPreTrainedModel):  # type: ignore[misc]
-    """BERT and `Fusion`, as the trainers of transformers and TRL want a model.
+    """BERT and `Fusion`, in the form that the trainers of transformers and TRL expect.
 
     Args:
         config: Of the base, with ``fused_width``: the width of the numbers.
@@ -82,15 +81,15 @@ class FusedEncoder(BertPreTrainedModel):  # type: ignore[misc]
         margin: Tensor | None = None,
         use_cache: bool | None = None,
     ) -> FusedOutput:
-        """Outputs of n states.
+        """Outputs for n states.
 
         Args:
             input_ids: Shape (n, tokens).
             attention_mask: Likewise.
             numbers: Shape (n, width).
             pairs: Shape (pairs, 3): row of the state, column of the better action, of the worse one. The
-                state is read once however many actions of it are compared.
-            margin: TRL passes it to every model; it is the loss that uses it.
+                state is encoded once, however many of its actions are compared.
+            margin: TRL passes it to every model; only the loss uses it.
             use_cache: Likewise; an encoder has no cache.
         """
         del margin, use_cache
@@ -104,24 +103,24 @@ class FusedEncoder(BertPreTrainedModel):  # type: ignore[misc]
 
 
 def pooled(hidden: Tensor, attention_mask: Tensor) -> Tensor:
-    """The mean over the tokens, as the base was trained to be pooled."""
+    """The mean over the tokens, as in the training of the base."""
     mask = attention_mask.unsqueeze(-1).to(hidden.dtype)
     return (hidden * mask).sum(dim=1) / mask.sum(dim=1)
 
 
-def untrained(base: Path, width: int) -> FusedEncoder:
-    """The base's weights under a head that knows nothing yet; seed torch before."""
+def build_untrained(base: Path, width: int) -> FusedEncoder:
+    """The base's weights with an build_untrained head; seed torch before."""
     config = BertConfig.from_pretrained(str(base), local_files_only=True)
     config.fused_width = width
-    config.num_labels = 1  # RewardTrainer asks; the network's outputs are its own matter
-    config._name_or_path = str(base)  # otherwise a name on the hub, which PEFT would look for
+    config.num_labels = 1  # RewardTrainer checks this; the network does not use it
+    config._name_or_path = str(base)  # otherwise a name on the hub, which PEFT would look up
     model = FusedEncoder(config)
     model.bert = read_base(base)
     for layer in model.fusion.modules():
         if isinstance(layer, nn.Linear):
             layer.reset_parameters()  # the base's own initialisation is too small for inputs this wide
     for last in (model.fusion.join[-1], model.fusion.direct):
-        nn.init.zeros_(last.weight)  # nothing is better than the default until something was learned
+        nn.init.zeros_(last.weight)  # no action beats the default before training
         nn.init.zeros_(last.bias)
     return model
 

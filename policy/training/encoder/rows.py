@@ -1,7 +1,7 @@
 """States as a network's inputs, examples as rows of a data set, and rows as a batch of tensors.
 
-A tree cuts a number where it matters; a linear layer on the bare number cannot. Piecewise linear encoding
-gives it the cuts: each number is standardised, and has a column per quantile bin that rises from 0 to 1
+A tree can split a number at a threshold; a linear layer on the raw number cannot. Piecewise linear encoding
+adds the thresholds: each number is standardised, and has a column per quantile bin that rises from 0 to 1
 within the bin (Gorishniy et al., 2203.05556).
 """
 
@@ -23,13 +23,13 @@ from policy.training.forest import table
 Numbers: TypeAlias = npt.NDArray[np.float32]
 
 TOKENS = 192
-"""Longest text that is read; what is cut off is the weakest evidence (`agent.decisions.state_text`)."""
+"""Maximum length of a text; truncation removes the weakest evidence (`agent.decisions.state_text`)."""
 
 BINS = 8
-_CLIP = 4.0  # standard deviations: what lies further out says no more
-_WIDTHS = 16  # batches are of few widths: the kernels that torch keeps for each take memory
-_CLEAR = 0.02  # by how much an action must be better to be a preference and not noise
-_MARGIN = 2.0  # log-odds asked for per unit of quality between a better and a worse action
+_CLIP = 4.0  # standard deviations: values further out carry no more information
+_WIDTHS = 16  # widths are multiples of this: torch caches kernels for each width
+_CLEAR = 0.02  # minimum difference between two actions to be a preference and not noise
+_MARGIN = 2.0  # required log-odds per unit of quality between a better and a worse action
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Columns:
 
     @classmethod
     def of(cls, states: Sequence[Seen]) -> Columns:
-        """Fitted to the training states; the numbers' names are the first state's."""
+        """Fit to the training states; the names are those of the first state's numbers."""
         names = tuple(states[0].features)
         numbers = table(states, names)
         std = numbers.std(axis=0)
@@ -64,7 +64,7 @@ class Columns:
 
     @property
     def width(self) -> int:
-        """Inputs of a state."""
+        """Number of inputs per state."""
         return len(self.names) * (1 + BINS) + len(INDEX)
 
     def encode(self, states: Sequence[Seen]) -> Numbers:
@@ -74,29 +74,31 @@ class Columns:
             KeyError: a state lacks one of the numbers.
         """
         numbers = table(states, self.names)
-        plain = np.clip((numbers - self.mean) / self.std, -_CLIP, _CLIP)
+        standardised = np.clip((numbers - self.mean) / self.std, -_CLIP, _CLIP)
         low, high = self.edges[:, :-1], self.edges[:, 1:]
-        wide = np.where(high > low, high - low, 1.0)
-        x = numbers[:, :, None]
-        # Where many states share a value its bins have no width; there the ramp is a step.
-        ramps = np.where(high > low, np.clip((x - low) / wide, 0.0, 1.0), x >= high)
-        valid = np.array([[action in s.valid for action in INDEX] for s in states], dtype=np.float32)
+        widths = np.where(high > low, high - low, 1.0)
+        values = numbers[:, :, None]
+        # If many states share a value, its bins have no width; the ramp is a step then.
+        ramps = np.where(high > low, np.clip((values - low) / widths, 0.0, 1.0), values >= high)
+        valid = np.array(
+            [[action in state.valid for action in INDEX] for state in states], dtype=np.float32
+        )
         return np.concatenate(
-            [plain, ramps.reshape(len(states), -1), valid.reshape(len(states), len(INDEX))], axis=1
+            [standardised, ramps.reshape(len(states), -1), valid.reshape(len(states), len(INDEX))], axis=1
         ).astype(np.float32)
 
     def arrays(self) -> dict[str, Numbers]:
-        """For storing; the names are kept elsewhere."""
+        """The arrays by name, for storage; the names of the numbers are stored separately."""
         return {"columns.mean": self.mean, "columns.std": self.std, "columns.edges": self.edges}
 
     @classmethod
     def from_arrays(cls, names: Sequence[str], arrays: Mapping[str, Numbers]) -> Columns:
-        """As `arrays` stored them."""
+        """The columns that `arrays` stored."""
         return cls(tuple(names), *(arrays[f"columns.{part}"] for part in ("mean", "std", "edges")))
 
 
 def open_tokenizer(base: Path) -> Any:
-    """The base's tokenizer, cutting at `TOKENS`; its methods may be called from several threads."""
+    """The base's tokenizer, truncating to `TOKENS`; its methods are thread-safe."""
     from tokenizers import Tokenizer
 
     tokenizer = Tokenizer.from_file(str(base / "tokenizer.json"))
@@ -106,16 +108,16 @@ def open_tokenizer(base: Path) -> Any:
 
 
 def token_ids(tokenizer: Any, states: Sequence[Seen]) -> list[list[int]]:
-    """Token ids of each state's text, the special ones included."""
+    """Token ids of each state's text, including special tokens."""
     return [list(e.ids) for e in tokenizer.encode_batch([s.text for s in states])]
 
 
 def rows(examples: Examples, columns: Columns, tokenizer: Any) -> Any:
     """A `datasets.Dataset` with a row for each state.
 
-    ``chosen_ids`` and ``rejected_ids`` are the names TRL's `RewardTrainer` goes by: a better and a worse
-    action in one state share its text, so it is there once and the other column is empty; ``better``,
-    ``worse`` and ``gaps`` are the pairs, as many as the state has.
+    ``chosen_ids`` and ``rejected_ids`` are the column names that TRL's `RewardTrainer` requires. A better
+    and a worse action in one state share its text, so it is stored once and the other column is empty;
+    ``better``, ``worse`` and ``gaps`` are the state's pairs.
     """
     from datasets import Dataset
 
@@ -137,24 +139,24 @@ def rows(examples: Examples, columns: Columns, tokenizer: Any) -> Any:
 
 
 def preferences(values: Floats) -> list[tuple[int, int, float]]:
-    """Better action, worse action, and by how much, for each two that clearly differ.
+    """Better action, worse action and difference, for each pair that differs clearly.
 
     Args:
         values: Shape (3,): return of each action, NaN where unknown.
     """
     pairs: list[tuple[int, int, float]] = []
-    for one, other in combinations(range(len(INDEX)), 2):
-        gap = float(values[one] - values[other])
-        if abs(gap) >= _CLEAR:  # never true of NaN
-            pairs.append((one, other, gap) if gap > 0 else (other, one, -gap))
+    for first, second in combinations(range(len(INDEX)), 2):
+        gap = float(values[first] - values[second])
+        if abs(gap) >= _CLEAR:  # False for NaN
+            pairs.append((first, second, gap) if gap > 0 else (second, first, -gap))
     return pairs
 
 
 class Batches:
-    """Collates rows: pads the texts, stacks the numbers and the targets, numbers the pairs.
+    """Collates rows: pads the texts, stacks the numbers and the targets, indexes the pairs.
 
     Args:
-        padding: Token id that fills up.
+        padding: Token id for padding.
     """
 
     def __init__(self, padding: int) -> None:
@@ -164,21 +166,21 @@ class Batches:
         """A batch of tensors by name."""
         import torch
 
-        made = {
+        tensors = {
             **padded([row["chosen_ids"] for row in batch], self._padding, _WIDTHS),
             "numbers": torch.tensor(np.array([row["numbers"] for row in batch], dtype=np.float32)),
             "sufficient": torch.tensor([row["sufficient"] for row in batch]),
             "weight": torch.tensor([row["weight"] for row in batch]),
         }
         pairs = [
-            (at, better, worse)
-            for at, row in enumerate(batch)
+            (index, better, worse)
+            for index, row in enumerate(batch)
             for better, worse in zip(row["better"], row["worse"], strict=True)
         ]
         gaps = [gap for row in batch for gap in row["gaps"]]
-        made["pairs"] = torch.tensor(pairs, dtype=torch.long).reshape(-1, 3)
-        made["margin"] = torch.tensor(gaps, dtype=torch.float32) * _MARGIN
-        return made
+        tensors["pairs"] = torch.tensor(pairs, dtype=torch.long).reshape(-1, 3)
+        tensors["margin"] = torch.tensor(gaps, dtype=torch.float32) * _MARGIN
+        return tensors
 
 
 def padded(ids: Sequence[Sequence[int]], padding: int, multiple: int = 1) -> dict[str, Any]:

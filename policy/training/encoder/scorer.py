@@ -1,4 +1,4 @@
-"""The encoder at work: states in, scores out, and the folder it is kept in."""
+"""The trained encoder: states in, scores out, and the folder it is stored in."""
 
 from __future__ import annotations
 
@@ -49,18 +49,18 @@ class EncoderScorer:
         self._adapter_config = dict(adapter_config)
         self._head = dict(head)
         with loading(base, "base model of the policy"):
-            self._outputs = _merged(base, columns.width, adapter, adapter_config, head)
+            self._outputs = _merged_network(base, columns.width, adapter, adapter_config, head)
             self._tokenizer = open_tokenizer(base)
         self._padding = int(self._tokenizer.token_to_id("[PAD]"))
         self._using = threading.Lock()
 
     def score(self, states: Sequence[Seen]) -> Scores:
-        """Scores of ``states``; the sufficiency is the network's own, calibrated by the wrapper.
+        """Scores of ``states``; the sufficiency is uncalibrated, the wrapper calibrates it.
 
         Raises:
             KeyError: a state lacks a number the policy was trained on.
         """
-        # One at a time: two would fight for the same cores and both be late.
+        # One call at a time: two would compete for the same cores.
         with self._using:
             outputs = in_batches(self._outputs, states, self._columns, self._tokenizer, self._padding)
         return scores(outputs, states)
@@ -89,11 +89,11 @@ class EncoderScorer:
 
 
 def read(folder: Path, base: Path) -> EncoderScorer:
-    """The encoder that `EncoderScorer.save` wrote into ``folder``, its adapter merged into ``base``.
+    """The encoder that `EncoderScorer.save` wrote into ``folder``, with its adapter merged into ``base``.
 
     Raises:
-        ModelMissing: the base is not there.
-        ModelError: it cannot be loaded, or is another one.
+        ModelMissing: the base is missing.
+        ModelError: the base cannot be loaded, or is a different one.
         OSError, ValueError, KeyError: the folder's files are not an encoder's.
     """
     from safetensors import safe_open
@@ -111,7 +111,7 @@ def read(folder: Path, base: Path) -> EncoderScorer:
 
 
 def scores(outputs: Floats, states: Sequence[Seen]) -> Scores:
-    """What the network's outputs mean: each action's less the default's; minus infinity if not valid.
+    """Outputs as scores: each action's less the default's; minus infinity if not valid.
 
     Args:
         outputs: Shape (n, 4).
@@ -132,22 +132,22 @@ def in_batches(
     tokenizer: Any,
     padding: int,
 ) -> Floats:
-    """The network's outputs, shape (n, 4), in the order of the states; texts of like length together."""
+    """The network's outputs, shape (n, 4), in the order of the states; texts are batched by length."""
     import torch
 
     ids = token_ids(tokenizer, states)
     numbers = torch.from_numpy(columns.encode(states))
     order = sorted(range(len(ids)), key=lambda i: len(ids[i]))
-    made = np.zeros((len(ids), len(INDEX) + 1))
+    outputs = np.zeros((len(ids), len(INDEX) + 1))
     with torch.inference_mode():
         for start in range(0, len(order), _BATCH):
             batch = order[start : start + _BATCH]
             inputs = padded([ids[i] for i in batch], padding)
-            made[batch] = network(**inputs, numbers=numbers[batch]).float().numpy()
-    return made
+            outputs[batch] = network(**inputs, numbers=numbers[batch]).float().numpy()
+    return outputs
 
 
-def _merged(
+def _merged_network(
     base: Path, width: int, adapter: Mapping[str, Any], config: Mapping[str, Any], head: Mapping[str, Any]
 ) -> Callable[..., Any]:
     """The network for inference, as a function of ids, mask and numbers."""
@@ -163,7 +163,7 @@ def _merged(
     half = processor_has_bfloat16()
 
     def outputs(input_ids: Any, attention_mask: Any, numbers: Any) -> Any:
-        # Only the text: advantages differ by less than 0.003 from those in single precision.
+        # Only for the text: advantages differ by less than 0.003 from single precision.
         with torch.autocast("cpu", dtype=torch.bfloat16, enabled=half):
             hidden = bert(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
         return fusion(pooled(hidden.float(), attention_mask), numbers)

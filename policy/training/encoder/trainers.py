@@ -1,6 +1,6 @@
-"""TRL's trainer for preferences on the network, which learns sufficiency beside the actions.
+"""TRL's preference trainer for the network, which learns sufficiency along with the actions.
 
-The head is new and learns faster than the adapter, which only bends what the base already knows.
+The head is new and learns faster than the adapter, which only adjusts the base.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _DECAY: Final = 0.01
 
 
 class PreferenceTrainer(RewardTrainer):  # type: ignore[misc]
-    """Bradley and Terry's loss over pairs of actions, with the margin TRL knows, and sufficiency.
+    """Bradley-Terry loss over pairs of actions, with TRL's margin, plus sufficiency.
 
     The head learns faster than the adapter.
     """
@@ -45,7 +45,7 @@ class PreferenceTrainer(RewardTrainer):  # type: ignore[misc]
         return self.optimizer
 
     def create_model_card(self, *_what: Any, **_more: Any) -> None:
-        """None: the policy's folder has a card of its own."""
+        """Do nothing: the policy's folder has its own card."""
 
     def compute_loss(
         self,
@@ -60,8 +60,8 @@ class PreferenceTrainer(RewardTrainer):  # type: ignore[misc]
         if len(inputs["margin"]) and self.accelerator.num_processes == 1:
             loss, outputs = super().compute_loss(model, inputs, True, num_items_in_batch)
         else:
-            # TRL gathers the rewards of all processes, which have to be equally many there; the mean over
-            # a batch in which no state prefers anything would be NaN.
+            # TRL gathers the rewards of all processes, which must have the same number; and the mean over
+            # a batch without preferences would be NaN.
             outputs = model(**inputs)
             loss = preference_loss(outputs.logits, inputs["margin"])
         loss = loss + sufficiency_loss(outputs.outputs[:, ACTIONS], sufficient, weight)
@@ -69,11 +69,11 @@ class PreferenceTrainer(RewardTrainer):  # type: ignore[misc]
 
 
 def preference_loss(rewards: Tensor, margin: Tensor) -> Tensor:
-    """Bradley and Terry's mean loss with margins, 0 for no pairs; TRL's, where that cannot be used.
+    """Mean Bradley-Terry loss with margins, 0 without pairs; replaces TRL's where that cannot be used.
 
     Args:
         rewards: Shape (2 × pairs, 1): of the better actions, then of the worse ones.
-        margin: Shape (pairs,): log-odds asked for.
+        margin: Shape (pairs,): required log-odds.
     """
     better, worse = rewards.squeeze(-1).chunk(2)
     losses = -nn.functional.logsigmoid(better - worse - margin)
@@ -81,7 +81,7 @@ def preference_loss(rewards: Tensor, margin: Tensor) -> Tensor:
 
 
 def sufficiency_loss(logits: Tensor, sufficient: Tensor, weight: Tensor) -> Tensor:
-    """Mean weighted cross-entropy; NaN marks states of which nobody knows. Shapes (n,)."""
+    """Mean weighted cross-entropy; NaN marks states with unknown sufficiency. Shapes (n,)."""
     known = ~torch.isnan(sufficient)
     errors = nn.functional.binary_cross_entropy_with_logits(
         logits.float(), torch.where(known, sufficient, 0.0), reduction="none"

@@ -165,7 +165,7 @@ def test_what_is_searched_is_loaded_while_the_store_is_closed(
 
     @contextmanager
     def watched(store: Store) -> Iterator[DuckDBPyConnection]:
-        opened.append(store._here.__dict__.get("connection") is None)
+        opened.append(store._local.__dict__.get("connection") is None)
         with connect(store) as db:
             yield db
 

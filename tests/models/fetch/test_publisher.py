@@ -184,7 +184,7 @@ def test_a_sign_in_page_is_not_taken_for_the_file(tiny: Pull) -> None:
 def test_an_answer_for_another_range_is_refused(tiny: Pull, monkeypatch: pytest.MonkeyPatch) -> None:
     tiny.left_over(CONTENT[:PIECE])
     monkeypatch.setattr(Publisher, "answer", _answer_from_the_start)
-    with pytest.raises(FetchFailed, match="another range"):
+    with pytest.raises(FetchFailed, match="different range"):
         tiny(carried=False)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from policy.training.errors import TrainingFailed
 from policy.training.progress import TrainingEvent, Warned
-from policy.training.watching import telling
+from policy.training.watching import run_in_background
 
 
 def test_events_come_in_order_and_the_result_at_the_end() -> None:
@@ -18,7 +18,7 @@ def test_events_come_in_order_and_the_result_at_the_end() -> None:
         tell(Warned("two"))
         return 3
 
-    events = telling(work, threading.Event())
+    events = run_in_background(work, threading.Event())
     told = []
     while True:
         try:
@@ -36,7 +36,7 @@ def test_what_the_work_raises_is_raised_where_it_is_watched() -> None:
         tell(Warned("one"))
         raise TrainingFailed("No.")
 
-    events = telling(work, threading.Event())
+    events = run_in_background(work, threading.Event())
 
     assert next(events) == Warned("one")
     with pytest.raises(TrainingFailed):
@@ -51,7 +51,7 @@ def test_who_stops_watching_stops_the_work_and_waits_for_it() -> None:
         assert cancel.wait(30)
         ended.set()
 
-    events = telling(work, cancel)
+    events = run_in_background(work, cancel)
     next(events)
     events.close()
 

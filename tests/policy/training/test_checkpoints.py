@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from policy.training.errors import TrainingFailed
-from policy.training.workplace import check_room, newest, telling_full_disk
+from policy.training.workplace import check_room, newest, reporting_full_disk
 
 
 def checkpoint(folder: Path, step: int, state: str | None) -> Path:
@@ -45,12 +45,12 @@ def test_none_at_the_beginning(tmp_path: Path) -> None:
     ],
 )
 def test_a_full_disk_is_told_as_one(error: Exception, tmp_path: Path) -> None:
-    with pytest.raises(TrainingFailed, match="no space for the checkpoint"), telling_full_disk(tmp_path):
+    with pytest.raises(TrainingFailed, match="no space for the checkpoint"), reporting_full_disk(tmp_path):
         raise error
 
 
 def test_other_failures_are_left_as_they_are(tmp_path: Path) -> None:
-    with pytest.raises(RuntimeError, match="shape"), telling_full_disk(tmp_path):
+    with pytest.raises(RuntimeError, match="shape"), reporting_full_disk(tmp_path):
         raise RuntimeError("shape mismatch")
 
 

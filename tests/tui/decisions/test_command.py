@@ -246,7 +246,7 @@ def test_wrong_traces_are_an_input_error(ids: tuple[str, str], deepthink: Run, t
     changed(file, file, "UPDATE t SET behaviour_probability = 1.5")
     refused = deepthink("traces", "import", str(file))
     assert (refused.code, refused.out) == (4, "")
-    assert "decision 1: its behaviour probability is none." in refused.err
+    assert "decision 1: its behaviour probability is not valid." in refused.err
     assert len(refused.err.splitlines()) == 2
     missing = deepthink("traces", "import", str(tmp_path / "none"))
     assert missing.code == 4

@@ -13,7 +13,7 @@ from policy.decisions.returns import Examples
 from policy.training import forest
 from policy.training.encoder import fitting
 from policy.training.encoder import scorer as scoring
-from policy.training.encoder.fitting import fit, without_their_warnings
+from policy.training.encoder.fitting import fit, without_deprecation_warnings
 from policy.training.errors import CannotTrain, TrainingCancelled, TrainingFailed
 from policy.training.watching import Watch
 from tests.policy.training.encoder.made import examples
@@ -74,7 +74,7 @@ def test_the_merged_adapter_is_what_peft_makes_of_it(base: Path, tmp_path: Path)
     fit(examples(), base=base, work=tmp_path / "work", steps=4).save(tmp_path)
     from safetensors.torch import load_file
 
-    with without_their_warnings():
+    with without_deprecation_warnings():
         theirs = PeftModel.from_pretrained(read_base(base), str(tmp_path)).merge_and_unload()
     config = json.loads((tmp_path / "adapter_config.json").read_text("utf-8"))
     ours = read_base(base)
@@ -157,7 +157,7 @@ def test_a_loss_that_is_no_number_ends_the_training(
         data.weights,
     )
 
-    with pytest.raises(TrainingFailed, match="no number any more at step 1"):
+    with pytest.raises(TrainingFailed, match="not a number at step 1"):
         fit(spoilt, base=base, work=tmp_path, steps=2)
 
     assert not list(tmp_path.glob("checkpoint-*"))
