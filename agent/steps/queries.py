@@ -94,7 +94,7 @@ class PlainPhraser:
         tried: Sequence[str],
         passages: Sequence[Candidate],
     ) -> list[str]:
-        """The query's keywords with words from the best passages, and with words from the best one alone."""
+        """The query's keywords with words of the best passages, and with words of the best one alone."""
         texts = [passage["text"] for passage in passages]
         keywords = _keywords(query)
         expansions = [_feedback_words(query, texts), _feedback_words(query, texts[:1])]
