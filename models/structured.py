@@ -1,4 +1,4 @@
-"""Structured answers: schema-constrained, validated here, repaired once, else a recorded default."""
+"""Structured answers: constrained by a schema, validated, repaired once if needed, else a default."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _FENCE = re.compile(r"^\s*```(?:json)?\s*|\s*```\s*$", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Structured(Generic[T]):
-    """A validated value and where it came from: the model, one repair turn, or the default."""
+    """A validated value and its origin: the model, the repair turn, or the default."""
 
     value: T
     origin: Origin
@@ -30,38 +30,38 @@ class Structured(Generic[T]):
 
 
 def parse_json(text: str, shape: type[T]) -> T:
-    """Read ``text`` as ``shape``, forgiving what small models do to JSON.
+    """Parse ``text`` as ``shape``, tolerating what small models do to JSON.
 
-    Code fences, prose around the object, an object wrapped in a one-element list, a bare list for the
-    only list field and a list that was returned as a JSON string are accepted; nothing is invented.
+    Code fences, prose around the object, an object in a one-element list, a bare list for the only list
+    field, and a list as a JSON string are accepted; nothing is invented.
 
     Raises:
-        ValueError: with a sentence a model can act on (`pydantic.ValidationError` is one).
+        ValueError: with a message that a model can act on (`pydantic.ValidationError` is one).
     """
-    stripped = _FENCE.sub("", text.strip()).strip()
-    if not stripped:
+    body = _FENCE.sub("", text.strip()).strip()
+    if not body:
         raise ValueError("the answer was empty")
-    lists = _list_fields(shape)
-    data = _decode(stripped)
+    list_fields = _list_fields(shape)
+    data = _decode(body)
     if isinstance(data, str):
         data = _decode(data)
     readings = [data]
     if isinstance(data, list) and len(data) == 1 and isinstance(data[0], dict):
         readings = [data[0]]
-    if isinstance(data, list) and len(lists) == 1:
-        readings.append({lists[0]: data})
+    if isinstance(data, list) and len(list_fields) == 1:
+        readings.append({list_fields[0]: data})
     problem: ValueError | None = None
     for reading in readings:
         try:
-            return _plain(shape.model_validate(_unwrapped(reading, lists)))
+            return _clean(shape.model_validate(_unwrap_lists(reading, list_fields)))
         except ValueError as error:
             problem = problem or error
     assert problem is not None
     raise problem
 
 
-def _plain(value: T) -> T:
-    """``value`` without what may not be in a text: JSON can write any character as an escape."""
+def _clean(value: T) -> T:
+    """``value`` without forbidden characters: JSON can write any character as an escape."""
     return type(value).model_validate(plain_values(value.model_dump()))
 
 
@@ -70,23 +70,23 @@ def _list_fields(shape: type[BaseModel]) -> list[str]:
     return [name for name, field in properties.items() if field.get("type") == "array"]
 
 
-def _unwrapped(data: Any, lists: Sequence[str]) -> Any:
-    """The same object with the list fields that came as a JSON string turned into lists."""
+def _unwrap_lists(data: Any, list_fields: Sequence[str]) -> Any:
+    """The object with list fields that came as a JSON string parsed into lists."""
     if not isinstance(data, dict):
         return data
-    unwrapped = dict(data)
-    for name in lists:
-        value = unwrapped.get(name)
+    fields = dict(data)
+    for name in list_fields:
+        value = fields.get(name)
         if isinstance(value, str) and value.lstrip()[:1] == "[":
             try:
-                unwrapped[name] = json.loads(value)
+                fields[name] = json.loads(value)
             except (ValueError, RecursionError):
-                continue  # not a list after all: the shape's own error says so
-    return unwrapped
+                continue  # not a list after all: validation reports it
+    return fields
 
 
 def _decode(text: str) -> Any:
-    """The first JSON object in ``text``, else the first list; an object cut short is no object."""
+    """The first JSON object in ``text``, else the first list; a truncated object raises ValueError."""
     try:
         return json.loads(text)
     except json.JSONDecodeError:
@@ -103,7 +103,7 @@ def _decode(text: str) -> Any:
             value, end = decoder.raw_decode(text, start)
         except json.JSONDecodeError as error:
             if text[start] == "{" and (error.pos >= len(text) or "Unterminated" in error.msg):
-                # A value inside a cut object must not be taken for the object.
+                # A value inside a truncated object must not pass for the object.
                 raise ValueError("the JSON object was cut off before its end") from None
             continue
         except RecursionError:
@@ -125,35 +125,37 @@ def ask(
 ) -> Structured[T]:
     """Ask for a ``shape``; repair at most once; fall back to ``default``, recorded as such.
 
-    Raises what `Chat.generate` raises for the first prompt; a bad *answer* never raises, and neither does
-    a repair that does not fit the context.
+    Raises what `Chat.generate` raises for the first prompt. An invalid answer never raises, nor does a
+    repair that does not fit the context.
     """
     options = replace(options, schema=shape.model_json_schema())
     reply = chat.generate(messages, options)
     try:
         return Structured(parse_json(reply.text, shape), "model", reply.usage)
     except ValueError as problem:
-        first = _reason(problem)
+        first_problem = _problem_text(problem)
     repair = [
         *messages,
         Message("assistant", reply.text[:2000]),
-        Message("user", f"That could not be used: {first}. Answer again with only the JSON object."),
+        Message(
+            "user", f"That could not be used: {first_problem}. Answer again with only the JSON object."
+        ),
     ]
     try:
-        second = chat.generate(repair, options)
+        second_reply = chat.generate(repair, options)
     except ContextOverflow:
-        # The first prompt fitted and this one, with the bad answer in it, does not.
-        return Structured(default, "default", reply.usage, first)
-    usage = reply.usage + second.usage
+        # The first prompt fitted; with the invalid answer in it, it no longer does.
+        return Structured(default, "default", reply.usage, first_problem)
+    usage = reply.usage + second_reply.usage
     try:
-        return Structured(parse_json(second.text, shape), "repaired", usage, first)
+        return Structured(parse_json(second_reply.text, shape), "repaired", usage, first_problem)
     except ValueError as problem:
-        return Structured(default, "default", usage, _reason(problem))
+        return Structured(default, "default", usage, _problem_text(problem))
 
 
-def _reason(problem: ValueError) -> str:
+def _problem_text(problem: ValueError) -> str:
     if isinstance(problem, ValidationError):
         error = problem.errors()[0]
-        where = ".".join(str(part) for part in error["loc"]) or "the object"
-        return f"{where}: {error['msg']}"
+        location = ".".join(str(part) for part in error["loc"]) or "the object"
+        return f"{location}: {error['msg']}"
     return str(problem)
