@@ -5,8 +5,8 @@ Its prompt has the collections to choose from, the conversation, the question an
 ends in ``Plan:``. It writes one of::
 
     TALK                               no documents are needed
-    ASK Which contract do you mean?    a question back
-    How much did Dalton bill?          the standalone question; "=" if it is as typed
+    ASK Which contract do you mean?    a clarifying question
+    How much did Dalton bill?          the self-contained question; "=" if it is as typed
     [invoices] =                       its look-ups, in order; "=" repeats the question above
     Who signed #1?                     "#1" is the result of the first look-up
 
@@ -68,8 +68,8 @@ class Plan:
     """The planner's reply to a request.
 
     Attributes:
-        kind: ``search``, ``talk`` if no documents are needed, ``ask`` if it asks back.
-        question: The standalone question; for ``ask`` the question to ask back.
+        kind: ``search``, ``talk`` if no documents are needed, ``ask`` for a clarifying question.
+        question: The self-contained question; for ``ask`` the clarifying question.
         lookups: In order; empty if nothing is missing.
     """
 

@@ -1,9 +1,9 @@
 """Step ``plan``: turns a question and the conversation before it into look-ups; REVISE plans what is left.
 
-The planner that ships was trained for this: one call of a small model turns a follow-up into a standalone
-question, tells talk from questions, asks back where nothing can be searched, and lists the look-ups. The
-answering model can do the same by prompt, in several calls: the profile ``seed`` always uses it, and so
-does a setting for those who have a large model.
+The planner that ships was trained for this: one call of a small model rewrites a follow-up as a
+self-contained question, tells small talk from questions, asks the user if a question is too vague, and
+lists the look-ups. The answering model can do the same by prompt, in several calls: the profile ``seed``
+always uses it, and so does a setting for those who have a large model.
 """
 
 from __future__ import annotations
@@ -138,14 +138,14 @@ class AskedPlanner:
             return _whole_question(request.question, "default")
 
     def _first_plan(self, session: Session, request: PlanRequest, chosen: Route | None) -> Planned:
-        question = self._standalone(session, request) if request.history else request.question
+        question = self._self_contained(session, request) if request.history else request.question
         if chosen == "single":
             return _whole_question(question, "default")
         route = chosen or self._route(session, question)
         if route == "direct":
             return Planned("talk", question, [], "model")
-        if route == "clarify" and (question_back := self._question_back(session, question, request)):
-            return Planned("ask", question_back, [], "model")
+        if route == "clarify" and (clarification := self._clarifying_question(session, question, request)):
+            return Planned("ask", clarification, [], "model")
         if route == "single" and self._full:
             return _whole_question(question, "model")
         tools = [name for name, _ in request.collections]
@@ -171,7 +171,7 @@ class AskedPlanner:
         steps = _new_steps(_relevant_steps("\n".join(entries), _tidy(steps, tools)), entries)
         return Planned("search", request.question, steps[:most], origin)
 
-    def _standalone(self, session: Session, request: PlanRequest) -> str:
+    def _self_contained(self, session: Session, request: PlanRequest) -> str:
         instruction = prompts.follow(request.question, request.history[-3:])
         reply = session.write("follow", [], instruction, _LINE_TOKENS)
         return one_line(reply.text) or request.question
@@ -182,7 +182,7 @@ class AskedPlanner:
             "route", [], prompts.route(question), _Chosen, default, _ROUTE_TOKENS
         ).value.route
 
-    def _question_back(self, session: Session, question: str, request: PlanRequest) -> str:
+    def _clarifying_question(self, session: Session, question: str, request: PlanRequest) -> str:
         instruction = prompts.clarify(question, request.collections)
         return one_line(session.write("clarify", [], instruction, _LINE_TOKENS).text)
 

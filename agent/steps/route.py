@@ -1,6 +1,6 @@
-"""Step ``route``: decides what a question needs: no documents, a question back, one look-up, or several.
+"""Step ``route``: decides how a question is handled: talk, a clarifying question, one look-up, or several.
 
-Step ``clarify`` waits for the user's reply to a question back.
+Step ``clarify`` waits for the user's reply to a clarifying question.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ def _apply_route(
 ) -> dict[str, Any]:
     question = state["question"]
     steps: list[PlanStep] = []
-    question_back = ""
+    clarifying_question = ""
     if plan is not None and plan.kind == "ask":
-        question_back = plan.question
+        clarifying_question = plan.question
     elif plan is not None:
         # A question with nothing before it is complete in itself, and stays as typed.
         question = plan.question if state["turns"] or state["clarified"] else question
@@ -64,7 +64,7 @@ def _apply_route(
         **cleared,
         "question": question,
         "route": chosen_route,
-        "asking": question_back,
+        "asking": clarifying_question,
         "plan": steps or [look_up(question)],
         "planned_by": plan.origin if plan and steps else "default",
     }
