@@ -138,7 +138,7 @@ class AskedPlanner:
             return _whole_question(request.question, "default")
 
     def _first_plan(self, session: Session, request: PlanRequest, chosen: Route | None) -> Planned:
-        question = self._self_contained(session, request) if request.history else request.question
+        question = self._self_contained_question(session, request) if request.history else request.question
         if chosen == "single":
             return _whole_question(question, "default")
         route = chosen or self._route(session, question)
@@ -171,7 +171,7 @@ class AskedPlanner:
         steps = _new_steps(_relevant_steps("\n".join(entries), _tidy(steps, tools)), entries)
         return Planned("search", request.question, steps[:most], origin)
 
-    def _self_contained(self, session: Session, request: PlanRequest) -> str:
+    def _self_contained_question(self, session: Session, request: PlanRequest) -> str:
         instruction = prompts.follow(request.question, request.history[-3:])
         reply = session.write("follow", [], instruction, _LINE_TOKENS)
         return one_line(reply.text) or request.question
