@@ -1,3 +1,3 @@
-"""The steps of a run: what each one asks, reads and returns, one module a step."""
+"""The steps of a run, one module each: what a step asks, reads and returns."""
 
 from __future__ import annotations

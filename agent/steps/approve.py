@@ -1,4 +1,4 @@
-"""Step ``approve``: the user decides about an answer that its passages do not support."""
+"""Step ``approve``: the user decides what happens to an answer that its passages do not support."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ _QUESTION = "This answer is not fully supported by its sources. What now?"
 
 
 def approve(state: RunState, deps: Deps) -> dict[str, Any]:
-    """Reads claims, approval. Writes approval, and status and answer where it is withheld; clears
-    stopped_because and sets action where more is to be searched.
+    """Reads claims, approval. Writes approval, and status and answer if the answer is withheld; clears
+    stopped_because and sets action if more is to be searched.
 
-    Nothing comes before the interrupt: LangGraph runs the node again from its beginning when the reply
-    is there. The graph comes back here as often as an answer is not grounded. Where a rule replies,
-    ``never`` has it rewritten from the evidence once, and then withheld.
+    Nothing may come before the interrupt: LangGraph runs the node again from its beginning once there is
+    a reply. The graph returns here each time an answer is not grounded. Where a rule replies, ``never``
+    has the answer rewritten from the evidence once, and then withheld.
     """
-    waited = 0.0
+    wait_seconds = 0.0
     if deps.approve == "ask":
-        reply, waited = _ask(state)
+        reply, wait_seconds = _ask(state)
     elif deps.approve == "always":
         reply = "accept"
     else:
         reply = "stop" if state["approval"] == "rewrite" else "rewrite"
-    by = "person" if deps.approve == "ask" else "rule"
-    deps.session.emit(Replied("approve", _QUESTION, reply, by, waited))
+    replier = "person" if deps.approve == "ask" else "rule"
+    deps.session.emit(Replied("approve", _QUESTION, reply, replier, wait_seconds))
     if reply == "search":
         deps.steering.look_again()
         return {"approval": reply, "action": "REVISE", "stopped_because": ""}
@@ -43,16 +43,16 @@ def _ask(state: RunState) -> tuple[str, float]:
     """The reply, one of `OPTIONS`, and the seconds until it came."""
     from langgraph.types import interrupt
 
-    waited = 0.0
+    wait_seconds = 0.0
     while True:
-        asked = {
+        request = {
             "about": "approve",
             "question": _QUESTION,
             "options": list(OPTIONS),
             "claims": state["claims"],
         }
-        replied = interrupt(asked)
-        reply = str(replied["reply"]).strip().casefold()
-        waited += replied.get("waited", 0.0)  # not with a reply that an earlier version kept
+        response = interrupt(request)
+        reply = str(response["reply"]).strip().casefold()
+        wait_seconds += response.get("waited", 0.0)  # replies stored by earlier versions lack it
         if reply in OPTIONS:
-            return reply, waited
+            return reply, wait_seconds

@@ -21,10 +21,10 @@ _SMALL_TALK: Final = frozenset(
     "merci beaucoup|au revoir|qui es tu|aide|hola|buenos días|gracias|muchas gracias|adiós|ayuda|ciao|"
     "你好|您好|谢谢|再见|你是谁|你能做什么|帮助|こんにちは|ありがとう|안녕하세요|감사합니다".split("|")
 )
-"""Whole messages that are recognised without a model."""
+"""Complete messages that are recognised without a model."""
 _PURPOSE: Final = "I answer questions from your own documents, and cite the passage of each sentence."
 _MAX_TOKENS: Final = 160
-_SHOWN_TURNS: Final = 4  # the most recent ones; a small model forgets the question over more
+_RECENT_TURNS: Final = 4  # with more, a small model loses sight of the question
 
 
 def answer_directly(state: RunState, deps: Deps) -> dict[str, Any]:
@@ -35,27 +35,27 @@ def answer_directly(state: RunState, deps: Deps) -> dict[str, Any]:
 
 
 def reply(session: Session, question: str, turns: Sequence[Turn], tools: Sequence[tuple[str, str]]) -> str:
-    """The model's reply from the conversation alone; for small talk, or without a reply, what one can ask.
+    """The model's reply from the conversation alone; for small talk, or without a reply, what can be asked.
 
-    ``turns`` are the conversation, oldest first; ``tools`` the names and descriptions of collections.
+    ``turns`` is the conversation, oldest first; ``tools`` has the names and descriptions of collections.
     """
     if is_small_talk(question):
         return _abilities(tools)
-    recent = [(turn["question"], turn["answer"]) for turn in turns[-_SHOWN_TURNS:]]
+    recent = [(turn["question"], turn["answer"]) for turn in turns[-_RECENT_TURNS:]]
     try:
-        written = session.write("converse", [], prompts.converse(question, recent, tools), _MAX_TOKENS)
+        response = session.write("converse", [], prompts.converse(question, recent, tools), _MAX_TOKENS)
     except BudgetExhausted:
         return _abilities(tools)
-    return written.text.strip() or _abilities(tools)
+    return response.text.strip() or _abilities(tools)
 
 
 def is_small_talk(message: str) -> bool:
-    """True of a message that is a greeting, thanks or a call for help, word for word."""
+    """Whether the whole message is a known greeting, thanks or call for help."""
     return " ".join(re.sub(r"[^\w\s]", " ", message.casefold()).split()) in _SMALL_TALK
 
 
 def _abilities(tools: Sequence[tuple[str, str]]) -> str:
     if not tools:
         return f"{_PURPOSE} None have been read yet."
-    listed = "\n".join(f"- {name}: {description}" for name, description in tools)
-    return f"{_PURPOSE} There are:\n{listed}\nA question may have several parts."
+    collections = "\n".join(f"- {name}: {description}" for name, description in tools)
+    return f"{_PURPOSE} There are:\n{collections}\nA question may have several parts."

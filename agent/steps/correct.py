@@ -1,4 +1,4 @@
-"""Step ``correct``: the passages were not enough, so something else is tried, one thing at a time."""
+"""Step ``correct``: the passages were not enough, so other searches are tried, one kind at a time."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from agent.steps.next_step import search_of
 from models.protocols import GenerationCancelled
 from traces.records import SECTION_SEPARATOR
 
-_WIDENED = 3  # best passages whose surroundings are searched
+_WIDENED_PASSAGES = 3  # the best, whose surroundings are searched
 
 
 @dataclass(slots=True)
 class _Attempt:
-    """What one rung of the ladder comes to; without searches the next rung is tried."""
+    """The outcome of one rung of the ladder; without searches the next rung is tried."""
 
     detail: str = ""
     searches: list[Search] = field(default_factory=list)
@@ -30,62 +30,65 @@ def correct(state: RunState, deps: Deps) -> dict[str, Any]:
     """Reads plan, position, step, query, candidates, recalled, rungs, queries, offline. Writes searches,
     queries, rungs, offline.
 
-    The rungs in order: other words, the surroundings of what was found (or no section at all where a
-    step was limited to one), the other collections, and the web if the user has allowed it. Each is tried
-    once in a step. Without searches there is nothing left to try.
+    The rungs in order: other words, the surroundings of the best passages (or all sections, if the step
+    was limited to one), the other collections, and the web if the user has allowed it. Each is tried once
+    in a step. Without searches there is nothing left to try.
     """
-    tried = list(state["rungs"])
+    rungs = list(state["rungs"])
     offline = state["offline"]
     for rung in RUNGS:
-        if rung in tried:
+        if rung in rungs:
             continue
-        tried.append(rung)
+        rungs.append(rung)
         attempt = _LADDER[rung](state, deps)
         offline = offline or attempt.offline
-        fresh = [s for s in attempt.searches if searched(s) not in state["queries"]]
-        if fresh:
-            queries = [search["query"] for search in fresh]
+        new_searches = [search for search in attempt.searches if searched(search) not in state["queries"]]
+        if new_searches:
+            queries = [search["query"] for search in new_searches]
             deps.session.emit(Corrected(state["step"], rung, attempt.detail, queries, attempt.pages))
             return {
-                "searches": fresh,
-                "queries": [*state["queries"], *map(searched, fresh)],
-                "rungs": tried,
+                "searches": new_searches,
+                "queries": [*state["queries"], *map(searched, new_searches)],
+                "rungs": rungs,
                 "offline": offline,
             }
-    return {"searches": [], "rungs": tried, "offline": offline}
+    return {"searches": [], "rungs": rungs, "offline": offline}
 
 
 def _search(state: RunState, deps: Deps, rung: Rung) -> Search:
-    """The step's own search under another rung; what is different about it is changed by the caller."""
+    """The step's search as part of ``rung``; the caller changes what differs."""
     step = state["plan"][state["position"]]
     return search_of(step, state["step"], state["query"], "hybrid", rung, deps)
 
 
 def _reword(state: RunState, deps: Deps) -> _Attempt:
-    tried = [result["query"] for result in state["recalled"]]
+    tried_queries = [result["query"] for result in state["recalled"]]
     phrasings = deps.cognition.phraser.reword(
-        deps.session, state["notebook"], state["query"], tried, state["candidates"]
+        deps.session, state["notebook"], state["query"], tried_queries, state["candidates"]
     )
-    as_planned = _search(state, deps, "reword")
-    return _Attempt("in other words", [Search({**as_planned, "query": phrasing}) for phrasing in phrasings])
+    planned_search = _search(state, deps, "reword")
+    return _Attempt(
+        "in other words", [Search({**planned_search, "query": phrasing}) for phrasing in phrasings]
+    )
 
 
 def _widen(state: RunState, deps: Deps) -> _Attempt:
     step = state["plan"][state["position"]]
     if deps.cognition.hard_filters and step["section"]:
         return _Attempt("in all sections", [Search({**_search(state, deps, "widen"), "section": ""})])
-    near = {
-        c["document_id"]: c["section"].rpartition(SECTION_SEPARATOR)[0] or c["section"]
-        for c in reversed(state["candidates"][:_WIDENED])
-        if c["section"]
+    sections = {
+        candidate["document_id"]: candidate["section"].rpartition(SECTION_SEPARATOR)[0]
+        or candidate["section"]
+        for candidate in reversed(state["candidates"][:_WIDENED_PASSAGES])
+        if candidate["section"]
     }
-    if not near:
+    if not sections:
         return _Attempt()
     widened = Search(
         {
             **_search(state, deps, "widen"),
-            "documents": sorted(near),
-            "sections": sorted(set(near.values())),
+            "documents": sorted(sections),
+            "sections": sorted(set(sections.values())),
         }
     )
     return _Attempt("around the best passages", [widened])
@@ -111,15 +114,15 @@ def _web(state: RunState, deps: Deps) -> _Attempt:
         deps.session.emit(NodeProgress("correct", state["step"], message))
 
     try:
-        gathered = deps.web.gather(state["query"], stop=deps.session.stop, on_page=on_page)
-    except WebUnreachable as away:
-        deps.session.emit(Warned(f"{away.message} The run continues with what it has."))
+        web_result = deps.web.gather(state["query"], stop=deps.session.stop, on_page=on_page)
+    except WebUnreachable as error:
+        deps.session.emit(Warned(f"{error.message} The run continues with what it has."))
         return _Attempt(offline=True)
-    except GenerationCancelled as stopped:
-        deps.session.stop.tell_apart(stopped)
-    for problem in gathered.problems:
+    except GenerationCancelled as cancellation:
+        deps.session.stop.tell_apart(cancellation)
+    for problem in web_result.problems:
         deps.session.emit(Warned(problem))
-    if not gathered.pages:
+    if not web_result.pages:
         return _Attempt()
     search = Search(
         {
@@ -127,10 +130,13 @@ def _web(state: RunState, deps: Deps) -> _Attempt:
             "tool": "",
             "section": "",
             "collections": [WEB_COLLECTION],
-            "documents": [page.document_id for page in gathered.pages],
+            "documents": [page.document_id for page in web_result.pages],
         }
     )
-    pages = [{"url": p.url, "title": p.title, "date": p.date, "cached": p.cached} for p in gathered.pages]
+    pages = [
+        {"url": page.url, "title": page.title, "date": page.date, "cached": page.cached}
+        for page in web_result.pages
+    ]
     return _Attempt("on the web", [search], pages)
 
 

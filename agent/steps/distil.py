@@ -1,4 +1,4 @@
-"""Distillation: passages shrink to the sentences and table rows that bear on the question."""
+"""Distillation: passages are reduced to the sentences and table rows that bear on the question."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from agent.state import RELEVANCE, Candidate, Evidence, RunState
 from agent.text.sentences import sentences
 from agent.text.terms import terms
 
-_LETTERED = re.compile(r"^\s*[\[(]?([A-H])[\])][.:]?\s*(.+)$")
-_SHORT = 900  # characters; about a passage of prose as it is cut
+_LETTERED_LINE = re.compile(r"^\s*[\[(]?([A-H])[\])][.:]?\s*(.+)$")
+_SHORT_PASSAGE = 900  # characters; about the length of a chunk of prose
 _MOST_ROWS = 8
 _GAP = " … "
 
@@ -27,7 +27,7 @@ def distil_by_spans(
 ) -> list[Distilled]:
     """Keep what the reader points at: the sentences around its spans, and the table rows that hold them.
 
-    The best passage is kept whole where it is short: the answer may be beside what was marked.
+    The best passage is kept whole if it is short: the answer may be next to a span.
     """
     return [
         Distilled(candidate, _excerpt(candidate, first=position == 0), candidate["score"])
@@ -40,70 +40,72 @@ def distil_by_model(
 ) -> list[Distilled]:
     """Ask the model to copy what helps, as the seed does; lines that are in no passage are dropped.
 
-    If nothing is left, what the reader points at is kept.
+    If no line is left, the reader's spans decide instead.
     """
-    shown = candidates[:8]
-    instruction = prompts.distil(question, [c["text"] for c in shown])
+    passages = candidates[:8]
+    instruction = prompts.distil(question, [passage["text"] for passage in passages])
     reply = session.write("distil", notebook, instruction, 320)
-    copied: dict[int, list[str]] = {}
+    lines_by_passage: dict[int, list[str]] = {}
     for line in reply.text.splitlines():
-        match = _LETTERED.match(line)
+        match = _LETTERED_LINE.match(line)
         if match is None:
             continue
         index = ord(match.group(1)) - ord("A")
-        if index < len(shown) and _is_in(match.group(2), shown[index]["text"]):
-            copied.setdefault(index, []).append(match.group(2).strip())
-    if not copied:
-        return distil_by_spans(session, notebook, question, shown)
+        if index < len(passages) and _occurs_in(match.group(2), passages[index]["text"]):
+            lines_by_passage.setdefault(index, []).append(match.group(2).strip())
+    if not lines_by_passage:
+        return distil_by_spans(session, notebook, question, passages)
     return [
-        Distilled(shown[index], _GAP.join(lines), shown[index]["score"])
-        for index, lines in sorted(copied.items())
+        Distilled(passages[index], _GAP.join(lines), passages[index]["score"])
+        for index, lines in sorted(lines_by_passage.items())
     ]
 
 
 def _excerpt(candidate: Candidate, *, first: bool) -> str:
     spans = candidate.get("spans", [])
-    if first and len(candidate["text"]) <= _SHORT:
+    if first and len(candidate["text"]) <= _SHORT_PASSAGE:
         return candidate["text"]
     units = {span["unit"] for span in spans}
     return _rows(candidate, units) if candidate["kind"] == "table" else _sentences(candidate, units)
 
 
 def _sentences(candidate: Candidate, units: Collection[str]) -> str:
-    """The sentences that hold a span, each with its neighbours; the first ones where none does."""
+    """The sentences with a span, each with its neighbours; the first two if none has one."""
     parts = sentences(candidate["text"])
-    marked = [i for i, part in enumerate(parts) if any(_folded(part) in unit for unit in units)] or [0]
-    kept = sorted({near for i in marked for near in (i - 1, i, i + 1) if 0 <= near < len(parts)})
+    span_indices = [
+        i for i, part in enumerate(parts) if any(_collapse_spaces(part) in unit for unit in units)
+    ] or [0]
+    indices = sorted({j for i in span_indices for j in (i - 1, i, i + 1) if 0 <= j < len(parts)})
     pieces: list[str] = []
-    for position, index in enumerate(kept):
+    for position, index in enumerate(indices):
         if position:
-            pieces.append(" " if index == kept[position - 1] + 1 else _GAP)
+            pieces.append(" " if index == indices[position - 1] + 1 else _GAP)
         pieces.append(parts[index])
     return "".join(pieces)
 
 
 def _rows(candidate: Candidate, units: Collection[str]) -> str:
-    """Head and rows of a table: those that hold a span; all where the table is small or none does."""
+    """Header and rows of a table: the rows with a span; the first ones if it is small or none has one."""
     head, body = table_text.parts(candidate["text"])
-    spelled = {row.line: _folded(row.spelled()) for row in table_text.rows(candidate["text"])}
-    marked = [i for i, line in enumerate(body) if spelled.get(line) in units]
-    kept = marked if marked and len(body) > _MOST_ROWS else list(range(len(body)))[:_MOST_ROWS]
-    rows = table_text.with_headings(body, kept)
+    unit_by_line = {row.line: _collapse_spaces(row.spelled()) for row in table_text.rows(candidate["text"])}
+    span_rows = [i for i, line in enumerate(body) if unit_by_line.get(line) in units]
+    indices = span_rows if span_rows and len(body) > _MOST_ROWS else list(range(len(body)))[:_MOST_ROWS]
+    rows = table_text.with_headings(body, indices)
     return "\n".join([*(line for line in head if line not in rows), *rows])
 
 
-def _folded(text: str) -> str:
+def _collapse_spaces(text: str) -> str:
     return " ".join(text.split())
 
 
-def _is_in(copied: str, text: str) -> bool:
-    """True if nearly all terms of ``copied`` occur in ``text`` (small models drop commas)."""
-    have = set(terms(text))
-    copied_terms = terms(copied)
-    return bool(copied_terms) and sum(t in have for t in copied_terms) >= 0.9 * len(copied_terms)
+def _occurs_in(line: str, text: str) -> bool:
+    """Whether nearly all terms of ``line`` occur in ``text`` (small models drop commas)."""
+    text_terms = set(terms(text))
+    line_terms = terms(line)
+    return bool(line_terms) and sum(term in text_terms for term in line_terms) >= 0.9 * len(line_terms)
 
 
-_UNLIKELY = 2  # passages that are read although the reader sees no answer in any
+_MAX_UNLIKELY = 2  # passages kept although the reader sees no answer in any
 _ANSWER_ROOM = 700  # context tokens kept free for the instructions and answers still to come
 
 
@@ -112,13 +114,13 @@ def distil(state: RunState, deps: Deps) -> dict[str, Any]:
     barren, notebook.
 
     A chunk gets its citation number the first time it is kept, and keeps it. Passages graded incorrect
-    are left out, but for the best two where all are: the reader is not alone in saying that nothing is
-    there. An empty retrieval never reaches the distiller: it would invent evidence. Passages that do not
-    fit the context any more are dropped from the lowest-ranked end.
+    are left out, except the best two if all are: the reader alone must not decide that nothing was
+    found. An empty retrieval never reaches the distiller, which would invent evidence. Passages that no
+    longer fit the context are dropped, the lowest-ranked first.
     """
     question = state["plan"][state["position"]]["question"]
-    helpful = [c for c in state["candidates"] if c["grade"] != "incorrect"]
-    candidates = helpful or state["candidates"][:_UNLIKELY]
+    helpful = [candidate for candidate in state["candidates"] if candidate["grade"] != "incorrect"]
+    candidates = helpful or state["candidates"][:_MAX_UNLIKELY]
     if not candidates:
         entry = notebook.nothing_entry(state["step"], question)
         deps.session.emit(EvidenceKept(state["step"], [], []))
@@ -129,43 +131,46 @@ def distil(state: RunState, deps: Deps) -> dict[str, Any]:
             "notebook": [*state["notebook"], entry],
         }
     if state["route"] == "single" and deps.cognition.instant:
-        # One prompt answers it: whole passages serve that better than what is cut out of them.
-        kept = [Distilled(one, one["text"], one["score"]) for one in candidates[: deps.kept]]
+        # One prompt answers it, and whole passages serve that better than excerpts.
+        passages = [
+            Distilled(candidate, candidate["text"], candidate["score"])
+            for candidate in candidates[: deps.kept]
+        ]
     else:
-        book, query = state["notebook"], state["query"]
-        kept = deps.cognition.distil(deps.session, book, query, candidates)[: deps.kept]
-    while kept and not deps.session.fits(state["notebook"], _read(kept), _ANSWER_ROOM):
-        kept.pop()
-    return _keep(state, deps, question, kept)
+        entries, query = state["notebook"], state["query"]
+        passages = deps.cognition.distil(deps.session, entries, query, candidates)[: deps.kept]
+    while passages and not deps.session.fits(state["notebook"], _notebook_text(passages), _ANSWER_ROOM):
+        passages.pop()
+    return _keep(state, deps, question, passages)
 
 
-def _read(kept: list[Distilled]) -> str:
-    return "\n".join(f"[00] ({d.candidate['title']}) {d.excerpt}" for d in kept)
+def _notebook_text(passages: list[Distilled]) -> str:
+    return "\n".join(f"[00] ({passage.candidate['title']}) {passage.excerpt}" for passage in passages)
 
 
-def _keep(state: RunState, deps: Deps, question: str, kept: list[Distilled]) -> dict[str, Any]:
+def _keep(state: RunState, deps: Deps, question: str, passages: list[Distilled]) -> dict[str, Any]:
     evidence = list(state["evidence"])
     by_passage = {item["passage_id"]: item for item in evidence}
-    shown: list[tuple[Evidence, bool]] = []
+    entries: list[tuple[Evidence, bool]] = []
     fresh: list[Evidence] = []
     again: list[int] = []
-    for item in kept:
-        held = by_passage.get(item.candidate["passage_id"])
-        if held is None:
-            new = as_evidence(item, len(evidence) + 1, state["step"])
-            evidence.append(new)
-            fresh.append(new)
-            shown.append((new, False))
+    for passage in passages:
+        existing = by_passage.get(passage.candidate["passage_id"])
+        if existing is None:
+            item = as_evidence(passage, len(evidence) + 1, state["step"])
+            evidence.append(item)
+            fresh.append(item)
+            entries.append((item, False))
             continue
-        again.append(held["number"])
-        known = item.excerpt in held["excerpt"]
-        shown.append((Evidence({**held, "excerpt": item.excerpt}), known))
-        if not known:
-            # Two cuts of a table do not join into one: from now on it is held whole.
-            table = held["kind"] == "table"
-            excerpt = held["text"] if table else f"{held['excerpt']} … {item.excerpt}"
-            evidence[held["number"] - 1] = Evidence({**held, "excerpt": excerpt})
-    entry = notebook.evidence_entry(state["step"], question, shown)
+        again.append(existing["number"])
+        is_known = passage.excerpt in existing["excerpt"]
+        entries.append((Evidence({**existing, "excerpt": passage.excerpt}), is_known))
+        if not is_known:
+            # Two excerpts of a table do not join into one: from now on the whole table is kept.
+            table = existing["kind"] == "table"
+            excerpt = existing["text"] if table else f"{existing['excerpt']} … {passage.excerpt}"
+            evidence[existing["number"] - 1] = Evidence({**existing, "excerpt": excerpt})
+    entry = notebook.evidence_entry(state["step"], question, entries)
     deps.session.emit(EvidenceKept(state["step"], fresh, again))
     deps.session.emit(NotebookGrew(entry))
     return {
@@ -177,9 +182,9 @@ def _keep(state: RunState, deps: Deps, question: str, kept: list[Distilled]) -> 
     }
 
 
-def as_evidence(item: Distilled, number: int, step: int) -> Evidence:
-    """A passage that is kept, under its citation number."""
-    candidate = item.candidate
+def as_evidence(passage: Distilled, number: int, step: int) -> Evidence:
+    """The evidence for a kept passage, under its citation number."""
+    candidate = passage.candidate
     return Evidence(
         number=number,
         step=step,
@@ -192,8 +197,8 @@ def as_evidence(item: Distilled, number: int, step: int) -> Evidence:
         page=candidate["page"],
         kind=candidate["kind"],
         text=candidate["text"],
-        excerpt=item.excerpt,
-        score=item.score,
+        excerpt=passage.excerpt,
+        score=passage.score,
         author=candidate.get("author", ""),
         relevance=candidate["scores"].get(RELEVANCE, 0.0),
     )

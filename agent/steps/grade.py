@@ -1,7 +1,7 @@
 """Grading: does a passage help to answer? Correct, ambiguous or incorrect, as in CRAG (Yan et al., 2024).
 
-What a step does next hangs on the grades of its passages together: what is correct is refined, what is
-incorrect is looked for elsewhere, and where it is ambiguous both are done.
+What a step does next depends on the grades of all its passages: correct ones are refined; if all are
+incorrect, the step searches elsewhere; in between, it does both.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from agent.session import Session
 from agent.state import RELEVANCE, Candidate, RunState
 
 _MODEL_PROBABILITY: Final[dict[Grade, float]] = {"correct": 1.0, "ambiguous": 0.5, "incorrect": 0.0}
-_CORRECT: Final = 0.5  # more likely than not to answer
-_INCORRECT: Final = 0.05
-_TOKENS_A_GRADE = 12  # of the model's answer
+_CORRECT_FROM: Final = 0.5  # more likely than not to answer
+_INCORRECT_BELOW: Final = 0.05
+_TOKENS_PER_GRADE = 12  # in the model's answer
 _ANSWER_ROOM = 400  # context tokens kept free for the instruction and the answer
 
 
@@ -34,9 +34,9 @@ def overall(grades: Sequence[Grade]) -> Grade:
 
 
 class ReaderGrader:
-    """The reader's calibrated probability, cut at two round numbers (``lean``).
+    """Grades by two thresholds on the reader's calibrated probability (``lean``).
 
-    Each passage is graded for itself, so that the best of a bad lot is not taken for good.
+    Each passage is graded on its own, so that the best of a bad lot does not pass for good.
     """
 
     @property
@@ -47,22 +47,22 @@ class ReaderGrader:
     def grade(
         self, session: Session, notebook: Sequence[str], question: str, candidates: Sequence[Candidate]
     ) -> list[PassageGrade]:
-        """One for each of ``candidates``, in their order."""
+        """One grade for each of ``candidates``, in their order."""
         return [graded(candidate["score"]) for candidate in candidates]
 
 
 def graded(probability: float) -> PassageGrade:
-    """The grade of a probability of answering."""
-    if probability >= _CORRECT:
+    """The grade of a passage that answers with ``probability``."""
+    if probability >= _CORRECT_FROM:
         return PassageGrade("correct", probability)
-    return PassageGrade("incorrect" if probability < _INCORRECT else "ambiguous", probability)
+    return PassageGrade("incorrect" if probability < _INCORRECT_BELOW else "ambiguous", probability)
 
 
 class ModelGrader:
     """Asks the model for the grade of each passage, all in one call (``seed``).
 
     The model gives no probability: correct counts as 1, ambiguous as 0.5, incorrect as 0. A passage that
-    does not fit the context any more is ambiguous, and so is everything if no answer can be read.
+    no longer fits the context is ambiguous, and so are all if the answer cannot be parsed.
     """
 
     @property
@@ -78,73 +78,75 @@ class ModelGrader:
         Raises:
             BudgetExhausted, GenerationCancelled, StepSkipped: as `Session.ask` does.
         """
-        shown = _fitting(session, notebook, candidates)
+        texts = _texts_that_fit(session, notebook, candidates)
         grades: list[Grade] = []
-        if shown:
-            letters = string.ascii_uppercase[: len(shown)]
+        if texts:
+            letters = string.ascii_uppercase[: len(texts)]
             fields: dict[str, Any] = dict.fromkeys(letters, (Grade, ...))
             shape: type[BaseModel] = create_model("Grades", **fields)
             default = shape(**dict.fromkeys(letters, "ambiguous"))
-            instruction = prompts.grade(question, shown)
+            instruction = prompts.grade(question, texts)
             result = session.ask(
-                "grade", notebook, instruction, shape, default, _TOKENS_A_GRADE * len(shown)
+                "grade", notebook, instruction, shape, default, _TOKENS_PER_GRADE * len(texts)
             )
             if result.origin == "default":
                 session.emit(
                     Warned("The model's grades could not be read: all passages count as ambiguous.")
                 )
             grades.extend(result.value.model_dump().values())
-        grades.extend(["ambiguous"] * (len(candidates) - len(shown)))
+        grades.extend(["ambiguous"] * (len(candidates) - len(texts)))
         return [PassageGrade(grade, _MODEL_PROBABILITY[grade]) for grade in grades]
 
 
-def _fitting(session: Session, notebook: Sequence[str], candidates: Sequence[Candidate]) -> list[str]:
-    """The texts of the first candidates, as many as there are letters and room for."""
+def _texts_that_fit(
+    session: Session, notebook: Sequence[str], candidates: Sequence[Candidate]
+) -> list[str]:
+    """The texts of the first candidates, as many as there are letters and context tokens for."""
     room = session.room(notebook, _ANSWER_ROOM)
-    shown: list[str] = []
+    texts: list[str] = []
     for candidate in candidates[: len(string.ascii_uppercase)]:
         text = f"{candidate['title']}. {candidate['text']}"
         room -= session.chat.count_tokens(text)
         if room < 0:
             break
-        shown.append(text)
-    return shown
+        texts.append(text)
+    return texts
 
 
-_FAR_BEHIND = 0.05  # share of the best passage's probability
+_MIN_SHARE_OF_BEST = 0.05  # a passage with less of the best one's probability counts as incorrect
 
 
 def grade(state: RunState, deps: Deps) -> dict[str, Any]:
     """Reads plan, position, step, candidates, notebook. Writes candidates (graded, best first) and grade.
 
-    The order of before stands among equals. A passage far behind the best is not kept: a small reader
-    is led astray by what merely sounds alike.
+    Ties keep their order. A passage far behind the best counts as incorrect: a small reader is misled by
+    passages that merely sound alike.
     """
     question = state["plan"][state["position"]]["question"]
     candidates = state["candidates"]
-    graded = deps.cognition.grader.grade(deps.session, state["notebook"], question, candidates)
-    grades = [one.grade for one in graded]
-    together = overall(grades)
+    results = deps.cognition.grader.grade(deps.session, state["notebook"], question, candidates)
+    grades = [result.grade for result in results]
+    overall_grade = overall(grades)
     deps.session.emit(
         Graded(
             step=state["step"],
-            grade=together,
+            grade=overall_grade,
             grader=deps.cognition.grader.name,
-            passages=[c["passage_id"] for c in candidates],
+            passages=[candidate["passage_id"] for candidate in candidates],
             grades=list(grades),
-            probabilities=[round(one.probability, 4) for one in graded],
+            probabilities=[round(result.probability, 4) for result in results],
         )
     )
-    best = max((one.probability for one in graded), default=0.0)
-    marked = [
+    best = max((result.probability for result in results), default=0.0)
+    graded_candidates = [
         Candidate(
             {
-                **c,
-                "grade": one.grade if one.probability >= _FAR_BEHIND * best else "incorrect",
-                "scores": {**c["scores"], RELEVANCE: round(one.probability, 4)},
+                **candidate,
+                "grade": result.grade if result.probability >= _MIN_SHARE_OF_BEST * best else "incorrect",
+                "scores": {**candidate["scores"], RELEVANCE: round(result.probability, 4)},
             }
         )
-        for c, one in zip(candidates, graded, strict=True)
+        for candidate, result in zip(candidates, results, strict=True)
     ]
-    order = sorted(range(len(marked)), key=lambda i: -graded[i].probability)
-    return {"candidates": [marked[i] for i in order], "grade": together}
+    order = sorted(range(len(graded_candidates)), key=lambda i: -results[i].probability)
+    return {"candidates": [graded_candidates[i] for i in order], "grade": overall_grade}

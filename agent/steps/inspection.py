@@ -1,4 +1,4 @@
-"""One query through every stage of the retrieval funnel, without a language model."""
+"""Runs one query through every stage of the retrieval funnel, without a language model."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from traces.records import Passage, Scope
 RANKED = ("vector", "mmr", "keyword", "fused", "rerank")
 """The stages that rank passages, in order."""
 
-_DEPTH = 100  # hits of a search: two rankings of 50 each, so that every rank is known
+_DEPTH = 100  # hits of a search: two rankings of 50 each, so that every hit has its ranks
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Staged:
         scores: Score by stage name, as in `agent.retrieval.recall.Hit`, and ``rerank``.
         ranks: Rank from 1 by stage name, for the stages that ranked it.
         grade: The grade for the reader's probability.
-        probability: That the passage answers the query, 0 to 1.
+        probability: The probability, 0 to 1, that the passage answers the query.
     """
 
     passage: Passage
@@ -51,30 +51,30 @@ def inspect(
     hits = recall.search(query, strategy, [scope], max(limit, _DEPTH))
     ranks = _ranks(hits)
     passages = {hit.passage.id: hit.passage for hit in hits[:limit]}
-    found = read(reader, query, [candidate(hit) for hit in hits[:limit]])
-    for rank, one in enumerate(found, start=1):
-        ranks[one["passage_id"]]["rerank"] = rank
+    candidates = read(reader, query, [candidate(hit) for hit in hits[:limit]])
+    for rank, entry in enumerate(candidates, start=1):
+        ranks[entry["passage_id"]]["rerank"] = rank
     return [
         Staged(
-            passages[one["passage_id"]],
-            one["scores"],
-            ranks[one["passage_id"]],
-            graded(one["score"]).grade,
-            one["score"],
+            passages[entry["passage_id"]],
+            entry["scores"],
+            ranks[entry["passage_id"]],
+            graded(entry["score"]).grade,
+            entry["score"],
         )
-        for one in found
+        for entry in candidates
     ]
 
 
 def _ranks(hits: Sequence[Hit]) -> dict[int, dict[str, int]]:
-    """Chunk id to its rank in each ranking.
+    """The rank of each chunk, by its id, in each ranking.
 
-    Every hit has a cosine, even one that only keywords found, and so a rank by vector.
+    Every hit has a cosine, even if only the keyword search found it, and so a rank by vector.
     """
     ranks: dict[int, dict[str, int]] = {hit.passage.id: {} for hit in hits}
     for stage in RANKED:
-        holding = [hit for hit in hits if stage in hit.scores]
-        holding.sort(key=lambda hit: (-hit.scores[stage], hit.passage.id))
-        for rank, hit in enumerate(holding, start=1):
+        ranked_hits = [hit for hit in hits if stage in hit.scores]
+        ranked_hits.sort(key=lambda hit: (-hit.scores[stage], hit.passage.id))
+        for rank, hit in enumerate(ranked_hits, start=1):
             ranks[hit.passage.id][stage] = rank
     return ranks

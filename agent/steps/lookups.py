@@ -1,16 +1,16 @@
-"""The planner's language: what it reads, and what it writes, as plain text.
+"""The planner's language: the plain text that it reads and writes.
 
-The small planning model was trained on exactly this text, so both its training and its use go through here.
-It reads the collections to choose from, the conversation, the question and what was found so far, and ends
-in ``Plan:``. It writes one of::
+The small planning model was trained on exactly this text, so training and inference both use this module.
+Its prompt has the collections to choose from, the conversation, the question and the findings so far, and
+ends in ``Plan:``. It writes one of::
 
     TALK                               no documents are needed
-    ASK Which contract do you mean?    a question back
-    How much did Dalton bill?          the question complete in itself; "=" where it is as typed
+    ASK Which contract do you mean?    a clarifying question
+    How much did Dalton bill?          the self-contained question; "=" if it is as typed
     [invoices] =                       its look-ups, in order; "=" repeats the question above
     Who signed #1?                     "#1" is the result of the first look-up
 
-A question without look-ups needs nothing more than what was found.
+A question without look-ups means that the findings answer it.
 """
 
 from __future__ import annotations
@@ -22,31 +22,31 @@ from typing import Final, Literal, TypeAlias
 
 MOST_LOOKUPS: Final = 5
 MOST_TOKENS: Final = 160
-"""Of what the planner writes."""
+"""Upper bound of the planner's reply."""
 RESULT: Final = re.compile(r"#(\d+)")
 """A reference to the result of an earlier look-up."""
 MOST_TURNS: Final = 2
-"""Earlier exchanges that are shown, the most recent ones."""
+"""Most recent exchanges that the prompt includes."""
 
-_MOST_ANSWER: Final = 240  # characters of an earlier answer
-_MOST_FINDING: Final = 200
+_MAX_ANSWER_CHARS: Final = 240  # of an earlier answer
+_MAX_FINDING_CHARS: Final = 200  # also of a description
 _SAME: Final = "="
 _TALK: Final = "TALK"
 _ASK: Final = "ASK "
-_IN: Final = re.compile(r"\[([^\]\n]+)\] ")
+_COLLECTION: Final = re.compile(r"\[([^\]\n]+)\] ")
 
 Kind: TypeAlias = Literal["search", "talk", "ask"]
 
 
 @dataclass(frozen=True, slots=True)
 class PlanRequest:
-    """What a plan is made from.
+    """The input of a plan.
 
     Attributes:
         question: As typed.
         history: Questions and answers before it, oldest first.
-        collections: Name and description of each collection to choose from; empty where there is no choice.
-        findings: What is known so far; empty for a first plan.
+        collections: Name and description of each collection to choose from; empty if there is no choice.
+        findings: Findings so far; empty for a first plan.
     """
 
     question: str
@@ -65,12 +65,12 @@ class Lookup:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What the planner made of a request.
+    """The planner's reply to a request.
 
     Attributes:
-        kind: ``search``, ``talk`` where no documents are needed, ``ask`` where it asks back.
-        question: The question complete in itself; for ``ask`` the question to ask back.
-        lookups: In order; empty where nothing is missing.
+        kind: ``search``, ``talk`` if no documents are needed, ``ask`` for a clarifying question.
+        question: The self-contained question; for ``ask`` the clarifying question.
+        lookups: In order; empty if nothing is missing.
     """
 
     kind: Kind
@@ -79,35 +79,38 @@ class Plan:
 
 
 def prompt(request: PlanRequest) -> str:
-    """The text that the planner continues."""
-    lines = [f"- {name}: {_line(about, _MOST_FINDING)}" for name, about in request.collections]
+    """The prompt that the planner completes."""
+    lines = [
+        f"- {name}: {_one_line(description, _MAX_FINDING_CHARS)}"
+        for name, description in request.collections
+    ]
     if lines:
         lines.insert(0, "Collections:")
     for question, answer in request.history[-MOST_TURNS:]:
-        lines += [f"Before: {_line(question)}", f"Answer: {_line(answer, _MOST_ANSWER)}"]
-    lines.append(f"Question: {_line(request.question)}")
-    lines += [f"Found: {_line(finding, _MOST_FINDING)}" for finding in request.findings]
+        lines += [f"Before: {_one_line(question)}", f"Answer: {_one_line(answer, _MAX_ANSWER_CHARS)}"]
+    lines.append(f"Question: {_one_line(request.question)}")
+    lines += [f"Found: {_one_line(finding, _MAX_FINDING_CHARS)}" for finding in request.findings]
     lines.append("Plan:")
     return "\n".join(lines)
 
 
 def reply(plan: Plan, request: PlanRequest) -> str:
-    """What the planner should write for ``request``, to train it."""
+    """The reply that the planner should learn for ``request``."""
     if plan.kind == "talk":
         return f" {_TALK}"
     if plan.kind == "ask":
-        return f" {_ASK}{_line(plan.question)}"
-    question = _line(plan.question)
-    lines = [_SAME if question == _line(request.question) else question]
+        return f" {_ASK}{_one_line(plan.question)}"
+    question = _one_line(plan.question)
+    lines = [_SAME if question == _one_line(request.question) else question]
     for lookup in plan.lookups:
-        asked = _line(lookup.question)
-        where = f"[{lookup.collection}] " if lookup.collection else ""
-        lines.append(where + (_SAME if asked == question else asked))
+        lookup_question = _one_line(lookup.question)
+        prefix = f"[{lookup.collection}] " if lookup.collection else ""
+        lines.append(prefix + (_SAME if lookup_question == question else lookup_question))
     return " " + "\n".join(lines)
 
 
 def parse(text: str, request: PlanRequest) -> Plan | None:
-    """The plan in what the planner wrote; None if it breaks the form."""
+    """The plan in the planner's reply ``text``; None if it breaks the format."""
     lines = [line.strip() for line in text.strip().splitlines() if line.strip()]
     if not lines:
         return None
@@ -115,28 +118,28 @@ def parse(text: str, request: PlanRequest) -> Plan | None:
         return Plan("talk", request.question) if len(lines) == 1 else None
     if lines[0].startswith(_ASK):
         return Plan("ask", lines[0].removeprefix(_ASK).strip()) if len(lines) == 1 else None
-    question = _line(request.question) if lines[0] == _SAME else lines[0]
+    question = _one_line(request.question) if lines[0] == _SAME else lines[0]
     names = {name for name, _ in request.collections}
-    shown = prompt(request)  # what was copied from it, as the number of an invoice, refers to no look-up
+    prompt_text = prompt(request)  # "#n" copied from it, such as an invoice number, refers to no look-up
     lookups: list[Lookup] = []
     for line in lines[1:]:
-        where = _IN.match(line)
-        collection = where[1] if where and where[1] in names else ""
-        asked = line[where.end() :].strip() if where else line
-        lookup = Lookup(question if asked == _SAME else asked, collection)
-        results = {n for n in RESULT.findall(lookup.question) if f"#{n}" not in shown}
-        if any(not 1 <= int(n) <= len(lookups) for n in results):
-            return None  # it needs the result of none before it
-        if lookup.question not in {before.question for before in lookups}:
+        prefix = _COLLECTION.match(line)
+        collection = prefix[1] if prefix and prefix[1] in names else ""
+        lookup_question = line[prefix.end() :].strip() if prefix else line
+        lookup = Lookup(question if lookup_question == _SAME else lookup_question, collection)
+        references = {n for n in RESULT.findall(lookup.question) if f"#{n}" not in prompt_text}
+        if any(not 1 <= int(n) <= len(lookups) for n in references):
+            return None  # it refers to no earlier look-up
+        if lookup.question not in {earlier.question for earlier in lookups}:
             lookups.append(lookup)
     if len(lookups) > MOST_LOOKUPS or not (lookups or request.findings):
         return None
     return Plan("search", question, tuple(lookups))
 
 
-def _line(text: str, most: int | None = None) -> str:
-    """``text`` on one line, cut at a word where it is longer than ``most`` characters."""
+def _one_line(text: str, limit: int | None = None) -> str:
+    """``text`` on one line, truncated after a word if it is longer than ``limit`` characters."""
     line = " ".join(text.split())
-    if most is None or len(line) <= most:
+    if limit is None or len(line) <= limit:
         return line
-    return line[:most].rpartition(" ")[0] + " …"
+    return line[:limit].rpartition(" ")[0] + " …"

@@ -1,4 +1,4 @@
-"""Step ``next_step``: moves to the plan's next step and lays out its searches."""
+"""Step ``next_step``: moves to the plan's next step and prepares its searches."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ def next_step(state: RunState, deps: Deps) -> dict[str, Any]:
     fresh, again).
 
     References of the step are resolved, and its question is phrased in several ways, which are searched
-    side by side. A search that was made before is not made again: it can bring nothing new.
+    in parallel. A search is not repeated: it can bring nothing new.
 
     Without this node CONTINUE would loop into ``plan``, which starts over and never gets past the
-    first step. A plan whose revision brought no step leaves everything as it is. A wish to skip that came
-    after the last step's end is not the next one's.
+    first step. If a revision brought no step, only the step's own fields are cleared. A request to skip
+    that came after the end of the last step does not apply to the next one.
     """
     if deps.steering.take_skip():
         deps.session.emit(Warned("The step had ended before it could be skipped."))
@@ -38,18 +38,18 @@ def next_step(state: RunState, deps: Deps) -> dict[str, Any]:
     }
     if position >= len(state["plan"]):
         return cleared
-    planned = state["plan"][position]
-    question = resolve(planned["question"], state["notes"])
-    step = PlanStep({**planned, "question": question})
+    plan_step = state["plan"][position]
+    question = resolve(plan_step["question"], state["notes"])
+    step = PlanStep({**plan_step, "question": question})
     number = state["step"] + 1
     deps.session.emit(StepStarted(number, step))
     notebook = state["notebook"]
     query = deps.cognition.rewrite(deps.session, notebook, question)
     phrasings = deps.cognition.phraser.phrase(deps.session, notebook, query)
-    chosen = deps.cognition.strategise(deps.session, notebook, query)
-    searches = [search_of(step, number, phrasing, chosen.strategy, "", deps) for phrasing in phrasings]
-    fresh = [search for search in searches if searched(search) not in state["queries"]]
-    if not fresh:
+    choice = deps.cognition.strategise(deps.session, notebook, query)
+    searches = [search_of(step, number, phrasing, choice.strategy, "", deps) for phrasing in phrasings]
+    new_searches = [search for search in searches if searched(search) not in state["queries"]]
+    if not new_searches:
         deps.session.emit(Warned(f"Already searched for “{query}”; not searched again."))
     return {
         **cleared,
@@ -57,14 +57,14 @@ def next_step(state: RunState, deps: Deps) -> dict[str, Any]:
         "step": number,
         "plan": [*state["plan"][:position], step, *state["plan"][position + 1 :]],
         "query": query,
-        "strategy": chosen.strategy,
-        "searches": fresh,
-        "queries": [*state["queries"], *map(searched, fresh)],
+        "strategy": choice.strategy,
+        "searches": new_searches,
+        "queries": [*state["queries"], *map(searched, new_searches)],
     }
 
 
 def search_of(step: PlanStep, number: int, query: str, strategy: str, rung: str, deps: Deps) -> Search:
-    """A search for ``query`` as the plan's step ``number`` has it, with references resolved."""
+    """A search for ``query`` on behalf of step ``number``, whose references are resolved."""
     return Search(
         step=number,
         query=query,

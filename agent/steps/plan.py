@@ -1,9 +1,9 @@
-"""Step ``plan``: a question and the conversation before it become look-ups; REVISE plans what is left.
+"""Step ``plan``: turns a question and the conversation before it into look-ups; REVISE plans what is left.
 
-The planner that ships was taught: one call of a small model turns a follow-up into a question complete in
-itself, tells talk from questions, asks back where nothing can be searched, and lists the look-ups. The
-answering model can do the same by prompt, in several calls: the profile ``seed`` always asks it, and anyone
-with a large model may choose so.
+The planner that ships was trained for this: one call of a small model rewrites a follow-up as a
+self-contained question, tells small talk from questions, asks the user if a question is too vague, and
+lists the look-ups. The answering model can do the same by prompt, in several calls: the profile ``seed``
+always uses it, and so does a setting for those who have a large model.
 """
 
 from __future__ import annotations
@@ -30,32 +30,32 @@ from models.structured import Origin
 from traces.plain_text import plain
 
 MOST_STEPS: Final = lookups.MOST_LOOKUPS
-_LABEL: Final = re.compile(r"^(?:(?:look-?up|step) )?\d[:.)] (?=\S+ )", re.IGNORECASE)
-_MARK: Final = re.compile(r"\s*\[\d+(?:\s*,\s*\d+)*\]")
-_STEP_TOKENS: Final = 60  # JSON of one look-up, generously; the seed's form is about twice as long
+_NUMBERING: Final = re.compile(r"^(?:(?:look-?up|step) )?\d[:.)] (?=\S+ )", re.IGNORECASE)
+_CITATION: Final = re.compile(r"\s*\[\d+(?:\s*,\s*\d+)*\]")
+_STEP_TOKENS: Final = 60  # generous, for one look-up in JSON; the seed's form is about twice as long
 _ROUTE_TOKENS: Final = 24
 _LINE_TOKENS: Final = 80
 
 
 class TaughtPlanner:
-    """The small model that was trained on the text of `agent.steps.lookups`: one call for everything."""
+    """The small model trained on the text of `agent.steps.lookups`: one call for everything."""
 
     def __init__(self, model: Completer) -> None:
         self._model = model
 
     def begin(self, session: Session, request: PlanRequest, chosen: Route | None = None) -> Planned:
-        """The model's plan; the whole question where what it wrote is none.
+        """The model's plan; the whole question as one look-up where its text is no plan.
 
-        With collections to choose from it overlooks parts of a question. A look-up too many costs seconds
-        and a missing one the answer, so a single look-up is checked by planning again without them.
+        With collections to choose from, the model overlooks parts of a question. A look-up too many costs
+        seconds, a missing one the answer; so a single look-up is checked by planning again without them.
         """
-        plan = self._written(session, request)
-        single = plan is not None and len(plan.lookups) == 1
-        if single and request.collections and chosen != "single":
-            again = self._written(session, replace(request, collections=()))
-            plan = again if again is not None and len(again.lookups) > 1 else plan
+        plan = self._generate_plan(session, request)
+        is_single = plan is not None and len(plan.lookups) == 1
+        if is_single and request.collections and chosen != "single":
+            second_plan = self._generate_plan(session, replace(request, collections=()))
+            plan = second_plan if second_plan is not None and len(second_plan.lookups) > 1 else plan
         if plan is None:
-            return _whole(request.question, "default")
+            return _whole_question(request.question, "default")
         return Planned(plan.kind, plan.question, _steps(plan.lookups), "planner")
 
     def revise(
@@ -69,25 +69,25 @@ class TaughtPlanner:
     ) -> Planned:
         """The model's look-ups for what the findings leave open.
 
-        A look-up that refers to one that was asked before goes with it: the model saw what that one found.
+        Repeated look-ups are dropped with those that refer to them: the model has seen their results.
         """
-        plan = self._written(session, request)
+        plan = self._generate_plan(session, request)
         if plan is None or plan.kind != "search":
             return Planned("search", request.question, [], "default")
-        written = _steps(plan.lookups)
+        steps = _steps(plan.lookups)
         numbers: dict[int, int] = {}  # of the model's look-ups, in the run
-        steps: list[PlanStep] = []
-        for number, step in enumerate(written, start=1):
-            needed = references(step["question"]) & set(range(1, len(written) + 1))
-            if needed <= numbers.keys() and _unasked([step], entries):
-                numbers[number] = done + len(steps) + 1
-                steps.append(PlanStep({**step, "question": _renumbered(step["question"], numbers)}))
-        return Planned("search", request.question, steps[:most], "planner")
+        new_steps: list[PlanStep] = []
+        for number, step in enumerate(steps, start=1):
+            dependencies = references(step["question"]) & set(range(1, len(steps) + 1))
+            if dependencies <= numbers.keys() and _new_steps([step], entries):
+                numbers[number] = done + len(new_steps) + 1
+                new_steps.append(PlanStep({**step, "question": _renumber(step["question"], numbers)}))
+        return Planned("search", request.question, new_steps[:most], "planner")
 
-    def _written(self, session: Session, request: PlanRequest) -> Plan | None:
+    def _generate_plan(self, session: Session, request: PlanRequest) -> Plan | None:
         session.on_call("plan")
-        written = self._model.complete(lookups.prompt(request), lookups.MOST_TOKENS)
-        return lookups.parse(plain(written), request)
+        text = self._model.complete(lookups.prompt(request), lookups.MOST_TOKENS)
+        return lookups.parse(plain(text), request)
 
 
 class _Chosen(BaseModel):
@@ -105,7 +105,7 @@ class _Step(BaseModel):
     keywords: str
     section: str
 
-    def planned(self) -> PlanStep:
+    def to_plan_step(self) -> PlanStep:
         return PlanStep(
             question=self.question,
             reason=self.reason,
@@ -120,10 +120,10 @@ class _FullPlan(BaseModel):
 
 
 class AskedPlanner:
-    """The answering model, by prompt: the follow-up, the route and the plan are a call each.
+    """The answering model, by prompt: follow-up, route and plan take one call each.
 
     Args:
-        full: Ask for reason, tool, keywords and section with each step, as the seed does. Small models
+        full: Ask for reason, tool, keywords and section of each step, as the seed does. Small models
             fill these in without regard to the question, at twice the tokens.
     """
 
@@ -131,29 +131,29 @@ class AskedPlanner:
         self._full = full
 
     def begin(self, session: Session, request: PlanRequest, chosen: Route | None = None) -> Planned:
-        """What the model makes of it; the whole question where it gives nothing usable."""
+        """The model's plan; the whole question as one look-up where it gives nothing usable."""
         try:
-            return self._begun(session, request, chosen)
+            return self._first_plan(session, request, chosen)
         except BudgetExhausted:
-            return _whole(request.question, "default")
+            return _whole_question(request.question, "default")
 
-    def _begun(self, session: Session, request: PlanRequest, chosen: Route | None) -> Planned:
-        question = self._standalone(session, request) if request.history else request.question
+    def _first_plan(self, session: Session, request: PlanRequest, chosen: Route | None) -> Planned:
+        question = self._self_contained_question(session, request) if request.history else request.question
         if chosen == "single":
-            return _whole(question, "default")
+            return _whole_question(question, "default")
         route = chosen or self._route(session, question)
         if route == "direct":
             return Planned("talk", question, [], "model")
-        if route == "clarify" and (asked := self._asked_back(session, question, request)):
-            return Planned("ask", asked, [], "model")
+        if route == "clarify" and (clarification := self._clarifying_question(session, question, request)):
+            return Planned("ask", clarification, [], "model")
         if route == "single" and self._full:
-            return _whole(question, "model")
+            return _whole_question(question, "model")
         tools = [name for name, _ in request.collections]
         entries = [notebook.opening(question, request.collections)]
         instruction = prompts.seed_plan(tools, MOST_STEPS) if self._full else prompts.plan(MOST_STEPS)
         steps, origin = self._ask(session, "plan", entries, instruction, MOST_STEPS)
-        steps = _bearing_on(question, _tidy(steps, tools))
-        return Planned("search", question, steps, origin) if steps else _whole(question, "default")
+        steps = _relevant_steps(question, _tidy(steps, tools))
+        return Planned("search", question, steps, origin) if steps else _whole_question(question, "default")
 
     def revise(
         self,
@@ -164,14 +164,14 @@ class AskedPlanner:
         done: int,
         most: int,
     ) -> Planned:
-        """The model's new look-ups; it counts them after those it sees in the notebook."""
+        """The model's new look-ups, numbered by it after those in the notebook."""
         tools = [name for name, _ in request.collections]
         instruction = prompts.revise(missing, most, full=self._full)
         steps, origin = self._ask(session, "revise", entries, instruction, most)
-        steps = _unasked(_bearing_on("\n".join(entries), _tidy(steps, tools)), entries)
+        steps = _new_steps(_relevant_steps("\n".join(entries), _tidy(steps, tools)), entries)
         return Planned("search", request.question, steps[:most], origin)
 
-    def _standalone(self, session: Session, request: PlanRequest) -> str:
+    def _self_contained_question(self, session: Session, request: PlanRequest) -> str:
         instruction = prompts.follow(request.question, request.history[-3:])
         reply = session.write("follow", [], instruction, _LINE_TOKENS)
         return one_line(reply.text) or request.question
@@ -182,7 +182,7 @@ class AskedPlanner:
             "route", [], prompts.route(question), _Chosen, default, _ROUTE_TOKENS
         ).value.route
 
-    def _asked_back(self, session: Session, question: str, request: PlanRequest) -> str:
+    def _clarifying_question(self, session: Session, question: str, request: PlanRequest) -> str:
         instruction = prompts.clarify(question, request.collections)
         return one_line(session.write("clarify", [], instruction, _LINE_TOKENS).text)
 
@@ -191,20 +191,20 @@ class AskedPlanner:
     ) -> tuple[list[PlanStep], Origin]:
         tokens = 40 + most * _STEP_TOKENS * (2 if self._full else 1)
         if self._full:
-            full = session.ask(purpose, entries, instruction, _FullPlan, _FullPlan(steps=[]), tokens)
-            return [step.planned() for step in full.value.steps], full.origin
-        bare = session.ask(purpose, entries, instruction, _Lookups, _Lookups(steps=[]), tokens)
-        return [look_up(question) for question in bare.value.steps], bare.origin
+            full_plan = session.ask(purpose, entries, instruction, _FullPlan, _FullPlan(steps=[]), tokens)
+            return [step.to_plan_step() for step in full_plan.value.steps], full_plan.origin
+        question_list = session.ask(purpose, entries, instruction, _Lookups, _Lookups(steps=[]), tokens)
+        return [look_up(question) for question in question_list.value.steps], question_list.origin
 
 
 def plan(state: RunState, deps: Deps) -> dict[str, Any]:
     """Reads question, plan, planned_by, position, notes, notebook, action, revisions, approval, claims.
 
-    Writes plan, revisions, notebook. Finished steps keep their place in the plan, so that ``#n`` keeps
-    its meaning; what is known stays known.
+    Writes plan, revisions, notebook. Finished steps keep their places in the plan, so that ``#n`` keeps
+    its meaning; findings are kept.
     """
     if state["action"] == "REVISE" or state["approval"] == "search":
-        return _revised(state, deps)
+        return _revise(state, deps)
     steps = state["plan"][: deps.session.ledger.budget.steps]
     deps.session.emit(events.Planned(steps, 0, state["planned_by"]))
     if state["planned_by"] == "default":
@@ -217,94 +217,104 @@ def plan(state: RunState, deps: Deps) -> dict[str, Any]:
 
 
 def request_of(state: RunState, deps: Deps, findings: Sequence[str] = ()) -> PlanRequest:
-    """What a planner is shown of a run: collections only where there is a choice."""
+    """What a planner sees of a run; collections only where there is a choice."""
     turns = [] if findings else state["turns"]
     return PlanRequest(
         question=state["question"],
-        history=[(turn["question"], _MARK.sub("", turn["answer"])) for turn in turns],
+        history=[(turn["question"], _CITATION.sub("", turn["answer"])) for turn in turns],
         collections=deps.described if len(deps.collections) > 1 else [],
         findings=findings,
     )
 
 
-def _revised(state: RunState, deps: Deps) -> dict[str, Any]:
+def _revise(state: RunState, deps: Deps) -> dict[str, Any]:
     budget = deps.session.ledger.budget
-    done = state["plan"][: state["position"] + 1]
-    rest = state["plan"][state["position"] + 1 :]
+    finished_steps = state["plan"][: state["position"] + 1]
+    open_steps = state["plan"][state["position"] + 1 :]
     missing = [note["question"] for note in still_missing(state["notes"])]
-    missing += [step["question"] for step in rest]
+    missing += [step["question"] for step in open_steps]
     if state["approval"] == "search":
         missing += [claim["text"] for claim in state["claims"] if claim["verdict"] != "supported"]
     missing = missing or [state["question"]]
-    known = [note["sentence"] for note in state["notes"] if note["found"]]
-    request = request_of(state, deps, [*known, *(f"Not found: {question}" for question in missing)])
-    most = min(2 + len(rest), budget.steps - state["step"])
-    made = deps.cognition.planner.revise(deps.session, request, state["notebook"], missing, len(done), most)
-    steps = made.steps
+    findings = [note["sentence"] for note in state["notes"] if note["found"]]
+    request = request_of(state, deps, [*findings, *(f"Not found: {question}" for question in missing)])
+    limit = min(2 + len(open_steps), budget.steps - state["step"])
+    revised = deps.cognition.planner.revise(
+        deps.session, request, state["notebook"], missing, len(finished_steps), limit
+    )
+    new_steps = revised.steps
     revision = state["revisions"] + 1
-    deps.session.emit(events.Planned([*done, *steps], revision, made.origin))
-    if not steps:
-        return {"plan": done, "revisions": revision}
-    entry = notebook.plan_entry(steps, len(done) + 1, revision)
+    deps.session.emit(events.Planned([*finished_steps, *new_steps], revision, revised.origin))
+    if not new_steps:
+        return {"plan": finished_steps, "revisions": revision}
+    entry = notebook.plan_entry(new_steps, len(finished_steps) + 1, revision)
     deps.session.emit(events.NotebookGrew(entry))
     return {
-        "plan": [*done, *steps],
+        "plan": [*finished_steps, *new_steps],
         "revisions": revision,
         "notebook": [*state["notebook"], entry],
     }
 
 
-def _renumbered(question: str, numbers: Mapping[int, int]) -> str:
-    """``question`` with each reference changed to the number it has in ``numbers``, if it has one."""
-    return lookups.RESULT.sub(lambda result: f"#{numbers.get(int(result[1]), int(result[1]))}", question)
+def _renumber(question: str, numbers: Mapping[int, int]) -> str:
+    """``question`` with each reference replaced by its number in ``numbers``, if it has one there."""
+    return lookups.RESULT.sub(
+        lambda reference: f"#{numbers.get(int(reference[1]), int(reference[1]))}", question
+    )
 
 
-def _unasked(steps: Sequence[PlanStep], entries: Sequence[str]) -> list[PlanStep]:
-    """The steps whose questions are not in the notebook."""
-    asked = {_folded(line) for entry in entries for line in entry.splitlines()}
-    return [step for step in steps if not any(line.endswith(_folded(step["question"])) for line in asked)]
+def _new_steps(steps: Sequence[PlanStep], entries: Sequence[str]) -> list[PlanStep]:
+    """The steps whose questions are not in the notebook yet."""
+    notebook_lines = {_normalise(line) for entry in entries for line in entry.splitlines()}
+    return [
+        step
+        for step in steps
+        if not any(line.endswith(_normalise(step["question"])) for line in notebook_lines)
+    ]
 
 
-def _whole(question: str, origin: PlannedBy) -> Planned:
+def _whole_question(question: str, origin: PlannedBy) -> Planned:
     return Planned("search", question, [look_up(question)], origin)
 
 
-def _steps(planned: Sequence[Lookup]) -> list[PlanStep]:
-    return [look_up(lookup.question, lookup.collection) for lookup in planned]
+def _steps(planned_lookups: Sequence[Lookup]) -> list[PlanStep]:
+    return [look_up(lookup.question, lookup.collection) for lookup in planned_lookups]
 
 
 def look_up(question: str, tool: str = "") -> PlanStep:
-    """A step that is a question and nothing else."""
+    """A step that has only a question and, where given, a tool."""
     return PlanStep(question=question, reason="", tool=tool, keywords="", section="")
 
 
-def _folded(text: str) -> str:
+def _normalise(text: str) -> str:
     return " ".join(text.split()).casefold()
 
 
 def _tidy(steps: Sequence[PlanStep], tools: Sequence[str]) -> list[PlanStep]:
-    """One line each, no empty or repeated question, and no tool that does not exist."""
-    tidy: dict[str, PlanStep] = {}
+    """The steps with each question on one line, none empty or repeated, and only existing tools."""
+    by_question: dict[str, PlanStep] = {}
     for step in steps:
-        question = _LABEL.sub("", " ".join(step["question"].split()))
+        question = _NUMBERING.sub("", " ".join(step["question"].split()))
         tool = step["tool"] if step["tool"] in tools else ""
         if question:
-            tidy.setdefault(_folded(question), PlanStep({**step, "question": question, "tool": tool}))
-    return list(tidy.values())
+            by_question.setdefault(
+                _normalise(question), PlanStep({**step, "question": question, "tool": tool})
+            )
+    return list(by_question.values())
 
 
-def _bearing_on(text: str, steps: Sequence[PlanStep]) -> list[PlanStep]:
-    """The steps that have to do with ``text``: neither copied from an example nor about nothing.
+def _relevant_steps(text: str, steps: Sequence[PlanStep]) -> list[PlanStep]:
+    """The steps that are about ``text``, and not copied from the prompt's example.
 
-    A step bears on it if it shares a term with it, or refers to an earlier step.
+    A step is about it if it shares a term with it, or refers to an earlier step.
     """
     if steps and "#" in steps[0]["question"] and "#" not in text:
-        return []  # the step it refers to was not made
-    known = set(terms(text))
+        return []  # the look-up that it refers to is missing
+    text_terms = set(terms(text))
     return [
         step
         for step in steps
         if step["question"] not in prompts.EXAMPLE_STEPS
-        and not any(n in step["question"] and n not in text for n in prompts.EXAMPLE_NAMES)
-        and ("#" in step["question"] or not known.isdisjoint(terms(step["question"])))
+        and not any(name in step["question"] and name not in text for name in prompts.EXAMPLE_NAMES)
+        and ("#" in step["question"] or not text_terms.isdisjoint(terms(step["question"])))
     ]

@@ -1,4 +1,4 @@
-"""The searches of a step: its query, other phrasings of it, and the strategy that suits."""
+"""The searches of a step: its query, other phrasings of it, and the search strategy."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from agent.state import Candidate, Note
 from agent.steps.lookups import RESULT
 from agent.text.terms import terms
 
-_LONGEST = 300  # characters; a longer "query" is an essay, and searches for nothing
+_MAX_QUERY_CHARS = 300  # a longer "query" is an essay, and finds nothing
 
 
 def references(question: str) -> set[int]:
-    """Numbers of the steps whose answers ``question`` needs."""
+    """Numbers of the steps whose answers ``question`` refers to."""
     return {int(number) for number in RESULT.findall(question)}
 
 
 def resolve(question: str, notes: Sequence[Note]) -> str:
     """``question`` with each ``#n`` replaced by the short answer of step n.
 
-    A reference to a step that found nothing becomes that step's own question in brackets, which still
-    says what is meant. A number that is no step's, as of an invoice, stays.
+    A reference to a step that found nothing becomes that step's question in brackets, which still says
+    what is meant. A number that belongs to no step, such as that of an invoice, is left as it is.
     """
     by_step = {note["step"]: note for note in notes}
 
@@ -43,29 +43,29 @@ def resolve(question: str, notes: Sequence[Note]) -> str:
 
 
 def plain_query(_session: Session, _notebook: Sequence[str], question: str) -> str:
-    """The question itself, cut if it is too long."""
-    return question[:_LONGEST]
+    """The question itself, truncated if it is too long."""
+    return question[:_MAX_QUERY_CHARS]
 
 
 def model_query(session: Session, notebook: Sequence[str], question: str) -> str:
-    """The first line of what the model writes, as in the seed; the question itself if that is no query."""
+    """The first line that the model writes, as in the seed; the question itself if that is no query."""
     reply = session.write("rewrite", notebook, prompts.rewrite(question), 48)
     return one_line(reply.text) or plain_query(session, notebook, question)
 
 
 def one_line(text: str) -> str:
-    """The first line that says something, without quotes or a label; "" if it is an essay or empty."""
+    """The first line with content, without quotes or a label; "" if it is too long or there is none."""
     for line in text.splitlines():
-        bare = re.sub(r"^(?:search )?query:\s*", "", line.strip(" \t`*\"'“”#-"), flags=re.IGNORECASE)
-        bare = bare.strip(" \"'“”")
-        if any(c.isalnum() for c in bare):
-            return bare if len(bare) <= _LONGEST else ""
+        query = re.sub(r"^(?:search )?query:\s*", "", line.strip(" \t`*\"'“”#-"), flags=re.IGNORECASE)
+        query = query.strip(" \"'“”")
+        if any(c.isalnum() for c in query):
+            return query if len(query) <= _MAX_QUERY_CHARS else ""
     return ""
 
 
 MOST_PHRASINGS = 4
-_ASKED_FOR = 3
-_TOKENS = 160
+_MODEL_PHRASINGS = 3
+_MAX_TOKENS = 160
 _FEEDBACK_PASSAGES = 5
 _FEEDBACK_TERMS = 12
 
@@ -74,7 +74,7 @@ _NUMBERING = re.compile(r"\A(?:\d+[.)]|[-*•])\s*")
 
 
 class PlainPhraser:
-    """Model-free: the question as it is, and the words of the best passages.
+    """Without a model: the question as it is, and words from the best passages.
 
     Measured with MiniLM on the 303 of 750 train questions (MuSiQue, 2Wiki, HotpotQA, pooled) whose top 5
     miss a supporting paragraph, as the mean share of those in the top 5 and top 10: the question alone
@@ -94,23 +94,25 @@ class PlainPhraser:
         tried: Sequence[str],
         passages: Sequence[Candidate],
     ) -> list[str]:
-        """The query's words with those of the best passages, and with those of the best one alone."""
+        """The query's keywords with words of the best passages, and with words of the best one alone."""
         texts = [passage["text"] for passage in passages]
-        key = _key_words(query)
-        fed = [_feedback(query, texts), _feedback(query, texts[:1])]
-        return _distinct([_cut(" ".join([key, *words])) for words in fed], tried)
+        keywords = _keywords(query)
+        expansions = [_feedback_words(query, texts), _feedback_words(query, texts[:1])]
+        return _distinct([_truncate(" ".join([keywords, *words])) for words in expansions], tried)
 
 
 class _Phrasings(BaseModel):
-    searches: list[str] = Field(max_length=_ASKED_FOR)
+    searches: list[str] = Field(max_length=_MODEL_PHRASINGS)
 
 
 class ModelPhraser:
-    """Asks the model, as the multi-query system does."""
+    """Asks the model for phrasings, as the multi-query system does."""
 
     def phrase(self, session: Session, notebook: Sequence[str], query: str) -> list[str]:
-        """The query, and up to three phrasings of the model's."""
-        return _distinct([query, *_ask(session, notebook, query, prompts.phrase(query, _ASKED_FOR))], [])
+        """The query, and up to three phrasings by the model."""
+        return _distinct(
+            [query, *_ask(session, notebook, query, prompts.phrase(query, _MODEL_PHRASINGS))], []
+        )
 
     def reword(
         self,
@@ -120,90 +122,92 @@ class ModelPhraser:
         tried: Sequence[str],
         passages: Sequence[Candidate],
     ) -> list[str]:
-        """The model's other phrasings, without those that were tried."""
-        written = _ask(session, notebook, query, prompts.reword(query, tried, _ASKED_FOR))
-        return _distinct(written, [query, *tried])
+        """Other phrasings by the model, without those already tried."""
+        phrasings = _ask(session, notebook, query, prompts.reword(query, tried, _MODEL_PHRASINGS))
+        return _distinct(phrasings, [query, *tried])
 
 
 def _ask(session: Session, notebook: Sequence[str], query: str, instruction: str) -> list[str]:
-    """What the model writes that is a search for the same: one line, with a word or a name in common."""
-    result = session.ask("phrase", notebook, instruction, _Phrasings, _Phrasings(searches=[]), _TOKENS)
-    known = set(terms(query))
-    written = (_NUMBERING.sub("", one_line(line)) for line in result.value.searches)
-    return [line for line in written if not known.isdisjoint(terms(line))]
+    """The model's phrasings that search for the same: one line each, with a term of ``query`` in them."""
+    result = session.ask("phrase", notebook, instruction, _Phrasings, _Phrasings(searches=[]), _MAX_TOKENS)
+    query_terms = set(terms(query))
+    phrasings = (_NUMBERING.sub("", one_line(line)) for line in result.value.searches)
+    return [phrasing for phrasing in phrasings if not query_terms.isdisjoint(terms(phrasing))]
 
 
 def _distinct(phrasings: Iterable[str], tried: Sequence[str]) -> list[str]:
-    """Each once, in order, without the empty and the tried ones, at most four."""
-    seen = {_folded(phrasing) for phrasing in tried}
-    kept: list[str] = []
+    """Each phrasing once, in order, without empty or tried ones; at most four."""
+    seen = {_normalise(phrasing) for phrasing in tried}
+    distinct: list[str] = []
     for phrasing in phrasings:
-        folded = _folded(phrasing)
-        if folded and folded not in seen:
-            seen.add(folded)
-            kept.append(phrasing)
-    return kept[:MOST_PHRASINGS]
+        key = _normalise(phrasing)
+        if key and key not in seen:
+            seen.add(key)
+            distinct.append(phrasing)
+    return distinct[:MOST_PHRASINGS]
 
 
-def _folded(text: str) -> str:
+def _normalise(text: str) -> str:
     return " ".join(re.sub(r"[^\w\s]", " ", text.casefold()).split())
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= _LONGEST else text[:_LONGEST].rpartition(" ")[0]
+def _truncate(text: str) -> str:
+    return text if len(text) <= _MAX_QUERY_CHARS else text[:_MAX_QUERY_CHARS].rpartition(" ")[0]
 
 
-def _key_words(query: str) -> str:
-    """The names, numbers and words of ``query`` that say something, in order."""
-    return " ".join(word for word in _WORD.findall(query) if _says(word))
+def _keywords(query: str) -> str:
+    """The names, numbers and content words of ``query``, in order."""
+    return " ".join(word for word in _WORD.findall(query) if _is_content_word(word))
 
 
-def _says(word: str) -> bool:
-    # `terms` leaves function words out where something else is left.
+def _is_content_word(word: str) -> bool:
+    # `terms` leaves out function words unless nothing else would be left.
     return terms(f"{word} name") != ["name"]
 
 
-def _feedback(query: str, texts: Sequence[str]) -> list[str]:
-    """The most distinctive words of the best passages that the query does not have, most so first.
+def _feedback_words(query: str, texts: Sequence[str]) -> list[str]:
+    """The most distinctive words of the best passages that the query lacks, the most distinctive first.
 
-    Pseudo-relevance feedback in the manner of RM3 (Abdul-Jaleel et al., TREC 2004): a word weighs by its
-    share of each passage, the passage by its rank, and, as in Rocchio's, the word by its rarity, here among
+    Pseudo-relevance feedback in the manner of RM3 (Abdul-Jaleel et al., TREC 2004): a word is weighted by
+    its share of each passage, by the passage's rank, and, as in Rocchio's method, by its rarity, here among
     the passages found.
     """
     if not texts:
         return []
-    found = [terms(text) for text in texts]
-    frequency = Counter(term for passage in found for term in set(passage))
-    have = set(terms(query))
-    weight: dict[str, float] = {}
-    for rank, passage in enumerate(found[:_FEEDBACK_PASSAGES], start=1):
-        counted = Counter(term for term in passage if term not in have and (len(term) > 2 or _is_cjk(term)))
-        total = sum(counted.values())
-        for term, times in counted.items():
-            gained = times / total / rank * math.log(1 + len(found) / frequency[term])
-            weight[term] = weight.get(term, 0.0) + gained
-    best = sorted(weight, key=lambda term: (-weight[term], term))[:_FEEDBACK_TERMS]
-    spelled = _spelled(texts)
-    return [spelled.get(term, term) for term in best]
+    passages = [terms(text) for text in texts]
+    frequency = Counter(term for passage in passages for term in set(passage))
+    query_terms = set(terms(query))
+    weights: dict[str, float] = {}
+    for rank, passage in enumerate(passages[:_FEEDBACK_PASSAGES], start=1):
+        counts = Counter(
+            term for term in passage if term not in query_terms and (len(term) > 2 or _is_cjk(term))
+        )
+        total = sum(counts.values())
+        for term, count in counts.items():
+            gain = count / total / rank * math.log(1 + len(passages) / frequency[term])
+            weights[term] = weights.get(term, 0.0) + gain
+    best = sorted(weights, key=lambda term: (-weights[term], term))[:_FEEDBACK_TERMS]
+    spellings = _spellings(texts)
+    return [spellings.get(term, term) for term in best]
 
 
-def _spelled(texts: Sequence[str]) -> dict[str, str]:
-    """How each term is first written in the best passages: a query is embedded as well, and read."""
-    spelled: dict[str, str] = {}
+def _spellings(texts: Sequence[str]) -> dict[str, str]:
+    """How the best passages first spell each term: the query is embedded and read as well."""
+    spellings: dict[str, str] = {}
     for text in texts[:_FEEDBACK_PASSAGES]:
         for word in _WORD.findall(text):
-            if not _is_cjk(word) and len(term := terms(word)) == 1:
-                spelled.setdefault(term[0], word)
-    return spelled
+            if not _is_cjk(word) and len(word_terms := terms(word)) == 1:
+                spellings.setdefault(word_terms[0], word)
+    return spellings
 
 
-_QUOTED = re.compile(r"[\"“«「]([^\"”»」]{2,})[\"”»」]")
+_QUOTATION = re.compile(r"[\"“«「]([^\"”»」]{2,})[\"”»」]")
 _CODE = re.compile(r"\b(?=\w*\d)(?=\w*[A-Za-z])[A-Za-z0-9][A-Za-z0-9./-]{3,}\b")
 
 
 def plain_strategy(_session: Session, _notebook: Sequence[str], query: str) -> Chosen:
-    """Both rankings fused; ``keyword`` alone for a quotation or a lone code."""
-    if _QUOTED.search(query):
+    """``hybrid``; ``keyword`` alone for a quotation or a single code."""
+    if _QUOTATION.search(query):
         return Chosen("keyword", "the query quotes exact words")
     if len(query.split()) <= 3 and _CODE.search(query):
         return Chosen("keyword", "the query is a code")
@@ -216,12 +220,12 @@ class _Choice(BaseModel):
 
 
 def model_strategy(session: Session, notebook: Sequence[str], query: str) -> Chosen:
-    """The model's pick, as in the seed; ``hybrid`` if it gives none."""
+    """The model's choice, as in the seed; ``hybrid`` if it gives none."""
     default = _Choice(justification="the model gave no usable choice", strategy="hybrid")
     choice = session.ask("strategy", notebook, prompts.strategy(query), _Choice, default, 80).value
     return Chosen(choice.strategy, choice.justification)
 
 
 def _is_cjk(word: str) -> bool:
-    """True of Chinese, Japanese and Korean, in which two characters are a word."""
+    """Whether the word is Chinese, Japanese or Korean, where two characters can be a word."""
     return ord(word[0]) > 0x2E7F

@@ -1,4 +1,4 @@
-"""Step ``rerank``: the reader reads what the phrasings brought; the most probable passage comes first."""
+"""Step ``rerank``: the reader reads the passages found; the one most likely to answer comes first."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from models.protocols import Reader
 def rerank(state: RunState, deps: Deps) -> dict[str, Any]:
     """Reads plan, position, step, recalled. Writes candidates: each passage once, best first.
 
-    A passage that several phrasings, or the rounds of a correction, brought is read earlier. All are read
+    Passages that several phrasings, or several rounds of correction, brought are read first. All are read
     against the step's question.
     """
-    candidates = fused(state["recalled"], deps.recalled)
+    candidates = fuse(state["recalled"], deps.recalled)
     if not candidates:
         return {"candidates": []}
     candidates = read(deps.reader, state["plan"][state["position"]]["question"], candidates)
@@ -40,43 +40,46 @@ def read(reader: Reader, question: str, candidates: Sequence[Candidate]) -> list
 
     Args:
         reader: Reads them in one batch.
-        question: What they may answer.
-        candidates: In any order; of equals the earlier stays first.
+        question: The question they may answer.
+        candidates: In any order; ties keep their order.
     """
-    shown = [show(c["title"], c["section"], dated(c), c["text"], c["kind"]) for c in candidates]
-    readings = reader.read(question, [passage.text for passage in shown])
-    scored: list[Candidate] = []
-    for candidate, passage, reading in zip(candidates, shown, readings, strict=True):
+    passages = [show(c["title"], c["section"], dated(c), c["text"], c["kind"]) for c in candidates]
+    readings = reader.read(question, [passage.text for passage in passages])
+    scored_candidates: list[Candidate] = []
+    for candidate, passage, reading in zip(candidates, passages, readings, strict=True):
         spans = [
             AnswerSpan(
-                text=_quoted(passage.text[span.start : span.end]),
-                unit=_quoted(passage.unit(span.start, span.end)),
+                text=_clean_span(passage.text[span.start : span.end]),
+                unit=_clean_span(passage.unit(span.start, span.end)),
                 probability=round(span.probability, 4),
             )
             for span in reading.spans
         ]
         scores = {**candidate["scores"], "rerank": reading.probability}
-        scored.append(
+        scored_candidates.append(
             Candidate({**candidate, "score": reading.probability, "scores": scores, "spans": spans})
         )
-    return sorted(scored, key=lambda c: -c["score"])
+    return sorted(scored_candidates, key=lambda c: -c["score"])
 
 
-def _quoted(text: str) -> str:
+def _clean_span(text: str) -> str:
     return without_marks(" ".join(text.split()))
 
 
-def fused(recalled: Sequence[Recalled], most: int) -> list[Candidate]:
-    """The best of several result lists by reciprocal rank, with the best score of each stage."""
+def fuse(recalled: Sequence[Recalled], limit: int) -> list[Candidate]:
+    """The ``limit`` best of several result lists by reciprocal rank, with the best score of each stage."""
     by_id: dict[int, Candidate] = {}
     for result in recalled:
-        for found in result["candidates"]:
-            known = by_id.get(found["passage_id"])
-            scores = dict(found["scores"])
-            for stage, score in known["scores"].items() if known else ():
+        for candidate in result["candidates"]:
+            earlier = by_id.get(candidate["passage_id"])
+            scores = dict(candidate["scores"])
+            for stage, score in earlier["scores"].items() if earlier else ():
                 scores[stage] = max(score, scores.get(stage, score))
-            by_id[found["passage_id"]] = Candidate({**(known or found), "scores": scores})
+            by_id[candidate["passage_id"]] = Candidate({**(earlier or candidate), "scores": scores})
     if len(recalled) <= 1:
-        return list(by_id.values())[:most]
-    order = reciprocal_rank_fusion([[c["passage_id"] for c in r["candidates"]] for r in recalled])
-    return [Candidate({**by_id[passage], "score": order[passage]}) for passage in best_first(order)[:most]]
+        return list(by_id.values())[:limit]
+    fused_scores = reciprocal_rank_fusion([[c["passage_id"] for c in r["candidates"]] for r in recalled])
+    return [
+        Candidate({**by_id[passage_id], "score": fused_scores[passage_id]})
+        for passage_id in best_first(fused_scores)[:limit]
+    ]

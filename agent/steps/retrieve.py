@@ -1,4 +1,4 @@
-"""Step ``retrieve``: recalls passages for one phrasing; the phrasings of a step run side by side."""
+"""Step ``retrieve``: recalls passages for one phrasing; the phrasings of a step run in parallel."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from traces.records import Scope
 
 
 def retrieve(search: Search, deps: Deps) -> dict[str, Any]:
-    """Reads the search it is sent, nothing else of the state. Adds to recalled."""
+    """Reads only the search it is sent, not the rest of the state. Adds to recalled."""
     collections = tuple(search["collections"])
     scopes = [Scope(collections, tuple(search["documents"]), tuple(search["sections"]))]
     if not search["documents"] and not search["sections"]:
@@ -43,7 +43,7 @@ def retrieve(search: Search, deps: Deps) -> dict[str, Any]:
 
 
 def candidate(hit: Hit) -> Candidate:
-    """A hit as the state of a run has it, not graded yet."""
+    """``hit`` as an entry of the run's state, not graded yet."""
     passage = hit.passage
     return Candidate(
         passage_id=passage.id,

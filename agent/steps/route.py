@@ -1,6 +1,6 @@
-"""Step ``route``: what a question needs first: no documents, a question back, one look-up, or several.
+"""Step ``route``: decides how a question is handled: talk, a clarifying question, one look-up, or several.
 
-Step ``clarify`` waits for the user's reply to a question back.
+Step ``clarify`` waits for the user's reply to a clarifying question.
 """
 
 from __future__ import annotations
@@ -26,61 +26,61 @@ def route(state: RunState, deps: Deps) -> dict[str, Any]:
     """Reads asked, question, turns, clarified. Writes question, route, asking, plan, planned_by, and
     clears looked and notebook after a clarification.
 
-    After a clarification it is passed again, and does not ask a second time.
+    It runs again after a clarification, and does not ask a second time.
     """
     if not deps.route and is_small_talk(state["question"]):
-        return _routed(state, deps, "direct", "exact")
-    chosen = cast(Route, deps.route) if deps.route else None
-    made = deps.cognition.planner.begin(deps.session, request_of(state, deps), chosen)
-    source = "person" if chosen else made.origin
-    return _routed(state, deps, chosen or _route(state, deps, made), source, made)
+        return _apply_route(state, deps, "direct", "exact")
+    user_route = cast(Route, deps.route) if deps.route else None
+    plan = deps.cognition.planner.begin(deps.session, request_of(state, deps), user_route)
+    source = "person" if user_route else plan.origin
+    return _apply_route(state, deps, user_route or _choose_route(state, deps, plan), source, plan)
 
 
-def _route(state: RunState, deps: Deps, made: Planned) -> Route:
-    if made.kind == "talk" and state["turns"]:  # without a conversation there is nothing to talk about
+def _choose_route(state: RunState, deps: Deps, plan: Planned) -> Route:
+    if plan.kind == "talk" and state["turns"]:  # without a conversation there is nothing to talk about
         return "direct"
-    if made.kind == "ask" and deps.interactive and not state["clarified"]:
+    if plan.kind == "ask" and deps.interactive and not state["clarified"]:
         return "clarify"
-    return "deep" if len(made.steps) > 1 else "single"
+    return "deep" if len(plan.steps) > 1 else "single"
 
 
-def _routed(
-    state: RunState, deps: Deps, chosen: Route, source: str, made: Planned | None = None
+def _apply_route(
+    state: RunState, deps: Deps, chosen_route: Route, source: str, plan: Planned | None = None
 ) -> dict[str, Any]:
     question = state["question"]
     steps: list[PlanStep] = []
-    asking = ""
-    if made is not None and made.kind == "ask":
-        asking = made.question
-    elif made is not None:
-        # Typed words are kept where they are complete in themselves.
-        question = made.question if state["turns"] or state["clarified"] else question
-        steps = made.steps
-    reason = "as you asked for" if source == "person" else _REASONS[chosen]
-    deps.session.emit(Routed(chosen, reason, source, state["asked"], question))
-    # What was searched before a clarification was searched for less than the whole question.
+    clarifying_question = ""
+    if plan is not None and plan.kind == "ask":
+        clarifying_question = plan.question
+    elif plan is not None:
+        # A question with nothing before it is complete in itself, and stays as typed.
+        question = plan.question if state["turns"] or state["clarified"] else question
+        steps = plan.steps
+    reason = "as you asked for" if source == "person" else _REASONS[chosen_route]
+    deps.session.emit(Routed(chosen_route, reason, source, state["asked"], question))
+    # Searches before a clarification did not have the whole question.
     cleared: dict[str, Any] = {"looked": [], "notebook": []} if state["clarified"] else {}
     return {
         **cleared,
         "question": question,
-        "route": chosen,
-        "asking": asking,
+        "route": chosen_route,
+        "asking": clarifying_question,
         "plan": steps or [look_up(question)],
-        "planned_by": made.origin if made and steps else "default",
+        "planned_by": plan.origin if plan and steps else "default",
     }
 
 
 def clarify(state: RunState, deps: Deps) -> dict[str, Any]:
     """Reads question, asking. Writes question, clarified.
 
-    Nothing comes before the interrupt: LangGraph runs the node again from its beginning when the reply
-    is there.
+    Nothing may come before the interrupt: LangGraph runs the node again from its beginning once there is
+    a reply.
     """
     from langgraph.types import interrupt
 
-    replied = interrupt({"about": "clarify", "question": state["asking"], "options": []})
-    reply = str(replied["reply"])
-    waited = replied.get("waited", 0.0)  # not with a reply that an earlier version kept
-    deps.session.emit(Replied("clarify", state["asking"], reply, "person", waited))
+    response = interrupt({"about": "clarify", "question": state["asking"], "options": []})
+    reply = str(response["reply"])
+    wait_seconds = response.get("waited", 0.0)  # replies stored by earlier versions lack it
+    deps.session.emit(Replied("clarify", state["asking"], reply, "person", wait_seconds))
     question = f"{state['question']} ({' '.join(reply.split())})" if reply.strip() else state["question"]
     return {"question": question, "clarified": True}

@@ -1,8 +1,8 @@
 """JSON schemas as GBNF grammars, and the choice of the next token under one.
 
 llama-cpp-python's converter is used, with two of its rules replaced. Its strings admit raw line
-breaks, which are not JSON, and endless white space, in which small models get lost; here white space
-comes one blank at a time, inside strings and between them.
+breaks, which are not JSON, and unlimited white space, in which small models get lost. The replacements
+allow one blank at a time, inside strings and between them.
 """
 
 from __future__ import annotations
@@ -20,38 +20,38 @@ from models.protocols import JsonSchema
 
 _log = logging.getLogger("deepthink.llama_cpp")
 
-_STRICTER = {
+_STRICTER_RULES = {
     "char": r'[^"\\ \x00-\x1F\x7F] | "\\" (["\\/bfnrt] | "u" [0-9a-fA-F]{4})',
     "string": r'"\"" (" "? char)* " "? "\"" space',
 }
-_SHORTLIST = 256
+_SHORTLIST_SIZE = 256
 
 
 def gbnf(schema: JsonSchema) -> str | None:
-    """The grammar of a JSON schema; None, with a warning in the log, if it cannot be expressed."""
+    """The grammar of a JSON schema; None, with a logged warning, if the converter does not support it."""
     from llama_cpp.llama_grammar import json_schema_to_gbnf
 
     try:
         text: str = json_schema_to_gbnf(json.dumps(schema))
-    except (AssertionError, KeyError, ValueError, TypeError, AttributeError) as trouble:
-        _log.warning("no grammar for the schema %s: %s", schema.get("title", ""), trouble)
+    except (AssertionError, KeyError, ValueError, TypeError, AttributeError) as error:
+        _log.warning("no grammar for the schema %s: %s", schema.get("title", ""), error)
         return None
     rules = dict(line.split(" ::= ", 1) for line in text.splitlines())
-    rules.update({name: rule for name, rule in _STRICTER.items() if name in rules})
+    rules.update({name: rule for name, rule in _STRICTER_RULES.items() if name in rules})
     return "\n".join(f"{name} ::= {rule}" for name, rule in rules.items())
 
 
 class Picker:
-    """Chooses each next token: greedy or sampled (``temperature`` > 0), under a schema's grammar or free.
+    """Picks the next token: greedy or sampled (``temperature`` > 0), constrained by a schema or not.
 
-    The grammar is asked about the best candidate first, then about a short list, and only then about
-    the whole vocabulary, which would take longer than computing the token. A schema that no grammar
-    expresses leaves the answer free; the caller has to validate it anyway.
+    The grammar checks the best token first, then a shortlist, and only then the whole vocabulary, which
+    would take longer than computing the token. If a schema has no grammar, the answer is unconstrained;
+    the caller has to validate it anyway.
     """
 
     def __init__(self, engine: Engine, temperature: float, schema: JsonSchema | None) -> None:
         self._engine = engine
-        self._pick: Callable[[Logits], int] = _greedy if temperature <= 0 else _Sampled(temperature)
+        self._pick: Callable[[Logits], int] = _greedy if temperature <= 0 else _Sampler(temperature)
         self._grammar: Any = None
         text = gbnf(schema) if schema is not None else None
         if text is not None:
@@ -60,7 +60,7 @@ class Picker:
                 _log.warning("llama.cpp could not compile this grammar:\n%s", text)
 
     def next(self) -> int | None:
-        """The next token after what the engine holds; None where the answer ends."""
+        """The next token after those in the engine; None at the end of the answer."""
         logits = self._engine.logits()
         token: int | None = self._pick(logits)
         if self._grammar and not self._admits(np.array([token], dtype=np.int32))[0]:
@@ -81,14 +81,14 @@ class Picker:
         return self._engine.allowed(self._grammar, tokens)
 
     def _pick_admitted(self, logits: Logits) -> int | None:
-        size = min(_SHORTLIST, len(logits))
-        best = np.argpartition(logits, -size)[-size:].astype(np.int32)
-        admitted = best[self._admits(best)]
+        size = min(_SHORTLIST_SIZE, len(logits))
+        shortlist = np.argpartition(logits, -size)[-size:].astype(np.int32)
+        admitted = shortlist[self._admits(shortlist)]
         if not len(admitted):
-            everything = np.arange(len(logits), dtype=np.int32)
-            admitted = everything[self._admits(everything)]
+            vocabulary = np.arange(len(logits), dtype=np.int32)
+            admitted = vocabulary[self._admits(vocabulary)]
         if not len(admitted):
-            return None  # no token of this vocabulary fits: the answer ends, and is found wanting
+            return None  # no token fits: the answer ends here, and fails validation
         masked = np.full_like(logits, -np.inf)
         masked[admitted] = logits[admitted]
         return self._pick(masked)
@@ -98,17 +98,17 @@ def _greedy(logits: Logits) -> int:
     return int(np.argmax(logits))
 
 
-class _Sampled:
-    """Draws from the 40 most probable tokens that make up 95 % of the probability."""
+class _Sampler:
+    """Samples by top-k (40), then top-p (0.95)."""
 
     def __init__(self, temperature: float) -> None:
         self._temperature = temperature
         self._random = np.random.default_rng()
 
     def __call__(self, logits: Logits) -> int:
-        order = np.argsort(logits)[::-1][:40]
-        scaled = logits[order].astype(np.float64) / self._temperature
+        top_tokens = np.argsort(logits)[::-1][:40]
+        scaled = logits[top_tokens].astype(np.float64) / self._temperature
         weights = np.exp(scaled - scaled[0])
         weights /= weights.sum()
-        kept = weights[: int(np.searchsorted(np.cumsum(weights), 0.95)) + 1]
-        return int(self._random.choice(order[: len(kept)], p=kept / kept.sum()))
+        nucleus = weights[: int(np.searchsorted(np.cumsum(weights), 0.95)) + 1]
+        return int(self._random.choice(top_tokens[: len(nucleus)], p=nucleus / nucleus.sum()))

@@ -1,4 +1,4 @@
-"""Renders chat messages into a prompt with the template that a GGUF file carries."""
+"""Renders chat messages into a prompt with the template of a GGUF file."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ CHATML = (
 
 
 class ChatTemplate:
-    """One model's chat template; ChatML if the file carries none.
+    """One model's chat template; ChatML if the file has none.
 
-    Where a message contains one of ``control_texts`` (a document may) it is broken up, so that a passage
-    cannot pose as a turn of the conversation. A ``source`` that is no Jinja template is a `ModelError`.
+    Any of ``control_texts`` in a message, for example from a document, is broken up, so that a passage
+    cannot pose as a turn of the conversation. Raises `ModelError` if ``source`` is no Jinja template.
     """
 
     def __init__(
@@ -29,43 +29,45 @@ class ChatTemplate:
         from llama_cpp.llama_chat_format import Jinja2ChatFormatter
 
         try:
-            self._format: Any = Jinja2ChatFormatter(
+            self._formatter: Any = Jinja2ChatFormatter(
                 template=source or CHATML, bos_token=begin, eos_token=end
             )
-        except jinja2.TemplateError as fault:
+        except jinja2.TemplateError as error:
             raise ModelError(
-                f"The model's chat template cannot be read: {fault}.", "Choose another model file."
-            ) from fault
+                f"The model's chat template cannot be read: {error}.", "Choose another model file."
+            ) from error
         self._controls = control_pattern(control_texts)
 
     def render(self, messages: Sequence[Message], *, thinking: bool | None = None) -> str:
-        """The prompt, up to where the assistant's answer begins; or `ModelError`.
+        """The prompt, up to where the assistant's answer begins. Raises `ModelError`.
 
-        ``thinking`` switches thinking on or off where the template has the switch; its own default if None.
+        ``thinking`` turns thinking on or off if the template has a switch for it; None leaves its default.
         """
         import jinja2
 
-        plain = [{"role": m.role, "content": defused(m.content, self._controls)} for m in messages]
-        switch = {} if thinking is None else {"enable_thinking": thinking}
+        defused_messages = [
+            {"role": m.role, "content": defused(m.content, self._controls)} for m in messages
+        ]
+        options = {} if thinking is None else {"enable_thinking": thinking}
         try:
-            return self._rendered(plain, switch)
+            return self._format_prompt(defused_messages, options)
         except (jinja2.TemplateError, ValueError, TypeError):
-            # Some templates know no system role and insist on alternating turns.
+            # Some templates have no system role and require alternating turns.
             try:
-                return self._rendered(_alternating(plain), switch)
-            except (jinja2.TemplateError, ValueError, TypeError) as refusal:
+                return self._format_prompt(_alternate_roles(defused_messages), options)
+            except (jinja2.TemplateError, ValueError, TypeError) as error:
                 raise ModelError(
-                    f"The model's chat template does not accept these messages: {refusal}.",
+                    f"The model's chat template does not accept these messages: {error}.",
                     "Choose another model file.",
-                ) from refusal
+                ) from error
 
-    def _rendered(self, messages: list[dict[str, str]], switch: dict[str, bool]) -> str:
-        prompt: str = self._format(messages=messages, **switch).prompt
+    def _format_prompt(self, messages: list[dict[str, str]], options: dict[str, bool]) -> str:
+        prompt: str = self._formatter(messages=messages, **options).prompt
         return prompt
 
 
-def _alternating(messages: list[dict[str, str]]) -> list[dict[str, str]]:
-    """The same conversation with system turns given to the user and equal neighbours joined."""
+def _alternate_roles(messages: list[dict[str, str]]) -> list[dict[str, str]]:
+    """The conversation with system turns as user turns, and consecutive turns of one role joined."""
     turns: list[dict[str, str]] = []
     for message in messages:
         role = "user" if message["role"] == "system" else message["role"]
