@@ -1,4 +1,4 @@
-"""Bytes to text: encoding by byte order mark, else UTF-8, else the declared one, else the likeliest."""
+"""Bytes to text: decoded by a byte order mark, else as UTF-8, else as declared or as seems likeliest."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ _AS_BROWSERS_DO = {
     "shift_jis": "cp932",
     "euc_kr": "cp949",
 }
-_SOUND = 5  # valid characters for each broken one; text in another encoding has fewer
+_SOUND = 5  # valid characters per broken one; text in another encoding has fewer
 
 
 def decode(data: bytes) -> str:
-    """``data`` as text, line ends as ``\\n``. Bytes that fit no encoding become U+FFFD."""
-    return _decoded(data).replace("\r\n", "\n").replace("\r", "\n")
+    """``data`` as text, with ``\\n`` at line ends. Bytes that are invalid in the encoding become U+FFFD."""
+    return _decode_raw(data).replace("\r\n", "\n").replace("\r", "\n")
 
 
 def in_utf8(data: bytes, charset: str) -> bytes:
-    """``data`` in UTF-8, for text that a server declares as ``charset``.
+    """``data`` as UTF-8, for text that a server declares as ``charset``.
 
     Text with a byte order mark, or in UTF-8, stays as it is: servers often declare one encoding for all
     pages.
@@ -51,7 +51,7 @@ def in_utf8(data: bytes, charset: str) -> bytes:
     return text.encode("utf-8", "replace")
 
 
-def _decoded(data: bytes) -> str:
+def _decode_raw(data: bytes) -> str:
     for mark, name in _MARKS:
         if data.startswith(mark):
             return data.decode(name, "replace")
@@ -79,15 +79,15 @@ def _as_utf8(data: bytes) -> str | None:
 
 def _codec(name: str) -> str:
     """The codec for the encoding ``name``. Raises LookupError if there is none."""
-    said = codecs.lookup(name).name
-    return _AS_BROWSERS_DO.get(said, said)
+    codec_name = codecs.lookup(name).name
+    return _AS_BROWSERS_DO.get(codec_name, codec_name)
 
 
 def _likeliest(data: bytes) -> str:
     from charset_normalizer import from_bytes
 
     sample = data[:_SAMPLE]
-    if len(data) > _SAMPLE:  # a character cut in two would rule its encoding out
+    if len(data) > _SAMPLE:  # half a character at the end would rule out the right encoding
         sample = sample.rpartition(b"\n")[0] or sample
     matches = from_bytes(sample)
     best = matches.best()

@@ -1,4 +1,4 @@
-"""The format of a file, by its content first, and by a server's declaration or its name second."""
+"""The format of a file, by its content first, then by a server's declaration or by its name."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ class Format:
     Attributes:
         media_type: e.g. ``text/html``.
         name: Its name for the user.
-        group: One word for it and kinds like it, by which documents are filtered.
-        suffixes: Endings of its names, in lower case with the dot.
-        reader: Module and function beneath this package.
+        group: One word for it and similar formats, used to filter documents.
+        suffixes: File name extensions, in lower case with the dot.
+        reader: Module and function in the package `agent.documents.formats`.
         keeps: What is kept besides the text.
         is_text: Whether its bytes are text in some encoding.
         has_scans: Whether pages may be pictures; its reader then takes the recognised text.
@@ -236,16 +236,16 @@ _FOREIGN = (
 )
 _OFFICE = {"word": DOCX, "xl": XLSX, "ppt": PPTX}  # by the folder in the package
 _STREAMS = {"__properties_version1.0": OUTLOOK, "Workbook": XLS, "Book": XLS}  # by the name of a stream
-_MOST_UNPACKED = 20  # times its own size a document may unpack to
-LEAST_UNPACKED = 1 << 29  # bytes that one may always unpack to
+_MOST_UNPACKED = 20  # times its own size that a document may unpack to
+LEAST_UNPACKED = 1 << 29  # bytes that every document may unpack to
 _SAMPLE = 1 << 16
 
 
 def media_type_of(path: Path, data: bytes, served_as: str = "") -> str:
     """The media type of ``data``.
 
-    Among text formats, ``served_as`` decides before the ending of the name, unless it is just text: servers
-    declare Markdown and CSV so.
+    Among text formats, ``served_as`` takes precedence over the extension, unless it is only ``text/plain``,
+    which servers also declare for Markdown and CSV.
 
     Raises:
         UnreadableDocument: The format is not supported.
@@ -253,29 +253,29 @@ def media_type_of(path: Path, data: bytes, served_as: str = "") -> str:
     if b"%PDF-" in data[:1024]:
         return PDF
     if data.startswith(b"PK\x03\x04"):
-        return _zipped(path.name, data)
+        return _type_of_zip(path.name, data)
     if data.startswith(_PICTURES) or data[8:12] == b"WEBP":
         return PICTURE
     if data.startswith(b"{\\rtf"):
         return RTF
     if data.startswith(_OLE):
-        return _compound(path.name, data)
+        return _type_of_ole(path.name, data)
     for mark, kind, way_out in _FOREIGN:
         if data.startswith(mark):
             raise UnreadableDocument(f"{path.name} is {kind}, which cannot be read.", way_out)
     return _kind_of_text(path, data[:_SAMPLE], served_as)
 
 
-def misnamed(path: Path, media_type: str, served_as: str = "") -> str:
-    """A sentence for the user if the name says another format than ``media_type``; else "".
+def misnaming_notice(path: Path, media_type: str, served_as: str = "") -> str:
+    """A sentence for the user if the name suggests another format than ``media_type``; else "".
 
-    What a server declares counts as well: the address of a page need not end like a file.
+    A server's declaration counts as well: the address of a page need not end like a file name.
     """
-    named = MEDIA_TYPES.get(path.suffix.lower(), media_type)
-    if media_type in {named, _SERVED.get(served_as)}:
+    named_type = MEDIA_TYPES.get(path.suffix.lower(), media_type)
+    if media_type in {named_type, _SERVED.get(served_as)}:
         return ""
     return (
-        f"Its name ends in {path.suffix}, but its content is not {BY_TYPE[named].name}: "
+        f"Its name ends in {path.suffix}, but its content is not {BY_TYPE[named_type].name}: "
         f"it was read as {BY_TYPE[media_type].name}."
     )
 
@@ -296,18 +296,18 @@ def _kind_of_text(path: Path, sample: bytes, served_as: str) -> str:
     if by_name == HTML and not _TAG.search(sample):
         return TEXT
     if by_name in {XLSX, XLS, ODS}:
-        return CSV  # many programs call so what they export
+        return CSV  # many programs give their CSV exports such names
     if by_name == NOTEBOOK and not sample.lstrip().startswith(b"{"):
         return TEXT
     return by_name if BY_TYPE[by_name].is_text else TEXT
 
 
-def _zipped(name: str, data: bytes) -> str:
+def _type_of_zip(name: str, data: bytes) -> str:
     try:
         with zipfile.ZipFile(BytesIO(data)) as archive:
             members = {info.filename: info.file_size for info in archive.infolist()}
-            said = archive.read("mimetype").decode("ascii", "replace") if "mimetype" in members else ""
-            locked = "META-INF/manifest.xml" in members and b":encryption-data" in archive.read(
+            declared = archive.read("mimetype").decode("ascii", "replace") if "mimetype" in members else ""
+            is_encrypted = "META-INF/manifest.xml" in members and b":encryption-data" in archive.read(
                 "META-INF/manifest.xml"
             )
     except zipfile.BadZipFile as error:
@@ -315,11 +315,13 @@ def _zipped(name: str, data: bytes) -> str:
             f"{name} is damaged: it begins like a zipped file and does not end like one.",
             "Open it in the program it comes from, save it again and add the new file.",
         ) from error
-    if locked:
+    if is_encrypted:
         raise encrypted(name)
     folders = {member.partition("/")[0] for member in members}
     kind = (
-        said.strip() if said.strip() in BY_TYPE else next((_OFFICE[f] for f in _OFFICE if f in folders), "")
+        declared.strip()
+        if declared.strip() in BY_TYPE
+        else next((_OFFICE[f] for f in _OFFICE if f in folders), "")
     )
     if kind and sum(members.values()) > max(_MOST_UNPACKED * len(data), LEAST_UNPACKED):
         raise UnreadableDocument(
@@ -329,7 +331,7 @@ def _zipped(name: str, data: bytes) -> str:
     return kind or ZIP
 
 
-def _compound(name: str, data: bytes) -> str:
+def _type_of_ole(name: str, data: bytes) -> str:
     """The format of an OLE file (Office before 2007, Outlook), by its streams."""
     if "EncryptedPackage".encode("utf-16-le") in data:
         raise encrypted(name)

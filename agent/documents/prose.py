@@ -1,4 +1,4 @@
-"""Joining broken lines: white space, words cut by a hyphen, CJK text, raised digits."""
+"""Joining broken lines: white space, hyphenated words, CJK text, raised digits."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def joined(lines: Iterable[str]) -> str:
 
 
 def bulleted(text: str) -> str:
-    """``text`` with its leading bullet, if any, as ``• `` (private signs of fonts included)."""
+    """``text`` with its leading bullet, if any, as ``• `` (including private characters of fonts)."""
     match = _BULLET.match(text)
     if match is None or text[0] in "☐☒☑":
         return text
@@ -66,17 +66,17 @@ def words_of(text: str) -> frozenset[str]:
     return frozenset(match[0].casefold() for match in _WORD.finditer(text))
 
 
-def mended(text: str, known: Container[str]) -> str:
-    """``text`` with words that a line end broke made whole, without the hyphen.
+def mended(text: str, vocabulary: Container[str]) -> str:
+    """``text`` with words that were broken at a line end joined, without the hyphen.
 
-    A word counts as broken if ``known``, the document's words, has it in one piece and not with the
-    hyphen. ``long-`` before ``term`` keeps its hyphen, and so does a word found nowhere else.
+    A word counts as broken if ``vocabulary``, the document's words, has it in one piece and not with the
+    hyphen. ``long-`` before ``term`` keeps its hyphen, and so does a word that occurs nowhere else.
     """
 
     def whole(match: re.Match[str]) -> str:
         first, second = match["first"], match["second"]
         together, apart = f"{first}{second}".casefold(), f"{first}-{second}".casefold()
-        if together not in known or apart in known:
+        if together not in vocabulary or apart in vocabulary:
             return match[0]
         return f"{first}{second}{match['rest']}\n{match['indent']}"
 
@@ -84,9 +84,9 @@ def mended(text: str, known: Container[str]) -> str:
 
 
 def separator(before: str, after: str, *, raised: bool) -> str:
-    """What to write between two texts, one of which is raised: ``after`` if ``raised``, else ``before``.
+    """The text to insert between two texts, one of them raised: ``after`` if ``raised``, else ``before``.
 
-    ``10⁶`` set with a small raised 6 must not be read as 106, nor 45.2 with footnote mark 1 as 45.21.
+    ``10⁶`` printed with a small raised 6 must not be read as 106, nor 45.2 with footnote mark 1 as 45.21.
     Raised letters and signs (1st, a trademark) change no number and stay as they are.
 
     Returns:
@@ -99,7 +99,7 @@ def separator(before: str, after: str, *, raised: bool) -> str:
 
 
 def on_one_line(parts: Iterable[tuple[str, bool]]) -> str:
-    """The texts, each with whether it is raised, as one."""
+    """The texts, each given with whether it is raised, joined into one."""
     whole = ""
     was_raised = False
     for text, raised in parts:

@@ -4,9 +4,9 @@ Measured on a 190-page 10-K, two cores: PDFium reads all text in 0.6 s (2.5 s wi
 character), pypdf in 11 s, pdfplumber in about 36 s. PDFium is not safe to call from two threads, so
 one file is read at a time.
 
-Nothing in a PDF says "table": a row is a line of several segments. Consecutive rows are a table, with
-the lines of one segment between them (section rows, broken labels) and above them (units, a heading
-over some columns).
+PDFs do not mark tables: a row is a line of several segments. Consecutive rows form a table, with the lines
+of one segment between them (section rows, broken labels) and above them (units, a heading over some
+columns).
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ from agent.documents.tables import Cell, build_table, is_unit, is_value
 if TYPE_CHECKING:
     from pypdfium2 import PdfDocument, PdfPage, PdfTextPage
 
-_BETWEEN = 5  # lines of one segment that a table may hold in a row
+_BETWEEN = 5  # consecutive lines of one segment that a table may contain
 _HEADER_GAP = 0.5
 _NEAR = 2.2  # heights between two rows of one table's head
 _ONE_AT_A_TIME = threading.Lock()
 _PASSWORD_ERROR = 4  # FPDF_ERR_PASSWORD
 _PARAGRAPH_GAP = 1.45  # heights of a line
-_LOOSE_GAP = 2.0  # where the words show that the sentence goes on
+_LOOSE_GAP = 2.0  # the same, where the words show that the sentence continues
 _SHORT_LINE = 0.8  # of the text's width
 _MOST_CHARACTERS = 1_000_000  # on one page
 _FEW_WORDS = 25  # on a page that may be a scan with a stamp
@@ -61,30 +61,30 @@ class TableLines:
 
 def tables_and_lines(lines: Sequence[Line]) -> list[Line | TableLines]:
     """The page's lines, with the lines of each table replaced by the table."""
-    found: list[Line | TableLines] = []
+    parts: list[Line | TableLines] = []
     index = 0
     while index < len(lines):
         end = _table_end(lines, index)
         if end is None:
-            found.append(lines[index])
+            parts.append(lines[index])
             index += 1
             continue
         rows = list(lines[index:end])
-        above = _head(found, rows)
+        above = _head(parts, rows)
         table = build_table([_cells(line) for line in [*above, *rows]], exact=False)
         if table is None or sum(len(line.segments) > 1 for line in rows) < 2:
-            found.extend(rows)
+            parts.extend(rows)
         else:
             if above:
-                del found[-len(above) :]
-            found.append(TableLines(table, [*above, *rows][0]))
+                del parts[-len(above) :]
+            parts.append(TableLines(table, [*above, *rows][0]))
         index = end
-    return found
+    return parts
 
 
 def _cells(line: Line) -> list[Cell]:
     parts: Sequence[Segment] = line.segments
-    if not _has_values(line):  # names of columns are closer together than numbers do
+    if not _has_values(line):  # names of columns are closer together than numbers
         parts = [
             Segment(tuple(words))
             for part in parts
@@ -100,7 +100,7 @@ def _table_end(lines: Sequence[Line], start: int) -> int | None:
     last = start
     has_values = _has_values(lines[start])
     while True:
-        nxt = next(
+        next_row = next(
             (
                 i
                 for i in range(last + 1, min(last + 2 + _BETWEEN, len(lines)))
@@ -108,21 +108,21 @@ def _table_end(lines: Sequence[Line], start: int) -> int | None:
             ),
             None,
         )
-        if nxt is None:
+        if next_row is None:
             break
-        between = lines[last + 1 : nxt]
-        edge = _values_edge([*lines[start : last + 1], lines[nxt]])
-        left = min(line.x0 for line in lines[start : nxt + 1])
+        between = lines[last + 1 : next_row]
+        edge = _values_edge([*lines[start : last + 1], lines[next_row]])
+        left = min(line.x0 for line in lines[start : next_row + 1])
         if has_values:
             if not all(_fits(line, edge) for line in between):
                 break
         elif not all(_heads(line, left, edge) or _fits(line, edge) for line in between):
             break
-        opens = not _has_values(lines[nxt]) and has_values
-        if opens and (between or lines[last].y - lines[nxt].y > _NEAR * lines[last].height):
+        begins_table = not _has_values(lines[next_row]) and has_values
+        if begins_table and (between or lines[last].y - lines[next_row].y > _NEAR * lines[last].height):
             break
-        has_values = has_values or _has_values(lines[nxt])
-        last = nxt
+        has_values = has_values or _has_values(lines[next_row])
+        last = next_row
     end = last + 1
     while end < len(lines) and _continues(lines[end], lines[end - 1], lines[start].x0):
         end += 1
@@ -162,13 +162,13 @@ def _continues(line: Line, above: Line, left: float) -> bool:
     )
 
 
-def _head(found: Sequence[Line | TableLines], rows: Sequence[Line]) -> list[Line]:
+def _head(parts: Sequence[Line | TableLines], rows: Sequence[Line]) -> list[Line]:
     """The lines of one segment directly above the first row that name columns or units."""
     edge = _values_edge(rows)
     left = min(line.x0 for line in rows)
     head: list[Line] = []
     below = rows[0]
-    for line in reversed(found):
+    for line in reversed(parts):
         if isinstance(line, TableLines) or len(line.segments) > 1:
             break
         near = line.y - below.y < _NEAR * line.height
@@ -204,19 +204,19 @@ def read_pdf(
             f"{path.name} has no text on any of its pages ({len(texts)}): it is probably a scan.",
             "Turn the recognition of text on with `deepthink config set ocr true`.",
         )
-    read = recognised or {}
-    for number, page in read.items():
+    scanned = recognised or {}
+    for number, page in scanned.items():
         texts[number - 1], pages[number - 1] = scanned_text(page), scanned_lines(page)
-    whole = "\n".join(texts)
-    known = words_of(whole)
+    text = "\n".join(texts)
+    vocabulary = words_of(text)
     document = ParsedDocument(
-        tuple(outlined(without_breaks(passages_of_pages(pages, known)))),
-        mended(whole, known),
+        tuple(outlined(without_breaks(passages_of_pages(pages, vocabulary)))),
+        mended(text, vocabulary),
         title=declared,
         pages=len(texts),
         author=normal(author),
-        notices=(*_unread_scans(scans, texts, recognised), *scan_notices(read, len(texts))),
-        scans=tuple(number for number in scans if number not in read),
+        notices=(*_unread_scans(scans, texts, recognised), *scan_notices(scanned, len(texts))),
+        scans=tuple(number for number in scans if number not in scanned),
     )
     return with_cover(document, path)
 
@@ -264,7 +264,7 @@ def _content(pdf: PdfDocument) -> tuple[list[str], list[list[Line]], list[int]]:
 
 
 def _is_scan(page: PdfPage, *, has_text: bool) -> bool:
-    """Whether a page of few words is a scan: it has no text but something else, or a large picture."""
+    """Whether a page of few words is a scan: it has content but no text, or a large picture."""
     import pypdfium2.raw as pdfium
 
     if not has_text:
@@ -303,26 +303,26 @@ def _without_furniture(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:
     ]
 
 
-def passages_of_pages(pages: Sequence[Sequence[Line]], known: Container[str] = ()) -> list[Passage]:
-    """Paragraphs, list items and tables of the pages; ``known`` are the words of the document."""
-    return list(_passages(_without_furniture(pages), known))
+def passages_of_pages(pages: Sequence[Sequence[Line]], vocabulary: Container[str] = ()) -> list[Passage]:
+    """Paragraphs, list items and tables of the pages; ``vocabulary`` contains the words of the document."""
+    return list(_passages(_without_furniture(pages), vocabulary))
 
 
-def _passages(pages: Sequence[Sequence[Line]], known: Container[str]) -> Iterator[Passage]:
+def _passages(pages: Sequence[Sequence[Line]], vocabulary: Container[str]) -> Iterator[Passage]:
     for number, lines in enumerate(pages, start=1):
         right = max((line.x1 for line in lines), default=0.0)
         paragraph: list[Line] = []
         for part in tables_and_lines([_with_markers_joined(line) for line in lines]):
             if isinstance(part, TableLines):
-                yield from _paragraph(paragraph, number, known)
+                yield from _paragraph(paragraph, number, vocabulary)
                 paragraph = []
                 yield Passage("", page=number, table=part.table)
             elif paragraph and not _same_paragraph(paragraph, part, right):
-                yield from _paragraph(paragraph, number, known)
+                yield from _paragraph(paragraph, number, vocabulary)
                 paragraph = [part]
             else:
                 paragraph.append(part)
-        yield from _paragraph(paragraph, number, known)
+        yield from _paragraph(paragraph, number, vocabulary)
 
 
 def _with_markers_joined(line: Line) -> Line:
@@ -343,16 +343,16 @@ def _same_paragraph(paragraph: Sequence[Line], line: Line, right: float) -> bool
     if bulleted(line.text).startswith("• ") or is_marker(line.text.split(" ", 1)[0]):
         return False
     gap = (last.y - line.y) / last.height
-    goes_on = line.text[:1].islower() and last.x1 > right * _SHORT_LINE
-    if not 0 < gap < (_LOOSE_GAP if goes_on else _PARAGRAPH_GAP):
+    continues_sentence = line.text[:1].islower() and last.x1 > right * _SHORT_LINE
+    if not 0 < gap < (_LOOSE_GAP if continues_sentence else _PARAGRAPH_GAP):
         return False
     return not (last.text.endswith((".", ":")) and last.x1 < right * _SHORT_LINE)
 
 
-def _paragraph(lines: Sequence[Line], page: int, known: Container[str]) -> Iterator[Passage]:
+def _paragraph(lines: Sequence[Line], page: int, vocabulary: Container[str]) -> Iterator[Passage]:
     if not lines:
         return
-    text = bulleted(joined(mended("\n".join(line.text for line in lines), known).split("\n")))
+    text = bulleted(joined(mended("\n".join(line.text for line in lines), vocabulary).split("\n")))
     look = Look(
         size=round(lines[0].height * 2) / 2,
         bold=all(line.bold for line in lines),

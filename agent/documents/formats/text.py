@@ -1,6 +1,6 @@
-"""Plain text: paragraphs between blank lines, and what looks like a heading, a list or a table.
+"""Plain text: paragraphs between blank lines, and texts that look like headings, lists or tables.
 
-Source code and settings stay as they are, cut where a line begins at the margin.
+Source code and settings stay as they are, split before unindented lines.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ _NUMBERED = re.compile(r"(?P<number>\d{1,2}(?:\.\d{1,2}){0,3})\.?\s+[^\W\d_].{0,
 _CHAPTER = re.compile(r"第\s*[一二三四五六七八九十百零〇\d]{1,5}\s*(?P<kind>[编部篇章节節条])\s?.{0,40}")
 _ITEM = re.compile(r"\s*(?:[•●▪◦‣*+-]|\(?(?:\d{1,3}|[a-z])[.)])\s+\S")
 _CELLS = re.compile(r"\S+(?: \S+)*")
-_CHARACTER = 6.0  # points, so that the table code's measures for PDF apply
+_CHARACTER = 6.0  # points per character, so that the table code's measures for PDF apply
 _FULL_STOP = re.compile(r"[.!?][\"'”’)\]]*$")
 _SPREAD = 3 * _CHARACTER  # the widest gap in justified text, or after a full stop
-_FEWEST_ALIGNED = 4  # rows; in fewer, gaps align by chance
-_WRAPPED = 35  # characters; shorter lines were broken for a reason
+_FEWEST_ALIGNED = 4  # rows; in fewer rows, gaps may align by chance
+_WRAPPED = 35  # characters; shorter lines were broken on purpose
 
 
 def read_text(path: Path, data: bytes) -> ParsedDocument:
@@ -89,7 +89,7 @@ def _table(lines: Sequence[str]) -> Table | None:
 
 
 def _has_columns(rows: Sequence[Sequence[Cell]]) -> bool:
-    """Whether most rows have gaps, and values after them, or gaps that are wide or aligned.
+    """Whether most rows have gaps that are wide, aligned or followed by values.
 
     Two spaces after a full stop are gaps too, as are the spaces in justified lines, but they do not align.
     """
@@ -98,11 +98,11 @@ def _has_columns(rows: Sequence[Sequence[Cell]]) -> bool:
         return False
     with_values = sum(any(is_value(cell.text) for cell in row[1:]) for row in rows)
     wide = sum(any(end - start > _SPREAD for start, end in row) for row in gaps)
-    (_, together), *_ = Counter(end for row in gaps for _, end in row).most_common(1)
+    (_, aligned), *_ = Counter(end for row in gaps for _, end in row).most_common(1)
     return (
         with_values > len(gaps) / 2
         or wide >= 0.6 * len(rows)
-        or together >= max(0.6 * len(rows), _FEWEST_ALIGNED)
+        or aligned >= max(0.6 * len(rows), _FEWEST_ALIGNED)
     )
 
 
@@ -123,7 +123,7 @@ def _gaps(row: Sequence[Cell]) -> list[tuple[float, float]]:
 
 
 def _prose(lines: Sequence[str]) -> Iterator[Passage]:
-    """List items one by one; wrapped lines as one paragraph; short lines, as in a poem, kept as lines."""
+    """List items one by one, wrapped lines as one paragraph, and short lines, as in a poem, as lines."""
     parts: list[list[str]] = [[]]
     for line in lines:
         if _ITEM.match(line) and parts[-1]:
