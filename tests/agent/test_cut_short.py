@@ -158,7 +158,7 @@ def test_a_greeting_is_answered_even_where_the_person_wants_the_answer_now(watch
 # --- steps that were added ------------------------------------------------------------------------
 
 
-UNTAKEN = "Added, and not taken any more: And when?"
+UNTAKEN = "Added too late to be searched: And when?"
 
 
 @pytest.mark.parametrize(

@@ -173,7 +173,7 @@ def test_a_page_that_fails_is_told_and_the_next_result_takes_its_place(
     assert len(gathered.problems) == 4
     gone, trap, picture, scan = gathered.problems
     assert gone == f"{site.host}/gone: 127.0.0.1 answers 404 (Not Found)."
-    assert "private network or on this machine" in trap
+    assert "private network or this machine" in trap
     assert "image/png" in picture
     assert scan.startswith(f"{site.host}/scan: ")
     assert "/seventh" not in site.asked
