@@ -97,10 +97,13 @@ class JournaledChat:
         """The stored reply, streamed in one piece, or a new one."""
         parameters = {"max_tokens": options.max_tokens, "schema": options.schema, "at": options.temperature}
         prompt = _prompt_hash(messages, parameters)
-        stored = self._journal.replay(prompt)
-        if stored is not None:
+        stored_reply = self._journal.replay(prompt)
+        if stored_reply is not None:
             reply = Reply(
-                stored["text"], Usage(**stored["usage"]), stored["finish_reason"], stored["reasoning"]
+                stored_reply["text"],
+                Usage(**stored_reply["usage"]),
+                stored_reply["finish_reason"],
+                stored_reply["reasoning"],
             )
             if options.on_text is not None:
                 options.on_text(reply.text)
@@ -117,9 +120,13 @@ class JournaledChat:
     ) -> Choice:
         """The stored choice, or a new one."""
         prompt = _prompt_hash(messages, {"labels": list(options)})
-        stored = self._journal.replay(prompt)
-        if stored is not None:
-            return Choice(tuple(stored["probabilities"]), Usage(**stored["usage"]), stored["measured"])
+        stored_choice = self._journal.replay(prompt)
+        if stored_choice is not None:
+            return Choice(
+                tuple(stored_choice["probabilities"]),
+                Usage(**stored_choice["usage"]),
+                stored_choice["measured"],
+            )
         choice = self._chat.choose(messages, options, cancel)
         self._journal.keep(prompt, asdict(choice))
         return choice

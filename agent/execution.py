@@ -240,11 +240,11 @@ class Execution:
         return {"reply": reply or "", "waited": round(waited, 3)}
 
 
-def _handover(before: str, now: str) -> str:
+def _handover(previous: str, current: str) -> str:
     """A notice for a resumed run if another policy than the one it began with decides."""
-    if not before.startswith(LEARNED) or now in {before, LEARNED}:  # a missing policy is reported
+    if not previous.startswith(LEARNED) or current in {previous, LEARNED}:  # a missing policy is reported
         return ""
-    return f"The run began with decisions by {before}; from here on they are by {now}."
+    return f"The run began with decisions by {previous}; from here on they are by {current}."
 
 
 def _watch(stream: Stream, session: Session) -> Iterator[ev.Event]:

@@ -201,17 +201,17 @@ def _with_events(name: str, node: Node, deps: Deps, recorder: Recorder) -> Calla
                 return {**_skipped_update(name), **ended, "log": log}
             session.on_call = lambda purpose: session.emit(NodeProgress(name, state["step"], purpose))
             session.emit(NodeStarted(name, state["step"]))
-            began, before = time.monotonic(), session.ledger.usage
+            began, usage_before = time.monotonic(), session.ledger.usage
             update = _run_node(name, node, state, deps)
-            spent = session.ledger.usage
+            usage = session.ledger.usage
             session.emit(
                 NodeFinished(
                     name,
                     update.get("step", state["step"]),
                     round(time.monotonic() - began, 4),
-                    spent.evaluated - before.evaluated,
-                    spent.reused - before.reused,
-                    spent.generated - before.generated,
+                    usage.evaluated - usage_before.evaluated,
+                    usage.reused - usage_before.reused,
+                    usage.generated - usage_before.generated,
                 )
             )
             return {**update, "log": log}

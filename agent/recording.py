@@ -62,12 +62,12 @@ class Recorder:
         """Continue recording a run, and charge what it has spent so far to the ledger."""
         self._run_id = run_id
         self._runs.reopen(run_id)
-        stored = self._runs.events(run_id)
-        self._events = stored[-1].seq + 1 if stored else 0
+        events = self._runs.events(run_id)
+        self._events = events[-1].seq + 1 if events else 0
         self._actions = "".join(d.action[0] for d in self._runs.decisions(run_id) if not d.shadow)
         self._stored = self._runs.find(run_id).superstep
-        self._began = time.monotonic() - (stored[-1].elapsed if stored else 0.0)
-        for event in stored:
+        self._began = time.monotonic() - (events[-1].elapsed if events else 0.0)
+        for event in events:
             self._replay_event(ledger, event.kind, event.payload)
 
     def resumed(self, event: ev.Resumed) -> None:

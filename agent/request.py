@@ -94,12 +94,12 @@ def checked_question(question: str, chat: Chat) -> str:
         raise UnusableQuestion(
             "The question is empty.", 'Ask something, for example: deepthink ask "Who …?"'
         )
-    most = chat.context_tokens // 8
+    max_tokens = chat.context_tokens // 8
     # A token is at least one byte, so a huge text is refused without counting.
-    if len(text) > 40 * most or (at_most(text) > most and chat.count_tokens(text) > most):
+    if len(text) > 40 * max_tokens or (at_most(text) > max_tokens and chat.count_tokens(text) > max_tokens):
         raise UnusableQuestion(
             f"The question is too long: it has {len(text):,} characters, and there is room for about "
-            f"{3 * most:,} characters in the model's context of {chat.context_tokens:,} tokens.",
+            f"{3 * max_tokens:,} characters in the model's context of {chat.context_tokens:,} tokens.",
             "Put the long text into a file, `deepthink ingest` it, and ask about it.",
         )
     return text

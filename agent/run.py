@@ -165,8 +165,8 @@ def resume(
         UnknownRun, NotResumable, GoingOn: Before the first event.
         DeepthinkError: As `run`.
     """
-    stored = stopped(store, run_id)
-    request = replace(Request.from_stored(stored.request), interactive=interactive)
+    stored_run = stopped(store, run_id)
+    request = replace(Request.from_stored(stored_run.request), interactive=interactive)
     request = replace(request, approve=approve or request.approve)
     execution = Execution(
         request,
@@ -178,34 +178,38 @@ def resume(
         web,
         learned,
         planner,
-        stored.decider,
+        stored_run.decider,
     )
     turns = [Turn(question=e.question, answer=e.answer) for e in Sessions(store).exchanges(request.session)]
 
     def begin() -> None:
-        _find_unended(store, stored.id)  # it may have ended in the meantime
-        execution.recorder.resume(stored.id, execution.deps.session.ledger)
+        _find_unended(store, stored_run.id)  # it may have ended in the meantime
+        execution.recorder.resume(stored_run.id, execution.deps.session.ledger)
 
-    resumed = ev.Resumed(stored.id, stored.question, "", chat.name)
-    yield from execution.events(stored.id, begin, new_state(stored.question, turns), resumed)
+    resumed = ev.Resumed(stored_run.id, stored_run.question, "", chat.name)
+    yield from execution.events(stored_run.id, begin, new_state(stored_run.question, turns), resumed)
 
 
 def stopped(store: Store, run_id: str) -> Run:
     """The run, if it can be resumed. Raises `UnknownRun`, `NotResumable`, `GoingOn`."""
-    stored = _find_unended(store, run_id)
-    if not checkpoints.exists(store, stored.id):
-        raise NotResumable(f"Run {stored.id} has no checkpoint to resume from.", "Ask its question again.")
-    if checkpoints.held(store, stored.id):
-        raise checkpoints.GoingOn.of(stored.id)
-    return stored
+    stored_run = _find_unended(store, run_id)
+    if not checkpoints.exists(store, stored_run.id):
+        raise NotResumable(
+            f"Run {stored_run.id} has no checkpoint to resume from.", "Ask its question again."
+        )
+    if checkpoints.held(store, stored_run.id):
+        raise checkpoints.GoingOn.of(stored_run.id)
+    return stored_run
 
 
 def _find_unended(store: Store, run_id: str) -> Run:
     """The run, if it did not end with an answer. Raises `UnknownRun`, `NotResumable`."""
-    stored = Runs(store).find(run_id)
-    if stored.finished is not None and stored.status not in {"failed", "cancelled"}:
-        raise NotResumable(f"Run {stored.id} has ended.", f"`deepthink runs show {stored.id}` shows it.")
-    return stored
+    stored_run = Runs(store).find(run_id)
+    if stored_run.finished is not None and stored_run.status not in {"failed", "cancelled"}:
+        raise NotResumable(
+            f"Run {stored_run.id} has ended.", f"`deepthink runs show {stored_run.id}` shows it."
+        )
+    return stored_run
 
 
 def resumable(store: Store) -> list[Resumable]:
@@ -213,14 +217,14 @@ def resumable(store: Store) -> list[Resumable]:
     runs: list[Resumable] = []
     unfinished = Runs(store).unfinished()
     # A run that was killed right after its end was stored has left its file behind.
-    checkpoints.sweep(store, {stored.id for stored in unfinished})
-    for stored in unfinished:
-        if not checkpoints.exists(store, stored.id):
+    checkpoints.sweep(store, {stored_run.id for stored_run in unfinished})
+    for stored_run in unfinished:
+        if not checkpoints.exists(store, stored_run.id):
             continue
-        if checkpoints.held(store, stored.id):
-            runs.append(Resumable(stored, "going on"))
-        elif stored.status in {"failed", "cancelled", "waiting"}:
-            runs.append(Resumable(stored, stored.status))  # type: ignore[arg-type] # checked above
+        if checkpoints.held(store, stored_run.id):
+            runs.append(Resumable(stored_run, "going on"))
+        elif stored_run.status in {"failed", "cancelled", "waiting"}:
+            runs.append(Resumable(stored_run, stored_run.status))  # type: ignore[arg-type] # checked above
         else:
-            runs.append(Resumable(stored, "interrupted"))
+            runs.append(Resumable(stored_run, "interrupted"))
     return runs

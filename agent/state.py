@@ -175,8 +175,8 @@ def gather(old: list[Recalled], new: list[Recalled]) -> list[Recalled]:
 def unstored(old: list[Logged], new: list[Logged]) -> list[Logged]:
     """Reducer of the log: the events that were not stored when the last of them was emitted."""
     entries = [*old, *new]
-    stored = max((entry["stored"] for entry in entries), default=0)
-    return [entry for entry in entries if entry["superstep"] > stored]
+    last_stored = max((entry["stored"] for entry in entries), default=0)
+    return [entry for entry in entries if entry["superstep"] > last_stored]
 
 
 class RunState(TypedDict):

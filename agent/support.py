@@ -78,7 +78,9 @@ def missing_names(
         candidates = names.codes(sentence)
     else:
         texts = [question, *(item["text"] for item in evidence)]
-        candidates = names.names(sentence, sentence_language, [names.inside(text) for text in texts])
+        candidates = names.names(
+            sentence, sentence_language, [names.capitalised_inside(text) for text in texts]
+        )
     mentioned = "\n".join(f"{content(item)}\n{item['document']}\n{item['collection']}" for item in cited)
     documents = {item["document"] for item in cited}
     same_documents = "\n".join(content(item) for item in evidence if item["document"] in documents)

@@ -64,9 +64,9 @@ def _question_lines(word: str, questions: list[str]) -> Iterator[str]:
         yield f"{word}: {len(questions) - _OPEN} more"
 
 
-def _shorten(text: str, most: int) -> str:
+def _shorten(text: str, limit: int) -> str:
     line = " ".join(text.split())
-    return line if len(line) <= most else line[:most].rpartition(" ")[0] or line[:most]
+    return line if len(line) <= limit else line[:limit].rpartition(" ")[0] or line[:limit]
 
 
 def _truncate(line: str, room: int) -> str:

@@ -125,8 +125,8 @@ class _Cutter:
             if block.table is not None:
                 yield from self._prose(section, prose)
                 prose = []
-                above = "\n".join(part for part in (caption, block.table.caption) if part)
-                for part in table_parts(block.table, above, self.table, self.count, self._cut):
+                caption_text = "\n".join(part for part in (caption, block.table.caption) if part)
+                for part in table_parts(block.table, caption_text, self.table, self.count, self._split):
                     yield Chunk(part.text, "table", section, block.page, 0, part.repeated)
                 caption = ""
                 continue
@@ -158,12 +158,12 @@ class _Cutter:
     def _units(self, paragraph: str, number: int) -> Iterator[_Unit]:
         position = 0
         for sentence in sentences(paragraph):
-            for piece in self._cut(sentence, self.target):
+            for piece in self._split(sentence, self.target):
                 start = paragraph.index(piece, position)
                 position = start + len(piece)
                 yield _Unit(paragraph, number, start, position, self.count(piece))
 
-    def _cut(self, text: str, limit: int) -> list[str]:
+    def _split(self, text: str, limit: int) -> list[str]:
         """``text`` in pieces of at most ``limit`` tokens: at clauses, else words, else characters."""
         if self.count(text) <= limit:
             return [text]
@@ -187,7 +187,7 @@ class _Cutter:
             smaller
             for piece in (piece.strip() for piece in pieces)
             if piece
-            for smaller in self._cut(piece, limit)
+            for smaller in self._split(piece, limit)
         ]
 
     def _batches(self, units: Sequence[_Unit]) -> Iterator[list[_Unit]]:
@@ -251,10 +251,13 @@ def words(text: str) -> Iterator[str]:
 
 def _unrepeated_texts(chunks: Iterable[Chunk]) -> Iterator[str]:
     """The texts of the chunks without their repeated parts, and each heading once."""
-    above: tuple[str, ...] = ()
+    previous_section: tuple[str, ...] = ()
     for piece in chunks:
         shared = 0
-        while shared < min(len(above), len(piece.section)) and above[shared] == piece.section[shared]:
+        while (
+            shared < min(len(previous_section), len(piece.section))
+            and previous_section[shared] == piece.section[shared]
+        ):
             shared += 1
         text = piece.text[piece.repeated :]
         new = piece.section[shared:]
@@ -262,4 +265,4 @@ def _unrepeated_texts(chunks: Iterable[Chunk]) -> Iterator[str]:
             new = new[:-1]  # a heading that is its own text
         yield from new
         yield text
-        above = piece.section
+        previous_section = piece.section

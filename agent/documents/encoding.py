@@ -93,8 +93,8 @@ def _likeliest(data: bytes) -> str:
     best = matches.best()
     if best is None:
         return "cp1252"
-    alike = {name for match in matches if match.chaos <= best.chaos for name in _names(match)}
-    return "cp1252" if alike & {"cp1252", "latin_1", "ascii", "utf_8"} else best.encoding
+    likely_names = {name for match in matches if match.chaos <= best.chaos for name in _names(match)}
+    return "cp1252" if likely_names & {"cp1252", "latin_1", "ascii", "utf_8"} else best.encoding
 
 
 def _names(match: CharsetMatch) -> list[str]:

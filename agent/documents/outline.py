@@ -68,13 +68,13 @@ def outlined(passages: Sequence[Passage], *, by_look: bool = True) -> list[Block
         by_look: Whether a passage may be a heading by its look alone. If the document uses the heading
             levels of its format, they decide instead.
     """
-    numbered, others = _structural(passages)
+    numbered, other_lines = _structural(passages)
     native = {index: p.level for index, p in enumerate(passages) if p.level}
     if not by_look or len(native) >= 2:
         deeper = 3 - min(native.values()) if numbered and native else 0
         levels = {index: min(_DEEPEST, level + deeper) for index, level in native.items()} | numbered
     else:
-        levels = _by_look(passages, numbered, others) | numbered
+        levels = _by_look(passages, numbered, other_lines) | numbered
     return [_block(passage, levels.get(index, 0)) for index, passage in enumerate(passages)]
 
 
@@ -167,41 +167,45 @@ def _may_head(passage: Passage) -> bool:
     )
 
 
-def _by_look(passages: Sequence[Passage], numbered: dict[int, int], others: set[int]) -> dict[int, int]:
+def _by_look(
+    passages: Sequence[Passage], numbered: dict[int, int], other_lines: set[int]
+) -> dict[int, int]:
     """Levels of the passages that look like headings."""
     size, plain = _body(passages)
     ranks = {
         index: _rank(passage)
         for index, passage in enumerate(passages)
         if index not in numbered
-        and index not in others
+        and index not in other_lines
         and _may_head(passage)
         and _stands_out(passage, size, plain)
     }
     largest = _largest(passages[index] for index in ranks)
     floor = 2 if numbered else 0
     levels: dict[int, int] = {}
-    above: list[tuple[_Rank, int]] = []
+    ancestors: list[tuple[_Rank, int]] = []
     for index in sorted(ranks.keys() | numbered.keys()):
         if index in numbered:
             floor = numbered[index]
-            above = []
+            ancestors = []
             continue
         rank = ranks[index]
-        below = _alike(index, ranks, 1)
-        after = index + below + 1
-        if after in numbered or after == len(passages) or ranks.get(after, rank) < rank:
+        alike_below = _count_alike(index, ranks, 1)
+        next_index = index + alike_below + 1
+        if next_index in numbered or next_index == len(passages) or ranks.get(next_index, rank) < rank:
             continue  # nothing below it: a line of a cover page, a date
-        if below:
-            if _alike(index, ranks, -1) + below > _MOST_ALIKE or not _names_group(passages[index]):
+        if alike_below:
+            if _count_alike(index, ranks, -1) + alike_below > _MOST_ALIKE or not _names_group(
+                passages[index]
+            ):
                 continue
             if largest[passages[index].text.casefold()] > passages[index].look.size:
                 continue  # the company's name from the cover, repeated over a statement
-            rank = (*rank[:-1], -below)  # consecutive headings of one look: each is above the next
-        while above and above[-1][0] >= rank:
-            above.pop()
-        levels[index] = min(_DEEPEST, (above[-1][1] if above else floor) + 1)
-        above.append((rank, levels[index]))
+            rank = (*rank[:-1], -alike_below)  # consecutive headings of one look: each is above the next
+        while ancestors and ancestors[-1][0] >= rank:
+            ancestors.pop()
+        levels[index] = min(_DEEPEST, (ancestors[-1][1] if ancestors else floor) + 1)
+        ancestors.append((rank, levels[index]))
     return levels
 
 
@@ -214,7 +218,7 @@ def _largest(passages: Iterable[Passage]) -> dict[str, float]:
     return sizes
 
 
-def _alike(index: int, ranks: dict[int, _Rank], step: Literal[1, -1]) -> int:
+def _count_alike(index: int, ranks: dict[int, _Rank], step: Literal[1, -1]) -> int:
     """The number of headings of the same look directly after (``step`` 1) or before (-1)."""
     count = 0
     while ranks.get(index + (count + 1) * step) == ranks[index]:
@@ -267,9 +271,9 @@ def _rank(passage: Passage) -> _Rank:
 
 def without_breaks(passages: Sequence[Passage]) -> list[Passage]:
     """The passages, joining paragraphs that were split by a page break."""
-    whole: list[Passage] = []
+    merged: list[Passage] = []
     for passage in passages:
-        last = whole[-1] if whole else None
+        last = merged[-1] if merged else None
         if (
             last is not None
             and last.page != passage.page
@@ -280,7 +284,7 @@ def without_breaks(passages: Sequence[Passage]) -> list[Passage]:
             and last.text[-1:] not in ".!?:;。！？：；"
             and (passage.text[:1].islower() or last.text.endswith(","))
         ):
-            whole[-1] = replace(last, text=f"{last.text} {passage.text}")
+            merged[-1] = replace(last, text=f"{last.text} {passage.text}")
         else:
-            whole.append(passage)
-    return whole
+            merged.append(passage)
+    return merged

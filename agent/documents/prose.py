@@ -34,18 +34,18 @@ def normal(text: str) -> str:
 
 def joined(lines: Iterable[str]) -> str:
     """The lines of a paragraph as one; no space between two CJK characters or after a hyphen."""
-    whole = ""
+    paragraph = ""
     for line in lines:
         if (
-            not whole
+            not paragraph
             or not line
-            or (_NO_SPACE.search(whole) and _CJK_FIRST.search(line))
-            or (whole.endswith("-") and whole[-2:-1].isalnum() and line[0].isalnum())
+            or (_NO_SPACE.search(paragraph) and _CJK_FIRST.search(line))
+            or (paragraph.endswith("-") and paragraph[-2:-1].isalnum() and line[0].isalnum())
         ):
-            whole += line
+            paragraph += line
         else:
-            whole += " " + line
-    return whole
+            paragraph += " " + line
+    return paragraph
 
 
 def bulleted(text: str) -> str:
@@ -75,8 +75,8 @@ def mended(text: str, vocabulary: Container[str]) -> str:
 
     def whole(match: re.Match[str]) -> str:
         first, second = match["first"], match["second"]
-        together, apart = f"{first}{second}".casefold(), f"{first}-{second}".casefold()
-        if together not in vocabulary or apart in vocabulary:
+        unhyphenated, hyphenated = f"{first}{second}".casefold(), f"{first}-{second}".casefold()
+        if unhyphenated not in vocabulary or hyphenated in vocabulary:
             return match[0]
         return f"{first}{second}{match['rest']}\n{match['indent']}"
 
@@ -100,13 +100,13 @@ def separator(before: str, after: str, *, raised: bool) -> str:
 
 def on_one_line(parts: Iterable[tuple[str, bool]]) -> str:
     """The texts, each given with whether it is raised, joined into one."""
-    whole = ""
+    line = ""
     was_raised = False
     for text, raised in parts:
         if not text:
             continue
         if raised != was_raised:
-            whole += separator(whole, text, raised=raised)
-        whole += text
+            line += separator(line, text, raised=raised)
+        line += text
         was_raised = raised
-    return whole
+    return line

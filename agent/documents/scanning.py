@@ -56,7 +56,7 @@ class Scanning:
             UnreadableDocument: A page cannot be rendered.
         """
         assert self._recogniser is not None, "only where scans are read"
-        for done, number in enumerate(pages, start=1):
+        for count, number in enumerate(pages, start=1):
             stop_if(cancel)
             picture = page_picture(origin.name, data, number)
             lines = tuple(map(tuple, self._recogniser.recognise(picture)))
@@ -66,7 +66,7 @@ class Scanning:
                 self._folder.mkdir(parents=True, exist_ok=True)
                 with self._file(self._folder, origin).open("ab") as file:
                     file.write(_LINE.dump_json((number, page)) + b"\n")
-            yield done
+            yield count
 
     def forget(self, origin: Origin) -> None:
         """Drop a file's pages, once its document is in the library."""

@@ -52,18 +52,18 @@ def table_parts(
     caption: str,
     limit: int,
     count_tokens: Callable[[str], int],
-    cut: Callable[[str, int], list[str]],
+    split: Callable[[str, int], list[str]],
 ) -> list[TablePart]:
     """The table in as few parts of about equal length as ``limit`` tokens allow.
 
-    ``caption`` is the text above the table that says what it is about; ``cut`` splits a text into pieces of
-    at most the given number of tokens.
+    ``caption`` is the text above the table that says what it is about; ``split`` splits a text into pieces
+    of at most the given number of tokens.
     """
     head = _head(caption, table)
     rows = list(_lines(table, count_tokens))
     if sum(map(count_tokens, head)) + sum(row.tokens for row in rows) <= limit:
         return [TablePart("\n".join([*head, *(row.line for row in rows)]), 0)]
-    cutter = _Cutter(caption, limit, count_tokens, cut)
+    cutter = _Cutter(caption, limit, count_tokens, split)
     header_weights = cutter.weights(table.header)
     for part in (
         cutter.split_columns(table, header_weights, limit // 2)
@@ -85,7 +85,7 @@ class _Cutter:
     caption: str
     limit: int
     count: Callable[[str], int]
-    cut: Callable[[str, int], list[str]]
+    split: Callable[[str, int], list[str]]
     parts: list[TablePart] = field(default_factory=list)
     named_columns: set[tuple[str, ...]] = field(default_factory=set)
 
@@ -98,13 +98,13 @@ class _Cutter:
         are too long by themselves come last."""
         labels = min(weights[0], room // 2)
         room_left = room - labels
-        long = [column for column, weight in enumerate(weights) if column and weight > room_left]
-        short = [column for column in range(1, len(weights)) if column not in long]
+        long_columns = [column for column, weight in enumerate(weights) if column and weight > room_left]
+        short_columns = [column for column in range(1, len(weights)) if column not in long_columns]
         groups = [
-            [short[number] for number in share]
-            for share in _shares([weights[column] for column in short], room_left)
+            [short_columns[number] for number in share]
+            for share in _shares([weights[column] for column in short_columns], room_left)
         ]
-        groups += [[column] for column in long]
+        groups += [[column] for column in long_columns]
         if weights[0] > labels:
             groups.append([0])
         elif groups:
@@ -116,7 +116,7 @@ class _Cutter:
 
         def cells(row: Sequence[str]) -> tuple[str, ...]:
             values = tuple(row[column] for column in columns)
-            return values if 0 in columns else (next(iter(self.cut(row[0], _LABEL)), ""), *values)
+            return values if 0 in columns else (next(iter(self.split(row[0], _LABEL)), ""), *values)
 
         return Table(
             tuple(cells(row) for row in table.header),
@@ -127,13 +127,13 @@ class _Cutter:
         """Make parts of the table's rows, each below its header."""
         room = self._room(table)
         for batch in _batches(list(_lines(table, self.count)), room):
-            *above, row = batch
+            *rows_above, row = batch
             if row.tokens <= room:
-                above = batch
-            if above:
-                first = above[0]
+                rows_above = batch
+            if rows_above:
+                first = rows_above[0]
                 section = first.section if self.parts and not first.names_section else ""
-                self._put(table, section, ["\n".join(line.line for line in above)])
+                self._put(table, section, ["\n".join(line.line for line in rows_above)])
             if row.tokens > room:
                 self._add_long(table, row)
 
@@ -147,13 +147,13 @@ class _Cutter:
             filled_columns, self.weights([*filled_columns.header, *filled_columns.rows]), room
         )
         if len(tables) == 1:
-            self._put(table, section, self.cut(row.line, self._room(table)), row.label)
+            self._put(table, section, self.split(row.line, self._room(table)), row.label)
             return
         repeated_label = ""
         for part in tables:
             room = self._room(part)
             for line in _lines(part, self.count):
-                texts = [line.line] if line.tokens <= room else self.cut(line.line, room)
+                texts = [line.line] if line.tokens <= room else self.split(line.line, room)
                 self._put(part, section, texts, line.label, repeated_label)
                 repeated_label = f"{line.cells[0]}{SEPARATOR}"
 
@@ -170,8 +170,8 @@ class _Cutter:
         """
         columns = set(zip(*table.header, strict=True))
         for index, text in enumerate(texts):
-            above = [*_head(self.caption, table), section, label if index else ""]
-            lead = "".join(f"{line}\n" for line in above if line)
+            lead_lines = [*_head(self.caption, table), section, label if index else ""]
+            lead = "".join(f"{line}\n" for line in lead_lines if line)
             if not self.parts:
                 repeated = 0
             elif columns <= self.named_columns:
@@ -270,9 +270,9 @@ def with_headings(rows: Sequence[str], indices: Sequence[int]) -> list[str]:
     """The rows at ``indices``, each group under its heading row ("Year ended …:")."""
     selected = set(indices)
     for index in indices:
-        above = next((i for i in range(index, -1, -1) if SEPARATOR not in rows[i]), None)
-        if above is not None:
-            selected.add(above)
+        heading_index = next((i for i in range(index, -1, -1) if SEPARATOR not in rows[i]), None)
+        if heading_index is not None:
+            selected.add(heading_index)
     return [rows[i] for i in sorted(selected)]
 
 

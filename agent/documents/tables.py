@@ -358,26 +358,26 @@ def _with_signs_joined(row: Sequence[Cell], heads: Sequence[Sequence[Cell]]) -> 
 
 def _unwrapped(rows: Sequence[Row]) -> list[Row]:
     """The rows, joining labels and cells that were broken over two lines."""
-    whole: list[Row] = []
+    merged: list[Row] = []
     for row in rows:
-        if whole and _continues(whole[-1], row):
-            whole[-1] = _merged(whole[-1], row)
+        if merged and _continues(merged[-1], row):
+            merged[-1] = _merged(merged[-1], row)
         else:
-            whole.append(row)
-    return whole
+            merged.append(row)
+    return merged
 
 
-def _continues(above: Row, row: Row) -> bool:
-    """Whether ``row`` continues ``above``."""
+def _continues(previous: Row, row: Row) -> bool:
+    """Whether ``row`` continues the ``previous`` one."""
     if not row.label:
         in_words = not any(is_value(text) or is_year(text) for text in row.others)
-        return bool(above.others) and in_words
+        return bool(previous.others) and in_words
     continues_sentence = row.label[0] == "$" or row.label.lstrip("(")[:1].islower()
     if not continues_sentence or row.label.endswith(":") or is_marker(row.label.split()[0]):
         return False
     if row.others:
-        return not above.others and not above.label.endswith((":", "."))
-    return bool(above.others)
+        return not previous.others and not previous.label.endswith((":", "."))
+    return bool(previous.others)
 
 
 def _merged(upper: Row, lower: Row) -> Row:

@@ -164,9 +164,12 @@ def _new_changes(
 ) -> list[Change]:
     """The changes, without folders that were already away, and with folders that are back."""
     away = {change.source: change for change in changes if change.outcome == AWAY}
-    before = {*folders.away(collection)}
-    back = [Change(collection, BACK, path, path, "", at) for path in sorted(before - {*away})]
-    return [*(change for change in changes if change.outcome != AWAY or change.source not in before), *back]
+    already_away = {*folders.away(collection)}
+    back = [Change(collection, BACK, path, path, "", at) for path in sorted(already_away - {*away})]
+    return [
+        *(change for change in changes if change.outcome != AWAY or change.source not in already_away),
+        *back,
+    ]
 
 
 def forget(store: Store, document: Document) -> bool:

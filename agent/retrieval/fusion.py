@@ -55,15 +55,15 @@ def maximal_marginal_relevance(
     Returns:
         ``(row, value)`` in the order of picking, where the value is the one that it was picked by.
     """
-    near = passages @ query
-    alike = passages @ passages.T
+    relevance = passages @ query
+    similarity = passages @ passages.T
     redundancy = np.zeros(len(passages), dtype=np.float32)
     available = np.ones(len(passages), dtype=bool)
     picked: list[tuple[int, float]] = []
     for _ in range(min(count, len(passages))):
-        value = np.where(available, trade_off * near - (1 - trade_off) * redundancy, -np.inf)
+        value = np.where(available, trade_off * relevance - (1 - trade_off) * redundancy, -np.inf)
         row = int(value.argmax())
-        redundancy = np.maximum(redundancy, alike[row]) if picked else alike[row]
+        redundancy = np.maximum(redundancy, similarity[row]) if picked else similarity[row]
         available[row] = False
         picked.append((row, float(value[row])))
     return picked

@@ -163,8 +163,8 @@ def _merge(
     next_free = starts[:-1].copy()
     while batch_counts:
         batch = batch_counts.popleft()  # freed with the next batch, so that memory holds the lists once
-        before = np.cumsum(batch.lists) - batch.lists
-        targets = np.repeat(next_free[batch.terms] - before, batch.lists) + np.arange(len(batch.rows))
+        offsets = np.cumsum(batch.lists) - batch.lists
+        targets = np.repeat(next_free[batch.terms] - offsets, batch.lists) + np.arange(len(batch.rows))
         rows[targets] = batch.rows
         counts[targets] = batch.counts
         next_free[batch.terms] += batch.lists
@@ -224,8 +224,8 @@ class KeywordIndex:
             ids, scores = ids[in_scope], scores[in_scope]
         if len(ids) > limit:
             # Select before sorting, which is slower.
-            near = scores >= np.partition(scores, len(scores) - limit)[len(scores) - limit]
-            ids, scores = ids[near], scores[near]
+            is_candidate = scores >= np.partition(scores, len(scores) - limit)[len(scores) - limit]
+            ids, scores = ids[is_candidate], scores[is_candidate]
         order = np.lexsort((ids, -scores))[:limit]
         return list(zip(ids[order].tolist(), scores[order].tolist(), strict=True))
 

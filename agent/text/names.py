@@ -25,14 +25,14 @@ def tokens(text: str) -> frozenset[str]:
 
 
 @lru_cache(maxsize=4096)
-def inside(text: str) -> frozenset[str]:
+def capitalised_inside(text: str) -> frozenset[str]:
     """The words, case-folded, that ``text`` capitalises inside sentences and never has in lower case."""
     matches = [match for match in _TOKEN.finditer(_normal(text)) if match.group()[0].isalpha()]
     lower = {_folded(match.group()) for match in matches if match.group()[0].islower()}
-    capitalised = {
+    capitals = {
         _folded(m.group()) for m in matches if m.group()[0].isupper() and not _begins_sentence(text, m)
     }
-    return frozenset(capitalised - lower)
+    return frozenset(capitals - lower)
 
 
 def codes(text: str) -> list[str]:
@@ -46,8 +46,8 @@ def names(text: str, language: str, capitalised: Iterable[frozenset[str]] = ()) 
     Args:
         text: The sentence. If it is all in capitals, only codes are names.
         language: ISO 639-1 code; if the language capitalises every noun, only codes are names.
-        capitalised: Words that other texts capitalise inside a sentence (`inside`): at the beginning of
-            this sentence, only they are names.
+        capitalised: Words that other texts capitalise inside a sentence (`capitalised_inside`): at the
+            beginning of this sentence, only they are names.
     """
     if language in _CAPITAL_NOUNS or text.isupper():
         return codes(text)

@@ -42,16 +42,18 @@ def read_page(page: Fetched) -> Reading:
         UnreadableDocument: It is damaged, or its type is not supported.
         NoText: It has no text.
     """
-    whole = read_bytes(file_name(page.url), page.data, served_as=page.media_type, charset=page.charset)
+    full_document = read_bytes(
+        file_name(page.url), page.data, served_as=page.media_type, charset=page.charset
+    )
     is_article = (
-        whole.media_type == HTML
+        full_document.media_type == HTML
         and len(page.data) <= _LONGEST_ARTICLE
         and not _FILING.search(page.data, 0, _HEAD)
     )
-    return (_main_text(page, whole) if is_article else None) or Reading(whole, page.data)
+    return (_main_text(page, full_document) if is_article else None) or Reading(full_document, page.data)
 
 
-def _main_text(page: Fetched, whole: ParsedDocument) -> Reading | None:
+def _main_text(page: Fetched, full_document: ParsedDocument) -> Reading | None:
     """The main text of a web page; None if Trafilatura finds none."""
     from trafilatura import extract_with_metadata
 
@@ -80,9 +82,11 @@ def _main_text(page: Fetched, whole: ParsedDocument) -> Reading | None:
         return None
     document = replace(
         main,
-        title=article.title or whole.title,
-        date=article.date or main.date or whole.date,
-        notices=() if _words(main) == _words(whole) else ("Only the main text of the page is kept.",),
+        title=article.title or full_document.title,
+        date=article.date or main.date or full_document.date,
+        notices=()
+        if _words(main) == _words(full_document)
+        else ("Only the main text of the page is kept.",),
     )
     return Reading(document, content)
 

@@ -17,7 +17,7 @@ from urllib.robotparser import RobotFileParser
 
 from agent.documents.wanted import Fetched
 from agent.web.addresses import PageFailed, look_up, public_addresses
-from agent.web.waiting import TookTooLong, within
+from agent.web.waiting import TookTooLong, run_within
 
 if TYPE_CHECKING:
     import ssl
@@ -107,7 +107,7 @@ class Fetcher:
             return self._follow(start, abandoned, self._limits.size, robots=robots)
 
         try:
-            return within(self._limits.total, stop, work)
+            return run_within(self._limits.total, stop, work)
         except TookTooLong as timeout:
             raise PageFailed(
                 f"{start.host} takes longer than {self._limits.total:g} seconds.", "Try again later."

@@ -21,7 +21,7 @@ from agent.web.addresses import PageFailed
 from agent.web.extract import read_page
 from agent.web.fetch import Fetcher
 from agent.web.search import SearchEngine, WebUnreachable
-from agent.web.waiting import TookTooLong, within
+from agent.web.waiting import TookTooLong, run_within
 from models.protocols import Embedder
 from traces.errors import DeepthinkError
 from traces.library import Library
@@ -105,17 +105,19 @@ class Web:
         result_urls = self._search(words, stop)
         if not result_urls:
             return Gathered((), (f"The web search found nothing for “{words}”.",))
-        stored = {document.source: document for document in self._library.documents(WEB_COLLECTION)}
-        urls = deque(url for url in result_urls if url in stored or url not in self._tried)
+        stored_documents = {
+            document.source: document for document in self._library.documents(WEB_COLLECTION)
+        }
+        urls = deque(url for url in result_urls if url in stored_documents or url not in self._tried)
         pages: list[Page] = []
         problems: list[str] = []
         for _ in range(_ROUNDS):
             batch = [urls.popleft() for _ in range(min(len(urls), self._pages - len(pages)))]
             fetched = self._fetch_all(
-                [url for url in batch if not self._is_fresh(stored.get(url))], stop, on_page
+                [url for url in batch if not self._is_fresh(stored_documents.get(url))], stop, on_page
             )
             for url in batch:
-                document = stored.get(url)
+                document = stored_documents.get(url)
                 try:
                     pages.append(self._store_page(url, fetched.get(url), document, stop, on_page))
                 except (PageFailed, UnreadableDocument) as failure:
@@ -127,7 +129,7 @@ class Web:
     def _search(self, words: str, stop: threading.Event | None) -> list[str]:
         count = _ROUNDS * self._pages
         try:
-            results = within(_SEARCH_SECONDS, stop, lambda: self._engine.search(words, count))
+            results = run_within(_SEARCH_SECONDS, stop, lambda: self._engine.search(words, count))
         except TookTooLong as timeout:
             raise WebUnreachable(
                 f"{self._engine.name} takes longer than {_SEARCH_SECONDS:g} seconds.",

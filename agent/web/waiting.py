@@ -24,7 +24,7 @@ class TookTooLong(Exception):
     """Raised inside this package when the time limit is reached."""
 
 
-def within(seconds: float, stop: threading.Event | None, work: Callable[[], Result]) -> Result:
+def run_within(seconds: float, stop: threading.Event | None, work: Callable[[], Result]) -> Result:
     """The result of ``work``, if it ends in time; its exceptions are raised here.
 
     ``work`` is called in a thread; ``stop`` ends the wait within a tenth of a second.

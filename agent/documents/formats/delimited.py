@@ -34,8 +34,8 @@ def read_delimited(_path: Path, data: bytes) -> ParsedDocument:
         blocks = [Block("text", normal(line)) for line in text.splitlines() if line.strip()]
     else:
         start = _start(rows)
-        above = [Block("text", " ".join(filter(None, row))) for row in rows[:start]]
-        blocks = [*above, Block("table", table=_table(rows[start:], width))]
+        text_blocks = [Block("text", " ".join(filter(None, row))) for row in rows[:start]]
+        blocks = [*text_blocks, Block("table", table=_table(rows[start:], width))]
     return ParsedDocument(tuple(blocks), text)
 
 
@@ -82,9 +82,9 @@ def _start(rows: Sequence[Sequence[str]]) -> int:
     start = next(index for index, row in enumerate(rows) if sum(map(bool, row)) > 1)
     usual = Counter(len(row) for row in rows).most_common(1)[0][0]
     full = next((index for index, row in enumerate(rows) if sum(map(bool, row)) >= usual), start)
-    above = rows[start:full]
+    rows_above = rows[start:full]
     if (
-        all(len(row) < usual or sum(map(bool, row)) <= usual / 2 for row in above)
+        all(len(row) < usual or sum(map(bool, row)) <= usual / 2 for row in rows_above)
         and not any(is_value(cell) for cell in rows[full])
         and any(is_value(cell) for row in rows[full + 1 :] for cell in row)
     ):
@@ -100,7 +100,7 @@ def _table(rows: Sequence[Sequence[str]], width: int) -> Table:
     )
 
 
-def names_columns(row: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
+def names_columns(row: Sequence[str], rows_below: Sequence[Sequence[str]]) -> bool:
     """Whether the row has no values, or only values that name columns: all different, with an empty
     corner or consecutive (months, weeks), above a first column that names the rows."""
     values = [cell for cell in row if is_value(cell)]
@@ -109,10 +109,12 @@ def names_columns(row: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
     if len({*row}) < len(row) or is_value(row[0]):
         return False
     if not row[0]:
-        return all(other[0] for other in below)
+        return all(other[0] for other in rows_below)
     numbers = [int(value) for value in values if value.isdecimal()]
     is_consecutive = numbers == list(range(numbers[0], numbers[0] + len(values))) if numbers else False
-    return is_consecutive and len(values) >= _NUMBERS and not any(is_value(other[0]) for other in below)
+    return (
+        is_consecutive and len(values) >= _NUMBERS and not any(is_value(other[0]) for other in rows_below)
+    )
 
 
 def _separator(text: str) -> str:

@@ -97,7 +97,7 @@ def _table(document: Document, element: Any) -> Iterator[Passage]:
     header = 0
     parts: list[Any] = []
     inner: list[tuple[str, Any]] = []  # tables in cells, each with the label of its row
-    above: dict[int, Cell] = {}  # by the column where they begin
+    cells_above: dict[int, Cell] = {}  # by the column where they begin
     for row in _parts(element, "tr"):
         cells: list[Cell] = []
         column = _number(row, "trPr/gridBefore", 0)
@@ -105,11 +105,11 @@ def _table(document: Document, element: Any) -> Iterator[Passage]:
             width = _number(part, "tcPr/gridSpan", 1)
             tables = [nested for nested in part.iter(f"{_W}tbl") if _is_real_table(nested, part)]
             text = normal(_text(part, without=tables))
-            if _continues_above(part) and column in above:
-                repeated = above[column].text
+            if _continues_above(part) and column in cells_above:
+                repeated = cells_above[column].text
                 text = repeated if len(repeated.split()) <= _LONGEST_REPEATED else ""
-            above[column] = Cell(text, column, column + width, _is_bold(part))
-            cells.append(above[column])
+            cells_above[column] = Cell(text, column, column + width, _is_bold(part))
+            cells.append(cells_above[column])
             parts.append(part)
             inner += [(cells[0].text, nested) for nested in tables]
             column += width
@@ -166,7 +166,7 @@ def _text(element: Any, without: Sequence[Any] = ()) -> str:
 def _text_parts(element: Any, without: Sequence[Any]) -> Iterator[tuple[str, bool]]:
     """The texts in an element, except those in ``without``, each with whether it is raised."""
     for part in element.iter(*_TEXT_TAGS):
-        if any(above.tag in _DROPPED_TAGS or above in without for above in part.iterancestors()):
+        if any(ancestor.tag in _DROPPED_TAGS or ancestor in without for ancestor in part.iterancestors()):
             continue
         if part.tag == f"{_W}t":
             yield part.text or "", _is_raised(part.getparent())

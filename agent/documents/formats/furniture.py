@@ -101,9 +101,9 @@ def _in_step(pages: set[int]) -> int:
 
 def _is_outermost(spot: _Spot, pages: Sequence[Sequence[str]], outer: set[_Spot]) -> bool:
     page, entry = spot
-    above, below = range(entry), range(entry + 1, len(pages[page]))
-    return (entry < _TOP and all((page, other) in outer for other in above)) or (
-        len(below) < _BOTTOM and all((page, other) in outer for other in below)
+    entries_above, entries_below = range(entry), range(entry + 1, len(pages[page]))
+    return (entry < _TOP and all((page, other) in outer for other in entries_above)) or (
+        len(entries_below) < _BOTTOM and all((page, other) in outer for other in entries_below)
     )
 
 

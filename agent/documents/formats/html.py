@@ -197,9 +197,9 @@ def separate_raised(root: HtmlElement) -> None:
             continue
         element.tail = separator(text, element.tail or "", raised=False) + (element.tail or "")
         mark = separator(_text_before(element), text, raised=True)
-        before, parent = element.getprevious(), element.getparent()
-        if before is not None:
-            before.tail = (before.tail or "") + mark
+        previous, parent = element.getprevious(), element.getparent()
+        if previous is not None:
+            previous.tail = (previous.tail or "") + mark
         elif parent is not None:
             parent.text = (parent.text or "") + mark
 
@@ -301,14 +301,14 @@ def _rows(element: HtmlElement, look: Look) -> Iterator[list[Cell]]:
             continue
         cells: list[Cell] = []
         column = 0
-        below: dict[int, tuple[int, Cell | None]] = {}
+        reaching_below: dict[int, tuple[int, Cell | None]] = {}
         for part in [*row.iterchildren("td", "th"), None]:
             while column in reaching:
-                rows_left, above = reaching.pop(column)
-                if above is not None:
-                    cells.append(above)
+                rows_left, spanning_cell = reaching.pop(column)
+                if spanning_cell is not None:
+                    cells.append(spanning_cell)
                 if rows_left > 1:
-                    below[column] = (rows_left - 1, above)
+                    reaching_below[column] = (rows_left - 1, spanning_cell)
                 column += 1
             if part is None or is_hidden(part):
                 continue
@@ -318,9 +318,9 @@ def _rows(element: HtmlElement, look: Look) -> Iterator[list[Cell]]:
             if height > 1:
                 repeated = cell if len(cell.text.split()) <= _LONGEST_REPEATED else None
                 for offset in range(width):
-                    below[column + offset] = (height - 1, None if offset else repeated)
+                    reaching_below[column + offset] = (height - 1, None if offset else repeated)
             column += width
-        reaching = {**{c: (n - 1, a) for c, (n, a) in reaching.items() if n > 1}, **below}
+        reaching = {**{c: (n - 1, a) for c, (n, a) in reaching.items() if n > 1}, **reaching_below}
         yield cells
 
 
@@ -378,9 +378,9 @@ def visible_text(root: HtmlElement) -> str:
         parent = element.getparent()
         if parent is None:
             continue
-        before, tail = element.getprevious(), element.tail or ""
-        if before is not None:
-            before.tail = (before.tail or "") + tail
+        previous, tail = element.getprevious(), element.tail or ""
+        if previous is not None:
+            previous.tail = (previous.tail or "") + tail
         else:
             parent.text = (parent.text or "") + tail
         parent.remove(element)

@@ -227,8 +227,8 @@ def _begins_quoted_mail(lines: Sequence[str], index: int) -> bool:
     """Whether this line is a rule above the header of another mail, in any language."""
     if not _LINE_ABOVE_MAIL.fullmatch(lines[index]):
         return False
-    below = [line for line in lines[index + 1 : index + 8] if not is_blank(line)]
-    return len(below) >= _FEWEST_FIELDS and all(map(_FIELD.match, below[:_FEWEST_FIELDS]))
+    lines_below = [line for line in lines[index + 1 : index + 8] if not is_blank(line)]
+    return len(lines_below) >= _FEWEST_FIELDS and all(map(_FIELD.match, lines_below[:_FEWEST_FIELDS]))
 
 
 def _add_attribution(lines: Sequence[str], quoted: list[bool], index: int) -> None:
@@ -279,36 +279,36 @@ def read_outlook(path: Path, data: bytes) -> ParsedDocument:
         return mail_document(path, _outlook_mail(file, ()))
 
 
-def _outlook_mail(file: OleFileIO, inside: tuple[str, ...]) -> Mail:
+def _outlook_mail(file: OleFileIO, storage: tuple[str, ...]) -> Mail:
     """The message in the file, or a message attached to it."""
-    sender, address = _text(file, inside, _SENDER), _text(file, inside, _SMTP_ADDRESS, _ADDRESS)
+    sender, address = _text(file, storage, _SENDER), _text(file, storage, _SMTP_ADDRESS, _ADDRESS)
     has_address = "@" in address and address != sender
     return Mail(
         sender=f"{sender} <{address}>".strip() if has_address else sender,
-        to=_text(file, inside, _TO),
-        copied=_text(file, inside, _COPIED),
-        sent=_time(file, inside),
-        subject=_text(file, inside, _SUBJECT),
-        html=decode(_stream(file, inside, _HTML, _BINARY)) or _raw_text(file, inside, _HTML),
-        plain=_raw_text(file, inside, _BODY),
+        to=_text(file, storage, _TO),
+        copied=_text(file, storage, _COPIED),
+        sent=_time(file, storage),
+        subject=_text(file, storage, _SUBJECT),
+        html=decode(_stream(file, storage, _HTML, _BINARY)) or _raw_text(file, storage, _HTML),
+        plain=_raw_text(file, storage, _BODY),
         attachments=tuple(
             with_unique_names(
-                (attachment.name, attachment.content) for attachment in _outlook_attachments(file, inside)
+                (attachment.name, attachment.content) for attachment in _outlook_attachments(file, storage)
             )
         ),
     )
 
 
-def _outlook_attachments(file: OleFileIO, inside: tuple[str, ...]) -> Iterator[Enclosed]:
+def _outlook_attachments(file: OleFileIO, storage: tuple[str, ...]) -> Iterator[Enclosed]:
     """The attached files; an attached message gives its text and its own attachments."""
-    depth = len(inside)
+    depth = len(storage)
     folders = {
         entry[depth]
         for entry in file.listdir(storages=True)
-        if tuple(entry[:depth]) == inside and len(entry) > depth and entry[depth].startswith("__attach")
+        if tuple(entry[:depth]) == storage and len(entry) > depth and entry[depth].startswith("__attach")
     }
     for number, folder in enumerate(sorted(folders), start=1):
-        part = (*inside, folder)
+        part = (*storage, folder)
         name = _text(file, part, _LONG_NAME, _NAME)
         embedded = (*part, f"__substg1.0_{_CONTENT:04X}{_OBJECT}")
         if file.exists([*embedded, "__properties_version1.0"]):
@@ -320,26 +320,26 @@ def _outlook_attachments(file: OleFileIO, inside: tuple[str, ...]) -> Iterator[E
             yield Enclosed(name or f"attachment {number}", partial(bytes, content))
 
 
-def _text(file: OleFileIO, inside: tuple[str, ...], *properties: int) -> str:
-    return next(filter(None, (normal(_raw_text(file, inside, number)) for number in properties)), "")
+def _text(file: OleFileIO, storage: tuple[str, ...], *properties: int) -> str:
+    return next(filter(None, (normal(_raw_text(file, storage, number)) for number in properties)), "")
 
 
-def _raw_text(file: OleFileIO, inside: tuple[str, ...], number: int) -> str:
-    wide = _stream(file, inside, number, _UTF_16).decode("utf-16-le", "replace")
-    return (wide or decode(_stream(file, inside, number, _EIGHT_BIT))).replace("\x00", "")
+def _raw_text(file: OleFileIO, storage: tuple[str, ...], number: int) -> str:
+    wide = _stream(file, storage, number, _UTF_16).decode("utf-16-le", "replace")
+    return (wide or decode(_stream(file, storage, number, _EIGHT_BIT))).replace("\x00", "")
 
 
-def _stream(file: OleFileIO, inside: tuple[str, ...], number: int, kind: str) -> bytes:
-    name = [*inside, f"__substg1.0_{number:04X}{kind}"]
+def _stream(file: OleFileIO, storage: tuple[str, ...], number: int, kind: str) -> bytes:
+    name = [*storage, f"__substg1.0_{number:04X}{kind}"]
     content: bytes = file.openstream(name).read() if file.exists(name) else b""
     return content
 
 
-def _time(file: OleFileIO, inside: tuple[str, ...]) -> datetime | None:
+def _time(file: OleFileIO, storage: tuple[str, ...]) -> datetime | None:
     """When the message was sent, else delivered; stored in 100 ns ticks since 1601."""
-    table = file.openstream([*inside, "__properties_version1.0"]).read()
+    table = file.openstream([*storage, "__properties_version1.0"]).read()
     times: dict[int, int] = {}
-    for offset in range(24 if inside else 32, len(table) - 15, 16):
+    for offset in range(24 if storage else 32, len(table) - 15, 16):
         kind, number, _, value = struct.unpack_from("<HHIQ", table, offset)
         if kind == 0x0040:
             times[number] = value

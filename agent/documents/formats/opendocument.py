@@ -69,7 +69,7 @@ def _passages(parent: Any) -> Iterator[Passage]:
     for element in parent:
         if element.tag in _PARAGRAPHS:
             level = element.get(_tag("text:outline-level"), "1") if element.tag == _PARAGRAPHS[0] else "0"
-            item = any(above.tag == _ITEM for above in element.iterancestors())
+            item = any(ancestor.tag == _ITEM for ancestor in element.iterancestors())
             if text := normal("".join(_own_text(element))):
                 bullet = "• " if item and level == "0" else ""
                 yield Passage(bullet + text, level=min(6, int(level)), item=item)

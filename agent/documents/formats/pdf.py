@@ -70,14 +70,14 @@ def tables_and_lines(lines: Sequence[Line]) -> list[Line | TableLines]:
             index += 1
             continue
         rows = list(lines[index:end])
-        above = _head(parts, rows)
-        table = build_table([_cells(line) for line in [*above, *rows]], exact=False)
+        head_lines = _head(parts, rows)
+        table = build_table([_cells(line) for line in [*head_lines, *rows]], exact=False)
         if table is None or sum(len(line.segments) > 1 for line in rows) < 2:
             parts.extend(rows)
         else:
-            if above:
-                del parts[-len(above) :]
-            parts.append(TableLines(table, [*above, *rows][0]))
+            if head_lines:
+                del parts[-len(head_lines) :]
+            parts.append(TableLines(table, [*head_lines, *rows][0]))
         index = end
     return parts
 
@@ -110,16 +110,18 @@ def _table_end(lines: Sequence[Line], start: int) -> int | None:
         )
         if next_row is None:
             break
-        between = lines[last + 1 : next_row]
+        lines_between = lines[last + 1 : next_row]
         edge = _values_edge([*lines[start : last + 1], lines[next_row]])
         left = min(line.x0 for line in lines[start : next_row + 1])
         if has_values:
-            if not all(_fits(line, edge) for line in between):
+            if not all(_fits(line, edge) for line in lines_between):
                 break
-        elif not all(_heads(line, left, edge) or _fits(line, edge) for line in between):
+        elif not all(_heads(line, left, edge) or _fits(line, edge) for line in lines_between):
             break
         begins_table = not _has_values(lines[next_row]) and has_values
-        if begins_table and (between or lines[last].y - lines[next_row].y > _NEAR * lines[last].height):
+        if begins_table and (
+            lines_between or lines[last].y - lines[next_row].y > _NEAR * lines[last].height
+        ):
             break
         has_values = has_values or _has_values(lines[next_row])
         last = next_row
@@ -150,15 +152,15 @@ def _fits(line: Line, edge: float) -> bool:
     return line.x1 <= edge + line.height and not text.endswith(".") and len(text.split()) <= 14
 
 
-def _continues(line: Line, above: Line, left: float) -> bool:
+def _continues(line: Line, line_above: Line, left: float) -> bool:
     """Whether the line continues the label above it."""
     return (
         len(line.segments) == 1
-        and len(above.segments) > 1
+        and len(line_above.segments) > 1
         and line.text[:1].islower()
-        and abs(line.x0 - above.x0) < above.height
-        and above.y - line.y < 1.5 * above.height
-        and line.x1 - left < 0.7 * (above.x1 - left)
+        and abs(line.x0 - line_above.x0) < line_above.height
+        and line_above.y - line.y < 1.5 * line_above.height
+        and line.x1 - left < 0.7 * (line_above.x1 - left)
     )
 
 
@@ -167,15 +169,15 @@ def _head(parts: Sequence[Line | TableLines], rows: Sequence[Line]) -> list[Line
     edge = _values_edge(rows)
     left = min(line.x0 for line in rows)
     head: list[Line] = []
-    below = rows[0]
+    lower_line = rows[0]
     for line in reversed(parts):
         if isinstance(line, TableLines) or len(line.segments) > 1:
             break
-        near = line.y - below.y < _NEAR * line.height
-        if not near or not (is_unit(line.text) or _heads(line, left, edge)):
+        is_near = line.y - lower_line.y < _NEAR * line.height
+        if not is_near or not (is_unit(line.text) or _heads(line, left, edge)):
             break
         head.insert(0, line)
-        below = line
+        lower_line = line
     return head
 
 
@@ -330,8 +332,8 @@ def _with_markers_joined(line: Line) -> Line:
     first, *rest = line.segments
     if not rest or not is_marker(first.text):
         return line
-    whole = Segment((*first.words, *rest[0].words))
-    return Line((whole, *rest[1:]), line.y, line.height)
+    merged = Segment((*first.words, *rest[0].words))
+    return Line((merged, *rest[1:]), line.y, line.height)
 
 
 def _same_paragraph(paragraph: Sequence[Line], line: Line, right: float) -> bool:

@@ -221,7 +221,7 @@ def _strips(words: Iterator[Word | None]) -> list[list[Word]]:
 def _in_columns(strips: list[list[Word]]) -> bool:
     """Whether prose is in two columns, so that the stream's order must be kept."""
     prose = [s for s in strips if len(s) >= 4 and sum(w.text[0].isalpha() for w in s) >= 3]
-    beside = sum(
+    side_by_side = sum(
         any(
             abs(strip[0].middle - other[0].middle) < strip[0].height * 0.5
             and (other[0].x0 > strip[-1].x1 or other[-1].x1 < strip[0].x0)
@@ -229,7 +229,7 @@ def _in_columns(strips: list[list[Word]]) -> bool:
         )
         for strip in prose
     )
-    return beside >= 8 and beside > len(prose) * 0.4
+    return side_by_side >= 8 and side_by_side > len(prose) * 0.4
 
 
 def _by_baseline(strips: list[list[Word]]) -> list[list[Word]]:
@@ -245,16 +245,16 @@ def _by_baseline(strips: list[list[Word]]) -> list[list[Word]]:
 
 def _with_raised_joined(words: Sequence[Word]) -> list[Word]:
     """The words, with a raised word joined to the number that it touches."""
-    whole = [words[0]]
+    merged = [words[0]]
     for word in words[1:]:
-        last = whole[-1]
+        last = merged[-1]
         touches = abs(word.x0 - last.x1) < 0.1 * last.height and last.is_under(word.bottom, word.top)
         mark = separator(last.text, word.text, raised=True)
         if touches and (mark or (last.text[-1].isdecimal() and word.text.isalpha())):
-            whole[-1] = replace(last, text=last.text + mark + word.text, x1=word.x1)
+            merged[-1] = replace(last, text=last.text + mark + word.text, x1=word.x1)
         else:
-            whole.append(word)
-    return whole
+            merged.append(word)
+    return merged
 
 
 def _line(words: list[Word]) -> Line:
@@ -270,10 +270,10 @@ def split_at_gaps(words: Sequence[Word], gap: float) -> list[list[Word]]:
     """The words, split where the space between two exceeds ``gap``, and before a currency sign."""
     parts: list[list[Word]] = [[words[0]]]
     for last, word in pairwise(words):
-        apart = word.x0 - last.x1
+        distance = word.x0 - last.x1
         if last.text in _SIGNS:
             parts[-1].append(word)  # a sign stays with its number, however far apart they are
-        elif apart > gap or (word.text in _SIGNS and apart > 0):
+        elif distance > gap or (word.text in _SIGNS and distance > 0):
             parts.append([word])
         else:
             parts[-1].append(word)

@@ -61,8 +61,8 @@ def _cell_text(value: _Value) -> str:
     if isinstance(value, float):
         return f"{value:.15g}"
     if isinstance(value, datetime):
-        whole = value.time() == _MIDNIGHT
-        return value.date().isoformat() if whole else value.isoformat(" ", "minutes")
+        is_date = value.time() == _MIDNIGHT
+        return value.date().isoformat() if is_date else value.isoformat(" ", "minutes")
     return normal(str(value))
 
 
@@ -91,8 +91,8 @@ def _bands(rows: Sequence[_Row]) -> Iterator[list[_Row]]:
     for filled, group in groupby(rows, key=any):
         if filled:
             band = list(group)
-            above = _filled(bands[-1]) if bands else set()
-            if len(above) > 1 and _filled(band) <= above and any(map(is_value, band[0])):
+            columns_above = _filled(bands[-1]) if bands else set()
+            if len(columns_above) > 1 and _filled(band) <= columns_above and any(map(is_value, band[0])):
                 bands[-1] += band
             else:
                 bands.append(band)
@@ -107,8 +107,8 @@ def _side_by_side(band: Sequence[_Row]) -> Iterator[list[_Row]]:
     """The parts of a band between empty columns, without empty columns and rows."""
     parts: list[list[int]] = [[]]
     filled = sorted(_filled(band))
-    for before, column in pairwise([filled[0], *filled]):
-        if column > before + 1:
+    for previous, column in pairwise([filled[0], *filled]):
+        if column > previous + 1:
             parts.append([])
         parts[-1].append(column)
     if any(len(part) < _FEWEST_COLUMNS for part in parts):
@@ -133,7 +133,9 @@ def _region(rows: Sequence[_Row]) -> Iterator[Block]:
 def _head_rows(rows: Sequence[_Row]) -> int:
     """The number of header rows: rows with a name over several columns, and the row below them."""
     upper = 0
-    while upper + 1 < len(rows) and any(name == after != "" for name, after in pairwise(rows[upper])):
+    while upper + 1 < len(rows) and any(
+        name == next_name != "" for name, next_name in pairwise(rows[upper])
+    ):
         upper += 1
     if upper + 1 < len(rows) and not any(is_value(cell) for row in rows[: upper + 1] for cell in row):
         return upper + 1

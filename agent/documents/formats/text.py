@@ -109,14 +109,14 @@ def _has_columns(rows: Sequence[Sequence[Cell]]) -> bool:
 def _gaps(row: Sequence[Cell]) -> list[tuple[float, float]]:
     """The gaps of a row, except those after a full stop or a list marker."""
     return [
-        (cell.end, after.start)
-        for number, (cell, after) in enumerate(pairwise(row))
+        (cell.end, next_cell.start)
+        for number, (cell, next_cell) in enumerate(pairwise(row))
         if not (
             (number == 0 and is_marker(cell.text))
             or (
-                after.start - cell.end <= _SPREAD
+                next_cell.start - cell.end <= _SPREAD
                 and _FULL_STOP.search(cell.text)
-                and not is_value(after.text)
+                and not is_value(next_cell.text)
             )
         )
     ]
@@ -157,8 +157,8 @@ def _stretches(lines: Sequence[str]) -> Iterator[str]:
     """Stretches of lines, each from an unindented line after an empty one up to the next such line."""
     starts = [
         number
-        for number, (before, line) in enumerate(pairwise(["", *lines]))
-        if is_blank(before) and line and not line[0].isspace()
+        for number, (previous_line, line) in enumerate(pairwise(["", *lines]))
+        if is_blank(previous_line) and line and not line[0].isspace()
     ]
     for start, end in pairwise([0, *(start for start in starts if start), len(lines)]):
         stretch = "\n".join(line for line in lines[start:end] if line)
