@@ -18,7 +18,7 @@ from agent.run import Request
 from agent.steering import Steering
 from agent.steps import correct
 from agent.web.gather import Gathered
-from agent.web.waiting import within
+from agent.web.waiting import run_within
 from models.protocols import GenerationCancelled, Message
 from tests.agent.conftest import Ask, UnmovedReader, UnsureReader
 from tests.agent.made import ONE_STEP, end, only, warnings
@@ -85,7 +85,7 @@ class _Web:
     def gather(self, _query: str, *, stop: threading.Event, **_: Any) -> Gathered:
         """Waits as the real one does."""
         self.act()
-        return within(10, stop, self._pages)
+        return run_within(10, stop, self._pages)
 
     def _pages(self) -> Gathered:
         threading.Event().wait(10)  # nobody waits for its end
