@@ -26,7 +26,7 @@ _NO_SOURCE = re.compile(
 _NUMBERING = re.compile(r"(?:^|[\s,(])\d{1,2}\.$")  # "Review 2024, 2. Reliability of machines"
 _LEADING_MARKS = re.compile(rf"(?:{_MARK.pattern})+")
 _TERMINAL = re.compile(r"([.!?。！？]+[\"”’)]*)$")
-_AROUND = ".,;:!?。！？\"'“”‘’()*_"  # signs around a word that are not part of it
+_PUNCTUATION = ".,;:!?。！？\"'“”‘’()*_"  # signs around a word that are not part of it
 _LAYOUT = re.compile(r"^\s*(#{1,6}\s+|[-*•]\s+|\d{1,2}[.)]\s+)?(.*)$")
 _FLAGS = {
     "supported": "",
@@ -158,7 +158,7 @@ def _lines(draft: str) -> list[_Line]:
 
 def _words(sentence: str) -> str:
     """The words of a sentence, for comparison, without marks and punctuation around words."""
-    words = (word.strip(_AROUND) for word in _MARK.sub("", sentence).casefold().split())
+    words = (word.strip(_PUNCTUATION) for word in _MARK.sub("", sentence).casefold().split())
     return " ".join(word for word in words if word)
 
 

@@ -55,8 +55,9 @@ NODES: dict[str, Node] = {
     "approve": approve,
 }
 # Nodes that end a run in order, even without budget.
-_ALWAYS = {"answer_directly", "decide", "synthesise", "verify", "approve"}
-_STEP = {"retrieve", "rerank", "grade", "correct", "distil", "reflect"}  # nodes that the user may skip
+_ENDING_NODES = {"answer_directly", "decide", "synthesise", "verify", "approve"}
+# Nodes of a research step, which the user may skip.
+_SKIPPABLE_NODES = {"retrieve", "rerank", "grade", "correct", "distil", "reflect"}
 _PLANS = {"single": "single_shot", "deep": "plan"}
 _ROUTES = {"clarify": "clarify", "direct": "answer_directly", "look": "look", **_PLANS}
 _ACTIONS = {"CONTINUE": "next_step", "REVISE": "plan", "FINISH": "synthesise"}
@@ -180,7 +181,7 @@ def recursion_limit(budget: Budget) -> int:
 
     A step takes its nodes once, and four of them again for each rung of a correction.
     """
-    per_step = len(_STEP) + 2 + 4 * len(RUNGS)
+    per_step = len(_SKIPPABLE_NODES) + 2 + 4 * len(RUNGS)
     approvals = 100  # the user may ask for another answer each time
     return per_step * (budget.steps + budget.revisions + 2) + approvals
 
@@ -194,10 +195,10 @@ def _with_events(name: str, node: Node, deps: Deps, recorder: Recorder) -> Calla
             _wait_while_paused(deps)
             if session.stop.cancelled:
                 raise GenerationCancelled("The run was cancelled.")
-            session.stop.heeds_finish = name not in _ALWAYS
-            session.stop.heeds_skip = name in _STEP
+            session.stop.heeds_finish = name not in _ENDING_NODES
+            session.stop.heeds_skip = name in _SKIPPABLE_NODES
             # Searches run in parallel, and their updates must not contradict each other.
-            if name not in {*_ALWAYS, "retrieve"} and (ended := _end_update(state, deps)):
+            if name not in {*_ENDING_NODES, "retrieve"} and (ended := _end_update(state, deps)):
                 return {**_skipped_update(name), **ended, "log": log}
             session.on_call = lambda purpose: session.emit(NodeProgress(name, state["step"], purpose))
             session.emit(NodeStarted(name, state["step"]))

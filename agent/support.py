@@ -11,7 +11,7 @@ from agent.text.language import language
 from agent.text.terms import terms
 from agent.text.vocabulary import vocabulary
 
-_COUNTED = 100  # smaller numbers in words are often the writer's own count or estimate
+_LEAST_NUMBER_IN_WORDS = 100  # smaller numbers in words are often the writer's own count or estimate
 
 
 def content(item: Evidence) -> str:
@@ -42,7 +42,10 @@ def stated_numbers(sentence: str) -> list[quantities.Measure]:
         measure
         for measure in quantities.read(sentence, language(sentence))
         if isinstance(measure, quantities.Date)
-        or (not measure.part and (_in_digits(measure, sentence) or max(measure.values) >= _COUNTED))
+        or (
+            not measure.part
+            and (_in_digits(measure, sentence) or max(measure.values) >= _LEAST_NUMBER_IN_WORDS)
+        )
     ]
 
 

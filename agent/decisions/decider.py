@@ -14,7 +14,7 @@ from agent.budget import Budget
 from agent.state import ACTIONS, RELEVANCE, Action, RunState, still_missing
 
 STATE_VERSION = 3
-_SCORES = 5
+_MOST_SCORES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,7 @@ def policy_state(state: RunState, budget: Budget, tokens_left: int) -> PolicySta
         again=len(state["again"]),
         barren=state["barren"],
         top_score=round(max((c["score"] for c in state["candidates"]), default=0.0), 6),
-        scores=[c["scores"].get(RELEVANCE, 0.0) for c in state["candidates"][:_SCORES]],
+        scores=[c["scores"].get(RELEVANCE, 0.0) for c in state["candidates"][:_MOST_SCORES]],
         grade=state["grade"],
         corrections=len(state["rungs"]),
         findings=[

@@ -15,12 +15,12 @@ from agent.text.language import language
 from agent.text.names import phrases
 from agent.text.terms import terms
 
-_EITHER = frozenset(
+_COMPARING_WORDS = frozenset(
     "both either same also or older younger earlier later first longer larger more than".split()
 )
-_YES_OR_NO = frozenset("is are was were do does did has have can".split())
+_YES_NO_WORDS = frozenset("is are was were do does did has have can".split())
 _YEAR = re.compile(r"\b(?:1[5-9]|20)\d\d\b")
-_HELPS = 0.5  # a passage of at least this relevance helps
+_HELPFUL = 0.5  # a passage of at least this relevance helps
 
 
 def features(state: PolicyState) -> dict[str, float]:
@@ -105,11 +105,11 @@ def _evidence(state: PolicyState, passages: Sequence[_Passage]) -> dict[str, flo
     return {
         "held": float(len(passages)),
         "titles": float(len({item.title for item in passages})),
-        "helping": float(sum(item.relevance >= _HELPS for item in passages)),
+        "helping": float(sum(item.relevance >= _HELPFUL for item in passages)),
         "weakest_step": weakest[0] if weakest else 0.0,
         "second_weakest_step": weakest[1] if len(weakest) > 1 else 0.0,
         "mean_step": sum(steps) / max(1, len(steps)),
-        "weak_steps": float(sum(value < _HELPS for value in steps)),
+        "weak_steps": float(sum(value < _HELPFUL for value in steps)),
         "gain_on_earlier": (steps[-1] if steps else 0.0) - earlier,
         "steps_with_new": float(len({item.step for item in passages})),
         "top_1": top[0],
@@ -171,8 +171,8 @@ def _question(state: PolicyState) -> dict[str, float]:
     first = words[0] if words else ""
     return {
         "words": float(len(words)),
-        "compares": float(len(_EITHER.intersection(words)) > 0),
-        "yes_or_no": float(first in _YES_OR_NO),
+        "compares": float(len(_COMPARING_WORDS.intersection(words)) > 0),
+        "yes_or_no": float(first in _YES_NO_WORDS),
         "asks_which": float("which" in words),
     }
 

@@ -14,9 +14,9 @@ from models.token_estimate import at_most
 MOST_TOKENS = 240
 """Estimated tokens of a state text; the estimate is not too low (`models.token_estimate.at_most`)."""
 
-_QUESTION = 320  # characters of a question, so that half of the text is for findings
-_LINE = 140
-_OPEN = 3  # open or missing questions that are listed
+_LONGEST_QUESTION = 320  # characters of a question, so that half of the text is for findings
+_LONGEST_TEXT = 140
+_MOST_QUESTIONS = 3  # open or missing questions that are listed
 
 
 def state_text(state: PolicyState) -> str:
@@ -34,7 +34,7 @@ def state_text(state: PolicyState) -> str:
 
 
 def _lines(state: PolicyState) -> Iterator[str]:
-    yield f"question: {_shorten(state.question, _QUESTION)}"
+    yield f"question: {_shorten(state.question, _LONGEST_QUESTION)}"
     total = state.plan_done + len(state.open_questions)
     yield (
         f"step {state.step}, {state.steps_left} left, {state.revisions_left} revisions left; "
@@ -44,24 +44,24 @@ def _lines(state: PolicyState) -> Iterator[str]:
     yield from _question_lines("not found", state.missing)
     best = ", ".join(f"{score:.2f}" for score in state.scores[:3]) or "none"
     yield (
-        f"last {(state.last_action or 'start').lower()}: {_shorten(state.query, _LINE)}; "
+        f"last {(state.last_action or 'start').lower()}: {_shorten(state.query, _LONGEST_TEXT)}; "
         f"{state.fresh} new, {state.again} known; "
         f"{state.grade or 'ungraded'} {best}; {state.corrections} corrections"
     )
     for finding in state.findings:
         if finding["found"] and finding["answer"]:
-            yield f"found: {_shorten(finding['answer'], _LINE)}"
+            yield f"found: {_shorten(finding['answer'], _LONGEST_TEXT)}"
     # The most relevant first, because the end may be cut off.
     for passage in sorted(state.evidence, key=lambda item: -item["relevance"]):
-        title, excerpt = _shorten(passage["title"], 60), _shorten(passage["excerpt"], 2 * _LINE)
+        title, excerpt = _shorten(passage["title"], 60), _shorten(passage["excerpt"], 2 * _LONGEST_TEXT)
         yield f"{passage['relevance']:.2f} {title}: {excerpt}"
 
 
 def _question_lines(word: str, questions: list[str]) -> Iterator[str]:
-    for question in questions[:_OPEN]:
-        yield f"{word}: {_shorten(question, _LINE)}"
-    if len(questions) > _OPEN:
-        yield f"{word}: {len(questions) - _OPEN} more"
+    for question in questions[:_MOST_QUESTIONS]:
+        yield f"{word}: {_shorten(question, _LONGEST_TEXT)}"
+    if len(questions) > _MOST_QUESTIONS:
+        yield f"{word}: {len(questions) - _MOST_QUESTIONS} more"
 
 
 def _shorten(text: str, limit: int) -> str:

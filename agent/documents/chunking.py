@@ -24,11 +24,11 @@ from agent.text.sentences import sentences
 
 CountTokens = Callable[[str], int]
 
-_TARGET = 150
-_TABLE = 300
+_TARGET_TOKENS = 150
+_TABLE_TOKENS = 300
 _SLACK = 1.2  # times the target length that prose may reach before it is split
 _LONGEST_CAPTION = 60
-_INTRODUCES = re.compile(
+_INTRODUCTION = re.compile(
     r"[:：]$|\b(?:follow(?:s|ing)|below|tables?|summari[sz]\w+|presented|shown|set forth)\b"
     r"|如下|下表|次の|以下",
     re.IGNORECASE,
@@ -60,8 +60,8 @@ def estimate(text: str) -> int:
 def chunk(
     document: ParsedDocument,
     *,
-    target_tokens: int = _TARGET,
-    table_tokens: int = _TABLE,
+    target_tokens: int = _TARGET_TOKENS,
+    table_tokens: int = _TABLE_TOKENS,
     count_tokens: CountTokens = estimate,
 ) -> list[Chunk]:
     """The passages of ``document``, in order.
@@ -140,11 +140,11 @@ class _Cutter:
     def _caption(self, text: str) -> tuple[str, str]:
         """The paragraph above a table, split into text and caption of the table."""
         if self.count(text) <= _LONGEST_CAPTION and (
-            _INTRODUCES.search(text) or not _FULL_STOP.search(text)
+            _INTRODUCTION.search(text) or not _FULL_STOP.search(text)
         ):
             return "", text
         last = sentences(text)[-1]
-        if self.count(last) <= _LONGEST_CAPTION and _INTRODUCES.search(last):
+        if self.count(last) <= _LONGEST_CAPTION and _INTRODUCTION.search(last):
             return text[: text.rindex(last)].rstrip(), last
         return text, ""
 

@@ -17,7 +17,7 @@ _FORM = re.compile(r"form\s+(?:10-[KQ]|20-F|8-K|40-F|6-K|S-1)(?:/A)?|annual repo
 _ISSUED = re.compile(r"\b(?:date:|dated|(?:filed|published|issued) on)\s+", re.IGNORECASE)
 _GENERATED = re.compile(r"[\w-]*\d{6,}[\w-]*|.*\.(?:docx?|pdf|html?|indd|tex)|Microsoft \w+ - .*")
 _REGISTRANT = "exact name of registrant"
-_FIRST = 60  # blocks of the first page or so
+_FIRST_BLOCKS = 60  # blocks of the first page or so
 _LONGEST_TITLE = 160
 _LONGEST_DATE = 40
 
@@ -54,7 +54,7 @@ def stated_date(blocks: Sequence[Block]) -> str:
 
     The date of issue comes first, because it shows which of two documents on one period is later.
     """
-    first = [block.text for block in blocks[:_FIRST] if block.text]
+    first = [block.text for block in blocks[:_FIRST_BLOCKS] if block.text]
     for text in first[:20]:
         if (issued := _ISSUED.search(text)) and (day := _date(text[issued.end() :])[1]):
             return day
@@ -78,7 +78,7 @@ def _says_something(title: str, path: Path) -> bool:
 
 def _filing(blocks: Sequence[Block]) -> str:
     """``NVIDIA CORPORATION, FORM 10-K, January 29, 2023`` from the cover of a filing, else ""."""
-    first = blocks[:_FIRST]
+    first = blocks[:_FIRST_BLOCKS]
     form = next((match[0] for block in first if (match := _FORM.fullmatch(block.text))), "")
     for index, block in enumerate(first):
         if form and index and _REGISTRANT in block.text.casefold():

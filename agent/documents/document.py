@@ -112,7 +112,7 @@ class ParsedDocument:
         pages: Number of pages, if the format has them.
         date: The ISO date stated in the document, else "".
         author: Its author, if the file names one; the sender of a mail.
-        notices: Sentences for the user (such as "3 of 12 pages hold no text").
+        notices: Sentences for the user (such as "3 of 12 pages are scans.").
         enclosed: Files inside it, which are separate documents.
         scans: 1-based pages that are pictures and whose text is not recognised yet.
     """

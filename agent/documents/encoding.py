@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from charset_normalizer import CharsetMatch
 
-_MARKS = (
+_BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-_DECLARED = re.compile(rb"(?:charset\s*=\s*[\"']?|encoding\s*=\s*[\"'])([\w.:-]+)", re.IGNORECASE)
+_DECLARATION = re.compile(rb"(?:charset\s*=\s*[\"']?|encoding\s*=\s*[\"'])([\w.:-]+)", re.IGNORECASE)
 _SAMPLE = 1 << 20
 # Browsers read these names as the larger character sets that pages really use (WHATWG Encoding Standard).
-_AS_BROWSERS_DO = {
+_BROWSER_CODECS = {
     "iso8859-1": "cp1252",
     "ascii": "cp1252",
     "iso8859-9": "cp1254",
@@ -28,7 +28,7 @@ _AS_BROWSERS_DO = {
     "shift_jis": "cp932",
     "euc_kr": "cp949",
 }
-_SOUND = 5  # valid characters per broken one; text in another encoding has fewer
+_VALID_PER_BROKEN = 5  # valid characters per broken one; text in another encoding has fewer
 
 
 def decode(data: bytes) -> str:
@@ -42,7 +42,7 @@ def in_utf8(data: bytes, charset: str) -> bytes:
     Text with a byte order mark, or in UTF-8, stays as it is: servers often declare one encoding for all
     pages.
     """
-    if any(data.startswith(mark) for mark, _ in _MARKS) or _as_utf8(data) is not None:
+    if any(data.startswith(mark) for mark, _ in _BYTE_ORDER_MARKS) or _as_utf8(data) is not None:
         return data
     try:
         text = data.decode(_codec(charset.strip().strip("\"'")), "replace")
@@ -52,13 +52,13 @@ def in_utf8(data: bytes, charset: str) -> bytes:
 
 
 def _decode_raw(data: bytes) -> str:
-    for mark, name in _MARKS:
+    for mark, name in _BYTE_ORDER_MARKS:
         if data.startswith(mark):
             return data.decode(name, "replace")
     if (text := _as_utf8(data)) is not None:
         return text
     head = data[:4096]
-    if b"<" in head and (declared := _DECLARED.search(head)):
+    if b"<" in head and (declared := _DECLARATION.search(head)):
         try:
             return data.decode(_codec(declared[1].decode("ascii")), "replace")
         except LookupError:
@@ -74,13 +74,13 @@ def _as_utf8(data: bytes) -> str | None:
         text = data.decode("utf-8", "replace")
     broken = text.count("\ufffd") - data.count("\ufffd".encode())
     sound = len(text) - len(text.encode("ascii", "ignore")) - broken
-    return text if sound >= _SOUND * broken else None
+    return text if sound >= _VALID_PER_BROKEN * broken else None
 
 
 def _codec(name: str) -> str:
     """The codec for the encoding ``name``. Raises LookupError if there is none."""
     codec_name = codecs.lookup(name).name
-    return _AS_BROWSERS_DO.get(codec_name, codec_name)
+    return _BROWSER_CODECS.get(codec_name, codec_name)
 
 
 def _likeliest(data: bytes) -> str:

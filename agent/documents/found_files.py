@@ -21,10 +21,10 @@ from pathspec import GitIgnoreSpec
 from traces.errors import DeepthinkError
 from traces.records import Document
 
-_TEMPORARY: Final = (".tmp", ".temp", ".part", ".partial", ".crdownload", ".download", ".swp", "~")
-_SETTLED: Final = 1.0  # seconds without a change after which a file counts as complete
-_MISSING = {errno.ENOENT, errno.ENOTDIR}
-_NOTHING = {*_MISSING, errno.ELOOP}  # a circular link leads to no file
+_TEMPORARY_SUFFIXES: Final = (".tmp", ".temp", ".part", ".partial", ".crdownload", ".download", ".swp", "~")
+_SETTLED_SECONDS: Final = 1.0  # seconds without a change after which a file counts as complete
+_MISSING_ERRORS = {errno.ENOENT, errno.ENOTDIR}
+_NO_FILE_ERRORS = {*_MISSING_ERRORS, errno.ELOOP}  # a circular link leads to no file
 _LEADS_OUT: Final = "links out of the folder"
 
 
@@ -133,7 +133,7 @@ def file_at(path: Path) -> FoundFile | None:
     except ValueError:  # no path has such characters
         return None
     except OSError as error:
-        if error.errno in _NOTHING:
+        if error.errno in _NO_FILE_ERRORS:
             return None
         raise
     return _found_file(path, path.name, outright=True)
@@ -152,7 +152,7 @@ def is_gone(path: Path) -> bool:
     try:
         path.lstat()
     except OSError as error:
-        if error.errno not in _MISSING or path == path.parent:
+        if error.errno not in _MISSING_ERRORS or path == path.parent:
             return False
         return is_gone(path.parent) or _exists(path.parent)
     return False
@@ -201,13 +201,13 @@ def _exists(path: Path) -> bool:
 
 def is_left_out(name: str) -> bool:
     """Whether a file or folder is always excluded: hidden, temporary, or a lock file of another program."""
-    return name.startswith((".", "~$")) or name.casefold().endswith(_TEMPORARY)
+    return name.startswith((".", "~$")) or name.casefold().endswith(_TEMPORARY_SUFFIXES)
 
 
 def is_settled(path: Path) -> bool:
     """Whether the file is no longer being written, or is gone."""
     try:
-        return abs(time.time() - path.stat().st_mtime) >= _SETTLED
+        return abs(time.time() - path.stat().st_mtime) >= _SETTLED_SECONDS
     except OSError:
         return True
 
@@ -216,7 +216,7 @@ def _may_be_file(path: Path) -> bool:
     try:
         return stat.S_ISREG(path.stat().st_mode)
     except OSError as error:
-        return error.errno not in _NOTHING
+        return error.errno not in _NO_FILE_ERRORS
 
 
 def stored_as(file: FoundFile, documents: dict[str, Document]) -> Path:

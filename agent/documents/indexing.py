@@ -29,7 +29,7 @@ from traces.records import Document, NewChunk, NewDocument
 # with a document whose scanned pages were not read.
 READER_VERSION = 3
 _BATCH = 32
-_LOOKED_AT = 5  # passages that decide on a document's language, approximately
+_LANGUAGE_SAMPLES = 5  # passages that decide on a document's language, approximately
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class Indexing:
     def __init__(self, origin: Origin, parsed: ParsedDocument, embedder: Embedder) -> None:
         self.chunks: list[Chunk] = list(chunk(parsed))
         if not self.chunks:
-            raise NoText(f"{origin.name} holds no text.", "Check that it is the file you meant.")
+            raise NoText(f"{origin.name} contains no text.", "Check that it is the file you meant.")
         self.coverage = coverage(parsed, self.chunks)
         self._origin = origin
         self._parsed = parsed
@@ -104,7 +104,7 @@ class Indexing:
     @property
     def language(self) -> str:
         """ISO 639-1 code of the language of most of a few sampled passages; "" if uncertain."""
-        step = max(1, len(self.chunks) // _LOOKED_AT)
+        step = max(1, len(self.chunks) // _LANGUAGE_SAMPLES)
         languages = Counter(language(piece.text) for piece in self.chunks[::step])
         (code, votes), *_ = languages.most_common(1)
         return code if 2 * votes > languages.total() else ""
@@ -183,7 +183,7 @@ def stop_if(cancel: threading.Event | None) -> None:
     """Raise GenerationCancelled if ``cancel`` is set."""
     if cancel is not None and cancel.is_set():
         raise GenerationCancelled(
-            "Reading was stopped.", "Run the same command again; what is read stays read."
+            "Reading was stopped.", "Run the same command again; files that were already read are kept."
         )
 
 

@@ -60,7 +60,7 @@ from traces.records import SECTION_SEPARATOR, Document, UnknownCollection
 from traces.store import Store, StoreError
 from traces.typed_path import expanded_path
 
-_WORD = "word"  # any text that a working embedder embeds
+_PROBE = "word"  # any text that a working embedder embeds
 
 
 Outcome = Literal["added", "updated", "moved", "unchanged", "removed"]
@@ -490,7 +490,7 @@ class Reading:
                 yield FileSetAside(item.source, item.name, waits=False)
                 return
             if isinstance(error, ModelError):
-                self._embedder.embed_query(_WORD)  # raises if the model fails on every text
+                self._embedder.embed_query(_PROBE)  # raises if the model fails on every text
             self.counts["failed"] += 1
             yield FileFailed(item.source, item.name, error)
 

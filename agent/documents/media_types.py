@@ -206,7 +206,7 @@ MEDIA_TYPES = {suffix: kind.media_type for kind in FORMATS for suffix in kind.su
 
 _MAY_HOLD_HTML = frozenset({MARKDOWN, CSV, NOTEBOOK, JSON, JSON_LINES, YAML, CODE, MAIL, MAILBOX})
 _FROM_LINE = re.compile(rb"From \S[^\n]*\n[!-9;-~]+:")
-_SERVED = {
+_SERVED_TYPES = {
     HTML: HTML,
     "application/xhtml+xml": HTML,
     MARKDOWN: MARKDOWN,
@@ -215,9 +215,10 @@ _SERVED = {
     "text/tab-separated-values": CSV,
 }
 
-_PICTURES = (b"\x89PNG", b"\xff\xd8\xff", b"II*\x00", b"MM\x00*")
-_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-_WIDE_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)  # UTF-32 LE begins as 16
+_PICTURE_SIGNATURES = (b"\x89PNG", b"\xff\xd8\xff", b"II*\x00", b"MM\x00*")
+_OLE_SIGNATURE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+# That of UTF-32 LE begins with that of UTF-16 LE.
+_WIDE_BYTE_ORDER_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)
 _HTML_START = re.compile(
     rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*"
     rb"<(?:!doctype\s+html|html|head|body|title|meta|div|p|table|h[1-6])\b",
@@ -228,14 +229,14 @@ _TAG = re.compile(
     rb"|a|b|i|em|strong|br)\b[^>]*>",
     re.IGNORECASE,
 )
-_FOREIGN = (
+_UNSUPPORTED = (
     (b"GIF8", "an animated picture", "Save it as PNG and add that."),
     (b"\x1f\x8b", "a compressed file", "Unpack it and add what is in it."),
     (b"7z\xbc\xaf", "a compressed file", "Unpack it and add what is in it."),
     (b"Rar!", "a compressed file", "Unpack it and add what is in it."),
 )
-_OFFICE = {"word": DOCX, "xl": XLSX, "ppt": PPTX}  # by the folder in the package
-_STREAMS = {"__properties_version1.0": OUTLOOK, "Workbook": XLS, "Book": XLS}  # by the name of a stream
+_OFFICE_TYPES = {"word": DOCX, "xl": XLSX, "ppt": PPTX}  # by the folder in the package
+_STREAM_TYPES = {"__properties_version1.0": OUTLOOK, "Workbook": XLS, "Book": XLS}  # by a stream's name
 _MOST_UNPACKED = 20  # times its own size that a document may unpack to
 LEAST_UNPACKED = 1 << 29  # bytes that every document may unpack to
 _SAMPLE = 1 << 16
@@ -254,13 +255,13 @@ def media_type_of(path: Path, data: bytes, served_as: str = "") -> str:
         return PDF
     if data.startswith(b"PK\x03\x04"):
         return _type_of_zip(path.name, data)
-    if data.startswith(_PICTURES) or data[8:12] == b"WEBP":
+    if data.startswith(_PICTURE_SIGNATURES) or data[8:12] == b"WEBP":
         return PICTURE
     if data.startswith(b"{\\rtf"):
         return RTF
-    if data.startswith(_OLE):
+    if data.startswith(_OLE_SIGNATURE):
         return _type_of_ole(path.name, data)
-    for mark, kind, way_out in _FOREIGN:
+    for mark, kind, way_out in _UNSUPPORTED:
         if data.startswith(mark):
             raise UnreadableDocument(f"{path.name} is {kind}, which cannot be read.", way_out)
     return _kind_of_text(path, data[:_SAMPLE], served_as)
@@ -272,7 +273,7 @@ def misnaming_notice(path: Path, media_type: str, served_as: str = "") -> str:
     A server's declaration counts as well: the address of a page need not end like a file name.
     """
     named_type = MEDIA_TYPES.get(path.suffix.lower(), media_type)
-    if media_type in {named_type, _SERVED.get(served_as)}:
+    if media_type in {named_type, _SERVED_TYPES.get(served_as)}:
         return ""
     return (
         f"Its name ends in {path.suffix}, but its content is not {BY_TYPE[named_type].name}: "
@@ -281,14 +282,14 @@ def misnaming_notice(path: Path, media_type: str, served_as: str = "") -> str:
 
 
 def _kind_of_text(path: Path, sample: bytes, served_as: str) -> str:
-    if sample.startswith(_WIDE_MARKS):
+    if sample.startswith(_WIDE_BYTE_ORDER_MARKS):
         sample = decode(sample).encode()
     elif _is_binary(sample):
         raise UnreadableDocument(
             f"{path.name} is a binary file, not a document.",
-            "`deepthink library formats` shows what is read.",
+            "`deepthink library formats` lists the supported file types.",
         )
-    by_name = _SERVED.get(served_as) or MEDIA_TYPES.get(path.suffix.lower(), TEXT)
+    by_name = _SERVED_TYPES.get(served_as) or MEDIA_TYPES.get(path.suffix.lower(), TEXT)
     if by_name in {MAILBOX, TEXT}:
         by_name = MAILBOX if _FROM_LINE.match(sample) else TEXT
     if by_name not in _MAY_HOLD_HTML and _HTML_START.match(sample):
@@ -312,7 +313,7 @@ def _type_of_zip(name: str, data: bytes) -> str:
             )
     except zipfile.BadZipFile as error:
         raise UnreadableDocument(
-            f"{name} is damaged: it begins like a zipped file and does not end like one.",
+            f"{name} is damaged: it begins like a ZIP file, but its end is missing.",
             "Open it in the program it comes from, save it again and add the new file.",
         ) from error
     if is_encrypted:
@@ -321,7 +322,7 @@ def _type_of_zip(name: str, data: bytes) -> str:
     kind = (
         declared.strip()
         if declared.strip() in BY_TYPE
-        else next((_OFFICE[f] for f in _OFFICE if f in folders), "")
+        else next((_OFFICE_TYPES[f] for f in _OFFICE_TYPES if f in folders), "")
     )
     if kind and sum(members.values()) > max(_MOST_UNPACKED * len(data), LEAST_UNPACKED):
         raise UnreadableDocument(
@@ -335,7 +336,7 @@ def _type_of_ole(name: str, data: bytes) -> str:
     """The format of an OLE file (Office before 2007, Outlook), by its streams."""
     if "EncryptedPackage".encode("utf-16-le") in data:
         raise encrypted(name)
-    for stream, kind in _STREAMS.items():
+    for stream, kind in _STREAM_TYPES.items():
         if stream.encode("utf-16-le") in data:
             return kind
     raise UnreadableDocument(

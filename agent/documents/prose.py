@@ -12,9 +12,9 @@ _BULLET = re.compile(r"^[•●▪■◦‣⁃·○☐☒☑➢✓❖∙\uf0b7\u
 _MARKER = re.compile(
     r"[•●▪■◦‣⁃·○☐☒☑➢✓❖∙\uf0b7\uf0a7*†‡–—-]|\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})[.)]|\*{1,3}"
 )
-_NOTHING = re.compile(r"[\s\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]*")
+_INVISIBLE = re.compile(r"[\s\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]*")
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
-_BROKEN = re.compile(
+_BROKEN_WORD = re.compile(
     r"(?<![\w-])(?P<first>[^\W\d_]+)-[ \t]*\r?\n(?P<indent>[ \t]*)"
     r"(?P<second>[^\W\d_]+)(?![\w-])(?P<rest>\S*)[ \t]*(?:\r?\n)?"
 )
@@ -24,7 +24,7 @@ _NUMBER_BEGINS = re.compile(r"[+\-−–]?\d")
 
 def is_blank(text: str) -> bool:
     """Whether ``text`` is invisible: only white space and characters without width."""
-    return _NOTHING.fullmatch(text) is not None
+    return _INVISIBLE.fullmatch(text) is not None
 
 
 def normal(text: str) -> str:
@@ -80,7 +80,7 @@ def mended(text: str, vocabulary: Container[str]) -> str:
             return match[0]
         return f"{first}{second}{match['rest']}\n{match['indent']}"
 
-    return _BROKEN.sub(whole, text)
+    return _BROKEN_WORD.sub(whole, text)
 
 
 def separator(before: str, after: str, *, raised: bool) -> str:

@@ -130,7 +130,7 @@ def _parse(
         author=normal(plain(document.author)),
     )
     if not document.scans and all(is_blank(block.text) and not block.table for block in document.blocks):
-        raise NoText(f"{path.name} holds no text.", "Check that it is the file you meant.")
+        raise NoText(f"{path.name} contains no text.", "Check that it is the file you meant.")
     return document
 
 

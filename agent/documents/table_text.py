@@ -17,7 +17,7 @@ from agent.documents.document import Table
 
 SEPARATOR = " | "
 _LONGEST_LABEL = 12  # words of a row's first cell that may be repeated above the rest of a split row
-_LABEL = 24  # tokens of a row's first cell to repeat beside the cells of other columns
+_LABEL_TOKENS = 24  # tokens of a row's first cell to repeat beside the cells of other columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ class _Cutter:
 
         def cells(row: Sequence[str]) -> tuple[str, ...]:
             values = tuple(row[column] for column in columns)
-            return values if 0 in columns else (next(iter(self.split(row[0], _LABEL)), ""), *values)
+            return values if 0 in columns else (next(iter(self.split(row[0], _LABEL_TOKENS)), ""), *values)
 
         return Table(
             tuple(cells(row) for row in table.header),

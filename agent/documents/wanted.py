@@ -18,7 +18,7 @@ from agent.documents.reading import read, read_bytes, refuse_large
 if TYPE_CHECKING:
     from agent.documents.formats.pdf_lines import ScannedPage
 
-_TICK: Final = 2.0  # seconds: the resolution of FAT's file dates, the coarsest of all
+_DATE_RESOLUTION: Final = 2.0  # seconds: the resolution of FAT's file dates, the coarsest of all
 MOST_DEPTH = 4
 """How deep files may be nested: a picture in a mail in a mailbox in an archive."""
 
@@ -81,7 +81,10 @@ class File:
                 after a change may have changed again with the same date; it counts as touched.
         """
         size_and_date = self.size_and_date()
-        settled = last_read is None or last_read.replace(tzinfo=UTC).timestamp() - modified / 1e9 >= _TICK
+        settled = (
+            last_read is None
+            or last_read.replace(tzinfo=UTC).timestamp() - modified / 1e9 >= _DATE_RESOLUTION
+        )
         return settled and size_and_date == (size, modified)
 
     def size_and_date(self) -> tuple[int, int] | None:

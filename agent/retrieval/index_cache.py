@@ -43,7 +43,7 @@ class IndexCache(Generic[T]):
             return index
 
 
-_MOST: Final = 4  # keyword and vector indexes of two stores
+_MOST_CACHES: Final = 4  # keyword and vector indexes of two stores
 _caches: OrderedDict[tuple[Path, Hashable], IndexCache[Any]] = OrderedDict()
 _lock = threading.Lock()
 
@@ -53,7 +53,7 @@ def index_cache(store: Path, kind: Hashable) -> IndexCache[Any]:
     with _lock:
         cache = _caches.setdefault((store, kind), IndexCache())
         _caches.move_to_end((store, kind))
-        while len(_caches) > _MOST:
+        while len(_caches) > _MOST_CACHES:
             _caches.popitem(last=False)
         return cache
 

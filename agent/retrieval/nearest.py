@@ -21,7 +21,7 @@ from traces.records import Scope
 _ROUNDING: Final = 1e-4
 """An upper bound of the error of an inner product of long unit vectors in single precision."""
 
-_FEW: Final = 0.2
+_COPY_SHARE: Final = 0.2
 """The share of rows below which it is faster to copy them than to multiply all."""
 
 
@@ -57,7 +57,7 @@ class VectorIndex:
         # the language model uses.
         if rows is None:
             near = np.vecdot(self._vectors, query)
-        elif len(rows) < _FEW * len(self._ids):
+        elif len(rows) < _COPY_SHARE * len(self._ids):
             near = np.vecdot(self._vectors[rows], query)
         else:
             near = np.vecdot(self._vectors, query)[rows]

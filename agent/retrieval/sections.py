@@ -9,7 +9,7 @@ from agent.text.terms import terms
 from traces.records import SECTION_SEPARATOR
 
 _ITEM = re.compile(r"\bitem\s*(\d{1,2}[a-c]?)\b", re.IGNORECASE)
-_ENOUGH = 0.6
+_LEAST_SIMILARITY = 0.6
 
 
 def match_sections(description: str, paths: Sequence[str]) -> list[str]:
@@ -26,7 +26,7 @@ def match_sections(description: str, paths: Sequence[str]) -> list[str]:
         headings = path.split(SECTION_SEPARATOR)
         for depth, heading in enumerate(headings, start=1):
             score = _score(item.group(1) if item else None, description_terms, heading)
-            if score >= _ENOUGH:
+            if score >= _LEAST_SIMILARITY:
                 prefix = SECTION_SEPARATOR.join(headings[:depth])
                 matches[prefix] = max(score, matches.get(prefix, 0.0))
                 break

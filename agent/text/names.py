@@ -9,13 +9,13 @@ from functools import lru_cache
 
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
 _TOKEN = re.compile(rf"[^\W_{_CJK}]+(?:['’][^\W\d_{_CJK}]+)?")
-_BEGINS = re.compile(
+_SENTENCE_START = re.compile(
     r"(?:^|[.!?:;•|]\s|\n|[“”\"‘«»(\[]|[-–—*#]\s)\s*$"
 )  # any word may be capitalised after this
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th|er|e)")
 _CAPITAL_NOUNS = frozenset({"de", "lb"})  # languages that capitalise every noun
 _FORM_LENGTH, _FORM_ENDING = 5, 2  # "German" is a form of "Germany"
-_INITIALS = 3  # the fewest letters of an abbreviation
+_FEWEST_INITIALS = 3  # letters of an abbreviation
 
 
 @lru_cache(maxsize=4096)
@@ -84,7 +84,7 @@ def is_mentioned(name: str, text: str) -> bool:
     folded_name, words = _folded(name), tokens(text)
     if folded_name in words or any(_is_form(folded_name, other) for other in words):
         return True
-    return name.isupper() and len(name) >= _INITIALS and folded_name in _initials(text)
+    return name.isupper() and len(name) >= _FEWEST_INITIALS and folded_name in _initials(text)
 
 
 @lru_cache(maxsize=4096)
@@ -102,7 +102,7 @@ def _folded(word: str) -> str:
 
 
 def _begins_sentence(text: str, match: re.Match[str]) -> bool:
-    return _BEGINS.search(text[: match.start()][-8:]) is not None or match.start() == 0
+    return _SENTENCE_START.search(text[: match.start()][-8:]) is not None or match.start() == 0
 
 
 def _is_code(word: str) -> bool:

@@ -37,7 +37,7 @@ _DAY_AND_YEAR_AFTER = re.compile(rf"(?:\.?\s(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?
 _CLOCK = re.compile(r"(?<![\d:.])(\d{1,2}):(\d\d)(?::\d\d)?(?![\d:])(?:\s?([ap])\.?m\b\.?)?", re.IGNORECASE)
 _HOUR = re.compile(r"(?<![\d:.,])(\d{1,2})\s?([ap])\.?m\b\.?", re.IGNORECASE)
 _CJK_NUMERAL = re.compile("[〇零一二两兩三四五六七八九十百千万萬亿億]+")
-_TELLING = re.compile(  # unambiguous numbers
+_UNAMBIGUOUS = re.compile(  # numbers that show which sign is the decimal one
     r"(?<![\d.,])(?:(?P<comma>\d+,\d{1,2}(?![\d,.])|\d{1,3}\.\d{3}(?:,|\.\d{3})\d)"
     r"|\d+\.\d{1,2}(?![\d,.])|\d{1,3},\d{3}(?:\.|,\d{3})\d)"
 )
@@ -47,10 +47,10 @@ _SUPERSCRIPT = str.maketrans(
     "⁰¹²³⁴⁵⁶⁷⁸⁹", " " * 10
 )  # footnote marks, and the 2 of m², are no digits of a number
 _LATIN = re.compile(r"[A-Za-z\u00c0-\u024f]")
-_AFTER = 48  # characters after a number that may contain its scale and unit
+_LOOKAHEAD = 48  # characters after a number that may contain its scale and unit
 _EXACT_DIGITS = 3  # significant digits that a scaled number needs to be matched by rounding
 _SCALES = (3, 6, 9, 12)
-_CALENDAR = frozenset({"year", "month"})
+_CALENDAR_UNITS = frozenset({"year", "month"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +232,7 @@ def _same_converted(quantity: Quantity, other: Quantity) -> bool:
         return mine == its and quantity.unit != CURRENCY  # the dollars may be of different countries
     if quantity.unit not in KINDS or KINDS[quantity.unit] != KINDS.get(other.unit):
         return False
-    if (quantity.unit in _CALENDAR) != (other.unit in _CALENDAR):
+    if (quantity.unit in _CALENDAR_UNITS) != (other.unit in _CALENDAR_UNITS):
         return False  # a month has 28 to 31 days
     return _to_base_unit(mine, quantity.unit) == _to_base_unit(its, other.unit)
 
@@ -290,7 +290,7 @@ def _clocks(text: str, _words: Vocabulary) -> Iterator[tuple[int, int, Measure]]
 
 def _decimal_comma(text: str, words: Vocabulary) -> bool | None:
     """Whether a comma is the decimal sign, by language and the numbers in the text; None if unknown."""
-    commas = {bool(match["comma"]) for match in _TELLING.finditer(text)}
+    commas = {bool(match["comma"]) for match in _UNAMBIGUOUS.finditer(text)}
     if words.comma is None:
         return commas.pop() if len(commas) == 1 else None
     return None if (not words.comma) in commas else words.comma
@@ -299,7 +299,7 @@ def _decimal_comma(text: str, words: Vocabulary) -> bool | None:
 def _numbers(text: str, words: Vocabulary, comma: bool | None) -> Iterator[tuple[int, int, list[Measure]]]:
     for match in _NUMBER.finditer(text):
         start, end, digits = match.start(), match.end(), match.group()
-        before, after = text[:start], text[end : end + _AFTER]
+        before, after = text[:start], text[end : end + _LOOKAHEAD]
         money = words.money_before(before)
         scale, scale_length = words.scale_after(after, money=bool(money))
         unit = words.unit_after(after[scale_length:])
@@ -348,7 +348,7 @@ def _number_words(text: str, words: Vocabulary) -> list[Measure]:
     measures: list[Measure] = []
     for match in _CJK_NUMERAL.finditer(text):
         value = _cjk_value(match.group())
-        unit = words.unit_after(text[match.end() : match.end() + _AFTER])
+        unit = words.unit_after(text[match.end() : match.end() + _LOOKAHEAD])
         if value >= 2 and (unit or len(match.group()) > 1):  # 三 alone is part of many words
             measures.append(Quantity(match.group(), (Decimal(value),), unit))
     if words.language in SPELLED:

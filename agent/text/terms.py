@@ -12,7 +12,7 @@ import snowballstemmer
 
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
 _TOKEN = re.compile(rf"\d+(?:[.,]\d+)*|[{_CJK}]+|[^\W\d_{_CJK}]+(?:['’][^\W\d_]+)?|\d+")
-_STOP = frozenset(
+_STOP_WORDS = frozenset(
     "a about above after again all also am an and any are as at be been before being below between both "
     "but by can could did do does doing down during each few for from further had has have having he her "
     "here hers him his how i if in into is it its itself just me more most my no nor not now of off on "
@@ -38,7 +38,7 @@ def terms(text: str) -> list[str]:
     """
     pairs = list(_terms(text))
     # Compared before stemming, which turns "does" into "doe".
-    content_terms = [term for word, term in pairs if word not in _STOP]
+    content_terms = [term for word, term in pairs if word not in _STOP_WORDS]
     return content_terms or [term for _, term in pairs]
 
 

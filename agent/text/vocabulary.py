@@ -80,11 +80,11 @@ KINDS = {unit: cldr.partition("-")[0] for cldr, unit in _UNITS.items()}
 
 _LONG_ONLY = frozenset({"length-inch"})  # "5 in 2023"
 _CURRENCIES = ("USD", "EUR", "GBP", "JPY", "CNY", "CHF", "SEK", "NOK", "DKK", "PLN", "INR", "AUD", "CAD")
-_FINANCE = {"bn": 9, "mn": 6, "m": 6, "k": 3, "tn": 12}  # after an amount of money; not in CLDR
-_COUNTS = (1, 2, 3, 5, 1.5)  # numbers that produce every plural form of CLDR's languages
+_FINANCE_SCALES = {"bn": 9, "mn": 6, "m": 6, "k": 3, "tn": 12}  # after an amount of money; not in CLDR
+_PLURAL_NUMBERS = (1, 2, 3, 5, 1.5)  # numbers that produce every plural form of CLDR's languages
 _CJK = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _CODE_BEFORE = re.compile(r"(?<![^\W\d])([A-Z]{3})\s?$")
-_ENDING = 2  # letters that an inflected unit may have more: "in 24 Monaten"
+_LONGEST_ENDING = 2  # letters that an inflected unit may have more: "in 24 Monaten"
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ class Vocabulary:
         word = match[1].casefold()
         scale = self.scales.get(word, 0) if len(word) > 1 else 0
         if not scale and (money or match[1] in {"M", "K", "B"}):
-            scale = _FINANCE.get(word, self.scales.get(word, 0))
+            scale = _FINANCE_SCALES.get(word, self.scales.get(word, 0))
         return (scale, match.end()) if scale else (0, 0)
 
     def unit_after(self, text: str) -> str:
@@ -157,9 +157,9 @@ class Vocabulary:
         if words in _CURRENCIES:
             return words
         folded = words.casefold()
-        for removed in range(_ENDING + 1):
+        for removed in range(_LONGEST_ENDING + 1):
             stem = folded[: len(folded) - removed]
-            if stem in self.units and (not removed or len(stem) > _ENDING + 1):
+            if stem in self.units and (not removed or len(stem) > _LONGEST_ENDING + 1):
                 return self.units[stem]
         return ""
 
@@ -222,7 +222,7 @@ def _units(locales: Sequence[Locale]) -> tuple[dict[str, str], dict[str, str]]:
     signs: dict[str, set[str]] = {}
     for locale in locales:
         for cldr, unit in _UNITS.items():
-            for count in _COUNTS:
+            for count in _PLURAL_NUMBERS:
                 name = _without_number(format_unit(count, cldr, "long", locale=locale))
                 names.setdefault(name.casefold(), set()).add(unit)
                 if cldr not in _LONG_ONLY:

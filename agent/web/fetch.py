@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 _AGENT: Final = "deepthink-tui"
 _MOST_REDIRECTS: Final = 5
 _MOST_ADDRESSES: Final = 3
-_MOVED: Final = frozenset({301, 302, 303, 307, 308})
-_READABLE: Final = frozenset(
+_REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
+_READABLE_TYPES: Final = frozenset(
     {
         "",  # not declared: the content decides
         "application/octet-stream",  # the same
@@ -38,11 +38,11 @@ _READABLE: Final = frozenset(
         "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
     }
 )
-_CODE: Final = frozenset({"text/css", "text/javascript", "text/calendar", "text/event-stream"})
+_UNREADABLE_TEXT: Final = frozenset({"text/css", "text/javascript", "text/calendar", "text/event-stream"})
 _PLAIN_TYPE: Final = re.compile(r"[a-z0-9.+-]{1,40}/[a-z0-9.+-]{1,80}", re.ASCII)
 _LARGEST_ROBOTS: Final = 512 * 1024  # bytes; RFC 9309 requires at least 500 KiB
-_ASKS_WHO: Final = "sec.gov"  # refuses programs that give no contact address
-_TO_A_FILE: Final = "Open the page in a browser, save it, and ingest the file."
+_CONTACT_DOMAIN: Final = "sec.gov"  # refuses programs that give no contact address
+_SAVE_PAGE: Final = "Open the page in a browser, save it, and ingest the file."
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ class Fetcher:
             if isinstance(answer, Fetched):
                 return answer
             url = answer
-        raise PageFailed(f"{url.host} redirects more than {_MOST_REDIRECTS} times.", _TO_A_FILE)
+        raise PageFailed(f"{url.host} redirects more than {_MOST_REDIRECTS} times.", _SAVE_PAGE)
 
     def _robots_txt(self, robots_url: httpx.URL, abandoned: threading.Event) -> bytes:
         return self._follow(robots_url, abandoned, _LARGEST_ROBOTS, robots=False, any_kind=True).data
@@ -146,7 +146,7 @@ class Fetcher:
             with httpx.HTTPTransport(verify=self._trust, trust_env=False) as transport:
                 response = self._request(transport, url, addresses)
                 try:
-                    if response.status_code in _MOVED and "location" in response.headers:
+                    if response.status_code in _REDIRECTS and "location" in response.headers:
                         return _redirect_target(url, response.headers["location"])
                     _require_success(url, response.status_code, has_contact=bool(self._contact))
                     media_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -205,7 +205,7 @@ class Fetcher:
             name = f"{_AGENT}/{version(_AGENT)}"
         except PackageNotFoundError:  # a checkout that is not installed
             name = _AGENT
-        return f"{name} {self._contact}" if self._contact and _asks_who(url) else name
+        return f"{name} {self._contact}" if self._contact and _wants_contact(url) else name
 
 
 class _Robots:
@@ -228,10 +228,10 @@ class _Robots:
         rules = self._known[site]
         if rules is None:
             raise PageFailed(
-                f"{url.host} does not say what programs may fetch (its robots.txt fails).", _TO_A_FILE
+                f"{url.host} does not say what programs may fetch (its robots.txt fails).", _SAVE_PAGE
             )
         if not rules.can_fetch(_AGENT, str(url)):
-            raise PageFailed(f"{url.host} asks programs not to fetch this page (robots.txt).", _TO_A_FILE)
+            raise PageFailed(f"{url.host} asks programs not to fetch this page (robots.txt).", _SAVE_PAGE)
 
     @staticmethod
     def _rules(robots_url: httpx.URL, read: Callable[[httpx.URL], bytes]) -> RobotFileParser | None:
@@ -266,7 +266,7 @@ def _redirect_target(url: httpx.URL, location: str) -> httpx.URL:
         target = url.join(location).copy_with(fragment=None)
         _require_web(target)
     except (httpx.InvalidURL, ValueError) as error:
-        raise PageFailed(f"{url.host} redirects to an invalid address.", _TO_A_FILE) from error
+        raise PageFailed(f"{url.host} redirects to an invalid address.", _SAVE_PAGE) from error
     return target
 
 
@@ -289,8 +289,8 @@ def _port(url: httpx.URL) -> int:
     return url.port if url.port is not None else 443 if url.scheme == "https" else 80
 
 
-def _asks_who(url: httpx.URL) -> bool:
-    return url.host == _ASKS_WHO or url.host.endswith(f".{_ASKS_WHO}")
+def _wants_contact(url: httpx.URL) -> bool:
+    return url.host == _CONTACT_DOMAIN or url.host.endswith(f".{_CONTACT_DOMAIN}")
 
 
 def _require_success(url: httpx.URL, status: int, *, has_contact: bool) -> None:
@@ -301,17 +301,19 @@ def _require_success(url: httpx.URL, status: int, *, has_contact: bool) -> None:
     except ValueError:
         answer = str(status)
     way_out = "Check the address."
-    if status == 403 and _asks_who(url) and not has_contact:
+    if status == 403 and _wants_contact(url) and not has_contact:
         way_out = "It asks programs for an e-mail address: `deepthink config set web_contact ADDRESS`."
     elif status in {401, 402, 403, 429, 451}:
-        way_out = _TO_A_FILE
+        way_out = _SAVE_PAGE
     elif status >= 500:
         way_out = "Try again later."
     raise PageFailed(f"{url.host} answers {answer}.", way_out, status=status)
 
 
 def _require_readable(url: httpx.URL, media_type: str) -> None:
-    if media_type in _READABLE or (media_type.startswith("text/") and media_type not in _CODE):
+    if media_type in _READABLE_TYPES or (
+        media_type.startswith("text/") and media_type not in _UNREADABLE_TEXT
+    ):
         return
     kind = media_type if _PLAIN_TYPE.fullmatch(media_type) else "of a kind that has no name"
     raise PageFailed(
@@ -324,7 +326,7 @@ def _body(response: httpx.Response, url: httpx.URL, size: int, abandoned: thread
     """The page, decompressed here piece by piece: a small response may decompress to gigabytes."""
     encoding = response.headers.get("content-encoding", "").strip().lower()
     if encoding not in {"", "identity", "gzip", "x-gzip"}:
-        raise PageFailed(f"{url.host} compresses the page in a way that was not requested.", _TO_A_FILE)
+        raise PageFailed(f"{url.host} compresses the page in a way that was not requested.", _SAVE_PAGE)
     unpack = zlib.decompressobj(wbits=31) if encoding.endswith("gzip") else None
     data = bytearray()
     for piece in response.iter_raw():
@@ -349,7 +351,7 @@ def _page_failure(error: httpx.HTTPError, url: httpx.URL) -> PageFailed:
     import httpx
 
     if "CERTIFICATE_VERIFY_FAILED" in str(error):
-        return PageFailed(f"{url.host} has no valid certificate.", _TO_A_FILE)
+        return PageFailed(f"{url.host} has no valid certificate.", _SAVE_PAGE)
     if isinstance(error, httpx.TimeoutException):
         return PageFailed(f"{url.host} does not answer in time.", "Try again later.")
     if isinstance(error, httpx.ConnectError):

@@ -31,7 +31,7 @@ from traces.store import Store, now
 __all__ = ["WEB_COLLECTION", "Gathered", "Page", "Web", "WebUnreachable"]
 
 _DESCRIPTION: Final = "pages found on the web"
-_FRESH: Final = timedelta(days=7)
+_FRESH_FOR: Final = timedelta(days=7)
 _ROUNDS: Final = 2  # rounds of fetching: the second makes up for pages that failed in the first
 _LONGEST_QUERY: Final = 300  # characters; engines refuse long texts
 _SEARCH_SECONDS: Final = 30.0
@@ -142,7 +142,7 @@ class Web:
         if document is None:
             return False
         return document.source in self._tried or (
-            document.reader == READER_VERSION and now() - document.ingested < _FRESH
+            document.reader == READER_VERSION and now() - document.ingested < _FRESH_FOR
         )
 
     def _fetch_all(

@@ -12,10 +12,10 @@ from agent.documents.document import Block, ParsedDocument, UnreadableDocument, 
 
 _MOST_FILES = 10_000
 _MOST_BYTES = 1 << 31
-_MOST_UNPACKED = 200  # times its packed size that a file larger than `_SMALL` may have
-_SMALL = 1 << 24
-_ENCRYPTED = 0x1
-_LISTED = 50  # names per paragraph
+_MOST_UNPACKED = 200  # times its packed size that a file larger than `_SMALL_FILE` may have
+_SMALL_FILE = 1 << 24
+_ENCRYPTED_FLAG = 0x1
+_NAMES_PER_PARAGRAPH = 50
 
 
 def read_archive(path: Path, data: bytes) -> ParsedDocument:
@@ -30,7 +30,7 @@ def read_archive(path: Path, data: bytes) -> ParsedDocument:
         ]
     if len(members) > _MOST_FILES or sum(member.file_size for member in members) > _MOST_BYTES:
         raise UnreadableDocument(
-            f"{path.name} holds over {_MOST_FILES:,} files or {_MOST_BYTES >> 30} GB and is not opened.",
+            f"{path.name} contains over {_MOST_FILES:,} files or {_MOST_BYTES >> 30} GB and is not opened.",
             "Unpack it and add the folder.",
         )
     readable = [member for member in members if not _is_refused(member)]
@@ -46,8 +46,8 @@ def read_archive(path: Path, data: bytes) -> ParsedDocument:
 
     return ParsedDocument(
         blocks=tuple(
-            Block("text", "\n".join(names[start : start + _LISTED]))
-            for start in range(0, len(names), _LISTED)
+            Block("text", "\n".join(names[start : start + _NAMES_PER_PARAGRAPH]))
+            for start in range(0, len(names), _NAMES_PER_PARAGRAPH)
         ),
         visible_text="\n".join(names),
         notices=(
@@ -67,5 +67,5 @@ def _is_visible(name: str) -> bool:
 
 
 def _is_refused(member: zipfile.ZipInfo) -> bool:
-    bomb = member.file_size > max(_SMALL, _MOST_UNPACKED * member.compress_size)
-    return bomb or bool(member.flag_bits & _ENCRYPTED)
+    bomb = member.file_size > max(_SMALL_FILE, _MOST_UNPACKED * member.compress_size)
+    return bomb or bool(member.flag_bits & _ENCRYPTED_FLAG)

@@ -25,7 +25,7 @@ _FEWEST_RECORDS = 2
 _MOST_FIELDS = 60
 _FEW_FIELDS = 6
 _MOST_VALUES = 5_000_000
-_FILLED = 0.3  # share of a table's cells; records with less in common are written one by one
+_LEAST_FILLED = 0.3  # share of a table's cells; records with less in common are written one by one
 
 
 def read_json(path: Path, data: bytes) -> ParsedDocument:
@@ -139,7 +139,7 @@ def _records(values: Sequence[_Tree]) -> Table | None:
         return None
     rows = [dict(_fields(value)) for value in values]
     names = list(dict.fromkeys(name for row in rows for name in row))
-    if not 0 < len(names) <= _MOST_FIELDS or sum(map(len, rows)) < _FILLED * len(names) * len(rows):
+    if not 0 < len(names) <= _MOST_FIELDS or sum(map(len, rows)) < _LEAST_FILLED * len(names) * len(rows):
         return None
     return Table((tuple(names),), tuple(tuple(row.get(name, "") for name in names) for row in rows))
 

@@ -17,8 +17,8 @@ from agent.documents.tables import is_value
 _SEPARATORS = ";\t|,"  # the comma last: numbers and sentences contain it
 _LONGEST_CELL = 1 << 24
 _SAMPLE = 200  # lines that decide on the separator
-_SWALLOWED = 2  # rows inside one cell whose quote is never closed
-_NUMBERS = 3  # consecutive numbers that name columns; fewer may be values
+_FEWEST_SWALLOWED = 2  # rows inside one cell whose quote is never closed
+_FEWEST_NUMBERS = 3  # consecutive numbers that name columns; fewer may be values
 _COMMA_IN_NUMBER = re.compile(r"(?<=\d),(?=\d)")
 
 
@@ -66,7 +66,7 @@ def _holds_rows(cell: str, separator: str, usual: int) -> bool:
     """Whether the cell's lines after the first are rows, with the ``usual`` number of separators."""
     _, *lines = cell.split("\n")
     rows = sum(line.count(separator) == usual for line in lines)
-    return usual > 0 and rows >= max(_SWALLOWED, len(lines) / 2)
+    return usual > 0 and rows >= max(_FEWEST_SWALLOWED, len(lines) / 2)
 
 
 def _is_closed(lines: Sequence[str], separator: str) -> bool:
@@ -113,7 +113,9 @@ def names_columns(row: Sequence[str], rows_below: Sequence[Sequence[str]]) -> bo
     numbers = [int(value) for value in values if value.isdecimal()]
     is_consecutive = numbers == list(range(numbers[0], numbers[0] + len(values))) if numbers else False
     return (
-        is_consecutive and len(values) >= _NUMBERS and not any(is_value(other[0]) for other in rows_below)
+        is_consecutive
+        and len(values) >= _FEWEST_NUMBERS
+        and not any(is_value(other[0]) for other in rows_below)
     )
 
 

@@ -7,15 +7,15 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
-_TOP = 4
-_BOTTOM = 3
-_FEWEST = 3  # pages with the same line, in a short document
-_ENOUGH = 5  # the same, in a long document
-_MANY = 10  # the same, if the line may be a field of a form
+_TOP_LINES = 4
+_BOTTOM_LINES = 3
+_FEWEST_PAGES = 3  # pages with the same line, in a short document
+_ENOUGH_PAGES = 5  # the same, in a long document
+_FORM_FIELD_PAGES = 10  # the same, if the line may be a field of a form
 _NUMBER = re.compile(r"^\W*(\d{1,4})\b|\b(\d{1,4})\W*$")
 _ONLY_A_NUMBER = re.compile(r"\W*(?:page|p\.|seite|第)?\s*#\s*(?:页|頁)?\W*")
 _FIELD = re.compile(r"([^:]{1,30}): \S")
-_LONGEST = 120
+_LONGEST_LINE = 120
 _Spot = tuple[int, int]  # page and entry, both from 0
 
 
@@ -33,7 +33,7 @@ def furniture(pages: Sequence[Sequence[str]]) -> set[_Spot]:
     for page, entries in enumerate(pages):
         for entry in _edges(len(entries)):
             text = entries[entry]
-            if not text or len(text) > _LONGEST or text.startswith("("):
+            if not text or len(text) > _LONGEST_LINE or text.startswith("("):
                 continue
             repeats[text.casefold()].append((page, entry))
             if match := _NUMBER.search(text):
@@ -51,7 +51,7 @@ def _page_number_spots(numbers: Mapping[str, Sequence[tuple[int, int, int]]], pa
     """Positions of the lines whose number increases with the page number."""
     positions: set[_Spot] = set()
     for pattern, occurrences in numbers.items():
-        fewest = _FEWEST if _ONLY_A_NUMBER.fullmatch(pattern) else max(_FEWEST + 2, pages // 2)
+        fewest = _FEWEST_PAGES if _ONLY_A_NUMBER.fullmatch(pattern) else max(_FEWEST_PAGES + 2, pages // 2)
         shifts = Counter(shift for _, _, shift in occurrences)
         positions.update((page, entry) for page, entry, shift in occurrences if shifts[shift] >= fewest)
     return positions
@@ -61,7 +61,7 @@ def _running_line_spots(
     repeats: Mapping[str, Sequence[_Spot]], pages: Sequence[Sequence[str]]
 ) -> set[_Spot]:
     """Positions of lines in the same place on enough pages; of form fields, only those with one value."""
-    fewest = min(_ENOUGH, max(_FEWEST, math.ceil(len(pages) * 2 / 3)))
+    fewest = min(_ENOUGH_PAGES, max(_FEWEST_PAGES, math.ceil(len(pages) * 2 / 3)))
     values = Counter(match[1] for text in repeats if (match := _FIELD.match(text)))
     positions: set[_Spot] = set()
     for text, spots in repeats.items():
@@ -69,7 +69,7 @@ def _running_line_spots(
         if field is None:
             positions |= _in_place(spots, pages, fewest)
         elif values[field[1]] == 1:
-            positions |= _in_place(spots, pages, _MANY)
+            positions |= _in_place(spots, pages, _FORM_FIELD_PAGES)
     return positions
 
 
@@ -78,7 +78,7 @@ def _in_place(spots: Sequence[_Spot], pages: Sequence[Sequence[str]], fewest: in
     positions: set[_Spot] = set()
     from_top = [(entry, (page, entry)) for page, entry in spots]
     from_foot = [(len(pages[page]) - 1 - entry, (page, entry)) for page, entry in spots]
-    for places, depth in ((from_top, _TOP), (from_foot, _BOTTOM)):
+    for places, depth in ((from_top, _TOP_LINES), (from_foot, _BOTTOM_LINES)):
         for place in range(depth):
             level = [spot for distance, spot in places if distance in {place, place + 1}]
             if _in_step({page for page, _ in level}) >= fewest:
@@ -102,10 +102,10 @@ def _in_step(pages: set[int]) -> int:
 def _is_outermost(spot: _Spot, pages: Sequence[Sequence[str]], outer: set[_Spot]) -> bool:
     page, entry = spot
     entries_above, entries_below = range(entry), range(entry + 1, len(pages[page]))
-    return (entry < _TOP and all((page, other) in outer for other in entries_above)) or (
-        len(entries_below) < _BOTTOM and all((page, other) in outer for other in entries_below)
+    return (entry < _TOP_LINES and all((page, other) in outer for other in entries_above)) or (
+        len(entries_below) < _BOTTOM_LINES and all((page, other) in outer for other in entries_below)
     )
 
 
 def _edges(count: int) -> list[int]:
-    return sorted({*range(min(_TOP, count)), *range(max(0, count - _BOTTOM), count)})
+    return sorted({*range(min(_TOP_LINES, count)), *range(max(0, count - _BOTTOM_LINES), count)})

@@ -42,7 +42,7 @@ _QUOTES_IN_HTML = (
 _LINE_ABOVE_MAIL = re.compile(r"\s*(?:[-_]{5,}|-{2,}.{3,60}-{2,})\s*")
 _FIELD = re.compile(r"\s*[*]?[^\W\d_][^:\n]{0,20}:[*]?\s+\S")
 _FEWEST_FIELDS = 3  # in the head of a quoted mail
-_BEGIN = re.compile(rb"(?:\A|(?<=\n))From [^\n]*\n(?=[!-9;-~]+:)")
+_MESSAGE_START = re.compile(rb"(?:\A|(?<=\n))From [^\n]*\n(?=[!-9;-~]+:)")
 _HEAD_END = re.compile(rb"\r?\n\r?\n")
 _ESCAPED = re.compile(rb"^>(>*From )", re.MULTILINE)
 _LONGEST_NAME = 100
@@ -247,7 +247,7 @@ def _as_text(lines: Sequence[str]) -> ParsedDocument | None:
 
 def read_mailbox(_path: Path, data: bytes) -> ParsedDocument:
     """Read ``data`` as consecutive messages, each below a line that begins with ``From``."""
-    starts = list(_BEGIN.finditer(data))
+    starts = list(_MESSAGE_START.finditer(data))
     ends = [*(match.start() for match in starts[1:]), len(data)]
     stretches = [(match.end(), end) for match, end in zip(starts, ends, strict=True)]
     heads = []

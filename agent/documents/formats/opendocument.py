@@ -19,7 +19,7 @@ _NAMES = {
     name: f"urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"
     for name in ("office", "text", "table", "presentation", "meta")
 } | {"draw": "urn:oasis:names:tc:opendocument:xmlns:drawing:1.0", "dc": "http://purl.org/dc/elements/1.1/"}
-_ABOUT = ("dc:title", "meta:initial-creator", "dc:creator")
+_PROPERTIES = ("dc:title", "meta:initial-creator", "dc:creator")
 
 
 def _tag(name: str) -> str:
@@ -53,7 +53,9 @@ def read_opendocument(path: Path, data: bytes) -> ParsedDocument:
     else:
         notes = (p for note in body.iter(_NOTE) for p in _passages(note))
         blocks = outlined([*_passages(body), *notes], by_look=False)
-    properties = {} if meta is None else {name: meta.findtext(f".//{name}", "", _NAMES) for name in _ABOUT}
+    properties = (
+        {} if meta is None else {name: meta.findtext(f".//{name}", "", _NAMES) for name in _PROPERTIES}
+    )
     document = ParsedDocument(
         tuple(blocks),
         "\n".join(filter(None, lines)),

@@ -38,17 +38,17 @@ from agent.documents.tables import Cell, build_table, is_unit, is_value
 if TYPE_CHECKING:
     from pypdfium2 import PdfDocument, PdfPage, PdfTextPage
 
-_BETWEEN = 5  # consecutive lines of one segment that a table may contain
+_MOST_LINES_BETWEEN = 5  # consecutive lines of one segment that a table may contain
 _HEADER_GAP = 0.5
-_NEAR = 2.2  # heights between two rows of one table's head
-_ONE_AT_A_TIME = threading.Lock()
+_HEAD_GAP = 2.2  # heights between two rows of one table's head
+_PDFIUM_LOCK = threading.Lock()
 _PASSWORD_ERROR = 4  # FPDF_ERR_PASSWORD
 _PARAGRAPH_GAP = 1.45  # heights of a line
 _LOOSE_GAP = 2.0  # the same, where the words show that the sentence continues
 _SHORT_LINE = 0.8  # of the text's width
 _MOST_CHARACTERS = 1_000_000  # on one page
 _FEW_WORDS = 25  # on a page that may be a scan with a stamp
-_LARGE = 0.5  # of the page's area, for a picture that is the page
+_LARGE_PICTURE = 0.5  # of the page's area, for a picture that is the page
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ def _table_end(lines: Sequence[Line], start: int) -> int | None:
         next_row = next(
             (
                 i
-                for i in range(last + 1, min(last + 2 + _BETWEEN, len(lines)))
+                for i in range(last + 1, min(last + 2 + _MOST_LINES_BETWEEN, len(lines)))
                 if len(lines[i].segments) > 1
             ),
             None,
@@ -120,7 +120,7 @@ def _table_end(lines: Sequence[Line], start: int) -> int | None:
             break
         begins_table = not _has_values(lines[next_row]) and has_values
         if begins_table and (
-            lines_between or lines[last].y - lines[next_row].y > _NEAR * lines[last].height
+            lines_between or lines[last].y - lines[next_row].y > _HEAD_GAP * lines[last].height
         ):
             break
         has_values = has_values or _has_values(lines[next_row])
@@ -173,7 +173,7 @@ def _head(parts: Sequence[Line | TableLines], rows: Sequence[Line]) -> list[Line
     for line in reversed(parts):
         if isinstance(line, TableLines) or len(line.segments) > 1:
             break
-        is_near = line.y - lower_line.y < _NEAR * line.height
+        is_near = line.y - lower_line.y < _HEAD_GAP * line.height
         if not is_near or not (is_unit(line.text) or _heads(line, left, edge)):
             break
         head.insert(0, line)
@@ -204,7 +204,7 @@ def read_pdf(
     if recognised is None and len(scans) == len(texts):
         raise NoText(
             f"{path.name} has no text on any of its pages ({len(texts)}): it is probably a scan.",
-            "Turn the recognition of text on with `deepthink config set ocr true`.",
+            "Turn on text recognition with `deepthink config set ocr true`.",
         )
     scanned = recognised or {}
     for number, page in scanned.items():
@@ -227,7 +227,7 @@ def _unread_scans(
     scans: Sequence[int], texts: Sequence[str], recognised: Mapping[int, ScannedPage] | None
 ) -> Iterator[str]:
     if scans and recognised is None:
-        yield f"{len(scans)} of {len(texts)} pages are scans, and the recognition of text is off."
+        yield f"{len(scans)} of {len(texts)} pages are scans, and text recognition is off."
 
 
 @contextmanager
@@ -235,7 +235,7 @@ def open_pdf(name: str, data: bytes) -> Iterator[PdfDocument]:
     """Open a PDF; no other PDF can be opened until it is closed."""
     import pypdfium2
 
-    with _ONE_AT_A_TIME:
+    with _PDFIUM_LOCK:
         try:
             with closing(pypdfium2.PdfDocument(data)) as pdf:
                 yield pdf
@@ -274,7 +274,7 @@ def _is_scan(page: PdfPage, *, has_text: bool) -> bool:
     width, height = page.get_size()
     for picture in page.get_objects(filter=[pdfium.FPDF_PAGEOBJ_IMAGE]):
         left, bottom, right, top = picture.get_bounds()
-        if (right - left) * (top - bottom) > _LARGE * width * height:
+        if (right - left) * (top - bottom) > _LARGE_PICTURE * width * height:
             return True
     return False
 
@@ -284,7 +284,7 @@ def _text_pages(pdf: PdfDocument) -> Iterator[tuple[PdfPage, PdfTextPage]]:
         with closing(pdf[number]) as page, closing(page.get_textpage()) as text_page:
             if text_page.count_chars() > _MOST_CHARACTERS:
                 raise UnreadableDocument(
-                    f"Page {number + 1} holds over {_MOST_CHARACTERS:,} characters, more than a page can.",
+                    f"Page {number + 1} has over {_MOST_CHARACTERS:,} characters, more than a page holds.",
                     "Print it to a new PDF without that page, and add that.",
                 )
             yield page, text_page

@@ -30,8 +30,8 @@ _SIGNS = frozenset({"$", "€", "£", "¥"})
 _HIGH, _LOW = 0xD800 >> 10, 0xDC00 >> 10  # leading bits of the two halves of a UTF-16 surrogate pair
 _WIDE_GAP = 0.85  # line heights; a space is about a quarter, in justified text seldom a half
 _PAGE_WIDTH = 595.0  # points that a scanned page counts as; the rules for tables use points
-_ALIKE = 1.3  # factor by which the heights of boxes vary for one size of letters
-_UNSURE = 0.5  # confidence below which a word is marked
+_HEIGHT_TOLERANCE = 1.3  # factor by which the heights of boxes vary for one size of letters
+_UNSURE_BELOW = 0.5  # confidence below which a word is marked
 UNSURE_MARK = "[?]"
 
 
@@ -309,7 +309,7 @@ def scan_notices(recognised: Mapping[int, ScannedPage], pages: int) -> Iterator[
     if not words:
         return
     sure = fmean(word.confidence for word in words)
-    unsure = sum(word.confidence < _UNSURE for word in words)
+    unsure = sum(word.confidence < _UNSURE_BELOW for word in words)
     unsure_note = f"; {unsure} unsure words are marked {UNSURE_MARK}" if unsure else ""
     scans = f"{len(recognised)} of {pages} pages are scans" if pages > 1 else "It is a scan"
     yield f"{scans}, read by OCR with a confidence of {sure:.0%}{unsure_note}."
@@ -318,11 +318,11 @@ def scan_notices(recognised: Mapping[int, ScannedPage], pages: int) -> Iterator[
 def _word_of_scan(word: RecognisedWord, usual: float, scale: float) -> Word:
     """The word in PDF coordinates: points from the foot of the page."""
     height = word.bottom - word.top
-    if usual / _ALIKE < height < usual * _ALIKE:
+    if usual / _HEIGHT_TOLERANCE < height < usual * _HEIGHT_TOLERANCE:
         height = usual
     middle = -(word.top + word.bottom) / 2
     return Word(
-        text=word.text + (UNSURE_MARK if word.confidence < _UNSURE else ""),
+        text=word.text + (UNSURE_MARK if word.confidence < _UNSURE_BELOW else ""),
         x0=word.left * scale,
         x1=word.right * scale,
         bottom=(middle - height / 2) * scale,

@@ -34,7 +34,7 @@ def read_picture(path: Path, data: bytes, recognised: Mapping[int, ScannedPage] 
         pages = getattr(picture, "n_frames", 1) if picture.format == "TIFF" else 1
     if recognised is None:
         raise NoText(
-            f"{path.name} is a picture, and the recognition of text is off.",
+            f"{path.name} is a picture, and text recognition is off.",
             "Turn it on with `deepthink config set ocr true`.",
         )
     numbers = range(1, pages + 1)

@@ -15,7 +15,7 @@ from agent.documents.tables import Cell, build_table
 
 # A style sheet's entry for a heading; the names are in English whatever the language of the document.
 _HEADING = re.compile(r"\{\\s(\d+)[^{}]*?\bheading ([1-6]);\}", re.IGNORECASE)
-_ABOUT = re.compile(r"\{\\(title|author) ([^{}]*)\}")
+_PROPERTY = re.compile(r"\{\\(title|author) ([^{}]*)\}")
 _MARKS = "\x01\x02\x03\x04\x05\x06"  # inserted before a heading, one for each level
 
 
@@ -30,7 +30,7 @@ def read_rich_text(path: Path, data: bytes) -> ParsedDocument:
 
     head, separator, body = source.partition(r"\pard")
     lines = _text(head + separator + re.sub(r"\\s(\d+)(?![\d-])", mark_heading, body)).splitlines()
-    properties = {name: normal(_text(rf"{{\rtf1 {value}}}")) for name, value in _ABOUT.findall(source)}
+    properties = {name: normal(_text(rf"{{\rtf1 {value}}}")) for name, value in _PROPERTY.findall(source)}
     blocks = outlined(list(_passages(lines)), by_look=False)
     document = ParsedDocument(
         tuple(blocks), _text(source), title=properties.get("title", ""), author=properties.get("author", "")

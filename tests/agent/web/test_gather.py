@@ -193,8 +193,8 @@ def test_a_page_without_a_passage_brings_nothing_and_the_next_result_takes_its_p
     gathered = web(pages=2).gather("x")
     assert [page.title for page in gathered.pages] == ["Fire halts Tolvang"]
     assert [problem.rpartition(": ")[2] for problem in gathered.problems] == [
-        "unseen holds no text.",
-        f"{site.host}/uncut holds no text.",
+        "unseen contains no text.",
+        f"{site.host}/uncut contains no text.",
     ]
     assert [d.title for d in Library(store).documents(WEB_COLLECTION)] == ["Fire halts Tolvang"]
 
