@@ -17,8 +17,8 @@ class Budget:
 
     Attributes:
         steps: Research steps, over all revisions of the plan.
-        revisions: Times the plan may be revised.
-        tokens: Tokens the model computes: prompt tokens evaluated and tokens generated.
+        revisions: Revisions of the plan.
+        tokens: Tokens that the model computes: prompt tokens evaluated and tokens generated.
         seconds: Wall-clock seconds until the last model call must end.
         barren: Consecutive steps without new evidence after which the run stops searching.
     """
@@ -33,12 +33,12 @@ class Budget:
 class BudgetExhausted(Exception):
     """Raised by a model call or a web search that exceeds the budget.
 
-    It ends the research, not the run, so the user does not see it as an error.
+    It ends the research but not the run, so the user does not see an error.
     """
 
 
 class StepSkipped(Exception):
-    """Raised by a call in a research step that the user skipped; the step ends without a finding."""
+    """Raised by a call within a research step that the user skipped; the step ends without a finding."""
 
 
 ANSWER_NOW = "asked to answer now"
@@ -50,7 +50,7 @@ class Stop(threading.Event):
     Model calls poll it, so that they end in time even with a long prompt or answer.
 
     Args:
-        seconds: Until the clock stops the run.
+        seconds: Time until the clock stops the run.
         steering: The user's control of the run.
     """
 
@@ -77,7 +77,7 @@ class Stop(threading.Event):
 
     @property
     def finishing(self) -> bool:
-        """True once the user wants the answer, unless it is being written."""
+        """True once the user wants the answer now, unless it is already being written."""
         return self.heeds_finish and self._steering.finishing
 
     @property
@@ -89,8 +89,8 @@ class Stop(threading.Event):
         """True if the user or the clock ends the current model call."""
         return self.cancelled or self.out_of_time or self.finishing or self.skipping
 
-    def tell_apart(self, stopped: GenerationCancelled) -> NoReturn:
-        """Raise what ``stopped``, which this event caused, means for the run.
+    def tell_apart(self, cancellation: GenerationCancelled) -> NoReturn:
+        """Raise the exception for the reason why this event was set, which caused ``cancellation``.
 
         Raises:
             GenerationCancelled: The user stopped the run.
@@ -98,16 +98,16 @@ class Stop(threading.Event):
             BudgetExhausted: The user wants the answer, or the time is used up.
         """
         if self.cancelled:
-            raise stopped
+            raise cancellation
         if self.skipping:
-            raise StepSkipped from stopped
-        raise BudgetExhausted(ANSWER_NOW if self.finishing else "time budget") from stopped
+            raise StepSkipped from cancellation
+        raise BudgetExhausted(ANSWER_NOW if self.finishing else "time budget") from cancellation
 
 
 class Ledger:
     """Counts model calls and their tokens against the budget.
 
-    A second decider's tokens are in the totals, but not charged.
+    A second decider's tokens are counted in the totals, but not charged.
     """
 
     def __init__(self, budget: Budget) -> None:
@@ -117,12 +117,12 @@ class Ledger:
         self._beside = Usage()
 
     def add(self, usage: Usage) -> None:
-        """Book one finished call."""
+        """Record a finished call."""
         self.calls += 1
         self.usage += usage
 
     def add_beside(self, usage: Usage) -> None:
-        """Book one call of a second decider."""
+        """Record a call of a second decider."""
         self.add(usage)
         self._beside += usage
 

@@ -1,10 +1,10 @@
 """Checkpoints: a run has one SQLite file from its first node to its end, so that a kill loses nothing.
 
-LangGraph's own saver writes it after every node. The file is removed when the run ends; one that exists
-belongs to a run that can be resumed, or is running: a lock beside it shows which.
+LangGraph's saver writes it after every node. The file is removed when the run ends; while it exists, the
+run is in progress or can be resumed, and a lock beside the file shows which.
 
 The journal keeps the model's replies since the last checkpoint. A node that runs again after a kill gets
-them back in the same order, at no cost, and asks only for the rest.
+them back in the same order, at no cost, and asks the model only for the rest.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ class Journal:
     """Replies since the last checkpoint, by prompt.
 
     Args:
-        connection: To the run's checkpoint file; used only with ``lock`` held.
-        lock: Shared by all users of the connection.
+        connection: Connection to the run's checkpoint file; used only while holding ``lock``.
+        lock: The lock that all users of the connection share.
     """
 
     def __init__(self, connection: sqlite3.Connection, lock: threading.Lock) -> None:
@@ -50,12 +50,12 @@ class Journal:
         self._replayed: list[tuple[str, str]] = list(rows)
 
     def replay(self, prompt: str) -> dict[str, Any] | None:
-        """The stored reply to ``prompt``, once; else None."""
-        for index, (known, reply) in enumerate(self._replayed):
-            if known == prompt:
+        """Take the stored reply to ``prompt``; None if there is none."""
+        for index, (stored_prompt, reply) in enumerate(self._replayed):
+            if stored_prompt == prompt:
                 del self._replayed[index]
-                found: dict[str, Any] = json.loads(reply)
-                return found
+                stored_reply: dict[str, Any] = json.loads(reply)
+                return stored_reply
         return None
 
     def keep(self, prompt: str, reply: dict[str, Any]) -> None:
@@ -66,7 +66,7 @@ class Journal:
             )
 
     def clear(self) -> None:
-        """Forget the replies: a checkpoint has their results."""
+        """Forget the replies, because a checkpoint has their results."""
         self._replayed = []
         with self._lock, self._connection:
             self._connection.execute("DELETE FROM journal")
@@ -81,25 +81,30 @@ class JournaledChat:
 
     @property
     def name(self) -> str:
-        """The model's."""
+        """The name of the model."""
         return self._chat.name
 
     @property
     def context_tokens(self) -> int:
-        """The model's."""
+        """The context length of the model."""
         return self._chat.context_tokens
 
     def count_tokens(self, text: str) -> int:
-        """The model's count."""
+        """The number of tokens by the model's tokenizer."""
         return self._chat.count_tokens(text)
 
     def generate(self, messages: Sequence[Message], options: ChatOptions) -> Reply:
         """The stored reply, streamed in one piece, or a new one."""
-        asked = {"max_tokens": options.max_tokens, "schema": options.schema, "at": options.temperature}
-        prompt = _prompt(messages, asked)
-        kept = self._journal.replay(prompt)
-        if kept is not None:
-            reply = Reply(kept["text"], Usage(**kept["usage"]), kept["finish_reason"], kept["reasoning"])
+        parameters = {"max_tokens": options.max_tokens, "schema": options.schema, "at": options.temperature}
+        prompt = _prompt_hash(messages, parameters)
+        stored_reply = self._journal.replay(prompt)
+        if stored_reply is not None:
+            reply = Reply(
+                stored_reply["text"],
+                Usage(**stored_reply["usage"]),
+                stored_reply["finish_reason"],
+                stored_reply["reasoning"],
+            )
             if options.on_text is not None:
                 options.on_text(reply.text)
             return reply
@@ -114,10 +119,14 @@ class JournaledChat:
         cancel: threading.Event | None = None,
     ) -> Choice:
         """The stored choice, or a new one."""
-        prompt = _prompt(messages, {"labels": list(options)})
-        kept = self._journal.replay(prompt)
-        if kept is not None:
-            return Choice(tuple(kept["probabilities"]), Usage(**kept["usage"]), kept["measured"])
+        prompt = _prompt_hash(messages, {"labels": list(options)})
+        stored_choice = self._journal.replay(prompt)
+        if stored_choice is not None:
+            return Choice(
+                tuple(stored_choice["probabilities"]),
+                Usage(**stored_choice["usage"]),
+                stored_choice["measured"],
+            )
         choice = self._chat.choose(messages, options, cancel)
         self._journal.keep(prompt, asdict(choice))
         return choice
@@ -126,9 +135,9 @@ class JournaledChat:
         """Do nothing: the caller that opened the model closes it."""
 
 
-def _prompt(messages: Sequence[Message], asked: dict[str, Any]) -> str:
-    whole = json.dumps([[[m.role, m.content] for m in messages], asked], sort_keys=True)
-    return hashlib.sha256(whole.encode()).hexdigest()
+def _prompt_hash(messages: Sequence[Message], parameters: dict[str, Any]) -> str:
+    text = json.dumps([[[m.role, m.content] for m in messages], parameters], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 class GoingOn(DeepthinkError):
@@ -146,14 +155,14 @@ class GoingOn(DeepthinkError):
 
 
 class UnusableRunId(DeepthinkError):
-    """Raised for a run whose id could name any file of this machine."""
+    """Raised for a run whose id is not a plain name, so that it could point to any file."""
 
     title = "This run has no usable id"
     kind = "store"
 
 
 class CheckpointDamaged(DeepthinkError):
-    """Raised when a checkpoint file does not hold what was written to it."""
+    """Raised when a checkpoint file is damaged."""
 
     title = "The checkpoint is damaged"
     kind = "store"
@@ -164,9 +173,9 @@ class Checkpoints:
     """An open checkpoint file.
 
     Attributes:
-        saver: For the graph. After each checkpoint it calls the ``on_checkpoint`` of `opened`.
-        journal: Model replies since the last one.
-        config: The graph's thread.
+        saver: The graph's checkpointer; calls the ``on_checkpoint`` of `opened` after each checkpoint.
+        journal: Model replies since the last checkpoint.
+        config: The graph's config, with the id of its thread.
     """
 
     saver: BaseCheckpointSaver[Any]
@@ -197,7 +206,7 @@ def held(store: Store, run_id: str) -> bool:
 
 
 def discard(store: Store, run_id: str) -> None:
-    """Remove a run's checkpoints, if any, damaged ones too. Raises `UnusableRunId`."""
+    """Remove a run's checkpoints, if any, including damaged ones. Raises `UnusableRunId`."""
     for path in folder(store).glob(f"{_file(store, run_id).stem}.*"):
         path.unlink(missing_ok=True)
 
@@ -210,7 +219,7 @@ def put_aside(store: Store, run_id: str) -> None:
 
 
 def translated(error: BaseException, store: Store, run_id: str) -> BaseException:
-    """An error of the checkpoint file as one for the user; any other as it is."""
+    """An SQLite error as an error for the user; other errors are returned as they are."""
     if not isinstance(error, sqlite3.Error):
         return error
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
@@ -219,16 +228,17 @@ def translated(error: BaseException, store: Store, run_id: str) -> BaseException
     path = _file(store, run_id)
     if code == sqlite3.SQLITE_FULL:
         return StoreFull(
-            f"There is no room left to write {path}.", f"Free some disk space, then {_go_on(run_id)}"
+            f"There is no room left to write {path}.", f"Free some disk space, then {_resume_hint(run_id)}"
         )
     return StoreError(
-        f"{path} cannot be used: {error}.", f"Check its disk and its permissions, then {_go_on(run_id)}"
+        f"{path} cannot be used: {error}.",
+        f"Check its disk and its permissions, then {_resume_hint(run_id)}",
     )
 
 
 @contextmanager
 def read_as_written(run_id: str) -> Iterator[None]:
-    """Within this, a checkpoint that cannot be decoded raises `CheckpointDamaged`."""
+    """A context in which a checkpoint that cannot be decoded raises `CheckpointDamaged`."""
     try:
         yield
     except (ValueError, KeyError, TypeError, EOFError) as error:
@@ -242,7 +252,7 @@ def _damaged(run_id: str, error: BaseException) -> CheckpointDamaged:
     )
 
 
-def _go_on(run_id: str) -> str:
+def _resume_hint(run_id: str) -> str:
     return f"`deepthink resume {run_id}`."
 
 
@@ -257,7 +267,7 @@ def sweep(store: Store, keep: Collection[str]) -> None:
 def opened(
     store: Store, run_id: str, on_checkpoint: Callable[[list[Logged]], None]
 ) -> Iterator[Checkpoints]:
-    """Open the run's file, made if new, and lock it.
+    """Open the run's file, creating it if needed, and lock it.
 
     ``on_checkpoint`` is called with the events of each checkpoint, in the thread that wrote it.
 
@@ -269,10 +279,10 @@ def opened(
     from langgraph.checkpoint.sqlite import SqliteSaver
 
     class Saver(SqliteSaver):
-        """Calls ``on_checkpoint`` when a checkpoint is on disk, so that its events may be stored."""
+        """Calls ``on_checkpoint`` when a checkpoint is on disk, so that its events can be stored."""
 
         def put(self, config: Any, checkpoint: Any, metadata: Any, new_versions: Any) -> Any:
-            """As LangGraph's."""
+            """Write a checkpoint, as LangGraph's saver does."""
             saved = super().put(config, checkpoint, metadata, new_versions)
             journal.clear()
             on_checkpoint(checkpoint["channel_values"].get("log", []))
@@ -304,8 +314,8 @@ def _is_usable(run_id: str) -> bool:
 def _file(store: Store, run_id: str) -> Path:
     if not _is_usable(run_id):
         raise UnusableRunId(
-            f"No file is opened or removed for the run {run_id!r}: its id is not one plain name.",
-            "It came with imported traces and cannot go on; leave it as it is.",
+            f"No file is opened or removed for the run {run_id!r}, because its id is not a plain name.",
+            "It came with imported traces and cannot be resumed; leave it as it is.",
         )
     return folder(store) / f"{run_id}.sqlite"
 

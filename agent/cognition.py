@@ -1,8 +1,8 @@
-"""What each step of a run can be done by: one small interface a step, and what it returns.
+"""The cognitive steps of a run: a small interface for each step, and the type of its result.
 
-The implementations are in `agent.steps`, beside the node that uses them; `agent.profiles` says which a
-profile has. Where one takes a session, a notebook and a question, these are the run's access to its
-model, the entries that the model reads first, and the step's question with references resolved.
+The implementations are in `agent.steps`, beside the node that uses them; `agent.profiles` selects those of
+a profile. Parameters that recur: the session is the run's access to its model, the notebook contains the
+entries that the model reads first, and the question is the step's, with references resolved.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ Spans: TypeAlias = Mapping[int, Sequence[AnswerSpan]]
 """The reader's candidate answers by citation number, most probable first."""
 
 PlannedBy: TypeAlias = Literal["planner"] | Origin
-"""Who made a plan: the taught planner, the answering model (repaired or not), or the default."""
+"""Who made a plan: the taught planner, the language model (repaired or not), or the default."""
 
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """What a planner made of a request.
+    """The result of planning.
 
     Attributes:
-        kind: ``search``, ``talk`` where no documents are needed, ``ask`` where it asks back.
-        question: The question complete in itself; for ``ask`` the question to ask back.
+        kind: ``search``; ``talk`` if no documents are needed; ``ask`` to ask the user back.
+        question: The self-contained question; for ``ask`` the question to the user.
         steps: The look-ups in order.
-        origin: Who made it.
+        origin: Who made the plan.
     """
 
     kind: Kind
@@ -48,9 +48,9 @@ class Planner(Protocol):
     """Turns a question into look-ups, and revises a plan."""
 
     def begin(self, session: Session, request: PlanRequest, chosen: Route | None = None) -> Planned:
-        """The first plan; a single look-up of the whole question if none can be made.
+        """The first plan; if none can be made, a single look-up of the whole question.
 
-        ``chosen`` is the user's choice of a route; None if the planner chooses.
+        ``chosen`` is the route that the user chose; None if the planner chooses.
         """
         ...
 
@@ -63,23 +63,23 @@ class Planner(Protocol):
         done: int,
         most: int,
     ) -> Planned:
-        """Look-ups for what is missing that were not asked before; there may be none.
+        """New look-ups for the missing answers; there may be none.
 
         Their references count from the first step of the run.
 
         Args:
             session: The run's access to its model.
-            request: The question with what was found so far.
+            request: The question with the findings so far.
             entries: The notebook.
             missing: Questions without an answer.
-            done: Number of steps of the run before these.
-            most: Number of look-ups that may still be made.
+            done: Number of earlier steps of the run.
+            most: Maximum number of look-ups.
         """
         ...
 
 
 Rewrite: TypeAlias = Callable[[Session, Sequence[str], str], str]
-"""Makes the query of a step from its question: one line, at most 300 characters, never empty."""
+"""Turns a step's question into its query: one line, at most 300 characters, never empty."""
 
 
 class Phraser(Protocol):
@@ -97,7 +97,7 @@ class Phraser(Protocol):
         tried: Sequence[str],
         passages: Sequence[Candidate],
     ) -> list[str]:
-        """Other searches after ``tried`` ones, which brought ``passages``; there may be none."""
+        """Other searches than the ``tried`` ones, which found ``passages``; there may be none."""
         ...
 
 
@@ -110,7 +110,7 @@ class Chosen:
 
 
 Strategise: TypeAlias = Callable[[Session, Sequence[str], str], Chosen]
-"""Picks how a query is searched."""
+"""Picks the strategy for a query."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,19 +126,19 @@ class Grader(Protocol):
 
     @property
     def name(self) -> str:
-        """Names the grader in a record."""
+        """The name of the grader in records."""
         ...
 
     def grade(
         self, session: Session, notebook: Sequence[str], question: str, candidates: Sequence[Candidate]
     ) -> list[PassageGrade]:
-        """One for each of ``candidates``, in their order; they come best first."""
+        """A grade for each of ``candidates``, in their order, which is best first."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Distilled:
-    """What is left of a passage, and how well its best part fits the question (0 to about 1)."""
+    """The excerpt of a passage, and how well its best part fits the question (0 to about 1)."""
 
     candidate: Candidate
     excerpt: str
@@ -146,7 +146,7 @@ class Distilled:
 
 
 Distil: TypeAlias = Callable[[Session, Sequence[str], str, Sequence[Candidate]], list[Distilled]]
-"""Picks what matters out of passages: one entry for each that is kept, in their order.
+"""Extracts the relevant parts of passages: one entry for each passage that is kept, in their order.
 
 Every part of an excerpt is copied from its chunk.
 """
@@ -154,14 +154,14 @@ Every part of an excerpt is copied from its chunk.
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a step found.
+    """The finding of a step.
 
     Attributes:
         found: Whether the evidence answers the step's question.
-        sentence: The sentence or table row that says it.
-        answer: The short form that later steps refer to.
+        sentence: The sentence or table row with the answer.
+        answer: The short answer, which later steps refer to.
         cites: Numbers of the passages that contain it.
-        origin: Who said so: the model, a repair, the default, or the reader.
+        origin: Its source: the model, a repair, the default, or the reader.
     """
 
     found: bool
@@ -172,11 +172,11 @@ class Finding:
 
 
 Reflect: TypeAlias = Callable[[Session, Sequence[str], str, Sequence[Evidence], Spans], Finding]
-"""Says what a step's evidence, which is never empty, shows; the spans are what the reader proposes."""
+"""States the finding of a step from its evidence, which is never empty; the reader proposes the spans."""
 
 
 class Verifier(Protocol):
-    """Says of each sentence whether its passages support it."""
+    """Judges whether passages support each sentence."""
 
     def verify(
         self,
@@ -194,10 +194,10 @@ class Cognition:
     """One implementation of each step.
 
     Attributes:
-        answer_tokens: Upper bound of an answer, and of each section of a report.
-        instant: Answer a single look-up without the language model if the reader is sure of it.
-        hard_filters: Search only where the plan says, as the seed does; otherwise the plan's tool and
-            section are preferred, and a wrong guess hides nothing.
+        answer_tokens: Maximum length of an answer, and of each section of a report.
+        instant: Whether a single look-up is answered without the language model if the reader is sure.
+        hard_filters: Whether to search only where the plan says, as the seed does; otherwise the plan's
+            tool and section are only preferred, so that a wrong guess hides nothing.
     """
 
     planner: Planner

@@ -1,4 +1,4 @@
-"""The parts a graph is built from. They are passed in; nothing here opens a model or a file."""
+"""The parts that a graph is built from. They are passed in; nothing here opens a model or a file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from agent.web.gather import Web
 
 Approve = Literal["ask", "always", "never"]
-"""What happens to an answer that is not grounded: the user is asked, it is accepted, or it is not."""
+"""What happens to an answer that is not grounded: the user is asked, or it is accepted, or withheld."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,21 +26,21 @@ class Deps:
     """Everything the nodes use.
 
     Attributes:
-        session: The run's way to its model, with budget and events.
+        session: The run's access to its model, with budget and events.
         cognition: The profile's implementation of each cognitive step.
         decider: Decides to continue, revise or finish.
-        library: Stored passages.
-        recall: The funnel's first stage.
-        reader: Ranks and grades what it brings, proposes answers, and checks claims.
-        collections: What the question may use; each is a tool of the plan.
-        web: Where a step may look when the library does not answer; None unless the user turned it on.
-        route: The route that the user chose; "" if the planner does.
-        length: Of the answer.
+        library: The stored passages.
+        recall: The first stage of retrieval.
+        reader: Ranks and grades the passages, proposes answers, and checks claims.
+        collections: The collections to search; each is a tool of the plan.
+        web: Searched if the library does not answer; None unless the user turned it on.
+        route: The route that the user chose; "" if the planner chooses.
+        length: The length of the answer.
         approve: What happens to an answer that is not grounded.
         interactive: Whether the user can be asked.
         shadow: A second decider, whose decisions are only recorded; None without one.
-        recalled: Passages a search brings.
-        kept: Passages a step keeps as evidence.
+        recalled: Number of passages that a search returns.
+        kept: Number of passages that a step keeps as evidence.
     """
 
     session: Session
@@ -66,7 +66,7 @@ class Deps:
 
     @property
     def described(self) -> list[tuple[str, str]]:
-        """Name and description of each collection, as the model sees them."""
+        """The name and description of each collection, as the model sees them."""
         return [(c.name, c.description or f"{c.documents} documents") for c in self.collections]
 
     @property

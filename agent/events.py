@@ -16,7 +16,7 @@ class Event:
     """Something that happened in a run.
 
     Attributes:
-        kind: The class's name, under which the event is stored.
+        kind: The name of the class, under which the event is stored.
         stored: False for events that only matter while they happen.
     """
 
@@ -33,14 +33,14 @@ class Event:
 
 
 def from_stored(kind: str, payload: Mapping[str, Any]) -> Event:
-    """A stored event; unknown fields are ignored, and new fields have their defaults.
+    """A stored event; unknown fields are ignored, and missing fields have their defaults.
 
     Raises:
-        KeyError: Unknown event.
+        KeyError: The kind is unknown.
     """
     cls = _EVENTS[kind]
-    known = {f.name for f in fields(cls)}
-    return cls(**{name: value for name, value in payload.items() if name in known})
+    names = {f.name for f in fields(cls)}
+    return cls(**{name: value for name, value in payload.items() if name in names})
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class RunStarted(Event):
 
 @dataclass(frozen=True, slots=True)
 class Resumed(Event):
-    """An interrupted run was resumed; ``node`` is the first that runs again."""
+    """An interrupted run was resumed; ``node`` is the first node that runs again."""
 
     run_id: str
     question: str
@@ -89,7 +89,7 @@ class Asked(Event):
     Attributes:
         about: ``clarify``, ``approve`` or, in teach mode, ``decide``.
         question: The question, in one sentence.
-        options: Possible replies; any if empty.
+        options: Possible replies; any text if empty.
         claims: For ``approve``: the answer's sentences with their verdicts.
         suggested: For ``decide``: the action of the decider.
         probabilities: For ``decide``: the decider's probability of each action.
@@ -106,9 +106,9 @@ class Asked(Event):
 
 @dataclass(frozen=True, slots=True)
 class Replied(Event):
-    """The reply to `Asked`; ``by`` is ``person``, or ``rule`` without a question to the user.
+    """The reply to `Asked`; ``by`` is ``person``, or ``rule`` if the user was not asked.
 
-    ``waited`` is in seconds, not charged to the run; waiting before a decision is in `Decided`.
+    ``waited`` is in seconds, not charged to the run; the wait for a decision is in `Decided`.
     """
 
     about: str
@@ -122,7 +122,7 @@ class Replied(Event):
 class Steered(Event):
     """The user steered: pause, resume, finish, skip, add, override; ``detail`` is the added step or action.
 
-    ``waited`` is the length of the pause that ``resume`` ends, in seconds, not charged to the run.
+    ``waited`` is the length of the pause that ``resume`` ended, in seconds, not charged to the run.
     """
 
     what: str
@@ -152,7 +152,7 @@ class NodeFinished(Event):
 
 @dataclass(frozen=True, slots=True)
 class NodeProgress(Event):
-    """What a node does now, in a few words: a model call, a page that is fetched."""
+    """What a node is doing, in a few words: a model call, fetching a page."""
 
     stored: ClassVar[bool] = False
     node: str
@@ -187,7 +187,7 @@ class FirstLook(Event):
         passage_id: Id of the passage.
         title: Title of its document.
         page: Its page, if it has one.
-        probability: That it answers the question.
+        probability: Probability that it answers the question.
     """
 
     answer: str
@@ -236,13 +236,13 @@ class Graded(Event):
 
 @dataclass(frozen=True, slots=True)
 class Corrected(Event):
-    """The passages were not enough, and the search is corrected.
+    """The passages were not good enough, so the search is corrected.
 
     Attributes:
         rung: ``reword``, ``widen``, ``collections`` or ``web``.
         detail: The correction, in words.
         queries: The searches that follow.
-        pages: Web pages read for it: url, title, date, and whether they were cached.
+        pages: Web pages that were read for it: url, title, date, and whether they were cached.
     """
 
     step: int
@@ -254,7 +254,7 @@ class Corrected(Event):
 
 @dataclass(frozen=True, slots=True)
 class EvidenceKept(Event):
-    """The evidence that the step kept: ``fresh`` is new, ``again`` was known."""
+    """The evidence that the step kept: ``fresh`` is new, ``again`` was already in the evidence."""
 
     step: int
     fresh: list[Evidence]
@@ -276,8 +276,8 @@ class Decided(Event):
     Attributes:
         shadow: The decision of a second decider, recorded and not used: action, probabilities, source,
             latency_ms, justification, behaviour_probability. None without one.
-        label: ``override`` or ``teach`` if the user took the decision, which is a label for training.
-        waited: Seconds for the user or a second decider, not charged to the run.
+        label: ``override`` or ``teach`` if the user took the decision, which is then a label for training.
+        waited: Seconds spent on the user or a second decider, not charged to the run.
         text: The state as text.
         features: The state as numbers.
     """
@@ -301,7 +301,7 @@ class Decided(Event):
 
 @dataclass(frozen=True, slots=True)
 class NotebookGrew(Event):
-    """An entry was appended to the notebook, with which every prompt begins."""
+    """An entry was appended to the notebook, which begins every prompt."""
 
     entry: str
 
@@ -319,7 +319,7 @@ class ModelCalled(Event):
 
 @dataclass(frozen=True, slots=True)
 class AnswerText(Event):
-    """A piece of the answer while it is written; `Answered` has the whole."""
+    """A piece of the answer while it is written; `Answered` has the whole text."""
 
     stored: ClassVar[bool] = False
     text: str
@@ -333,8 +333,8 @@ class Answered(Event):
         answer: The text, with citation marks, and unsupported sentences flagged.
         sentences: Its claims with their verdicts.
         sources: The cited passages.
-        share: Of supported sentences, 0 to 1; None if the run was stopped before an answer.
-        grounded: Whether enough is supported; never without evidence.
+        share: Share of supported sentences, 0 to 1; None if the run was stopped before an answer.
+        grounded: Whether enough sentences are supported; never without evidence.
         quotes: For each cited number, the sentence of its passage most similar to the answer.
         missing: What the answer lists as missing: steps without a finding, or skipped by the user.
     """
@@ -370,7 +370,7 @@ class Warned(Event):
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat(Event):
-    """Sent at least every second: the current node and the seconds since the run began."""
+    """Sent at least every second, with the current node and the seconds since the run began."""
 
     stored: ClassVar[bool] = False
     node: str

@@ -36,13 +36,13 @@ _HEARTBEAT_SECONDS = 0.5
 
 
 class Execution:
-    """One run: its parts, its thread, and the questions it asks the user.
+    """One run: its parts, its thread, and its questions to the user.
 
     Raises:
         UnknownCollection, EmptyLibrary, UnknownProfile: The request cannot be executed.
 
     Attributes:
-        decides: The name of the decider; a learned policy as ``learned:NAME``.
+        decides: The name of the decider; ``learned:NAME`` for a learned policy.
     """
 
     def __init__(
@@ -62,24 +62,26 @@ class Execution:
         web = web if request.filters == NO_FILTERS else None
         reader = MemoReader(reader)  # shared with the verifier: a rewritten answer repeats sentences
         cognition = profile(request.profile, reader, planner)
-        had_one = began_with.startswith(LEARNED)  # then a missing policy is reported
-        named = request.decider or decides(request.profile, learned=had_one or learned is not None)
-        self.decides = f"{LEARNED}:{learned.name}" if named == LEARNED and learned else named
+        began_learned = began_with.startswith(LEARNED)  # then a missing policy is reported
+        decider_name = request.decider or decides(
+            request.profile, learned=began_learned or learned is not None
+        )
+        self.decides = f"{LEARNED}:{learned.name}" if decider_name == LEARNED and learned else decider_name
         make_decider = cognition.decider
-        if request.decider or named == LEARNED:
-            make_decider = decider(named, learned, _handover(began_with, self.decides))
+        if request.decider or decider_name == LEARNED:
+            make_decider = decider(decider_name, learned, _handover(began_with, self.decides))
         make_shadow = second_opinion(request.shadow, learned) if request.shadow else None
         self._store = store
         self._steering = steering
         self._stream: Stream = queue.SimpleQueue()
         self.recorder = Recorder(Runs(store), self._stream)
         session = Session(chat, request.budget, self.recorder.emit, steering)
-        acting = make_decider(session)
+        active_decider = make_decider(session)
         shadow = make_shadow(session) if make_shadow else None
         self.deps = Deps(
             session=session,
             cognition=cognition,
-            decider=acting,
+            decider=active_decider,
             library=library,
             recall=Recall(library, embedder, filters=request.filters),
             reader=reader,
@@ -91,7 +93,7 @@ class Execution:
             length=request.length,
             approve=request.approve,
             interactive=request.interactive,
-            shadow=shadow if shadow and shadow.name != acting.name else None,
+            shadow=shadow if shadow and shadow.name != active_decider.name else None,
         )
 
     def events(
@@ -104,12 +106,12 @@ class Execution:
         """Start the thread and yield its events, with a heartbeat at least every second.
 
         ``begin`` stores that the run begins or is resumed. It is called in the thread, when the run is
-        locked and has a checkpoint file, so a run that is stored and killed can always be resumed.
-        ``initial`` is the state without a checkpoint; the node of ``resumed`` is filled in.
+        locked and has a checkpoint file, so that a killed run can always be resumed once it is stored.
+        ``initial`` is the state if there is no checkpoint; the node of ``resumed`` is filled in.
 
         Raises:
-            GoingOn: before the first event, if another process works on the run to resume.
-            DeepthinkError: after the last event, if the run failed.
+            GoingOn: Before the first event, if another process works on the run to resume.
+            DeepthinkError: After the last event, if the run failed.
         """
         worker = threading.Thread(
             target=self._work, args=(run_id, begin, initial, resumed), name="deepthink-run", daemon=True
@@ -129,23 +131,23 @@ class Execution:
     ) -> None:
         """Run the graph; in any case, close a run that has begun and end the stream.
 
-        The run stays locked until its end is stored, which would otherwise end another process's work.
+        The run stays locked until its end is stored, so that it cannot end another process's work.
         """
         recorder, ledger = self.recorder, self.deps.session.ledger
         final: RunState | None = None
         has_begun = False
         try:
-            with ExitStack() as held:
+            with ExitStack() as stack:
                 # Locked first: if another process was faster to resume the run, nothing is changed.
-                kept = held.enter_context(checkpoints.opened(self._store, run_id, recorder.checkpointed))
+                opened = stack.enter_context(checkpoints.opened(self._store, run_id, recorder.checkpointed))
                 begin()
                 has_begun = True
                 try:
-                    final = self._drive(kept, initial, resumed)
+                    final = self._drive(opened, initial, resumed)
                 except GenerationCancelled as cancelled:
                     recorder.failure = cancelled
-                    ended = "interrupted" if self._steering.left else "cancelled"
-                    recorder.end(ledger, ended, ended, "", "")
+                    status = "interrupted" if self._steering.left else "cancelled"
+                    recorder.end(ledger, status, status, "", "")
                 except BaseException as failure:  # noqa: BLE001 - raised in the caller's thread
                     recorder.failure = checkpoints.translated(failure, self._store, run_id)
                     recorder.end(ledger, "failed", f"{type(failure).__name__}: {failure}", "", "")
@@ -172,22 +174,22 @@ class Execution:
             self._stream.put(None)
 
     def _drive(
-        self, kept: checkpoints.Checkpoints, initial: RunState, resumed: ev.Resumed | None
+        self, opened: checkpoints.Checkpoints, initial: RunState, resumed: ev.Resumed | None
     ) -> RunState | None:
-        """The final state; None if the user has to answer first and is not there."""
+        """The final state; None if the user has to answer first but cannot be asked."""
         from langgraph.types import Command
 
         session = self.deps.session
-        session.chat = JournaledChat(session.chat, kept.journal)
-        graph = build_graph(self.deps, self.recorder, kept.saver)
-        config = {**kept.config, "recursion_limit": recursion_limit(session.ledger.budget)}
+        session.chat = JournaledChat(session.chat, opened.journal)
+        graph = build_graph(self.deps, self.recorder, opened.saver)
+        config = {**opened.config, "recursion_limit": recursion_limit(session.ledger.budget)}
         command: Any = initial
         pending: Any = ()
         if resumed is not None:
             with checkpoints.read_as_written(resumed.run_id):
                 snapshot = graph.get_state(cast(Any, config))
             if snapshot.values and snapshot.metadata:
-                # Leave out searches that ended before the others of their round, which runs again.
+                # Leave out searches that ended before the others of their round, because it runs again.
                 log = [e for e in snapshot.values["log"] if e["superstep"] <= snapshot.metadata["step"]]
                 self.recorder.recovered(log, session.ledger)
                 command, pending = None, snapshot.interrupts
@@ -199,31 +201,35 @@ class Execution:
                 final = graph.invoke(command, cast(Any, config), durability="sync")
                 pending = final.get("__interrupt__", ())
                 if not pending:
-                    self._tell_untaken(cast(RunState, final))
+                    self._warn_untaken(cast(RunState, final))
                     return cast(RunState, final)
-            asked = pending[0].value
+            question = pending[0].value
             pending = ()
-            if asked["about"] == "approve" and self.deps.approve != "ask":
-                command = None  # the node runs again and replies by its rule
+            if question["about"] == "approve" and self.deps.approve != "ask":
+                command = None  # the node runs again and replies by rule
                 continue
-            reply = self._reply(asked)
+            reply = self._reply(question)
             if reply is None:
                 return None
             command = Command(resume=reply)
 
-    def _tell_untaken(self, final: RunState) -> None:
-        """Warn about steps that the user added and that were not taken."""
-        if left := [*added_and_open(final), *self._steering.take_added()]:
-            self.deps.session.emit(ev.Warned(f"Added, and not taken any more: {'; '.join(left)}"))
+    def _warn_untaken(self, final: RunState) -> None:
+        """Warn about steps that the user added too late to be taken."""
+        if untaken := [*added_and_open(final), *self._steering.take_added()]:
+            self.deps.session.emit(ev.Warned(f"Added too late to be searched: {'; '.join(untaken)}"))
 
-    def _reply(self, asked: dict[str, Any]) -> dict[str, Any] | None:
-        """The reply and the seconds until it came; None if the user cannot be asked."""
+    def _reply(self, question: dict[str, Any]) -> dict[str, Any] | None:
+        """The reply and the seconds spent waiting for it; None if the user cannot be asked."""
         session = self.deps.session
         if not self.deps.interactive:
-            return {"reply": "", "waited": 0.0} if asked["about"] == "clarify" else None
+            return {"reply": "", "waited": 0.0} if question["about"] == "clarify" else None
         began = time.monotonic()
-        session.emit(ev.Asked(asked["about"], asked["question"], asked["options"], asked.get("claims", [])))
-        clarifying = asked["about"] == "clarify"
+        session.emit(
+            ev.Asked(
+                question["about"], question["question"], question["options"], question.get("claims", [])
+            )
+        )
+        clarifying = question["about"] == "clarify"
         reply = self._steering.wait_for_reply(
             lambda: session.stop.cancelled or (clarifying and self._steering.finishing)
         )
@@ -234,11 +240,11 @@ class Execution:
         return {"reply": reply or "", "waited": round(waited, 3)}
 
 
-def _handover(before: str, now: str) -> str:
+def _handover(previous: str, current: str) -> str:
     """A notice for a resumed run if another policy than the one it began with decides."""
-    if not before.startswith(LEARNED) or now in {before, LEARNED}:  # a missing policy is reported
+    if not previous.startswith(LEARNED) or current in {previous, LEARNED}:  # a missing policy is reported
         return ""
-    return f"The run began with decisions by {before}; from here on they are by {now}."
+    return f"The run began with decisions by {previous}; from here on they are by {current}."
 
 
 def _watch(stream: Stream, session: Session) -> Iterator[ev.Event]:

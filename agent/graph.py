@@ -1,4 +1,4 @@
-"""The graph of DESIGN as LangGraph wires it. Nothing is compiled at import; parts come as arguments."""
+"""The graph of DESIGN.md in LangGraph. Nothing is compiled at import; parts are passed as arguments."""
 
 from __future__ import annotations
 
@@ -54,9 +54,10 @@ NODES: dict[str, Node] = {
     "verify": verify,
     "approve": approve,
 }
-# They end a run in order, budget or not.
-_ALWAYS = {"answer_directly", "decide", "synthesise", "verify", "approve"}
-_STEP = {"retrieve", "rerank", "grade", "correct", "distil", "reflect"}  # what the user may skip
+# Nodes that end a run in order, even without budget.
+_ENDING_NODES = {"answer_directly", "decide", "synthesise", "verify", "approve"}
+# Nodes of a research step, which the user may skip.
+_SKIPPABLE_NODES = {"retrieve", "rerank", "grade", "correct", "distil", "reflect"}
 _PLANS = {"single": "single_shot", "deep": "plan"}
 _ROUTES = {"clarify": "clarify", "direct": "answer_directly", "look": "look", **_PLANS}
 _ACTIONS = {"CONTINUE": "next_step", "REVISE": "plan", "FINISH": "synthesise"}
@@ -66,20 +67,20 @@ _APPROVALS = {"accept": "__end__", "stop": "__end__", "rewrite": "synthesise", "
 def build_graph(
     deps: Deps, recorder: Recorder, checkpointer: BaseCheckpointSaver[Any]
 ) -> CompiledStateGraph[RunState, None, RunState, RunState]:
-    """Wire the nodes and compile.
+    """Wire the nodes and compile the graph.
 
-        look → route, at the start of a conversation; later route → look, at the question made complete
+        look → route, at the start of a conversation; later route → look, with the self-contained question
         route: clarify → route; answer_directly → end; single_shot or plan → next_step
-        next_step → retrieve, once for each phrasing, side by side → rerank → grade
-        grade: enough → distil; not → correct → retrieve again, or distil where nothing is left to try
+        next_step → retrieve, in parallel for each phrasing → rerank → grade
+        grade: enough → distil; not → correct → retrieve again, or distil if nothing is left to try
         distil → reflect → decide (a single shot has no decision: → synthesise)
         decide: CONTINUE → next_step, REVISE → plan, FINISH → synthesise → verify
         verify: grounded, or nothing found → end; not → approve → synthesise, plan or end
 
-    ``deps`` are of one run, since they hold its budget.
+    ``deps`` belong to one run, because they contain its budget.
     """
     return _wire(
-        {name: _observed(name, node, deps, recorder) for name, node in NODES.items()}, checkpointer
+        {name: _with_events(name, node, deps, recorder) for name, node in NODES.items()}, checkpointer
     )
 
 
@@ -89,20 +90,20 @@ def diagram(style: Literal["mermaid", "text"]) -> str:
     Args:
         style: ``mermaid`` source, or plain ``text`` with one line per edge.
     """
-    drawn = _wire({name: lambda _state: {} for name in NODES}).get_graph()
+    graph = _wire({name: lambda _state: {} for name in NODES}).get_graph()
     if style == "mermaid":
-        return drawn.draw_mermaid()
+        return graph.draw_mermaid()
     lines: list[str] = []
     for name in ["__start__", *NODES]:
-        for edge in drawn.edges:
+        for edge in graph.edges:
             if edge.source == name:
                 condition = f"  ({edge.data})" if edge.data and edge.data != edge.target else ""
                 arrow = "┄→" if edge.conditional else "──→"
-                lines.append(f"{_bare(name):<15} {arrow:<4} {_bare(edge.target)}{condition}")
+                lines.append(f"{_plain_name(name):<15} {arrow:<4} {_plain_name(edge.target)}{condition}")
     return "\n".join(lines)
 
 
-def _bare(name: str) -> str:
+def _plain_name(name: str) -> str:
     return name.strip("_") if name.startswith("__") else name
 
 
@@ -116,49 +117,49 @@ def _wire(
     def searches(state: RunState) -> list[Any]:
         return [Send("retrieve", search) for search in state["searches"]]
 
-    def begins(state: RunState) -> str:
-        # A follow-up is not complete in itself, and a greeting is no question.
+    def first_node(state: RunState) -> str:
+        # A follow-up is not self-contained, and a greeting is not a question.
         return "route" if state["turns"] or is_small_talk(state["question"]) else "look"
 
-    def routed(state: RunState) -> str:
-        # Once the research has ended no model is asked: the remaining steps are skipped.
+    def after_route(state: RunState) -> str:
+        # Once the research has ended, no model is asked and the remaining steps are skipped.
         if state["stopped_because"]:
             return "deep"
-        searched = state["route"] in _PLANS and not state["notebook"]
-        return "look" if searched else state["route"]
+        needs_look = state["route"] in _PLANS and not state["notebook"]
+        return "look" if needs_look else state["route"]
 
-    def looked(state: RunState) -> str:
-        return routed(state) if state["route"] or state["stopped_because"] else "route"
+    def after_look(state: RunState) -> str:
+        return after_route(state) if state["route"] or state["stopped_because"] else "route"
 
-    def step_begins(state: RunState) -> Any:
+    def after_next_step(state: RunState) -> Any:
         if not state["query"] or state["stopped_because"]:
             return "decide"  # a revision brought no new step, or the research has ended
         return searches(state) or "rerank"
 
-    def graded(state: RunState) -> str:
-        # Where the research has ended, the grade is an earlier round's.
-        short = state["grade"] == "incorrect" and not state["stopped_because"]
-        return "not" if short else "enough"
+    def after_grade(state: RunState) -> str:
+        # If the research has ended, the grade is that of an earlier round.
+        is_short = state["grade"] == "incorrect" and not state["stopped_because"]
+        return "not" if is_short else "enough"
 
-    def answered(state: RunState) -> str:
+    def after_verify(state: RunState) -> str:
         return "end" if state["grounded"] or state["status"] != "answered" else "approve"
 
     graph = StateGraph(RunState)
     for name, node in nodes.items():
         graph.add_node(name, cast(Any, node))
-    graph.add_conditional_edges(START, begins, ["look", "route"])
-    graph.add_conditional_edges("route", routed, cast(Any, _ROUTES))
-    graph.add_conditional_edges("look", looked, cast(Any, {"route": "route", **_PLANS}))
+    graph.add_conditional_edges(START, first_node, ["look", "route"])
+    graph.add_conditional_edges("route", after_route, cast(Any, _ROUTES))
+    graph.add_conditional_edges("look", after_look, cast(Any, {"route": "route", **_PLANS}))
     graph.add_edge("clarify", "route")
     graph.add_edge("answer_directly", END)
     graph.add_edge("single_shot", "next_step")
     graph.add_edge("plan", "next_step")
-    graph.add_conditional_edges("next_step", step_begins, ["retrieve", "rerank", "decide"])
+    graph.add_conditional_edges("next_step", after_next_step, ["retrieve", "rerank", "decide"])
     graph.add_edge("retrieve", "rerank")
     graph.add_edge("rerank", "grade")
     graph.add_conditional_edges(
         "grade",
-        graded,
+        after_grade,
         {"enough": "distil", "not": "correct"},
     )
     graph.add_conditional_edges("correct", lambda s: searches(s) or "distil", ["retrieve", "distil"])
@@ -170,22 +171,22 @@ def _wire(
     )
     graph.add_conditional_edges("decide", lambda s: s["action"], cast(Any, _ACTIONS))
     graph.add_edge("synthesise", "verify")
-    graph.add_conditional_edges("verify", answered, {"end": END, "approve": "approve"})
+    graph.add_conditional_edges("verify", after_verify, {"end": END, "approve": "approve"})
     graph.add_conditional_edges("approve", lambda s: s["approval"], cast(Any, _APPROVALS))
     return graph.compile(checkpointer=checkpointer)
 
 
 def recursion_limit(budget: Budget) -> int:
-    """Supersteps a run within ``budget`` can take; LangGraph's own default is no limit to speak of.
+    """The maximum number of supersteps of a run within ``budget``.
 
-    A step takes its nodes once, and three of them again for each rung of a correction.
+    A step takes its nodes once, and four of them again for each rung of a correction.
     """
-    per_step = len(_STEP) + 2 + 4 * len(RUNGS)
-    approvals = 100  # the user may ask again, with a reply each time
+    per_step = len(_SKIPPABLE_NODES) + 2 + 4 * len(RUNGS)
+    approvals = 100  # the user may ask for another answer each time
     return per_step * (budget.steps + budget.revisions + 2) + approvals
 
 
-def _observed(name: str, node: Node, deps: Deps, recorder: Recorder) -> Callable[..., dict[str, Any]]:
+def _with_events(name: str, node: Node, deps: Deps, recorder: Recorder) -> Callable[..., dict[str, Any]]:
     """The node with its events; applies budget limits and steering."""
 
     def run(state: Any, config: RunnableConfig) -> dict[str, Any]:
@@ -194,24 +195,24 @@ def _observed(name: str, node: Node, deps: Deps, recorder: Recorder) -> Callable
             _wait_while_paused(deps)
             if session.stop.cancelled:
                 raise GenerationCancelled("The run was cancelled.")
-            session.stop.heeds_finish = name not in _ALWAYS
-            session.stop.heeds_skip = name in _STEP
-            # Searches run side by side, and what each returns must not contradict the others.
-            if name not in {*_ALWAYS, "retrieve"} and (ended := _ended(state, deps)):
-                return {**_undone(name), **ended, "log": log}
+            session.stop.heeds_finish = name not in _ENDING_NODES
+            session.stop.heeds_skip = name in _SKIPPABLE_NODES
+            # Searches run in parallel, and their updates must not contradict each other.
+            if name not in {*_ENDING_NODES, "retrieve"} and (ended := _end_update(state, deps)):
+                return {**_skipped_update(name), **ended, "log": log}
             session.on_call = lambda purpose: session.emit(NodeProgress(name, state["step"], purpose))
             session.emit(NodeStarted(name, state["step"]))
-            began, before = time.monotonic(), session.ledger.usage
-            update = _taken(name, node, state, deps)
-            spent = session.ledger.usage
+            began, usage_before = time.monotonic(), session.ledger.usage
+            update = _run_node(name, node, state, deps)
+            usage = session.ledger.usage
             session.emit(
                 NodeFinished(
                     name,
                     update.get("step", state["step"]),
                     round(time.monotonic() - began, 4),
-                    spent.evaluated - before.evaluated,
-                    spent.reused - before.reused,
-                    spent.generated - before.generated,
+                    usage.evaluated - usage_before.evaluated,
+                    usage.reused - usage_before.reused,
+                    usage.generated - usage_before.generated,
                 )
             )
             return {**update, "log": log}
@@ -219,8 +220,8 @@ def _observed(name: str, node: Node, deps: Deps, recorder: Recorder) -> Callable
     return run
 
 
-def _taken(name: str, node: Node, state: Any, deps: Deps) -> dict[str, Any]:
-    """What the node returns, unless the budget ran out in it or its step was skipped."""
+def _run_node(name: str, node: Node, state: Any, deps: Deps) -> dict[str, Any]:
+    """The update of the node, even if it ran out of budget or its step was skipped."""
     session = deps.session
     skipped = session.stop.skipping
     if not skipped:
@@ -231,13 +232,13 @@ def _taken(name: str, node: Node, state: Any, deps: Deps) -> dict[str, Any]:
                 "Answering now" if str(used_up) == ANSWER_NOW else f"The {used_up} is used up; finishing"
             )
             session.emit(Warned(f"{message} with what was found."))
-            return {**_undone(name), "stopped_because": str(used_up)}
+            return {**_skipped_update(name), "stopped_because": str(used_up)}
         except StepSkipped:
             pass
-    # The step still gets its finding, none, so that the trajectory has no hole.
+    # The step still gets a finding (nothing), so that the trajectory has no gap.
     session.stop.heeds_skip = False
     if name not in {"distil", "reflect"}:
-        return _undone(name)
+        return _skipped_update(name)
     update = node({**state, "candidates": []}, deps)
     if name == "reflect":
         deps.steering.take_skip()
@@ -245,13 +246,13 @@ def _taken(name: str, node: Node, state: Any, deps: Deps) -> dict[str, Any]:
     return update
 
 
-def _undone(name: str) -> dict[str, Any]:
-    """What a node that did not do its work leaves: the last round's searches are not made once more."""
+def _skipped_update(name: str) -> dict[str, Any]:
+    """The update of a skipped node; after `correct`, the last round's searches must not run again."""
     return {"searches": []} if name == "correct" else {}
 
 
-def _ended(state: Any, deps: Deps) -> dict[str, Any]:
-    """What a node of the research returns instead of working where the research has ended; else {}."""
+def _end_update(state: Any, deps: Deps) -> dict[str, Any]:
+    """The update of a research node that must not run, because the research has ended; else {}."""
     if state["stopped_because"]:
         return {"stopped_because": state["stopped_because"]}
     if deps.steering.finishing:

@@ -1,4 +1,4 @@
-"""The notebook's entries, in order: every later prompt of a run begins with them."""
+"""The notebook's entries, in order: every later prompt of the run begins with them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def plan_entry(steps: Sequence[PlanStep], first: int, revision: int) -> str:
 
 
 def evidence_entry(step: int, question: str, shown: Sequence[tuple[Evidence, bool]]) -> str:
-    """The evidence of a step; a passage with an excerpt shown before is only named.
+    """The evidence of a step; a passage whose excerpt was already shown is only mentioned.
 
     Args:
         step: Number of the step.
@@ -39,27 +39,27 @@ def evidence_entry(step: int, question: str, shown: Sequence[tuple[Evidence, boo
         shown: The step's evidence in order, each with True if its excerpt is already in the notebook.
     """
     lines = [f"STEP {step}: {question}"]
-    lines += [f"[{item['number']}] (as above)" if known else passage(item) for item, known in shown]
+    lines += [f"[{item['number']}] (as above)" if is_known else passage(item) for item, is_known in shown]
     return "\n".join(lines)
 
 
 def passage(item: Evidence) -> str:
     """A passage for the model: its number, its excerpt, and its source."""
-    place = dict.fromkeys((item["title"], last_heading(item["section"]), dated(item)))
-    where = " ".join(fenced(", ".join(part for part in place if part)).split())
+    parts = dict.fromkeys((item["title"], last_heading(item["section"]), dated(item)))
+    source = " ".join(fenced(", ".join(part for part in parts if part)).split())
     excerpt = fenced(item["excerpt"])
     if item["kind"] == "table":
-        # The source is above a table, and the rows are on their own lines.
-        return f"[{item['number']}] {where}:\n{excerpt}"
-    # The text first: a small model prefers what comes first, and takes document dates for answers.
-    return f"[{item['number']}] {excerpt} ({where})"
+        # The source is above the table, and the rows are on their own lines.
+        return f"[{item['number']}] {source}:\n{excerpt}"
+    # The text first: a small model prefers what comes first, and mistakes document dates for answers.
+    return f"[{item['number']}] {excerpt} ({source})"
 
 
 def fenced(text: str) -> str:
-    """A document's text in a prompt, where it cannot pose as another passage or a part of the prompt.
+    """A document's text for a prompt, so that it cannot pose as another passage or a part of the prompt.
 
-    Passages are set apart by blank lines and numbered in square brackets, and the parts of a prompt begin
-    with labels of their own. Text that has none of these stays as it is.
+    Passages are separated by blank lines and numbered in square brackets, and the parts of a prompt begin
+    with labels. Text without any of these stays as it is.
     """
     return without_marks(_LABEL.sub(r"> \g<0>", _BLANK_LINES.sub("\n", text)))
 
@@ -79,16 +79,16 @@ def note_entry(note: Note) -> str:
 
 
 def dated(item: Candidate | Evidence) -> str:
-    """The author or sender of a passage's document, by name, and its date, as far as they are known."""
+    """The name of the author or sender of a passage's document, and its date, as far as they are known."""
     author = item.get("author", "")
     name = author.partition("<")[0].strip(' "') or author
     return ", ".join(part for part in (name[:_LONGEST_NAME], item["date"]) if part)
 
 
 def version_entry(step: int, value: str, number: int, date: str, earlier: int, earlier_date: str) -> str:
-    """Two versions of a document that disagree, and which of them counts."""
-    dated, before = (f" of {day}" if day else "" for day in (date, earlier_date))
+    """A note on two versions of a document that disagree, and which of them counts."""
+    date_text, earlier_text = (f" of {day}" if day else "" for day in (date, earlier_date))
     return (
-        f"NOTE ON STEP {step}: [{number}]{dated} says {value}. It is the later version of "
-        f"[{earlier}]{before}, which says otherwise."
+        f"NOTE ON STEP {step}: [{number}]{date_text} says {value}. It is the later version of "
+        f"[{earlier}]{earlier_text}, which says otherwise."
     )

@@ -1,8 +1,8 @@
 """Recording a run: events go to the stream at once, and into the store with each checkpoint.
 
 The events that a node emits become part of the state that it returns, and are stored when the checkpoint
-with that state is on disk. So an interrupted node that runs again is stored once. Events that are not
-stored yet stay in the state.
+with that state is on disk. So the events of an interrupted node that runs again are stored once. Events
+that are not stored yet stay in the state.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from traces.store import StoreBusy
 _log = logging.getLogger("deepthink.run")
 
 Stream = queue.SimpleQueue[ev.Event | None]
-_STORE_SECONDS = 1.0  # opening the store for every node would cost more than most nodes do
+_STORE_SECONDS = 1.0  # opening the store after every node would take longer than most nodes
 
 
 class Recorder:
@@ -38,14 +38,14 @@ class Recorder:
         self._runs = runs
         self._stream = stream
         self._began = time.monotonic()
-        self._here = threading.local()  # parallel nodes collect separately
+        self._local = threading.local()  # parallel nodes collect separately
         self._run_id = ""
         self._events = 0
         self._actions = ""  # first letters of the actions decided on so far
         self._stored = -2  # the last superstep whose events are stored
         self._stored_at = 0.0
-        self._unstored: list[Logged] = []  # of the last checkpoint
-        self.waited = 0.0  # seconds so far that do not count as the run's own
+        self._unstored: list[Logged] = []  # events of the last checkpoint
+        self.waited = 0.0  # seconds so far that are not charged to the run
         self.failure: BaseException | None = None
 
     @property
@@ -55,31 +55,31 @@ class Recorder:
 
     def begin(self, started: ev.RunStarted, request: NewRun) -> None:
         """Store the run and its first event."""
-        self._run_id = self._runs.begin(request, started.run_id, self._next(0.0, started))
+        self._run_id = self._runs.begin(request, started.run_id, self._stored_event(0.0, started))
         self._stream.put(started)
 
     def resume(self, run_id: str, ledger: Ledger) -> None:
-        """Continue recording a run, and book what it has spent so far."""
+        """Continue recording a run, and charge what it has spent so far to the ledger."""
         self._run_id = run_id
         self._runs.reopen(run_id)
-        stored = self._runs.events(run_id)
-        self._events = stored[-1].seq + 1 if stored else 0
+        events = self._runs.events(run_id)
+        self._events = events[-1].seq + 1 if events else 0
         self._actions = "".join(d.action[0] for d in self._runs.decisions(run_id) if not d.shadow)
         self._stored = self._runs.find(run_id).superstep
-        self._began = time.monotonic() - (stored[-1].elapsed if stored else 0.0)
-        for event in stored:
-            self._recall(ledger, event.kind, event.payload)
+        self._began = time.monotonic() - (events[-1].elapsed if events else 0.0)
+        for event in events:
+            self._replay_event(ledger, event.kind, event.payload)
 
     def resumed(self, event: ev.Resumed) -> None:
-        """Store and pass on that the run was resumed."""
-        self._runs.record(self._run_id, [self._next(self.elapsed, event)])
+        """Store and pass on the event that the run was resumed."""
+        self._runs.record(self._run_id, [self._stored_event(self.elapsed, event)])
         self._stream.put(event)
 
     def emit(self, event: ev.Event) -> None:
         """Pass an event on; if its kind is stored, the current node collects it."""
         self._stream.put(event)
         self.waited += getattr(event, "waited", 0.0)
-        node: tuple[int, list[Logged]] | None = getattr(self._here, "node", None)
+        node: tuple[int, list[Logged]] | None = getattr(self._local, "node", None)
         if event.stored and node is not None:
             superstep, collected = node
             collected.append(
@@ -94,43 +94,43 @@ class Recorder:
 
     @contextmanager
     def collecting(self, superstep: int) -> Iterator[list[Logged]]:
-        """The events that this thread emits inside the context; complete at its end."""
+        """Collect the events that this thread emits inside the context; complete at its end."""
         collected: list[Logged] = []
-        self._here.node = superstep, collected
+        self._local.node = superstep, collected
         try:
             yield collected
         finally:
-            self._here.node = None
+            self._local.node = None
 
     def checkpointed(self, log: Sequence[Logged]) -> None:
         """Store the new events of a checkpoint, at most once a second.
 
-        Events that must wait, for this or because the store is busy, are in the next checkpoint too.
+        Events that must wait, because of that limit or a busy store, are in the next checkpoint too.
         """
-        self._unstored = self._new(log)
+        self._unstored = self._not_stored(log)
         if time.monotonic() - self._stored_at >= _STORE_SECONDS:
             self._store_unless_busy()
 
     def recovered(self, log: Sequence[Logged], ledger: Ledger) -> None:
-        """Store and book the events in the last checkpoint of an interrupted run."""
-        self._unstored = new = self._new(log)
+        """Store the events in the last checkpoint of an interrupted run, and charge their model calls."""
+        self._unstored = new = self._not_stored(log)
         if new:
-            # The clock continues from there, since waiting time is subtracted from it.
+            # The clock continues from there, because waiting time is subtracted from it.
             self._began = time.monotonic() - max(entry["elapsed"] for entry in new)
             for entry in new:
-                self._recall(ledger, entry["kind"], entry["payload"])
+                self._replay_event(ledger, entry["kind"], entry["payload"])
             self._store_unless_busy()
 
-    def _new(self, log: Sequence[Logged]) -> list[Logged]:
+    def _not_stored(self, log: Sequence[Logged]) -> list[Logged]:
         # The state still has the events stored with its last checkpoint.
         return [entry for entry in log if entry["superstep"] > self._stored]
 
-    def _recall(self, ledger: Ledger, kind: str, payload: dict[str, Any]) -> None:
+    def _replay_event(self, ledger: Ledger, kind: str, payload: dict[str, Any]) -> None:
         if kind == ev.ModelCalled.kind:
             call = ev.from_stored(kind, payload)
             assert isinstance(call, ev.ModelCalled)
-            book = ledger.add_beside if call.purpose == SHADOW else ledger.add
-            book(Usage(call.evaluated, call.reused, call.generated, call.seconds))
+            add = ledger.add_beside if call.purpose == SHADOW else ledger.add
+            add(Usage(call.evaluated, call.reused, call.generated, call.seconds))
         self.waited += float(payload.get("waited", 0.0))
 
     def _store_unless_busy(self) -> None:
@@ -145,7 +145,7 @@ class Recorder:
             return
         superstep = max(entry["superstep"] for entry in log)
         events: list[StoredEvent] = []
-        decided: list[ev.Decided] = []
+        decisions: list[ev.Decided] = []
         for offset, entry in enumerate(log):
             events.append(
                 StoredEvent(self._events + offset, entry["elapsed"], entry["kind"], entry["payload"])
@@ -153,9 +153,9 @@ class Recorder:
             if entry["kind"] == ev.Decided.kind:
                 event = ev.from_stored(entry["kind"], entry["payload"])
                 assert isinstance(event, ev.Decided)
-                decided.append(event)
-        numbered = list(enumerate(decided, start=len(self._actions)))
-        actions = self._actions + "".join(event.action[0] for event in decided)
+                decisions.append(event)
+        numbered = list(enumerate(decisions, start=len(self._actions)))
+        actions = self._actions + "".join(event.action[0] for event in decisions)
         rows = [row for seq, event in numbered for row in _rows(event, seq, actions[:seq])]
         labels = [Label(seq, d.action, cast(Origin, d.label)) for seq, d in numbered if d.label]
         self._runs.record(self._run_id, events, rows, superstep=superstep, labels=labels)
@@ -169,7 +169,7 @@ class Recorder:
         A run that waits for the user or is interrupted is not closed.
 
         Raises:
-            StoreError: It could not be stored. The run is not closed, and its checkpoint has the rest.
+            StoreError: The end could not be stored. The run is not closed, and its checkpoint has the rest.
         """
         usage, calls = ledger.usage, ledger.calls
         finished = ev.RunFinished(
@@ -189,18 +189,18 @@ class Recorder:
             if status == "waiting":
                 self._runs.wait(self._run_id)
             elif status != "interrupted":
-                self._runs.record(self._run_id, [self._next(self.elapsed, finished)], end=closing)
+                self._runs.record(self._run_id, [self._stored_event(self.elapsed, finished)], end=closing)
         finally:
             self._stream.put(finished)  # even if it could not be stored
 
-    def _next(self, elapsed: float, event: ev.Event) -> StoredEvent:
+    def _stored_event(self, elapsed: float, event: ev.Event) -> StoredEvent:
         self._events += 1
         return StoredEvent(self._events - 1, elapsed, event.kind, event.payload())
 
 
 def _rows(event: ev.Decided, seq: int, path: str) -> list[DecisionRow]:
     """The decision, and the shadow decision if there is one."""
-    acted = DecisionRow(
+    row = DecisionRow(
         seq=seq,
         step=event.step,
         state_version=event.state_version,
@@ -216,4 +216,4 @@ def _rows(event: ev.Decided, seq: int, path: str) -> list[DecisionRow]:
         text=event.text,
         features=event.features,
     )
-    return [acted, replace(acted, **event.shadow, shadow=True)] if event.shadow else [acted]
+    return [row, replace(row, **event.shadow, shadow=True)] if event.shadow else [row]

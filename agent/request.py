@@ -1,4 +1,4 @@
-"""The request of a run, and the errors of requests that cannot be run."""
+"""The request of a run, and the errors of invalid requests."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from traces.records import NO_FILTERS, WEB_COLLECTION, Collection, Filters, Scop
 
 
 class UnusableQuestion(DeepthinkError):
-    """Raised when there is no question, or one too long for the model to read."""
+    """Raised when the question is empty or too long for the model."""
 
     title = "Not a question"
     kind = "usage"
@@ -41,17 +41,17 @@ class Request:
         decider: ``rules``, ``llm`` or ``learned``; the profile's own if empty.
         budget: What the run may spend.
         route: ``single`` or ``deep``; the router decides if empty.
-        length: Of the answer.
+        length: The length of the answer.
         approve: What to do with an answer that is not grounded: ``ask`` asks the user, and leaves the run
-            waiting without one; ``always`` accepts it, with its flags; ``never`` rewrites it once
+            waiting if there is none; ``always`` accepts it, with its flags; ``never`` rewrites it once
             from the evidence and withholds it if that does not help.
         interactive: Whether a user is there to answer; if not, the run asks no clarifying question.
         session: Id of the session whose earlier exchanges the question may refer to; "" for a new one.
         session_name: Name of the new session, if any.
-        shadow: A second decider, recorded and not followed; "" for none.
+        shadow: A second decider, whose decisions are only recorded; "" for none.
         web: Whether the web may be searched; `run` sets it, so that a resumed run does the same. None in
             runs stored by older versions.
-        filters: Facts that every searched document must have; with filters the web is not searched.
+        filters: Filters that every searched document must match; with filters, the web is not searched.
     """
 
     question: str
@@ -72,8 +72,8 @@ class Request:
     @classmethod
     def from_stored(cls, stored: Any) -> Request:
         """The request of a stored run; unknown fields are ignored."""
-        known = {f.name for f in fields(cls)}
-        values = {name: value for name, value in dict(stored).items() if name in known}
+        names = {f.name for f in fields(cls)}
+        values = {name: value for name, value in dict(stored).items() if name in names}
         budget = Budget(**values.pop("budget", {}))
         collections = tuple(values.pop("collections", ()))
         facts: dict[str, Any] = {
@@ -94,19 +94,19 @@ def checked_question(question: str, chat: Chat) -> str:
         raise UnusableQuestion(
             "The question is empty.", 'Ask something, for example: deepthink ask "Who …?"'
         )
-    most = chat.context_tokens // 8
+    max_tokens = chat.context_tokens // 8
     # A token is at least one byte, so a huge text is refused without counting.
-    if len(text) > 40 * most or (at_most(text) > most and chat.count_tokens(text) > most):
+    if len(text) > 40 * max_tokens or (at_most(text) > max_tokens and chat.count_tokens(text) > max_tokens):
         raise UnusableQuestion(
             f"The question is too long: it has {len(text):,} characters, and there is room for about "
-            f"{3 * most:,} characters in the model's context of {chat.context_tokens:,} tokens.",
+            f"{3 * max_tokens:,} characters in the model's context of {chat.context_tokens:,} tokens.",
             "Put the long text into a file, `deepthink ingest` it, and ask about it.",
         )
     return text
 
 
 class NothingFits(DeepthinkError):
-    """Raised when no document has the facts that a question is limited to."""
+    """Raised when no document matches the filters of a question."""
 
     title = "No such documents"
     kind = "usage"
@@ -120,7 +120,7 @@ def searchable(
     Raises:
         UnknownCollection: The library does not have a named collection.
         EmptyLibrary: They are empty.
-        NothingFits: No document in them has the facts in ``filters``.
+        NothingFits: No document in them matches ``filters``.
     """
     collections = tuple(
         c
@@ -133,7 +133,7 @@ def searchable(
     scope = Scope(tuple(collection.name for collection in collections), filters=filters)
     if filters != NO_FILTERS and not len(library.chunk_ids(scope)):
         raise NothingFits(
-            "No document in the library is of that sender, date, type or folder.",
-            "`deepthink library list` shows these of every document.",
+            "No document in the library has that sender, date, type or folder.",
+            "`deepthink library list` shows them for every document.",
         )
     return collections

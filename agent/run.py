@@ -1,4 +1,4 @@
-"""The public entry: `run` answers a question, `resume` continues an interrupted run.
+"""The public entry point: `run` answers a question, `resume` continues an interrupted run.
 
 Both yield typed events while the graph works in its own thread.
 """
@@ -69,7 +69,7 @@ def run(
     learned: Policy | None = None,
     planner: Completer | None = None,
 ) -> Generator[ev.Event, None, None]:
-    """Answer a question. The run is stored while it works, and can be resumed if it is interrupted.
+    """Answer a question. The run is stored as it proceeds, and can be resumed if it is interrupted.
 
     The graph runs in its own thread, so that events, and a heartbeat at least every second, arrive while a
     model is busy. Closing the iterator early cancels the run.
@@ -82,17 +82,17 @@ def run(
         store: Library and traces.
         steering: The user's control of the run.
         web: Searched when the library does not answer; None if that is not allowed.
-        learned: The learned policy, which decides in a profile that prefers one and where the request names
-            it; loaded at its first decision. The rules decide where it is None or fails.
-        planner: The model that was taught to plan; None where ``chat`` plans.
+        learned: The learned policy, which decides if the profile prefers one or the request names it;
+            loaded at its first decision. The rules decide if it is None or fails.
+        planner: The model that was taught to plan; None if ``chat`` plans.
 
     Yields:
-        `RunStarted` first and `RunFinished` last, in any case.
+        In any case, `RunStarted` first and `RunFinished` last.
 
     Raises:
-        UnusableQuestion, EmptyLibrary, UnknownCollection, UnknownProfile, UnknownSession, NameTaken: before
+        UnusableQuestion, EmptyLibrary, UnknownCollection, UnknownProfile, UnknownSession, NameTaken: Before
             the first event.
-        DeepthinkError: after `RunFinished`, if the run failed or was cancelled.
+        DeepthinkError: After `RunFinished`, if the run failed or was cancelled.
     """
     question = checked_question(request.question, chat)
     sessions = Sessions(store)
@@ -107,7 +107,7 @@ def run(
     run_id = new_run_id()
 
     def begin() -> None:
-        new = NewRun(
+        new_run = NewRun(
             question=question,
             profile=request.profile,
             chat_model=chat.name,
@@ -121,15 +121,15 @@ def run(
         started = ev.RunStarted(
             run_id=run_id,
             question=question,
-            profile=new.profile,
-            chat_model=new.chat_model,
-            embedder=new.embedder,
-            reranker=new.reranker,
-            decider=new.decider,
-            collections=list(new.collections),
+            profile=new_run.profile,
+            chat_model=new_run.chat_model,
+            embedder=new_run.embedder,
+            reranker=new_run.reranker,
+            decider=new_run.decider,
+            collections=list(new_run.collections),
             session=session_id,
         )
-        execution.recorder.begin(started, new)
+        execution.recorder.begin(started, new_run)
 
     yield from execution.events(run_id, begin, new_state(question, turns))
 
@@ -151,22 +151,22 @@ def resume(
     """Continue a run from its last checkpoint; no answered model call is repeated.
 
     Args:
-        run_id: Its id, the beginning of it, or ``last``.
-        chat, embedder, reader, store, steering, web, planner: As in `run`; the model may be another than
-            the run began with.
-        learned: As in `run`; another policy than the run began with takes over, and the run says so.
+        run_id: The run's id, the beginning of it, or ``last``.
+        chat, embedder, reader, store, steering, web, planner: As in `run`; the model may differ from the
+            one that the run began with.
+        learned: As in `run`; if it is not the policy that the run began with, the user is notified.
         interactive: Whether a user is there to answer.
-        approve: As in `Request`; None keeps the run's own.
+        approve: As in `Request`; None keeps the run's own setting.
 
     Yields:
         `Resumed` first and `RunFinished` last.
 
     Raises:
-        UnknownRun, NotResumable, GoingOn: before the first event.
-        DeepthinkError: as `run`.
+        UnknownRun, NotResumable, GoingOn: Before the first event.
+        DeepthinkError: As `run`.
     """
-    stored = stopped(store, run_id)
-    request = replace(Request.from_stored(stored.request), interactive=interactive)
+    stored_run = stopped(store, run_id)
+    request = replace(Request.from_stored(stored_run.request), interactive=interactive)
     request = replace(request, approve=approve or request.approve)
     execution = Execution(
         request,
@@ -178,49 +178,53 @@ def resume(
         web,
         learned,
         planner,
-        stored.decider,
+        stored_run.decider,
     )
     turns = [Turn(question=e.question, answer=e.answer) for e in Sessions(store).exchanges(request.session)]
 
     def begin() -> None:
-        _unended(store, stored.id)  # it may just have ended
-        execution.recorder.resume(stored.id, execution.deps.session.ledger)
+        _find_unended(store, stored_run.id)  # it may have ended in the meantime
+        execution.recorder.resume(stored_run.id, execution.deps.session.ledger)
 
-    going_on = ev.Resumed(stored.id, stored.question, "", chat.name)
-    yield from execution.events(stored.id, begin, new_state(stored.question, turns), going_on)
+    resumed = ev.Resumed(stored_run.id, stored_run.question, "", chat.name)
+    yield from execution.events(stored_run.id, begin, new_state(stored_run.question, turns), resumed)
 
 
 def stopped(store: Store, run_id: str) -> Run:
     """The run, if it can be resumed. Raises `UnknownRun`, `NotResumable`, `GoingOn`."""
-    stored = _unended(store, run_id)
-    if not checkpoints.exists(store, stored.id):
-        raise NotResumable(f"Run {stored.id} left no checkpoint to go on from.", "Ask its question again.")
-    if checkpoints.held(store, stored.id):
-        raise checkpoints.GoingOn.of(stored.id)
-    return stored
+    stored_run = _find_unended(store, run_id)
+    if not checkpoints.exists(store, stored_run.id):
+        raise NotResumable(
+            f"Run {stored_run.id} has no checkpoint to resume from.", "Ask its question again."
+        )
+    if checkpoints.held(store, stored_run.id):
+        raise checkpoints.GoingOn.of(stored_run.id)
+    return stored_run
 
 
-def _unended(store: Store, run_id: str) -> Run:
+def _find_unended(store: Store, run_id: str) -> Run:
     """The run, if it did not end with an answer. Raises `UnknownRun`, `NotResumable`."""
-    stored = Runs(store).find(run_id)
-    if stored.finished is not None and stored.status not in {"failed", "cancelled"}:
-        raise NotResumable(f"Run {stored.id} has ended.", f"`deepthink runs show {stored.id}` shows it.")
-    return stored
+    stored_run = Runs(store).find(run_id)
+    if stored_run.finished is not None and stored_run.status not in {"failed", "cancelled"}:
+        raise NotResumable(
+            f"Run {stored_run.id} has ended.", f"`deepthink runs show {stored_run.id}` shows it."
+        )
+    return stored_run
 
 
 def resumable(store: Store) -> list[Resumable]:
     """The unfinished runs that have a checkpoint, newest first."""
-    found: list[Resumable] = []
+    runs: list[Resumable] = []
     unfinished = Runs(store).unfinished()
-    # A run killed right after its end was stored has left its file.
-    checkpoints.sweep(store, {stored.id for stored in unfinished})
-    for stored in unfinished:
-        if not checkpoints.exists(store, stored.id):
+    # A run that was killed right after its end was stored has left its file behind.
+    checkpoints.sweep(store, {stored_run.id for stored_run in unfinished})
+    for stored_run in unfinished:
+        if not checkpoints.exists(store, stored_run.id):
             continue
-        if checkpoints.held(store, stored.id):
-            found.append(Resumable(stored, "going on"))
-        elif stored.status in {"failed", "cancelled", "waiting"}:
-            found.append(Resumable(stored, stored.status))  # type: ignore[arg-type] # checked above
+        if checkpoints.held(store, stored_run.id):
+            runs.append(Resumable(stored_run, "going on"))
+        elif stored_run.status in {"failed", "cancelled", "waiting"}:
+            runs.append(Resumable(stored_run, stored_run.status))  # type: ignore[arg-type] # checked above
         else:
-            found.append(Resumable(stored, "interrupted"))
-    return found
+            runs.append(Resumable(stored_run, "interrupted"))
+    return runs

@@ -12,7 +12,7 @@ ACTIONS: tuple[Action, ...] = ("CONTINUE", "REVISE", "FINISH")
 Route = Literal["clarify", "direct", "single", "deep"]
 Rung = Literal["reword", "widen", "collections", "web"]
 RUNGS: tuple[Rung, ...] = ("reword", "widen", "collections", "web")
-"""What a step's correction tries, in this order."""
+"""The corrections that a step tries, in this order."""
 
 _LIKE_A_MARK = re.compile(r"\[(\d+(?:\s*,\s*\d+)*)\]")
 
@@ -20,7 +20,7 @@ RELEVANCE = "relevance"
 """Stage name of the grader's probability that a passage helps, among a candidate's scores."""
 
 ADDED = "added"
-"""The reason of a plan's step that the user added during the run."""
+"""The reason of a step that the user added to the plan during the run."""
 
 Verdict = Literal["supported", "partly", "not"]
 
@@ -28,7 +28,7 @@ Verdict = Literal["supported", "partly", "not"]
 class Turn(TypedDict):
     """One earlier exchange of the session."""
 
-    question: str  # as a question of its own
+    question: str  # self-contained
     answer: str
 
 
@@ -71,7 +71,7 @@ class Candidate(TypedDict):
 
 
 class Search(TypedDict):
-    """What one search of a step is sent: one phrasing, and where to look. Several run side by side."""
+    """The input of one search of a step: one phrasing, and where to search. Searches run in parallel."""
 
     step: int
     query: str
@@ -79,16 +79,16 @@ class Search(TypedDict):
     strategy: str
     tool: str
     section: str
-    question: str  # the step's, which may name a section itself
-    rung: str  # "" for the first round, else the correction this search belongs to
-    hard: bool  # search nowhere else than where tool and section say
+    question: str  # the step's question, which may name a section itself
+    rung: str  # "" for the first round, else the correction that this search belongs to
+    hard: bool  # search only where tool and section say
     collections: list[str]
     documents: list[int]  # search these only; all if empty
     sections: list[str]  # search these only, stored paths; all if empty
 
 
 class Recalled(TypedDict):
-    """What one search brought, best first."""
+    """The result of one search, best first."""
 
     query: str
     rung: str
@@ -96,7 +96,7 @@ class Recalled(TypedDict):
 
 
 class Evidence(TypedDict):
-    """A passage that was kept. ``number`` is its citation, one per chunk, assigned by code."""
+    """A kept passage. ``number`` is its citation, one per chunk, assigned by code."""
 
     number: int
     step: int
@@ -109,14 +109,14 @@ class Evidence(TypedDict):
     page: int | None
     kind: str
     text: str  # the whole chunk
-    excerpt: str  # what distillation left of it, and what the model reads
+    excerpt: str  # the distilled text, which the model reads
     score: float
     author: NotRequired[str]  # as in `Candidate`
     relevance: NotRequired[float]  # the grader's probability that it helps; not in older runs
 
 
 class Earlier(TypedDict):
-    """What an earlier version of a finding's document says instead."""
+    """The different statement of an earlier version of a finding's document."""
 
     answer: str
     sentence: str
@@ -125,7 +125,7 @@ class Earlier(TypedDict):
 
 
 class Note(TypedDict):
-    """What one step found: one factual sentence, and the short answer inside it."""
+    """The finding of one step: a factual sentence, and the short answer inside it."""
 
     step: int
     question: str  # with references resolved
@@ -135,36 +135,36 @@ class Note(TypedDict):
     found: bool
     revision: int  # of the plan, when the step was taken
     relevance: NotRequired[float]  # of the step's best passage, by the grader; not in older runs
-    skipped: NotRequired[bool]  # by the user: what the documents say is unknown
-    sure: NotRequired[bool]  # whether the reader was sure, so that nothing else was asked
-    earlier: NotRequired[Earlier]  # where two versions of a document disagree; the later one is followed
+    skipped: NotRequired[bool]  # whether the user skipped it, so that the documents' answer is unknown
+    sure: NotRequired[bool]  # whether the reader was sure, so that the language model was not asked
+    earlier: NotRequired[Earlier]  # if two versions of a document disagree; the later one is followed
 
 
 class Claim(TypedDict):
-    """A sentence of the answer, checked against what it cites."""
+    """A sentence of the answer, checked against the passages that it cites."""
 
     text: str  # without citation marks
     cites: list[int]
-    support: float  # the reader's probability that its passages say it, 0 to 1
+    support: float  # the reader's probability that its passages support it, 0 to 1
     verdict: Verdict
-    reason: str  # why it is not supported, in words for the user; "" if it is
+    reason: str  # why it is not supported, for the user; "" if it is
 
 
 class Logged(TypedDict):
-    """An event as the checkpoint holds it until the store has it."""
+    """An event as kept in the checkpoint until it is stored."""
 
-    superstep: int  # LangGraph's count of rounds, in which the event arose
-    stored: int  # the last superstep whose events the store had by then
+    superstep: int  # LangGraph's superstep in which the event was emitted
+    stored: int  # the last superstep whose events were stored by then
     elapsed: float
     kind: str
     payload: dict[str, Any]
 
 
 def searched(search: Search) -> str:
-    """What tells one search from another: its words, and where they are looked for."""
+    """The key of a search: its words, and where they are searched."""
     places = [search["tool"], search["section"], *search["collections"], *search["sections"]]
-    where = [*places, *map(str, search["documents"])]
-    return " ".join([*search["query"].split(), "in", *where]).casefold()
+    parts = [*places, *map(str, search["documents"])]
+    return " ".join([*search["query"].split(), "in", *parts]).casefold()
 
 
 def gather(old: list[Recalled], new: list[Recalled]) -> list[Recalled]:
@@ -173,39 +173,39 @@ def gather(old: list[Recalled], new: list[Recalled]) -> list[Recalled]:
 
 
 def unstored(old: list[Logged], new: list[Logged]) -> list[Logged]:
-    """Reducer of the log: the events that the store had not when the last of them arose."""
-    both = [*old, *new]
-    stored = max((entry["stored"] for entry in both), default=0)
-    return [entry for entry in both if entry["superstep"] > stored]
+    """Reducer of the log: the events that were not stored when the last of them was emitted."""
+    entries = [*old, *new]
+    last_stored = max((entry["stored"] for entry in entries), default=0)
+    return [entry for entry in entries if entry["superstep"] > last_stored]
 
 
 class RunState(TypedDict):
-    """Everything a run knows. Each node's docstring says which fields it reads and writes."""
+    """The whole state of a run. Each node's docstring says which fields it reads and writes."""
 
     asked: str  # in the user's words
-    question: str  # the same as a question of its own
+    question: str  # the same, self-contained
     turns: list[Turn]  # the session before this run
     route: str
     looked: list[Candidate]  # the best passages for the question as it is
     asking: str  # the clarifying question, while one is open
-    clarified: bool  # one clarifying question is enough
-    plan: list[PlanStep]  # finished steps first, then what is left
+    clarified: bool  # whether a clarifying question was asked; one is enough
+    plan: list[PlanStep]  # finished steps first, then the remaining ones
     planned_by: str  # who made the first plan
-    position: int  # index in the plan of the step under way
-    step: int  # 1-based number of the step under way, counted over revisions
+    position: int  # index of the current step in the plan
+    step: int  # 1-based number of the current step, counted over revisions
     revisions: int
     query: str
     strategy: str
-    searches: list[Search]  # this round's
-    recalled: Annotated[list[Recalled], gather]  # this step's, over all rounds
+    searches: list[Search]  # the searches of this round
+    recalled: Annotated[list[Recalled], gather]  # the results of this step, over all rounds
     candidates: list[Candidate]
     grade: str  # of the step's passages together: correct, ambiguous or incorrect
-    rungs: list[str]  # corrections this step has tried
-    offline: bool  # the web did not answer: not tried again in this run
-    fresh: list[int]  # citation numbers this step added
-    again: list[int]  # citation numbers this step found that were known before
-    barren: int  # steps in a row that brought no new evidence
-    queries: list[str]  # every search so far, normalised, to refuse the same one twice
+    rungs: list[str]  # corrections that this step has tried
+    offline: bool  # the web did not answer, and is not tried again in this run
+    fresh: list[int]  # citation numbers that this step added
+    again: list[int]  # citation numbers of this step's passages that were already in the evidence
+    barren: int  # number of consecutive steps without new evidence
+    queries: list[str]  # the keys of all searches so far (`searched`), so that none runs twice
     evidence: list[Evidence]
     notes: list[Note]
     notebook: list[str]
@@ -213,7 +213,7 @@ class RunState(TypedDict):
     stopped_because: str
     draft: str  # the answer as it was written, with its marks
     claims: list[Claim]
-    share: float  # of the answer's sentences that are supported
+    share: float  # share of the answer's sentences that are supported
     grounded: bool
     approval: str  # the user's reply to an ungrounded answer: accept, rewrite, search, stop
     answer: str
@@ -227,9 +227,9 @@ def citation_marks(numbers: Iterable[int]) -> str:
 
 
 def without_marks(text: str) -> str:
-    """``text`` from a document or a question, with what looks like a citation in round brackets.
+    """``text`` from a document or a question, with round brackets around anything like a citation.
 
-    Only code gives citations: what a document writes itself must not become one of the answer's.
+    Only code assigns citations: a document's own numbers must not become citations of the answer.
     """
     return _LIKE_A_MARK.sub(r"(\1)", text)
 
@@ -246,7 +246,7 @@ def still_missing(notes: Sequence[Note]) -> list[Note]:
 
 
 def nothing_found(notes: Sequence[Note]) -> bool:
-    """True if steps were taken and none found anything: the evidence is then read once more as a whole."""
+    """True if there were steps and none found anything; the evidence is then read again as a whole."""
     return bool(notes) and not any(note["found"] for note in notes)
 
 

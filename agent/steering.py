@@ -1,7 +1,7 @@
 """Steering: how the user controls a run, from any thread.
 
-The run checks here between its nodes, and its model calls poll `agent.budget.Stop`. So a request takes
-effect at once if a model call can be aborted for it, else after the current node.
+The run checks these controls between its nodes, and its model calls poll `agent.budget.Stop`. So a request
+takes effect at once if a model call can be aborted for it, else after the current node.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Steering:
         paused: Whether the run is paused.
         finishing: Whether the run should answer now.
         skipping: Whether the current step should be skipped.
-        teaching: Whether the user takes the decisions, with the decider's as a suggestion.
+        teaching: Whether the user takes the decisions, with the decider's as suggestions.
     """
 
     def __init__(self, cancel: threading.Event | None = None) -> None:
@@ -38,7 +38,7 @@ class Steering:
         self.skipping = False
         self.teaching = False
         self._lock = threading.Condition()
-        self._held = False  # a node waits for the end of the pause
+        self._has_waiter = False  # a node waits for the end of the pause
         self._added: list[str] = []
         self._override: Action | None = None
         self._replies: list[str] = []
@@ -106,7 +106,10 @@ class Steering:
             self._lock.notify_all()
 
     def teach(self, on: bool) -> None:
-        """Turn teaching on or off: the user takes each decision. Off, the decider takes a waiting one."""
+        """Turn teaching on or off; while it is on, the user takes each decision.
+
+        If it is turned off while a decision waits, the decider takes it.
+        """
         with self._lock:
             self.teaching = on
             self._lock.notify_all()
@@ -121,25 +124,24 @@ class Steering:
     def wait_while_paused(self, on_pause: Callable[[], None], stopped: Callable[[], bool]) -> bool:
         """Block during a pause; True for the first thread that had to wait.
 
-        Searches run in parallel and share one pause: the first of them reports and counts it.
-
-        The first thread calls ``on_pause`` before waiting; ``stopped`` says whether the run ends anyway.
+        Searches run in parallel and share one pause, which the first of them reports and counts. The first
+        thread calls ``on_pause`` before waiting; ``stopped`` returns whether the run ends anyway.
         """
         if not self.paused or stopped():
             return False
         with self._lock:
-            first, self._held = not self._held, True
+            first, self._has_waiter = not self._has_waiter, True
         if first:
             on_pause()
         with self._lock:
             while self.paused and not stopped():
                 self._lock.wait(CHECK_SECONDS)
             if first:
-                self._held = False
+                self._has_waiter = False
         return first
 
     def wait_for_reply(self, stopped: Callable[[], bool]) -> str | None:
-        """The next reply; None if the run was stopped before one came."""
+        """The next reply; None if the run was stopped before a reply came."""
         with self._lock:
             while not self._replies:
                 if stopped():

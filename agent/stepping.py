@@ -1,7 +1,7 @@
 """Research without the graph: the same nodes in the same order, as plain functions.
 
 A run needs checkpoints, threads and events; collecting thousands of states does not. A test checks that
-both do the same.
+both give the same states.
 """
 
 from __future__ import annotations
@@ -27,44 +27,44 @@ from agent.steps.verify import verify
 
 
 def begun(question: str, deps: Deps) -> RunState:
-    """The state of a deep run in which the question itself was searched and nothing is planned yet."""
+    """The state of a deep run after its first look, before a plan."""
     state = new_state(question)
     state = updated(state, route(state, replace(deps, route="deep")))
     return updated(state, look(state, deps))
 
 
 def planned_step(state: RunState, deps: Deps) -> tuple[RunState, str]:
-    """A research step, after the plan where the last action asks for one, as at the beginning.
+    """A research step, after a plan or revision if the last action requires one, as at the beginning.
 
     Returns:
-        The state after it, and what the budget ran out of on the way; "" where it did not. Then the state
-        is the last that was whole.
+        The state after the step, and "". If the budget is exhausted, the last complete state and the name
+        of what is used up.
     """
     try:
         if state["action"] != "CONTINUE":
             state = updated(state, plan(state, deps))
         return research_step(state, deps), ""
-    except BudgetExhausted as ended:
-        return state, str(ended)
+    except BudgetExhausted as exhausted:
+        return state, str(exhausted)
 
 
 def finish(state: RunState, deps: Deps) -> RunState:
-    """The state with the checked answer that finishing here gives."""
+    """The state with the checked answer, if the run finishes here."""
     state = updated(state, synthesise(state, deps))
     return updated(state, verify(state, deps))
 
 
 def research_step(state: RunState, deps: Deps) -> RunState:
-    """The state after the plan's next step; ``state`` itself stays as it is.
+    """The state after the plan's next step; ``state`` is not changed.
 
-    A plan without a next step leaves everything but the step's own fields as it is, as in the graph.
+    If the plan has no next step, only the step's own fields change, as in the graph.
     """
     state = updated(state, next_step(state, deps))
     if not state["query"]:
         return state
     while True:
-        found = [recalled for s in state["searches"] for recalled in retrieve(s, deps)["recalled"]]
-        state = updated(state, {"recalled": [*state["recalled"], *found]})
+        results = [recalled for s in state["searches"] for recalled in retrieve(s, deps)["recalled"]]
+        state = updated(state, {"recalled": [*state["recalled"], *results]})
         state = updated(state, rerank(state, deps))
         state = updated(state, grade(state, deps))
         if state["grade"] != "incorrect":
@@ -77,5 +77,5 @@ def research_step(state: RunState, deps: Deps) -> RunState:
 
 
 def updated(state: RunState, update: dict[str, Any]) -> RunState:
-    """The state with what a node returned."""
+    """The state with a node's update."""
     return cast(RunState, {**state, **update})

@@ -1,4 +1,4 @@
-"""How far passages support a sentence, without a model: its words, numbers with units, dates and names."""
+"""How far passages support a sentence, without a model: by words, numbers with units, dates and names."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from agent.text.language import language
 from agent.text.terms import terms
 from agent.text.vocabulary import vocabulary
 
-_COUNTED = 100  # a smaller number in words is often the writer's own count or estimate
+_LEAST_NUMBER_IN_WORDS = 100  # smaller numbers in words are often the writer's own count or estimate
 
 
 def content(item: Evidence) -> str:
-    """The text that a citation of ``item`` may rely on: its chunk, title, section, author and date."""
+    """The text that a citation of ``item`` may rely on: title, section, author, date and chunk."""
     return f"{item['title']}\n{item['section']}\n{dated(item)}\n{item['text']}"
 
 
@@ -26,9 +26,11 @@ def support(sentence: str, item: Evidence) -> float:
 
 def share_held(sentence: str, texts: Iterable[str]) -> float:
     """The share of the content terms of ``sentence`` that the texts together contain, 0 to 1."""
-    wanted = terms(sentence)
-    have = {term for text in texts for term in terms(text)}
-    return sum(term in have for term in wanted) / len(wanted) if wanted else 0.0
+    sentence_terms = terms(sentence)
+    text_terms = {term for text in texts for term in terms(text)}
+    return (
+        sum(term in text_terms for term in sentence_terms) / len(sentence_terms) if sentence_terms else 0.0
+    )
 
 
 def stated_numbers(sentence: str) -> list[quantities.Measure]:
@@ -40,7 +42,10 @@ def stated_numbers(sentence: str) -> list[quantities.Measure]:
         measure
         for measure in quantities.read(sentence, language(sentence))
         if isinstance(measure, quantities.Date)
-        or (not measure.part and (_in_digits(measure, sentence) or max(measure.values) >= _COUNTED))
+        or (
+            not measure.part
+            and (_in_digits(measure, sentence) or max(measure.values) >= _LEAST_NUMBER_IN_WORDS)
+        )
     ]
 
 
@@ -49,9 +54,11 @@ def _in_digits(quantity: quantities.Quantity, sentence: str) -> bool:
 
 
 def missing_numbers(sentence: str, items: Iterable[Evidence]) -> list[str]:
-    """The numbers and dates of ``sentence``, as written, that no passage contains in any notation."""
-    held = [m for item in items for m in quantities.read(content(item), language(item["text"]))]
-    return [measure.shown for measure in stated_numbers(sentence) if not quantities.is_among(measure, held)]
+    """The numbers and dates of ``sentence``, as written, that no passage contains, in whatever notation."""
+    measures = [m for item in items for m in quantities.read(content(item), language(item["text"]))]
+    return [
+        measure.shown for measure in stated_numbers(sentence) if not quantities.is_among(measure, measures)
+    ]
 
 
 def missing_names(
@@ -59,27 +66,31 @@ def missing_names(
 ) -> list[str]:
     """The names in ``sentence`` that neither its passages nor their title or path mention.
 
-    A name in the question may also be in another kept passage of the same document, since a document does
-    not repeat its subject in every paragraph. Across languages only codes are checked: other names may be
-    translated.
+    A name in the question may also be in another kept passage of the same document, because a document does
+    not repeat its subject in every paragraph. Across languages only codes are checked, because other names
+    may be translated.
 
-    ``evidence`` is all of the run's, which shows what words are names.
+    ``evidence`` is all of the run's evidence, which shows which words are names.
     """
-    spoken = language(sentence)
-    words = vocabulary(spoken)
-    translated = spoken and any(language(item["text"]) not in {spoken, ""} for item in cited)
-    if translated:
-        found = names.codes(sentence)
+    sentence_language = language(sentence)
+    words = vocabulary(sentence_language)
+    is_translated = sentence_language and any(
+        language(item["text"]) not in {sentence_language, ""} for item in cited
+    )
+    if is_translated:
+        candidates = names.codes(sentence)
     else:
         texts = [question, *(item["text"] for item in evidence)]
-        found = names.names(sentence, spoken, [names.inside(text) for text in texts])
+        candidates = names.names(
+            sentence, sentence_language, [names.capitalised_inside(text) for text in texts]
+        )
     mentioned = "\n".join(f"{content(item)}\n{item['document']}\n{item['collection']}" for item in cited)
     documents = {item["document"] for item in cited}
-    around = "\n".join(content(item) for item in evidence if item["document"] in documents)
+    same_documents = "\n".join(content(item) for item in evidence if item["document"] in documents)
     return [
         name
-        for name in found
+        for name in candidates
         if not (name in words.months or name in words.days or name in words.signs)
         and not names.is_mentioned(name, mentioned)
-        and not (names.is_mentioned(name, question) and names.is_mentioned(name, around))
+        and not (names.is_mentioned(name, question) and names.is_mentioned(name, same_documents))
     ]

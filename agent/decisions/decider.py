@@ -1,7 +1,7 @@
 """The decision interface: a policy state goes in, CONTINUE, REVISE or FINISH comes out.
 
-A decider is passed to the graph. This package brings two, `agent.decisions.judges.Rules` and
-`agent.decisions.judges.ModelJudge`; others (a learned policy, the user) need only the protocol.
+A decider is passed to the graph. This package has two, `agent.decisions.judges.Rules` and
+`agent.decisions.judges.ModelJudge`; others (a learned policy, the user) only need to fit the protocol.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from agent.budget import Budget
 from agent.state import ACTIONS, RELEVANCE, Action, RunState, still_missing
 
 STATE_VERSION = 3
-_SCORES = 5
+_MOST_SCORES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,27 +23,27 @@ class PolicyState:
 
     Attributes:
         question: The user's question.
-        step: Research steps finished.
-        steps_left: Steps the budget still allows.
-        revisions_left: Revisions the budget still allows.
+        step: Number of finished research steps.
+        steps_left: Number of steps that the budget still allows.
+        revisions_left: Number of revisions that the budget still allows.
         tokens_left: Share of the token budget that is left, 0 to 1.
-        plan_done: Steps of the plan that are finished.
+        plan_done: Number of finished steps of the plan.
         open_questions: Questions of the plan's remaining steps.
-        last_action: The action before this one, "" at the first decision.
+        last_action: The previous action, "" at the first decision.
         query: The last search.
-        fresh: Passages the last step added.
-        again: Passages the last step found that were known before.
-        barren: Steps in a row without a new passage.
+        fresh: Number of passages that the last step added.
+        again: Number of passages of the last step that were already in the evidence.
+        barren: Number of consecutive steps without a new passage.
         top_score: Score of the last step's best passage.
         scores: The grader's probability that a passage helps, for the last step's best five.
-        grade: Of the last step's passages together: correct, ambiguous, incorrect.
-        corrections: Corrections the last step needed.
+        grade: Grade of the last step's passages together: correct, ambiguous or incorrect.
+        corrections: Number of corrections in the last step.
         findings: Question, short answer and success of each finished step, and the grader's probability
             that its best passage helps (``relevance``).
         missing: Questions of steps that found nothing, without those that a later revision answered.
-        evidence: Title and excerpt of each passage held, the step that brought it, and the grader's
+        evidence: Title and excerpt of each kept passage, the step that found it, and the grader's
             probability that it helps (``relevance``).
-        notebook: The run's notebook, for deciders that read; stored as the run's events, not here.
+        notebook: The run's notebook, for deciders that read text; stored with the run's events, not here.
     """
 
     question: str
@@ -69,23 +69,23 @@ class PolicyState:
 
     def to_json(self) -> dict[str, Any]:
         """The state as it is stored, without the notebook."""
-        stored = asdict(self)
-        del stored["notebook"]
-        return stored
+        fields = asdict(self)
+        del fields["notebook"]
+        return fields
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """An action, and what the source thought of each.
+    """An action, with the source's probability of each.
 
     Attributes:
-        action: What to do.
-        probabilities: How probable the source holds each action to be the right one; sums to one.
+        action: The action to take.
+        probabilities: The source's probability that each action is the right one; sums to one.
         source: Who decided.
-        latency_ms: Milliseconds it took.
-        justification: The reason in words, where the source has one.
-        behaviour_probability: With which probability this source takes ``action`` in this state: 1 for
-            one that always takes its best. Off-policy evaluation weighs by it.
+        latency_ms: Milliseconds that the decision took.
+        justification: The reason in words, if the source gives one.
+        behaviour_probability: Probability with which this source takes ``action`` in this state: 1 for a
+            source that always takes its best action. Off-policy evaluation weights by it.
     """
 
     action: Action
@@ -115,7 +115,7 @@ def certain(action: Action) -> dict[Action, float]:
 
 
 def policy_state(state: RunState, budget: Budget, tokens_left: int) -> PolicyState:
-    """The policy state of a run; running and training use the same code."""
+    """The policy state of a run; runs and training use the same code."""
     evidence = state["evidence"]
     return PolicyState(
         question=state["question"],
@@ -131,7 +131,7 @@ def policy_state(state: RunState, budget: Budget, tokens_left: int) -> PolicySta
         again=len(state["again"]),
         barren=state["barren"],
         top_score=round(max((c["score"] for c in state["candidates"]), default=0.0), 6),
-        scores=[c["scores"].get(RELEVANCE, 0.0) for c in state["candidates"][:_SCORES]],
+        scores=[c["scores"].get(RELEVANCE, 0.0) for c in state["candidates"][:_MOST_SCORES]],
         grade=state["grade"],
         corrections=len(state["rungs"]),
         findings=[
@@ -158,7 +158,7 @@ def policy_state(state: RunState, budget: Budget, tokens_left: int) -> PolicySta
 
 
 def used_up(state: PolicyState, budget: Budget, *, out_of_time: bool) -> str:
-    """The reason why a run stops here by itself, else ""."""
+    """The reason for a run to stop here without a decision, else ""."""
     if out_of_time:
         return "time budget"
     if state.tokens_left <= 0:
@@ -171,10 +171,10 @@ def used_up(state: PolicyState, budget: Budget, *, out_of_time: bool) -> str:
 
 
 def valid_actions(state: PolicyState) -> tuple[Action, ...]:
-    """The validity mask.
+    """The valid actions.
 
-    CONTINUE needs an open step; REVISE needs evidence to learn from, and room in the budget; FINISH is
-    possible once nothing is open, and before that needs evidence.
+    CONTINUE needs an open step and REVISE a finished step and evidence, and both need room in the budget;
+    FINISH needs evidence, unless no step is open or no other action is valid.
     """
     valid: list[Action] = []
     if state.steps_left > 0:

@@ -1,4 +1,4 @@
-"""The policy state as numbers: cheap signals of whether the evidence is complete and more search helps.
+"""The policy state as numbers: cheap signals of whether evidence is missing and more search would help.
 
 They are computed from the state alone, never from a gold answer, in well under a millisecond, and by the
 same code at run time and in training.
@@ -15,31 +15,31 @@ from agent.text.language import language
 from agent.text.names import phrases
 from agent.text.terms import terms
 
-_EITHER = frozenset(
+_COMPARING_WORDS = frozenset(
     "both either same also or older younger earlier later first longer larger more than".split()
 )
-_YES_OR_NO = frozenset("is are was were do does did has have can".split())
+_YES_NO_WORDS = frozenset("is are was were do does did has have can".split())
 _YEAR = re.compile(r"\b(?:1[5-9]|20)\d\d\b")
-_HELPS = 0.5  # a passage of at least this relevance helps
+_HELPFUL = 0.5  # a passage of at least this relevance helps
 
 
 def features(state: PolicyState) -> dict[str, float]:
     """The numbers by name, rounded to four digits; names and order are always the same."""
-    held = [_Held(item) for item in state.evidence]
-    made = {
+    passages = [_Passage(item) for item in state.evidence]
+    values = {
         **_progress(state),
         **_last_search(state),
         **_findings(state),
-        **_evidence(state, held),
-        **_coverage(state, held),
-        **_links(state, held),
+        **_evidence(state, passages),
+        **_coverage(state, passages),
+        **_links(state, passages),
         **_question(state),
     }
-    return {name: round(value, 4) for name, value in made.items()}
+    return {name: round(value, 4) for name, value in values.items()}
 
 
-class _Held:
-    """A passage of the evidence, with what several features need of it."""
+class _Passage:
+    """A passage of the evidence, with the values that several features need."""
 
     def __init__(self, item: dict[str, object]) -> None:
         self.title = " ".join(str(item["title"]).split()).casefold()
@@ -83,12 +83,12 @@ def _last_search(state: PolicyState) -> dict[str, float]:
 
 
 def _findings(state: PolicyState) -> dict[str, float]:
-    found = [finding for finding in state.findings if finding["found"]]
-    answers = [" ".join(terms(str(finding["answer"]))) for finding in found]
+    successful = [finding for finding in state.findings if finding["found"]]
+    answers = [" ".join(terms(str(finding["answer"]))) for finding in successful]
     last = state.findings[-1] if state.findings else None
     last_answer = " ".join(terms(str(last["answer"]))) if last and last["found"] else ""
     return {
-        "found_share": len(found) / max(1, len(state.findings)),
+        "found_share": len(successful) / max(1, len(state.findings)),
         "found_last": float(bool(last and last["found"])),
         "missing": float(len(state.missing)),
         "answer_repeats": float(bool(last_answer) and last_answer in answers[:-1]),
@@ -96,22 +96,22 @@ def _findings(state: PolicyState) -> dict[str, float]:
     }
 
 
-def _evidence(state: PolicyState, held: Sequence[_Held]) -> dict[str, float]:
+def _evidence(state: PolicyState, passages: Sequence[_Passage]) -> dict[str, float]:
     steps = [float(finding["relevance"]) for finding in state.findings]
     weakest = sorted(steps)
     earlier = max(steps[:-1], default=0.0)
-    relevance = sorted((item.relevance for item in held), reverse=True)
+    relevance = sorted((item.relevance for item in passages), reverse=True)
     top = [*relevance, 0.0, 0.0, 0.0, 0.0][:4]
     return {
-        "held": float(len(held)),
-        "titles": float(len({item.title for item in held})),
-        "helping": float(sum(item.relevance >= _HELPS for item in held)),
+        "held": float(len(passages)),
+        "titles": float(len({item.title for item in passages})),
+        "helping": float(sum(item.relevance >= _HELPFUL for item in passages)),
         "weakest_step": weakest[0] if weakest else 0.0,
         "second_weakest_step": weakest[1] if len(weakest) > 1 else 0.0,
         "mean_step": sum(steps) / max(1, len(steps)),
-        "weak_steps": float(sum(value < _HELPS for value in steps)),
+        "weak_steps": float(sum(value < _HELPFUL for value in steps)),
         "gain_on_earlier": (steps[-1] if steps else 0.0) - earlier,
-        "steps_with_new": float(len({item.step for item in held})),
+        "steps_with_new": float(len({item.step for item in passages})),
         "top_1": top[0],
         "top_2": top[1],
         "top_3": top[2],
@@ -120,44 +120,46 @@ def _evidence(state: PolicyState, held: Sequence[_Held]) -> dict[str, float]:
     }
 
 
-def _coverage(state: PolicyState, held: Sequence[_Held]) -> dict[str, float]:
-    everything: set[str] = set().union(*(item.terms for item in held))
+def _coverage(state: PolicyState, passages: Sequence[_Passage]) -> dict[str, float]:
+    everything: set[str] = set().union(*(item.terms for item in passages))
     question = set(terms(state.question))
     query = set(terms(state.query))
-    asked = phrases(state.question, language(state.question)) + _YEAR.findall(state.question)
-    named = [set(terms(name)) for name in asked]
-    missing = sum(not name <= everything for name in named)
+    mentioned = phrases(state.question, language(state.question)) + _YEAR.findall(state.question)
+    name_terms = [set(terms(name)) for name in mentioned]
+    missing = sum(not name <= everything for name in name_terms)
     open_terms = set().union(*(terms(question) for question in state.open_questions))
     return {
         "question_covered": _share(question, everything),
-        "question_best": max((_share(question, item.terms) for item in held), default=0.0),
+        "question_best": max((_share(question, item.terms) for item in passages), default=0.0),
         "query_covered": _share(query, everything),
-        "query_best": max((_share(query, item.terms) for item in held), default=0.0),
-        "names": float(len(named)),
+        "query_best": max((_share(query, item.terms) for item in passages), default=0.0),
+        "names": float(len(name_terms)),
         "names_missing": float(missing),
-        "names_titled": float(sum(any(name <= set(terms(item.title)) for item in held) for name in named)),
+        "names_titled": float(
+            sum(any(name <= set(terms(item.title)) for item in passages) for name in name_terms)
+        ),
         "open_covered": _share(open_terms, everything),
     }
 
 
-def _links(state: PolicyState, held: Sequence[_Held]) -> dict[str, float]:
+def _links(state: PolicyState, passages: Sequence[_Passage]) -> dict[str, float]:
     """How passages mention each other: the evidence of a bridge question is a chain of mentions."""
     links, strong, linked = 0, 0.0, set[int]()
-    for (i, one), (j, other) in combinations(enumerate(held), 2):
-        if one.title == other.title:
+    for (i, first), (j, second) in combinations(enumerate(passages), 2):
+        if first.title == second.title:
             continue
-        if _mentions(one, other) or _mentions(other, one):
+        if _mentions(first, second) or _mentions(second, first):
             links += 1
-            strong = max(strong, min(one.relevance, other.relevance))
+            strong = max(strong, min(first.relevance, second.relevance))
             linked.update((i, j))
-    last = [i for i, item in enumerate(held) if item.step == state.step]
+    last = [i for i, item in enumerate(passages) if item.step == state.step]
     question = " ".join(state.question.split()).casefold()
     answers = [str(f["answer"]).casefold() for f in state.findings if f["found"] and f["answer"]]
-    titles = {item.bare for item in held if len(item.bare) > 3}
+    titles = {item.bare for item in passages if len(item.bare) > 3}
     return {
         "links": float(links),
         "link_strength": strong,
-        "linked_share": len(linked) / max(1, len(held)),
+        "linked_share": len(linked) / max(1, len(passages)),
         "last_linked": float(any(i in linked for i in last)),
         "asked_titles": float(len({bare for bare in titles if bare in question})),
         "answered_titles": float(len({bare for bare in titles if any(bare in a for a in answers)})),
@@ -169,15 +171,15 @@ def _question(state: PolicyState) -> dict[str, float]:
     first = words[0] if words else ""
     return {
         "words": float(len(words)),
-        "compares": float(len(_EITHER.intersection(words)) > 0),
-        "yes_or_no": float(first in _YES_OR_NO),
+        "compares": float(len(_COMPARING_WORDS.intersection(words)) > 0),
+        "yes_or_no": float(first in _YES_NO_WORDS),
         "asks_which": float("which" in words),
     }
 
 
-def _mentions(one: _Held, other: _Held) -> bool:
-    return len(other.bare) > 3 and other.bare in one.excerpt
+def _mentions(passage: _Passage, other: _Passage) -> bool:
+    return len(other.bare) > 3 and other.bare in passage.excerpt
 
 
-def _share(wanted: set[str], held: set[str]) -> float:
-    return len(wanted & held) / len(wanted) if wanted else 1.0
+def _share(part: set[str], whole: set[str]) -> float:
+    return len(part & whole) / len(part) if part else 1.0

@@ -28,13 +28,13 @@ class Rules:
         return Decision(action, certain(action), self.name, latency, reason)
 
     def _pick(self, state: PolicyState, valid: Sequence[Action]) -> tuple[Action, str]:
-        lost = {f"#{n}" for n, f in enumerate(state.findings, start=1) if not f["found"]}
-        blocked = [q for q in state.open_questions if any(mark in q for mark in lost)]
+        failed_marks = {f"#{n}" for n, f in enumerate(state.findings, start=1) if not f["found"]}
+        blocked = [q for q in state.open_questions if any(mark in q for mark in failed_marks)]
         if blocked and "REVISE" in valid:
             return "REVISE", "an open step needs what an earlier one did not find"
         if state.open_questions:
-            left = len(state.open_questions)
-            return "CONTINUE", f"{left} of the plan's steps {'is' if left == 1 else 'are'} open"
+            open_count = len(state.open_questions)
+            return "CONTINUE", f"{open_count} of the plan's steps {'is' if open_count == 1 else 'are'} open"
         missing = len(state.missing)
         if missing and "REVISE" in valid and state.last_action != "REVISE":
             return "REVISE", f"{missing} of {len(state.findings)} steps found nothing"
@@ -44,9 +44,9 @@ class Rules:
 
 
 class ModelJudge:
-    """Asks the run's language model; the probabilities are those of its answer's first token.
+    """Asks the run's language model; the probabilities are those of the first token of its answer.
 
-    ``explain`` asks for a justification too, as the seed does; it costs a second, longer answer.
+    With ``explain`` it also asks for a justification, as the seed does: a second, longer answer.
     """
 
     name = "llm"
@@ -56,7 +56,7 @@ class ModelJudge:
         self._explain = explain
 
     def decide(self, state: PolicyState, valid: Sequence[Action]) -> Decision:
-        """The most probable valid action; the rest is renormalised to the valid ones."""
+        """The most probable valid action; probabilities are renormalised over the valid ones."""
         began = time.perf_counter()
         letters = [_LETTERS[action] for action in ACTIONS]
         choice = self._session.choose("decide", state.notebook, prompts.judge(), letters)
@@ -67,9 +67,9 @@ class ModelJudge:
             for action in ACTIONS
         }
         action = max(valid, key=lambda a: probabilities[a])
-        why = ""
+        justification = ""
         if self._explain:
             instruction = prompts.justify(action)
-            why = self._session.write("justify", state.notebook, instruction, 60).text.strip()
+            justification = self._session.write("justify", state.notebook, instruction, 60).text.strip()
         latency = (time.perf_counter() - began) * 1000
-        return Decision(action, probabilities, self.name, latency, why)
+        return Decision(action, probabilities, self.name, latency, justification)

@@ -1,6 +1,6 @@
 """A learned policy as a decider: passed in by the caller, loaded at its first decision.
 
-If it cannot be loaded, or fails at a decision, the run warns once and the rules decide instead.
+If it cannot be loaded or fails, the run warns once and the rules decide instead.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from models.protocols import GenerationCancelled
 from traces.errors import DeepthinkError
 
 LEARNED = "learned"
-"""The name of the source, whichever policy it is."""
+"""The name of the source, regardless of the policy."""
 
 
 class NoPolicy(DeepthinkError):
-    """Raised when a learned policy should decide and there is none."""
+    """Raised when a learned policy should decide but there is none."""
 
     title = "No learned policy"
     kind = "input"
 
 
 class Policy(Protocol):
-    """A learned policy that need not be loaded yet."""
+    """A learned policy, which may not be loaded yet."""
 
     @property
     def name(self) -> str:
@@ -84,7 +84,7 @@ class LearnedOrRules:
         self._failed = False
 
     def decide(self, state: PolicyState, valid: Sequence[Action]) -> Decision:
-        """The decision of the policy, or of the rules, which is then its source."""
+        """The decision of the policy, or of the rules, which are then its source."""
         while self._notices:
             self._warn(self._notices.pop(0))
         try:
@@ -93,20 +93,20 @@ class LearnedOrRules:
         except GenerationCancelled:
             raise
         except Exception as failure:  # noqa: BLE001 - any failure of a policy is a warning
-            self._tell(failure)
+            self._warn_once(failure)
             return self._rules.decide(state, valid)
         return decision
 
-    def _tell(self, failure: Exception) -> None:
+    def _warn_once(self, failure: Exception) -> None:
         if self._failed:
             return
         self._failed = True
         if isinstance(failure, DeepthinkError):
-            said = failure.message
+            reason = failure.message
         else:
             name = self._policy.name if self._policy else ""
-            said = f"The policy {name} failed: {type(failure).__name__}: {failure}."
-        self._warn(f"{said} The rules decide instead.")
+            reason = f"The policy {name} failed: {type(failure).__name__}: {failure}."
+        self._warn(f"{reason} The rules decide instead.")
 
 
 def _check(decision: Decision, valid: Sequence[Action]) -> None:

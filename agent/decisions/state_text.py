@@ -1,7 +1,7 @@
-"""The policy state as text, for deciders that read, at run time and in training.
+"""The policy state as text, for deciders that read text, at run time and in training.
 
-The order is fixed, the most important first, and the length fits a small model: evidence that does not fit
-is cut at the end.
+The order is fixed, with the most important facts first, and the length fits a small model: evidence that
+does not fit is cut off at the end.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from models.token_estimate import at_most
 MOST_TOKENS = 240
 """Estimated tokens of a state text; the estimate is not too low (`models.token_estimate.at_most`)."""
 
-_QUESTION = 320  # characters of a question, so that half of the text is for findings
-_LINE = 140
-_OPEN = 3  # open or missing questions that are listed
+_LONGEST_QUESTION = 320  # characters of a question, so that half of the text is for findings
+_LONGEST_TEXT = 140
+_MOST_QUESTIONS = 3  # open or missing questions that are listed
 
 
 def state_text(state: PolicyState) -> str:
@@ -26,7 +26,7 @@ def state_text(state: PolicyState) -> str:
     for line in _lines(state):
         needed = at_most(line)
         if needed > room:
-            lines.append(_cut(line, room))
+            lines.append(_truncate(line, room))
             break
         lines.append(line)
         room -= needed
@@ -34,40 +34,42 @@ def state_text(state: PolicyState) -> str:
 
 
 def _lines(state: PolicyState) -> Iterator[str]:
-    yield f"question: {_short(state.question, _QUESTION)}"
+    yield f"question: {_shorten(state.question, _LONGEST_QUESTION)}"
     total = state.plan_done + len(state.open_questions)
     yield (
         f"step {state.step}, {state.steps_left} left, {state.revisions_left} revisions left; "
         f"plan {state.plan_done} of {total}"
     )
-    yield from _asked("open", state.open_questions)
-    yield from _asked("not found", state.missing)
+    yield from _question_lines("open", state.open_questions)
+    yield from _question_lines("not found", state.missing)
     best = ", ".join(f"{score:.2f}" for score in state.scores[:3]) or "none"
     yield (
-        f"last {(state.last_action or 'start').lower()}: {_short(state.query, _LINE)}; {state.fresh} new, "
-        f"{state.again} known; {state.grade or 'ungraded'} {best}; {state.corrections} corrections"
+        f"last {(state.last_action or 'start').lower()}: {_shorten(state.query, _LONGEST_TEXT)}; "
+        f"{state.fresh} new, {state.again} known; "
+        f"{state.grade or 'ungraded'} {best}; {state.corrections} corrections"
     )
     for finding in state.findings:
         if finding["found"] and finding["answer"]:
-            yield f"found: {_short(finding['answer'], _LINE)}"
-    # The strongest first, since the end may be cut.
-    for held in sorted(state.evidence, key=lambda item: -item["relevance"]):
-        yield f"{held['relevance']:.2f} {_short(held['title'], 60)}: {_short(held['excerpt'], 2 * _LINE)}"
+            yield f"found: {_shorten(finding['answer'], _LONGEST_TEXT)}"
+    # The most relevant first, because the end may be cut off.
+    for passage in sorted(state.evidence, key=lambda item: -item["relevance"]):
+        title, excerpt = _shorten(passage["title"], 60), _shorten(passage["excerpt"], 2 * _LONGEST_TEXT)
+        yield f"{passage['relevance']:.2f} {title}: {excerpt}"
 
 
-def _asked(word: str, questions: list[str]) -> Iterator[str]:
-    for question in questions[:_OPEN]:
-        yield f"{word}: {_short(question, _LINE)}"
-    if len(questions) > _OPEN:
-        yield f"{word}: {len(questions) - _OPEN} more"
+def _question_lines(word: str, questions: list[str]) -> Iterator[str]:
+    for question in questions[:_MOST_QUESTIONS]:
+        yield f"{word}: {_shorten(question, _LONGEST_TEXT)}"
+    if len(questions) > _MOST_QUESTIONS:
+        yield f"{word}: {len(questions) - _MOST_QUESTIONS} more"
 
 
-def _short(text: str, most: int) -> str:
+def _shorten(text: str, limit: int) -> str:
     line = " ".join(text.split())
-    return line if len(line) <= most else line[:most].rpartition(" ")[0] or line[:most]
+    return line if len(line) <= limit else line[:limit].rpartition(" ")[0] or line[:limit]
 
 
-def _cut(line: str, room: int) -> str:
+def _truncate(line: str, room: int) -> str:
     """The words of ``line`` that fit; "" if only a few do."""
     words = line.split(" ")
     while words and at_most(" ".join(words)) > room:

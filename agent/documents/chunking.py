@@ -1,9 +1,9 @@
 """Chunking: cutting a document into the passages that are embedded, searched and cited.
 
 A passage is in one section and on one page, ends at the end of a sentence, and is short enough for the
-embedder to read completely (all-MiniLM-L6-v2 reads 256 tokens, title and section included). A table is
-one passage if it fits. If not, every part repeats caption and header, so that a number always has its
-row's label, its column's name and the subject of the table.
+embedder to read completely (all-MiniLM-L6-v2 reads 256 tokens, including title and section). A table is one
+passage if it fits; otherwise every part repeats caption and header, so that a number always has its row's
+label, its column's name and the subject of the table.
 
 `coverage` is the share of a document's text that is in its passages.
 """
@@ -24,11 +24,11 @@ from agent.text.sentences import sentences
 
 CountTokens = Callable[[str], int]
 
-_TARGET = 150
-_TABLE = 300
-_SLACK = 1.2  # prose may grow to this much of the target before it is cut in two
+_TARGET_TOKENS = 150
+_TABLE_TOKENS = 300
+_SLACK = 1.2  # times the target length that prose may reach before it is split
 _LONGEST_CAPTION = 60
-_INTRODUCES = re.compile(
+_INTRODUCTION = re.compile(
     r"[:：]$|\b(?:follow(?:s|ing)|below|tables?|summari[sz]\w+|presented|shown|set forth)\b"
     r"|如下|下表|次の|以下",
     re.IGNORECASE,
@@ -44,8 +44,8 @@ _WORD = re.compile(rf"[{_CJK}]|[^\W_{_CJK}]+")
 def estimate(text: str) -> int:
     """A cheap estimate of the tokens in ``text``, seldom too low.
 
-    Calibrated on all-MiniLM-L6-v2: a word is one token, and one more for every six letters after the
-    third; a number is one for every two digits; each sign and each CJK character is one.
+    Calibrated on all-MiniLM-L6-v2: one token for a word, plus one for every six letters after the third;
+    one for every two digits of a number; one for each sign and each CJK character.
     """
     tokens = 0
     for match in _PIECE.finditer(text):
@@ -60,25 +60,25 @@ def estimate(text: str) -> int:
 def chunk(
     document: ParsedDocument,
     *,
-    target_tokens: int = _TARGET,
-    table_tokens: int = _TABLE,
+    target_tokens: int = _TARGET_TOKENS,
+    table_tokens: int = _TABLE_TOKENS,
     count_tokens: CountTokens = estimate,
 ) -> list[Chunk]:
-    """The passages of ``document``, in its order.
+    """The passages of ``document``, in order.
 
-    ``target_tokens`` is the length of a passage of prose; a table of ``table_tokens`` is not split.
+    ``target_tokens`` is the length of a passage of prose; a table of up to ``table_tokens`` is not split.
     """
     cutter = _Cutter(target_tokens, table_tokens, count_tokens)
     chunks = (
-        made for section, blocks in _sections(document.blocks) for made in cutter.chunks(section, blocks)
+        piece for section, blocks in _sections(document.blocks) for piece in cutter.chunks(section, blocks)
     )
-    return [replace(made, position=position) for position, made in enumerate(chunks)]
+    return [replace(piece, position=position) for position, piece in enumerate(chunks)]
 
 
 def _sections(blocks: Sequence[Block]) -> Iterator[tuple[tuple[str, ...], list[Block]]]:
     """The blocks below each heading, with the headings above them.
 
-    A heading with nothing below it is its own text: "Item 6. [Reserved]" is information.
+    A heading with nothing below it becomes text too: "Item 6. [Reserved]" is information.
     """
     blocks = [block for block in blocks if block.kind != "text" or not is_blank(block.text)]
     path: list[Block] = []
@@ -125,8 +125,8 @@ class _Cutter:
             if block.table is not None:
                 yield from self._prose(section, prose)
                 prose = []
-                above = "\n".join(part for part in (caption, block.table.caption) if part)
-                for part in table_parts(block.table, above, self.table, self.count, self._cut):
+                caption_text = "\n".join(part for part in (caption, block.table.caption) if part)
+                for part in table_parts(block.table, caption_text, self.table, self.count, self._split):
                     yield Chunk(part.text, "table", section, block.page, 0, part.repeated)
                 caption = ""
                 continue
@@ -138,13 +138,13 @@ class _Cutter:
         yield from self._prose(section, prose)
 
     def _caption(self, text: str) -> tuple[str, str]:
-        """The paragraph above a table, split into text and the table's caption."""
+        """The paragraph above a table, split into text and caption of the table."""
         if self.count(text) <= _LONGEST_CAPTION and (
-            _INTRODUCES.search(text) or not _FULL_STOP.search(text)
+            _INTRODUCTION.search(text) or not _FULL_STOP.search(text)
         ):
             return "", text
         last = sentences(text)[-1]
-        if self.count(last) <= _LONGEST_CAPTION and _INTRODUCES.search(last):
+        if self.count(last) <= _LONGEST_CAPTION and _INTRODUCTION.search(last):
             return text[: text.rindex(last)].rstrip(), last
         return text, ""
 
@@ -156,14 +156,14 @@ class _Cutter:
                 yield Chunk(_joined(batch), "text", section, page, 0)
 
     def _units(self, paragraph: str, number: int) -> Iterator[_Unit]:
-        at = 0
+        position = 0
         for sentence in sentences(paragraph):
-            for piece in self._cut(sentence, self.target):
-                start = paragraph.index(piece, at)
-                at = start + len(piece)
-                yield _Unit(paragraph, number, start, at, self.count(piece))
+            for piece in self._split(sentence, self.target):
+                start = paragraph.index(piece, position)
+                position = start + len(piece)
+                yield _Unit(paragraph, number, start, position, self.count(piece))
 
-    def _cut(self, text: str, limit: int) -> list[str]:
+    def _split(self, text: str, limit: int) -> list[str]:
         """``text`` in pieces of at most ``limit`` tokens: at clauses, else words, else characters."""
         if self.count(text) <= limit:
             return [text]
@@ -187,22 +187,22 @@ class _Cutter:
             smaller
             for piece in (piece.strip() for piece in pieces)
             if piece
-            for smaller in self._cut(piece, limit)
+            for smaller in self._split(piece, limit)
         ]
 
     def _batches(self, units: Sequence[_Unit]) -> Iterator[list[_Unit]]:
-        left = sum(unit.tokens for unit in units)
-        parts = 1 if left <= self.target * _SLACK else math.ceil(left / self.target)
-        share = left / parts
+        total = sum(unit.tokens for unit in units)
+        parts = 1 if total <= self.target * _SLACK else math.ceil(total / self.target)
+        share = total / parts
         batch: list[_Unit] = []
         filled = 0
         for unit in units:
-            over = filled + unit.tokens - share
-            begins = bool(batch) and unit.number != batch[-1].number
+            excess = filled + unit.tokens - share
+            starts_paragraph = bool(batch) and unit.number != batch[-1].number
             if batch and (
                 filled + unit.tokens > self.target * _SLACK
-                or over > unit.tokens / 2
-                or (begins and filled > 0.8 * share and over > 0)
+                or excess > unit.tokens / 2
+                or (starts_paragraph and filled > 0.8 * share and excess > 0)
             ):
                 yield batch
                 batch, filled = [], 0
@@ -216,8 +216,8 @@ def _joined(units: Sequence[_Unit]) -> str:
     """The text of the units in their paragraphs, one line for each paragraph."""
     lines: list[str] = []
     for _, group in groupby(units, key=lambda unit: unit.number):
-        within = list(group)
-        lines.append(within[0].paragraph[within[0].start : within[-1].end])
+        paragraph_units = list(group)
+        lines.append(paragraph_units[0].paragraph[paragraph_units[0].start : paragraph_units[-1].end])
     return "\n".join(lines)
 
 
@@ -233,15 +233,15 @@ def coverage(document: ParsedDocument, chunks: Sequence[Chunk]) -> float:
     """The share, 0 to 1, of the visible words and CJK characters that are in ``chunks``.
 
     Words count as often as they occur, so that a repeated passage does not make up for a missing one.
-    A heading counts for the first chunk below it; repeated parts of tables do not count.
+    A heading counts once, with the first chunk below it; repeated parts of tables do not count.
     """
-    seen = Counter(words(document.visible_text))
-    if not seen:
+    document_words = Counter(words(document.visible_text))
+    if not document_words:
         return 1.0
-    kept: Counter[str] = Counter()
-    for text in _own_texts(chunks):
-        kept.update(words(text))
-    return (seen & kept).total() / seen.total()
+    chunk_words: Counter[str] = Counter()
+    for text in _unrepeated_texts(chunks):
+        chunk_words.update(words(text))
+    return (document_words & chunk_words).total() / document_words.total()
 
 
 def words(text: str) -> Iterator[str]:
@@ -249,17 +249,20 @@ def words(text: str) -> Iterator[str]:
     return (match.group().casefold() for match in _WORD.finditer(text))
 
 
-def _own_texts(chunks: Iterable[Chunk]) -> Iterator[str]:
+def _unrepeated_texts(chunks: Iterable[Chunk]) -> Iterator[str]:
     """The texts of the chunks without their repeated parts, and each heading once."""
-    above: tuple[str, ...] = ()
-    for made in chunks:
+    previous_section: tuple[str, ...] = ()
+    for piece in chunks:
         shared = 0
-        while shared < min(len(above), len(made.section)) and above[shared] == made.section[shared]:
+        while (
+            shared < min(len(previous_section), len(piece.section))
+            and previous_section[shared] == piece.section[shared]
+        ):
             shared += 1
-        text = made.text[made.repeated :]
-        new = made.section[shared:]
+        text = piece.text[piece.repeated :]
+        new = piece.section[shared:]
         if new[-1:] == (text,):
             new = new[:-1]  # a heading that is its own text
         yield from new
         yield text
-        above = made.section
+        previous_section = piece.section

@@ -17,13 +17,13 @@ _FORM = re.compile(r"form\s+(?:10-[KQ]|20-F|8-K|40-F|6-K|S-1)(?:/A)?|annual repo
 _ISSUED = re.compile(r"\b(?:date:|dated|(?:filed|published|issued) on)\s+", re.IGNORECASE)
 _GENERATED = re.compile(r"[\w-]*\d{6,}[\w-]*|.*\.(?:docx?|pdf|html?|indd|tex)|Microsoft \w+ - .*")
 _REGISTRANT = "exact name of registrant"
-_FIRST = 60  # blocks of the first page or so
+_FIRST_BLOCKS = 60  # blocks of the first page or so
 _LONGEST_TITLE = 160
 _LONGEST_DATE = 40
 
 
 def with_cover(document: ParsedDocument, path: Path) -> ParsedDocument:
-    """The document with its title, of which ``title`` is the declared one, and its date if it has none."""
+    """The document with its title (``document.title`` is the declared one), and a date if it has none."""
     return replace(
         document,
         title=stated_title(normal(document.title), document.blocks, path),
@@ -32,7 +32,7 @@ def with_cover(document: ParsedDocument, path: Path) -> ParsedDocument:
 
 
 def stated_title(declared: str, blocks: Sequence[Block], path: Path) -> str:
-    """The document's title: from a filing's cover, else declared, else the first heading, else the name."""
+    """The title: from a filing's cover, else declared, else the first heading, else the file name."""
     if cover := _filing(blocks):
         return cover
     if _says_something(declared, path):
@@ -45,16 +45,16 @@ def stated_title(declared: str, blocks: Sequence[Block], path: Path) -> str:
 
 
 def title_of_name(path: Path) -> str:
-    """The title of a document that states none."""
+    """The title of a document without a stated title, from its file name."""
     return " ".join(path.stem.replace("_", " ").split()) or path.name
 
 
 def stated_date(blocks: Sequence[Block]) -> str:
     """The document's ISO date: when it was issued, else the end of the period it reports on, else "".
 
-    The date of issue comes first, since it shows which of two documents on one period is later.
+    The date of issue comes first, because it shows which of two documents on one period is later.
     """
-    first = [block.text for block in blocks[:_FIRST] if block.text]
+    first = [block.text for block in blocks[:_FIRST_BLOCKS] if block.text]
     for text in first[:20]:
         if (issued := _ISSUED.search(text)) and (day := _date(text[issued.end() :])[1]):
             return day
@@ -63,8 +63,8 @@ def stated_date(blocks: Sequence[Block]) -> str:
             if (period := _PERIOD.search(text)) and (day := _date(text[period.end() :])[1]):
                 return day
     for text in first[:20]:
-        written, day = _date(text)
-        if day and written == normal(text):
+        date_text, day = _date(text)
+        if day and date_text == normal(text):
             return day
     return ""
 
@@ -77,8 +77,8 @@ def _says_something(title: str, path: Path) -> bool:
 
 
 def _filing(blocks: Sequence[Block]) -> str:
-    """``NVIDIA CORPORATION, FORM 10-K, January 29, 2023`` from the cover of a filing, else nothing."""
-    first = blocks[:_FIRST]
+    """``NVIDIA CORPORATION, FORM 10-K, January 29, 2023`` from the cover of a filing, else ""."""
+    first = blocks[:_FIRST_BLOCKS]
     form = next((match[0] for block in first if (match := _FORM.fullmatch(block.text))), "")
     for index, block in enumerate(first):
         if form and index and _REGISTRANT in block.text.casefold():
@@ -86,20 +86,20 @@ def _filing(blocks: Sequence[Block]) -> str:
             above = [other.text for other in first[max(0, index - 4) : index] if other.text]
             company = block.text[: len(name)] if name else above[-1] if above else ""
             periods = (_PERIOD.search(other.text) for other in first)
-            ends = (_date(period.string[period.end() :])[0] for period in periods if period)
-            ended = next(filter(None, ends), "")
-            return ", ".join(part for part in (company, form, ended) if part)[:_LONGEST_TITLE]
+            period_ends = (_date(period.string[period.end() :])[0] for period in periods if period)
+            period_end = next(filter(None, period_ends), "")
+            return ", ".join(part for part in (company, form, period_end) if part)[:_LONGEST_TITLE]
     return ""
 
 
 def _date(text: str) -> tuple[str, str]:
     """The full date at the start of ``text``, as written and as ISO; else two empty strings."""
     head = normal(text[:_LONGEST_DATE])
-    for found in dates(head):
+    for match in dates(head):
         # A date with slashes is ambiguous.
-        if found.year and found.day and head.startswith(found.shown) and "/" not in found.shown:
+        if match.year and match.day and head.startswith(match.shown) and "/" not in match.shown:
             try:
-                return found.shown, date(found.year, found.month, found.day).isoformat()
+                return match.shown, date(match.year, match.month, match.day).isoformat()
             except ValueError:
-                continue  # February 30: printed, but no day
+                continue  # February 30: printed, but no date
     return "", ""

@@ -1,4 +1,4 @@
-"""The result of reading a file: an ordered list of blocks, and the visible text."""
+"""The result of reading a file: blocks in reading order, and the visible text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class UnreadableDocument(DeepthinkError):
 
 
 def damaged(name: str, error: Exception) -> UnreadableDocument:
-    """What to raise for a file at which a parser failed with ``error``."""
+    """The error to raise for a file on which a parser failed with ``error``."""
     return UnreadableDocument(
         f"{name} is damaged and cannot be read ({type(error).__name__}: {error}).",
         "Open it in the program it comes from, save it again and add the new file.",
@@ -27,7 +27,7 @@ def damaged(name: str, error: Exception) -> UnreadableDocument:
 
 
 def encrypted(name: str) -> UnreadableDocument:
-    """What to raise for a file that needs a password."""
+    """The error to raise for a file that needs a password."""
     return UnreadableDocument(
         f"{name} is encrypted and opens only with a password.",
         "Save a copy without the password and add that.",
@@ -86,16 +86,16 @@ class Enclosed:
     content: Callable[[], bytes]
 
 
-def named_apart(files: Iterable[tuple[str, Callable[[], bytes]]]) -> Iterator[Enclosed]:
+def with_unique_names(files: Iterable[tuple[str, Callable[[], bytes]]]) -> Iterator[Enclosed]:
     """The files with unique names: a repeated name gets a number."""
-    taken: Counter[str] = Counter()
-    for given, content in files:
-        path = PurePosixPath("/", given.replace("\\", "/").replace("\x00", ""))
+    counts: Counter[str] = Counter()
+    for raw_name, content in files:
+        path = PurePosixPath("/", raw_name.replace("\\", "/").replace("\x00", ""))
         name = "/".join(part for part in path.parts[1:] if part not in {".", ".."}) or "file"
-        taken[name] += 1
-        if taken[name] > 1:
+        counts[name] += 1
+        if counts[name] > 1:
             stem, dot, ending = name.rpartition(".")
-            name = f"{stem or ending} ({taken[name]}){dot}{ending if stem else ''}"
+            name = f"{stem or ending} ({counts[name]}){dot}{ending if stem else ''}"
         yield Enclosed(name, content)
 
 
@@ -105,16 +105,16 @@ class ParsedDocument:
 
     Attributes:
         blocks: Its content in reading order.
-        visible_text: All text that is seen, extracted independently of ``blocks``, so that coverage
-            measures the reader too.
+        visible_text: All visible text, extracted independently of ``blocks``, so that coverage measures
+            the reader too.
         title: The document's own title, else its file name.
         media_type: e.g. ``text/html``; `agent.documents.reading` sets it.
         pages: Number of pages, if the format has them.
         date: The ISO date stated in the document, else "".
         author: Its author, if the file names one; the sender of a mail.
-        notices: Sentences for the user (such as "3 of 12 pages hold no text").
+        notices: Sentences for the user (such as "3 of 12 pages are scans.").
         enclosed: Files inside it, which are separate documents.
-        scans: 1-based pages that are pictures, whose text is not recognised yet.
+        scans: 1-based pages that are pictures and whose text is not recognised yet.
     """
 
     blocks: tuple[Block, ...]
@@ -131,17 +131,17 @@ class ParsedDocument:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A passage: the unit that is embedded, searched, cited.
+    """A passage: the unit that is embedded, searched and cited.
 
     Attributes:
-        text: The text that is shown and cited. For a table: caption, header line, rows; cells joined by
-            `` | ``; each part of a split table repeats caption and header.
+        text: The text to show and cite. For a table: caption, header line, rows; cells joined by `` | ``;
+            each part of a split table repeats caption and header.
         kind: Prose or (part of) a table.
         section: Headings above it, outermost first.
         page: 1-based first page, if the format has pages.
         position: 0-based order in the document.
-        repeated: How many leading characters of ``text`` repeat an earlier chunk (a split table's caption
-            and header); coverage counts them once.
+        repeated: The number of leading characters of ``text`` that repeat an earlier chunk (a split table's
+            caption and header); coverage counts them once.
     """
 
     text: str

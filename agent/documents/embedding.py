@@ -1,7 +1,7 @@
-"""Re-embedding: vectors for stored passages that have none of the current embedder.
+"""Re-embedding: vectors for stored passages that have none from the current embedder.
 
-This is needed after a change of the embedder. Each batch is stored separately, so an interruption loses
-only seconds, and a search meanwhile uses the vectors that exist and finds the rest by keywords.
+This is needed when the embedder changes. Each batch is stored separately, so an interruption loses only
+seconds; a search in the meantime uses the vectors that exist and finds the other passages by keywords.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _BATCH: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """The progress.
+    """Progress of re-embedding.
 
     Attributes:
         done: Passages with a vector.
         total: All passages.
-        seconds_left: Estimate.
+        seconds_left: Estimated time left.
     """
 
     done: int
@@ -44,10 +44,10 @@ def embed_library(
 ) -> Iterator[Embedded]:
     """Embed the passages without a vector; yields the progress after each batch.
 
-    Does nothing if another process or thread already does it. Ends early if the library's embedder changes
-    again.
+    Does nothing if another process or thread is already re-embedding. Ends early if the library's embedder
+    changes again.
 
-    Vectors of another model are dropped with the first batch. ``cancel`` stops between two batches.
+    The first batch drops the vectors of other models. ``cancel`` stops between two batches.
 
     Raises:
         GenerationCancelled: ``cancel`` was set.
@@ -60,15 +60,17 @@ def embed_library(
     except filelock.Timeout:
         return
     try:
-        began, made = time.monotonic(), 0
-        while some := library.unembedded(embedder.name, _BATCH):
+        began, embedded_count = time.monotonic(), 0
+        while passages := library.unembedded(embedder.name, _BATCH):
             stop_if(cancel)
-            texts = [passage_text(one.title, one.section, one.text) for one in some]
+            texts = [passage_text(passage.title, passage.section, passage.text) for passage in passages]
             vectors = embedder.embed_passages(texts)
-            if not library.put_vectors([one.id for one in some], vectors, embedder.name, first=not made):
+            if not library.put_vectors(
+                [passage.id for passage in passages], vectors, embedder.name, first=not embedded_count
+            ):
                 return
-            made += len(some)
+            embedded_count += len(passages)
             done, total = library.embedded(embedder.name)
-            yield Embedded(done, total, (time.monotonic() - began) / made * (total - done))
+            yield Embedded(done, total, (time.monotonic() - began) / embedded_count * (total - done))
     finally:
         lock.release()

@@ -1,4 +1,4 @@
-"""Bytes to text: encoding by byte order mark, else UTF-8, else the declared one, else the likeliest."""
+"""Bytes to text: decoded by a byte order mark, else as UTF-8, else as declared or as seems likeliest."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from charset_normalizer import CharsetMatch
 
-_MARKS = (
+_BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-_DECLARED = re.compile(rb"(?:charset\s*=\s*[\"']?|encoding\s*=\s*[\"'])([\w.:-]+)", re.IGNORECASE)
+_DECLARATION = re.compile(rb"(?:charset\s*=\s*[\"']?|encoding\s*=\s*[\"'])([\w.:-]+)", re.IGNORECASE)
 _SAMPLE = 1 << 20
 # Browsers read these names as the larger character sets that pages really use (WHATWG Encoding Standard).
-_AS_BROWSERS_DO = {
+_BROWSER_CODECS = {
     "iso8859-1": "cp1252",
     "ascii": "cp1252",
     "iso8859-9": "cp1254",
@@ -28,21 +28,21 @@ _AS_BROWSERS_DO = {
     "shift_jis": "cp932",
     "euc_kr": "cp949",
 }
-_SOUND = 5  # valid characters for each broken one; text in another encoding has fewer
+_VALID_PER_BROKEN = 5  # valid characters per broken one; text in another encoding has fewer
 
 
 def decode(data: bytes) -> str:
-    """``data`` as text, line ends as ``\\n``. Bytes that fit no encoding become U+FFFD."""
-    return _decoded(data).replace("\r\n", "\n").replace("\r", "\n")
+    """``data`` as text, with ``\\n`` at line ends. Bytes that are invalid in the encoding become U+FFFD."""
+    return _decode_raw(data).replace("\r\n", "\n").replace("\r", "\n")
 
 
 def in_utf8(data: bytes, charset: str) -> bytes:
-    """``data`` in UTF-8, for text that a server declares as ``charset``.
+    """``data`` as UTF-8, for text that a server declares as ``charset``.
 
     Text with a byte order mark, or in UTF-8, stays as it is: servers often declare one encoding for all
     pages.
     """
-    if any(data.startswith(mark) for mark, _ in _MARKS) or _as_utf8(data) is not None:
+    if any(data.startswith(mark) for mark, _ in _BYTE_ORDER_MARKS) or _as_utf8(data) is not None:
         return data
     try:
         text = data.decode(_codec(charset.strip().strip("\"'")), "replace")
@@ -51,14 +51,14 @@ def in_utf8(data: bytes, charset: str) -> bytes:
     return text.encode("utf-8", "replace")
 
 
-def _decoded(data: bytes) -> str:
-    for mark, name in _MARKS:
+def _decode_raw(data: bytes) -> str:
+    for mark, name in _BYTE_ORDER_MARKS:
         if data.startswith(mark):
             return data.decode(name, "replace")
     if (text := _as_utf8(data)) is not None:
         return text
     head = data[:4096]
-    if b"<" in head and (declared := _DECLARED.search(head)):
+    if b"<" in head and (declared := _DECLARATION.search(head)):
         try:
             return data.decode(_codec(declared[1].decode("ascii")), "replace")
         except LookupError:
@@ -74,27 +74,27 @@ def _as_utf8(data: bytes) -> str | None:
         text = data.decode("utf-8", "replace")
     broken = text.count("\ufffd") - data.count("\ufffd".encode())
     sound = len(text) - len(text.encode("ascii", "ignore")) - broken
-    return text if sound >= _SOUND * broken else None
+    return text if sound >= _VALID_PER_BROKEN * broken else None
 
 
 def _codec(name: str) -> str:
     """The codec for the encoding ``name``. Raises LookupError if there is none."""
-    said = codecs.lookup(name).name
-    return _AS_BROWSERS_DO.get(said, said)
+    codec_name = codecs.lookup(name).name
+    return _BROWSER_CODECS.get(codec_name, codec_name)
 
 
 def _likeliest(data: bytes) -> str:
     from charset_normalizer import from_bytes
 
     sample = data[:_SAMPLE]
-    if len(data) > _SAMPLE:  # a character cut in two would rule its encoding out
+    if len(data) > _SAMPLE:  # half a character at the end would rule out the right encoding
         sample = sample.rpartition(b"\n")[0] or sample
     matches = from_bytes(sample)
     best = matches.best()
     if best is None:
         return "cp1252"
-    alike = {name for match in matches if match.chaos <= best.chaos for name in _names(match)}
-    return "cp1252" if alike & {"cp1252", "latin_1", "ascii", "utf_8"} else best.encoding
+    likely_names = {name for match in matches if match.chaos <= best.chaos for name in _names(match)}
+    return "cp1252" if likely_names & {"cp1252", "latin_1", "ascii", "utf_8"} else best.encoding
 
 
 def _names(match: CharsetMatch) -> list[str]:

@@ -25,11 +25,11 @@ from models.protocols import Embedder, GenerationCancelled, Vectors
 from traces.library import Library
 from traces.records import Document, NewChunk, NewDocument
 
-# Grows when reading or chunking changes, so that files are read again. Stored below zero with a document
-# whose scanned pages were not read.
+# Incremented when reading or chunking changes, so that files are read again. Stored as a negative number
+# with a document whose scanned pages were not read.
 READER_VERSION = 3
 _BATCH = 32
-_LOOKED_AT = 5  # about how many passages decide on a document's language
+_LANGUAGE_SAMPLES = 5  # passages that decide on a document's language, approximately
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +39,12 @@ class Origin:
     Attributes:
         source: Absolute path or URL.
         name: Its name for the user.
-        sha256: Of the content, by which it is recognised.
+        sha256: Hash of the content, which identifies it.
         size: Bytes of the content.
         date: An ISO date for a document without one: when a page was fetched, or when the mail that a file
             is attached to was sent; else "".
         sender: Who sent that mail.
-        modified: When the file was last changed, in nanoseconds since 1970; 0 if it is no file.
+        modified: When the file was last changed, in nanoseconds since 1970; 0 if it is not a file.
     """
 
     source: str
@@ -62,14 +62,14 @@ class Origin:
         return cls(url, page_name(url), digest, len(content), datetime.now(UTC).date().isoformat())
 
     def is_stored_as(self, document: Document | None, *, with_scans: bool = False) -> bool:
-        """Whether ``document`` is this very content, read as it would be now, ``with_scans`` or not."""
+        """Whether ``document`` has this content and was read as it would be now, ``with_scans`` or not."""
         if document is None or document.sha256 != self.sha256:
             return False
         return is_read_as_now(document.reader, with_scans=with_scans)
 
 
 def is_read_as_now(reader: int, *, with_scans: bool) -> bool:
-    """Whether a stored reader's version is that of now, ``with_scans`` or not."""
+    """Whether a stored reader's version is the current one, ``with_scans`` or not."""
     return reader == READER_VERSION or (reader == -READER_VERSION and not with_scans)
 
 
@@ -94,7 +94,7 @@ class Indexing:
     def __init__(self, origin: Origin, parsed: ParsedDocument, embedder: Embedder) -> None:
         self.chunks: list[Chunk] = list(chunk(parsed))
         if not self.chunks:
-            raise NoText(f"{origin.name} holds no text.", "Check that it is the file you meant.")
+            raise NoText(f"{origin.name} contains no text.", "Check that it is the file you meant.")
         self.coverage = coverage(parsed, self.chunks)
         self._origin = origin
         self._parsed = parsed
@@ -103,9 +103,9 @@ class Indexing:
 
     @property
     def language(self) -> str:
-        """ISO 639-1 code of the language of most of a few passages; "" if uncertain."""
-        apart = max(1, len(self.chunks) // _LOOKED_AT)
-        languages = Counter(language(piece.text) for piece in self.chunks[::apart])
+        """ISO 639-1 code of the language of most of a few sampled passages; "" if uncertain."""
+        step = max(1, len(self.chunks) // _LANGUAGE_SAMPLES)
+        languages = Counter(language(piece.text) for piece in self.chunks[::step])
         (code, votes), *_ = languages.most_common(1)
         return code if 2 * votes > languages.total() else ""
 
@@ -116,7 +116,7 @@ class Indexing:
         return [passage_text(title, piece.section, piece.text) for piece in self.chunks]
 
     def embed(self, cancel: threading.Event | None = None) -> Iterator[tuple[int, int]]:
-        """Make the vectors; yields after each batch how many chunks are done, and how many there are.
+        """Make the vectors; yields the numbers of finished and of all chunks after each batch.
 
         Raises:
             GenerationCancelled: ``cancel`` was set.
@@ -127,10 +127,10 @@ class Indexing:
         for start in range(0, len(order), _BATCH):
             stop_if(cancel)
             batch = order[start : start + _BATCH]
-            made = self._embedder.embed_passages([texts[index] for index in batch])
+            vectors = self._embedder.embed_passages([texts[index] for index in batch])
             if not start:
-                self._vectors = np.empty((len(texts), made.shape[1]), dtype=np.float32)
-            self._vectors[batch] = made
+                self._vectors = np.empty((len(texts), vectors.shape[1]), dtype=np.float32)
+            self._vectors[batch] = vectors
             yield start + len(batch), len(texts)
 
     def store(self, library: Library, collection: str, *, must_follow: bool = False) -> int:
@@ -183,15 +183,15 @@ def stop_if(cancel: threading.Event | None) -> None:
     """Raise GenerationCancelled if ``cancel`` is set."""
     if cancel is not None and cancel.is_set():
         raise GenerationCancelled(
-            "Reading was stopped.", "Run the same command again; what is read stays read."
+            "Reading was stopped.", "Run the same command again; files that were already read are kept."
         )
 
 
 def keyword_text(title: str, people: Sequence[str], section: Sequence[str], text: str) -> str:
-    """What the keyword terms of a chunk are taken from: also who wrote or sent its document."""
+    """The text that the keyword terms of a chunk come from, including who wrote or sent its document."""
     return " ".join([*people, passage_text(title, section, text)])
 
 
 def passage_text(title: str, section: Sequence[str], text: str) -> str:
-    """The text to embed for a chunk: title and section give a short passage context."""
+    """The text to embed for a chunk; title and section give context to a short passage."""
     return ". ".join(part for part in (title, *section, text) if part)

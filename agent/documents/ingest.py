@@ -22,14 +22,14 @@ from agent.documents.document import NoText, ParsedDocument, UnreadableDocument
 from agent.documents.found_files import (
     FoundFile,
     Root,
-    earlier,
+    documents_inside,
+    earlier_document,
     file_at,
     files_in,
-    gone,
-    inside,
+    gone_documents,
     is_folder,
     no_longer_inside,
-    renamed,
+    renamed_documents,
     stored_as,
 )
 from agent.documents.indexing import (
@@ -42,7 +42,7 @@ from agent.documents.indexing import (
 )
 from agent.documents.reading import PICTURES, SUFFIXES
 from agent.documents.scanning import Scanning
-from agent.documents.wanted import Fetched, File, Member, Page, Wanted
+from agent.documents.wanted import Fetched, File, Item, Member, Page
 from agent.text.terms import terms
 from models.catalogue import CATALOGUE
 from models.protocols import (
@@ -60,7 +60,7 @@ from traces.records import SECTION_SEPARATOR, Document, UnknownCollection
 from traces.store import Store, StoreError
 from traces.typed_path import expanded_path
 
-_WORD = "word"  # any that a sound embedder embeds
+_PROBE = "word"  # any text that a working embedder embeds
 
 
 Outcome = Literal["added", "updated", "moved", "unchanged", "removed"]
@@ -80,7 +80,7 @@ class FileFound(IngestEvent):
 
 @dataclass(frozen=True, slots=True)
 class FileStarted(IngestEvent):
-    """A file or web page is started; ``source`` is its absolute path or URL."""
+    """Reading of a file or web page starts; ``source`` is its absolute path or URL."""
 
     source: str
     name: str
@@ -100,8 +100,8 @@ class FileDone(IngestEvent):
     """A file is finished: ``outcome`` is what happened to its document.
 
     Attributes:
-        language: ISO 639-1 code of its language if the embedder does not support that; else "".
-        was: Its name before it was moved; else "".
+        language: ISO 639-1 code of the document's language if the embedder does not support it; else "".
+        was: The file's name before it was moved; else "".
     """
 
     source: str
@@ -146,7 +146,7 @@ class FileSetAside(IngestEvent):
 
 @dataclass(frozen=True, slots=True)
 class ScansFound(IngestEvent):
-    """An estimate for OCR, sent before it starts.
+    """An estimate of the OCR time, sent before OCR starts.
 
     Attributes:
         documents: Number of files with scans.
@@ -170,7 +170,7 @@ class PageRecognised(IngestEvent):
 
 @dataclass(frozen=True, slots=True)
 class FilesUnread(IngestEvent):
-    """Files were skipped, because their type is not supported; sent once, at the end.
+    """Files were skipped because their type is not supported; sent once, at the end.
 
     Attributes:
         kinds: Extensions with the number of files, the most frequent first; "" for files without one.
@@ -181,7 +181,7 @@ class FilesUnread(IngestEvent):
 
 @dataclass(frozen=True, slots=True)
 class FolderAway(IngestEvent):
-    """A followed folder is missing, or has no readable file: its documents are kept.
+    """A followed folder is missing or has no readable file, so its documents are kept.
 
     Attributes:
         path: The folder.
@@ -197,7 +197,7 @@ class FolderAway(IngestEvent):
 
 @dataclass(frozen=True, slots=True)
 class FilesUnsettled(IngestEvent):
-    """Files that are being written and were not read."""
+    """Files that were not read because they are still being written."""
 
     names: tuple[str, ...]
 
@@ -247,7 +247,7 @@ def ingest(
     follow: bool = False,
     exclude: Sequence[str] | None = None,
 ) -> Iterator[IngestEvent]:
-    """Read files, folders and web pages into a collection, and update what is already there.
+    """Read files, folders and web pages into a collection, and update documents already in it.
 
     Documents of a folder whose files are gone are removed. A file that was renamed or moved is recognised
     by its content and keeps its document.
@@ -260,9 +260,9 @@ def ingest(
         description: What the collection contains, in one line for the planner.
         store: The store with the library.
         embedder: Makes the vectors.
-        recogniser: Recognises the text of scans, which are read last; None leaves scans out.
+        recogniser: Recognises the text of scans, which are read last; None skips scans.
         scans: A folder for recognised pages until their file is finished, so that a stopped ingestion
-            resumes; None starts again.
+            can resume; None keeps no pages.
         cancel: Stops the ingestion between files and between batches; stored documents stay.
         follow: Whether the folders are followed once they are read (`agent.folders.sync`).
         exclude: Patterns to exclude from folders, as in a .gitignore file; None keeps the earlier ones.
@@ -271,30 +271,30 @@ def ingest(
         BadPattern: One of ``exclude`` is not a pattern.
         NothingToIngest: The paths contain no readable file, or one does not exist.
         GenerationCancelled: ``cancel`` was set.
-        ModelError: The embedder is missing, does not respond or fails at every text.
+        ModelError: The embedder is missing, does not respond or fails on every text.
         StoreError: The store cannot be written.
     """
     library, folders = Library(store), Folders(store)
     reading = Reading(store, collection, embedder, Scanning(recogniser, scans), cancel)
-    known = reading.known
+    documents = reading.documents
     followed = {folder.path: folder.exclude for folder in folders.followed(collection)}
 
-    def root(folder: Path) -> Root:
+    def make_root(folder: Path) -> Root:
         patterns = followed.get(os.path.realpath(folder), ()) if exclude is None else exclude
         return Root(folder, patterns)
 
     roots: list[Root] = []
-    found: list[FoundFile] = []
-    for given in paths:
-        path = expanded_path(given)
+    found_files: list[FoundFile] = []
+    for typed_path in paths:
+        path = expanded_path(typed_path)
         if is_folder(path):
-            roots.append(root(path))
-            found += reading.found(roots[-1])
+            roots.append(make_root(path))
+            found_files += reading.find_files(roots[-1])
         else:
-            found.append(_named(path, given))
-    files = located(found, known)
-    here = {str(path) for path, _ in files}
-    missing = gone(roots, here, known)
+            found_files.append(_named_file(path, typed_path))
+    files = located(found_files, documents)
+    existing = {str(path) for path, _ in files}
+    missing = gone_documents(roots, existing, documents)
     if not files and not missing and not addresses:
         raise NothingToIngest(
             f"No readable file in {', '.join(str(p) for p in paths)}.",
@@ -302,37 +302,41 @@ def ingest(
         )
     if description:
         library.describe_collection(collection, description)
-    wanted: list[Wanted] = [
-        # A file that was read with its folder keeps its name there, also when it is named by itself.
-        File(path, known[str(path)].name if file.outright and str(path) in known else file.name, file)
+    items: list[Item] = [
+        # A file that was read with its folder keeps that name, even if the user now names it directly.
+        File(
+            path, documents[str(path)].name if file.outright and str(path) in documents else file.name, file
+        )
         for path, file in files
     ]
     if fetch is not None:
-        wanted += [Page(url, fetch) for url in dict.fromkeys(addresses)]
-    yield from reading.bring(wanted, here, missing)
+        items += [Page(url, fetch) for url in dict.fromkeys(addresses)]
+    yield from reading.read_all(items, existing, missing)
     if follow:
-        for one in roots:
-            folders.follow(Folder(collection, str(one.real), one.exclude))
+        for root in roots:
+            folders.follow(Folder(collection, str(root.real), root.exclude))
 
 
-def located(found: Iterable[FoundFile], known: dict[str, Document]) -> list[tuple[Path, FoundFile]]:
-    """Each file once with its source; the file itself if both it and a link to it were found."""
-    files: dict[Path, FoundFile] = {}
-    for file in found:
-        if file.real not in files or (file.path == file.real != files[file.real].path):
-            files[file.real] = file
-    return [(stored_as(file, known), file) for file in files.values()]
+def located(
+    found_files: Iterable[FoundFile], documents: dict[str, Document]
+) -> list[tuple[Path, FoundFile]]:
+    """Each file once, with its source; the file itself if both it and a link to it were found."""
+    by_path: dict[Path, FoundFile] = {}
+    for file in found_files:
+        if file.real not in by_path or (file.path == file.real != by_path[file.real].path):
+            by_path[file.real] = file
+    return [(stored_as(file, documents), file) for file in by_path.values()]
 
 
-def _named(path: Path, given: Path) -> FoundFile:
+def _named_file(path: Path, typed_path: Path) -> FoundFile:
     try:
         file = file_at(path)
     except OSError as error:
         raise NothingToIngest(
-            f"{given} cannot be opened: {error.strerror}.", "Check the path and its permissions."
+            f"{typed_path} cannot be opened: {error.strerror}.", "Check the path and its permissions."
         ) from error
     if file is None:
-        raise NothingToIngest(f"{given} does not exist.", "Check the path and try again.")
+        raise NothingToIngest(f"{typed_path} does not exist.", "Check the path and try again.")
     return file
 
 
@@ -340,7 +344,7 @@ class Reading:
     """An ingestion into one collection.
 
     Attributes:
-        known: The collection's earlier documents, by source.
+        documents: The collection's earlier documents, by source.
         suffixes: Extensions of supported files.
         counts: Number of files by outcome.
         chunks: Number of passages.
@@ -360,7 +364,7 @@ class Reading:
     ) -> None:
         self._library = library = Library(store)
         self._folders = Folders(store)
-        self.known = {document.source: document for document in library.documents(collection)}
+        self.documents = {document.source: document for document in library.documents(collection)}
         self.suffixes = SUFFIXES if scanning.is_on else SUFFIXES - PICTURES
         self.counts: Counter[str] = Counter()
         self.chunks = 0
@@ -374,45 +378,45 @@ class Reading:
         self._unreadable = self._folders.unreadable(collection)
         self._unreadable_before = dict(self._unreadable)
         self._began = time.monotonic()
-        self._waiting: list[tuple[Wanted, Origin, ParsedDocument]] = []
-        self._redated: dict[int, int] = {}
-        self._elsewhere: dict[str, list[Document]] = {}  # by content
-        self._leaving: dict[int, Document] = {}
+        self._waiting: list[tuple[Item, Origin, ParsedDocument]] = []
+        self._new_dates: dict[int, int] = {}
+        self._absent_by_hash: dict[str, list[Document]] = {}  # documents whose file is not in its place
+        self._to_remove: dict[int, Document] = {}
 
     @property
     def with_scans(self) -> bool:
         """Whether scanned pages are read."""
         return self._scanning.is_on
 
-    def found(self, root: Root) -> Iterator[FoundFile]:
+    def find_files(self, root: Root) -> Iterator[FoundFile]:
         """The supported files in a folder; the others are counted in ``unread``."""
         return files_in(root, self.suffixes, self.unread)
 
-    def bring(
-        self, wanted: Sequence[Wanted], here: Container[str], missing: Iterable[Document]
+    def read_all(
+        self, items: Sequence[Item], existing: Container[str], missing: Iterable[Document]
     ) -> Iterator[IngestEvent]:
-        """Read the wanted files, and remove the documents of missing ones.
+        """Read files and pages, and remove the documents of missing files.
 
         Args:
-            wanted: Files and pages.
-            here: Sources of all files that exist.
-            missing: Documents whose files are gone; one whose file was only moved is kept.
+            items: Files and pages to read.
+            existing: Sources of all files that exist.
+            missing: Documents whose files are gone; those whose files were only moved are kept.
         """
-        self._leaving = {document.id: document for document in missing}
-        for document in self.known.values():
-            if document.source not in here:
-                self._elsewhere.setdefault(document.sha256, []).append(document)
-        yield FileFound(len(wanted))
-        for one in wanted:
-            yield from self.one(one)
-        yield from self.scans()
+        self._to_remove = {document.id: document for document in missing}
+        for document in self.documents.values():
+            if document.source not in existing:
+                self._absent_by_hash.setdefault(document.sha256, []).append(document)
+        yield FileFound(len(items))
+        for item in items:
+            yield from self.read_item(item)
+        yield from self.read_scans()
         stop_if(self._cancel)
-        left = list(self._leaving.values())
-        documents = self._library.documents(self._collection) if wanted else []
-        left += renamed(documents, here, but=self._leaving)
-        yield from self.removed(left)
-        if self._redated:
-            self._library.date_files(self._redated)
+        obsolete = list(self._to_remove.values())
+        documents = self._library.documents(self._collection) if items else []
+        obsolete += renamed_documents(documents, existing, exclude=self._to_remove)
+        yield from self.remove(obsolete)
+        if self._new_dates:
+            self._library.date_files(self._new_dates)
         if self._unreadable != self._unreadable_before:
             self._folders.set_unreadable(self._collection, self._unreadable)
         if self.languages:
@@ -427,185 +431,190 @@ class Reading:
     def count_unchanged(self, file: File) -> None:
         """Count an unchanged file."""
         self.counts["unchanged"] += 1
-        self.chunks += self.known[file.source].chunks
+        self.chunks += self.documents[file.source].chunks
 
     def is_hopeless(self, file: File) -> bool:
         """Whether a file could not be read and has not changed since."""
-        failed = self._unreadable.get(file.source)
+        failure = self._unreadable.get(file.source)
         return (
-            failed is not None
-            and is_read_as_now(failed.reader, with_scans=self.with_scans)
-            and file.is_untouched(failed.bytes, failed.modified)
+            failure is not None
+            and is_read_as_now(failure.reader, with_scans=self.with_scans)
+            and file.is_untouched(failure.bytes, failure.modified)
         )
 
     def is_unchanged(self, file: File) -> bool:
-        """Whether a file is unchanged, by its size and date alone."""
-        before = self.known.get(file.source)
+        """Whether a file is unchanged, judged by its size and date alone."""
+        document = self.documents.get(file.source)
         return (
-            before is not None
-            and is_read_as_now(before.reader, with_scans=self.with_scans)
-            and file.is_untouched(before.bytes, before.modified, before.ingested)
+            document is not None
+            and is_read_as_now(document.reader, with_scans=self.with_scans)
+            and file.is_untouched(document.bytes, document.modified, document.ingested)
         )
 
-    def one(self, wanted: Wanted) -> Iterator[IngestEvent]:
-        """Read a file and the files inside it; one with scans, in itself or inside, is read later."""
+    def read_item(self, item: Item) -> Iterator[IngestEvent]:
+        """Read a file and the files inside it; if any of them has scans, it is read later."""
         stop_if(self._cancel)
-        yield FileStarted(wanted.source, wanted.name)
-        yield from self._guarded(wanted, self._read(wanted))
+        yield FileStarted(item.source, item.name)
+        yield from self._contain_failure(item, self._read(item))
 
-    def scans(self) -> Iterator[IngestEvent]:
+    def read_scans(self) -> Iterator[IngestEvent]:
         """Read the files with scans, page by page."""
         pages = [len(parsed.scans) for _, _, parsed in self._waiting if parsed.scans]
         if pages:
             yield ScansFound(len(pages), sum(pages), sum(pages) * self._scanning.seconds_a_page)
-        for wanted, origin, parsed in self._waiting:
+        for item, origin, parsed in self._waiting:
             stop_if(self._cancel)
-            yield FileStarted(wanted.source, wanted.name)
-            yield from self._guarded(wanted, self._recognised(wanted, origin, parsed))
+            yield FileStarted(item.source, item.name)
+            yield from self._contain_failure(item, self._recognise(item, origin, parsed))
 
-    def removed(self, documents: Sequence[Document]) -> Iterator[IngestEvent]:
+    def remove(self, documents: Sequence[Document]) -> Iterator[IngestEvent]:
         """Remove documents, and the documents inside them."""
-        within = inside((document.source for document in documents), self.known.values())
-        for document in {one.id: one for one in (*documents, *within)}.values():
+        members = documents_inside((document.source for document in documents), self.documents.values())
+        for document in {entry.id: entry for entry in (*documents, *members)}.values():
             self._library.remove_document(document.id)
             self.counts["removed"] += 1
             yield FileDone(document.source, document.name, "removed", 0, 0.0, None, 0.0, ())
 
-    def _guarded(self, wanted: Wanted, events: Iterator[IngestEvent]) -> Iterator[IngestEvent]:
+    def _contain_failure(self, item: Item, events: Iterator[IngestEvent]) -> Iterator[IngestEvent]:
         """Pass on the events of one file; its failure does not end the ingestion."""
         try:
             yield from events
         except (GenerationCancelled, StoreError, ModelMissing, ModelUnreachable, UnknownCollection):
             raise  # the other files would fail too
         except DeepthinkError as error:
-            suffix = PurePath(wanted.source).suffix.casefold()
-            if isinstance(error, UnreadableDocument) and isinstance(wanted, File):
-                self._remember(wanted)
-            if isinstance(error, NoText) and suffix in PICTURES and not wanted.outright:
+            suffix = PurePath(item.source).suffix.casefold()
+            if isinstance(error, UnreadableDocument) and isinstance(item, File):
+                self._remember(item)
+            if isinstance(error, NoText) and suffix in PICTURES and not item.outright:
                 self.unread[f"{suffix} without words"] += 1
-                yield FileSetAside(wanted.source, wanted.name, waits=False)
+                yield FileSetAside(item.source, item.name, waits=False)
                 return
             if isinstance(error, ModelError):
-                self._embedder.embed_query(_WORD)  # raises if the model fails at every text
+                self._embedder.embed_query(_PROBE)  # raises if the model fails on every text
             self.counts["failed"] += 1
-            yield FileFailed(wanted.source, wanted.name, error)
+            yield FileFailed(item.source, item.name, error)
 
-    def _read(self, wanted: Wanted) -> Iterator[IngestEvent]:
+    def _read(self, item: Item) -> Iterator[IngestEvent]:
         began = time.monotonic()
-        origin = wanted.origin()
-        was = self._follow_move(wanted, origin) if isinstance(wanted, File) else ""
-        before = self.known.get(wanted.source)
-        if before is not None and origin.is_stored_as(before, with_scans=self._scanning.is_on):
-            outcome: Outcome = "moved" if was else "unchanged"
+        origin = item.origin()
+        earlier_name = self._follow_move(item, origin) if isinstance(item, File) else ""
+        document = self.documents.get(item.source)
+        if document is not None and origin.is_stored_as(document, with_scans=self._scanning.is_on):
+            outcome: Outcome = "moved" if earlier_name else "unchanged"
             self.counts[outcome] += 1
-            self.chunks += before.chunks
-            if isinstance(wanted, File) and not self.is_unchanged(wanted):
-                self._redated[before.id] = origin.modified
+            self.chunks += document.chunks
+            if isinstance(item, File) and not self.is_unchanged(item):
+                self._new_dates[document.id] = origin.modified
             yield FileDone(
-                wanted.source,
-                wanted.name,
+                item.source,
+                item.name,
                 outcome,
-                before.chunks,
-                before.coverage,
-                before.pages,
+                document.chunks,
+                document.coverage,
+                document.pages,
                 time.monotonic() - began,
-                before.notices,
-                was=was,
+                document.notices,
+                was=earlier_name,
             )
             return
-        parsed = wanted.parsed(self._scanning.kept(origin))
-        waiting = len(self._waiting)
-        failed: list[str] = []
-        for event in self._inside(wanted, parsed, origin):
-            failed += [event.name] if isinstance(event, FileFailed) else []
+        parsed = item.parsed(self._scanning.pages_of(origin))
+        waiting_before = len(self._waiting)
+        failures: list[str] = []
+        for event in self._read_members(item, parsed, origin):
+            failures += [event.name] if isinstance(event, FileFailed) else []
             yield event
-        if failed:
-            notice = f"{len(failed)} files in it could not be read, such as {failed[0]}."
+        if failures:
+            notice = f"{len(failures)} files in it could not be read, such as {failures[0]}."
             parsed = replace(parsed, notices=(*parsed.notices, notice))
-        if (parsed.scans and self._scanning.is_on) or len(self._waiting) > waiting:
-            self._waiting.append((wanted, origin, parsed))
-            yield FileSetAside(wanted.source, wanted.name, waits=True)
+        if (parsed.scans and self._scanning.is_on) or len(self._waiting) > waiting_before:
+            self._waiting.append((item, origin, parsed))
+            yield FileSetAside(item.source, item.name, waits=True)
         else:
-            yield from self._indexed(wanted, origin, parsed, began)
+            yield from self._index(item, origin, parsed, began)
 
-    def _follow_move(self, wanted: File, origin: Origin) -> str:
-        """Give a moved file its earlier document; returns its earlier name, "" if it was not moved."""
-        if wanted.source in self.known:
+    def _follow_move(self, file: File, origin: Origin) -> str:
+        """Give a moved file its earlier document; returns the earlier name, or "" if it was not moved."""
+        if file.source in self.documents:
             return ""
-        same = [one for one in self._elsewhere.get(origin.sha256, ()) if origin.is_stored_as(one)]
-        document = earlier(same, Path(wanted.source), self._leaving)
+        absent = self._absent_by_hash.get(origin.sha256, ())
+        candidates = [document for document in absent if origin.is_stored_as(document)]
+        document = earlier_document(candidates, Path(file.source), self._to_remove)
         if document is None:
             return ""
-        title = _title_after_move(document.title, Path(document.source), Path(wanted.source))
-        words: dict[int, str] | None = None
+        title = _title_after_move(document.title, Path(document.source), Path(file.source))
+        terms_by_passage: dict[int, str] | None = None
         if title is not None:
-            words = {
-                one.id: " ".join(
+            terms_by_passage = {
+                passage.id: " ".join(
                     terms(
                         keyword_text(
                             title,
                             (document.author, document.sender),
-                            one.section.split(SECTION_SEPARATOR) if one.section else (),
-                            one.text,
+                            passage.section.split(SECTION_SEPARATOR) if passage.section else (),
+                            passage.text,
                         )
                     )
                 )
-                for one in self._library.document_passages(document.id)
+                for passage in self._library.document_passages(document.id)
             }
-        self._library.move_document(document.id, wanted.source, wanted.name, title=title, terms=words)
-        for moved in (document, *inside([document.source], self.known.values())):
-            source = wanted.source + moved.source.removeprefix(document.source)
-            name = wanted.name + moved.name.removeprefix(document.name)
-            self.known[source] = replace(self.known.pop(moved.source), source=source, name=name)
-            self._leaving.pop(moved.id, None)
-        self._elsewhere[origin.sha256].remove(document)
+        self._library.move_document(
+            document.id, file.source, file.name, title=title, terms=terms_by_passage
+        )
+        for member in (document, *documents_inside([document.source], self.documents.values())):
+            source = file.source + member.source.removeprefix(document.source)
+            name = file.name + member.name.removeprefix(document.name)
+            self.documents[source] = replace(self.documents.pop(member.source), source=source, name=name)
+            self._to_remove.pop(member.id, None)
+        self._absent_by_hash[origin.sha256].remove(document)
         return document.name
 
     def _remember(self, file: File) -> None:
         """Remember that a file could not be read."""
-        about = file.size_and_date()
-        if about is not None:
+        size_and_date = file.size_and_date()
+        if size_and_date is not None:
             reader = READER_VERSION if self.with_scans else -READER_VERSION
-            self._unreadable[file.source] = Unreadable(*about, reader)
+            self._unreadable[file.source] = Unreadable(*size_and_date, reader)
 
-    def _inside(self, outer: Wanted, parsed: ParsedDocument, origin: Origin) -> Iterator[IngestEvent]:
+    def _read_members(self, outer: Item, parsed: ParsedDocument, origin: Origin) -> Iterator[IngestEvent]:
         """Read the supported files inside a file."""
         members = [Member(enclosed, outer, parsed, origin) for enclosed in parsed.enclosed]
         suffixes = [PurePath(member.source).suffix.casefold() for member in members]
-        wanted = [one for one, suffix in zip(members, suffixes, strict=True) if suffix in self.suffixes]
+        supported = [
+            member for member, suffix in zip(members, suffixes, strict=True) if suffix in self.suffixes
+        ]
         self.unread.update(suffix for suffix in suffixes if suffix not in self.suffixes)
-        if wanted:
-            yield FileFound(len(wanted))
-        for member in wanted:
-            yield from self.one(member)
-        sources = [member.source for member in wanted]
-        yield from self.removed(no_longer_inside(outer.source, sources, self.known.values()))
+        if supported:
+            yield FileFound(len(supported))
+        for member in supported:
+            yield from self.read_item(member)
+        sources = [member.source for member in supported]
+        yield from self.remove(no_longer_inside(outer.source, sources, self.documents.values()))
 
-    def _recognised(self, wanted: Wanted, origin: Origin, parsed: ParsedDocument) -> Iterator[IngestEvent]:
+    def _recognise(self, item: Item, origin: Origin, parsed: ParsedDocument) -> Iterator[IngestEvent]:
         began = time.monotonic()
         if parsed.scans:
-            for done in self._scanning.recognise(origin, wanted.data(), parsed.scans, self._cancel):
-                yield PageRecognised(wanted.source, done, len(parsed.scans))
-            parsed = wanted.parsed(self._scanning.kept(origin))
-        yield from self._indexed(wanted, origin, parsed, began)
+            for done_pages in self._scanning.recognise(origin, item.data(), parsed.scans, self._cancel):
+                yield PageRecognised(item.source, done_pages, len(parsed.scans))
+            parsed = item.parsed(self._scanning.pages_of(origin))
+        yield from self._index(item, origin, parsed, began)
 
-    def _indexed(
-        self, wanted: Wanted, origin: Origin, parsed: ParsedDocument, began: float
+    def _index(
+        self, item: Item, origin: Origin, parsed: ParsedDocument, began: float
     ) -> Iterator[IngestEvent]:
         work = Indexing(origin, parsed, self._embedder)
-        for done, total in work.embed(self._cancel):
-            yield FileEmbedding(wanted.source, done, total)
+        for done_chunks, total_chunks in work.embed(self._cancel):
+            yield FileEmbedding(item.source, done_chunks, total_chunks)
         work.store(self._library, self._collection, must_follow=self._must_follow)
-        self._unreadable.pop(wanted.source, None)
+        self._unreadable.pop(item.source, None)
         self._scanning.forget(origin)
-        outcome: Outcome = "updated" if wanted.source in self.known else "added"
-        language = _unknown_language(work, self._embedder)
+        outcome: Outcome = "updated" if item.source in self.documents else "added"
+        language = _unsupported_language(work, self._embedder)
         self.counts[outcome] += 1
         self.chunks += len(work.chunks)
         self.languages.update([language] if language else [])
         yield FileDone(
-            wanted.source,
-            wanted.name,
+            item.source,
+            item.name,
             outcome,
             len(work.chunks),
             work.coverage,
@@ -617,18 +626,18 @@ class Reading:
 
 
 def _title_after_move(title: str, old: Path, new: Path) -> str | None:
-    """The new title of a moved document whose title is its file's name; None if the title stays."""
-    for named in (title_of_name, lambda path: path.name):
-        if title == named(old):
-            return named(new) if named(new) != title else None
+    """The new title of a moved document that is titled by its file name; None if the title stays."""
+    for name_of in (title_of_name, lambda path: path.name):
+        if title == name_of(old):
+            return name_of(new) if name_of(new) != title else None
     return None
 
 
-def _unknown_language(work: Indexing, embedder: Embedder) -> str:
+def _unsupported_language(work: Indexing, embedder: Embedder) -> str:
     """The document's language if the embedder does not support it, else ""."""
-    known = next((entry.languages for entry in CATALOGUE if entry.name == embedder.name), ())
-    spoken = work.language if known else ""
-    return "" if spoken in known else spoken
+    supported = next((entry.languages for entry in CATALOGUE if entry.name == embedder.name), ())
+    code = work.language if supported else ""
+    return "" if code in supported else code
 
 
 def _language_name(code: str) -> str:

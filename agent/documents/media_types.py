@@ -1,4 +1,4 @@
-"""The format of a file, by its content first, and by a server's declaration or its name second."""
+"""The format of a file, by its content first, then by a server's declaration or by its name."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ class Format:
     Attributes:
         media_type: e.g. ``text/html``.
         name: Its name for the user.
-        group: One word for it and kinds like it, by which documents are filtered.
-        suffixes: Endings of its names, in lower case with the dot.
-        reader: Module and function beneath this package.
+        group: One word for it and similar formats, used to filter documents.
+        suffixes: File name extensions, in lower case with the dot.
+        reader: Module and function in the package `agent.documents.formats`.
         keeps: What is kept besides the text.
         is_text: Whether its bytes are text in some encoding.
         has_scans: Whether pages may be pictures; its reader then takes the recognised text.
@@ -206,7 +206,7 @@ MEDIA_TYPES = {suffix: kind.media_type for kind in FORMATS for suffix in kind.su
 
 _MAY_HOLD_HTML = frozenset({MARKDOWN, CSV, NOTEBOOK, JSON, JSON_LINES, YAML, CODE, MAIL, MAILBOX})
 _FROM_LINE = re.compile(rb"From \S[^\n]*\n[!-9;-~]+:")
-_SERVED = {
+_SERVED_TYPES = {
     HTML: HTML,
     "application/xhtml+xml": HTML,
     MARKDOWN: MARKDOWN,
@@ -215,9 +215,10 @@ _SERVED = {
     "text/tab-separated-values": CSV,
 }
 
-_PICTURES = (b"\x89PNG", b"\xff\xd8\xff", b"II*\x00", b"MM\x00*")
-_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-_WIDE_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)  # UTF-32 LE begins as 16
+_PICTURE_SIGNATURES = (b"\x89PNG", b"\xff\xd8\xff", b"II*\x00", b"MM\x00*")
+_OLE_SIGNATURE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+# That of UTF-32 LE begins with that of UTF-16 LE.
+_WIDE_BYTE_ORDER_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)
 _HTML_START = re.compile(
     rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*"
     rb"<(?:!doctype\s+html|html|head|body|title|meta|div|p|table|h[1-6])\b",
@@ -228,24 +229,24 @@ _TAG = re.compile(
     rb"|a|b|i|em|strong|br)\b[^>]*>",
     re.IGNORECASE,
 )
-_FOREIGN = (
+_UNSUPPORTED = (
     (b"GIF8", "an animated picture", "Save it as PNG and add that."),
     (b"\x1f\x8b", "a compressed file", "Unpack it and add what is in it."),
     (b"7z\xbc\xaf", "a compressed file", "Unpack it and add what is in it."),
     (b"Rar!", "a compressed file", "Unpack it and add what is in it."),
 )
-_OFFICE = {"word": DOCX, "xl": XLSX, "ppt": PPTX}  # by the folder in the package
-_STREAMS = {"__properties_version1.0": OUTLOOK, "Workbook": XLS, "Book": XLS}  # by the name of a stream
-_MOST_UNPACKED = 20  # times its own size a document may unpack to
-LEAST_UNPACKED = 1 << 29  # bytes that one may always unpack to
+_OFFICE_TYPES = {"word": DOCX, "xl": XLSX, "ppt": PPTX}  # by the folder in the package
+_STREAM_TYPES = {"__properties_version1.0": OUTLOOK, "Workbook": XLS, "Book": XLS}  # by a stream's name
+_MOST_UNPACKED = 20  # times its own size that a document may unpack to
+LEAST_UNPACKED = 1 << 29  # bytes that every document may unpack to
 _SAMPLE = 1 << 16
 
 
 def media_type_of(path: Path, data: bytes, served_as: str = "") -> str:
     """The media type of ``data``.
 
-    Among text formats, ``served_as`` decides before the ending of the name, unless it is just text: servers
-    declare Markdown and CSV so.
+    Among text formats, ``served_as`` takes precedence over the extension, unless it is only ``text/plain``,
+    which servers also declare for Markdown and CSV.
 
     Raises:
         UnreadableDocument: The format is not supported.
@@ -253,42 +254,42 @@ def media_type_of(path: Path, data: bytes, served_as: str = "") -> str:
     if b"%PDF-" in data[:1024]:
         return PDF
     if data.startswith(b"PK\x03\x04"):
-        return _zipped(path.name, data)
-    if data.startswith(_PICTURES) or data[8:12] == b"WEBP":
+        return _type_of_zip(path.name, data)
+    if data.startswith(_PICTURE_SIGNATURES) or data[8:12] == b"WEBP":
         return PICTURE
     if data.startswith(b"{\\rtf"):
         return RTF
-    if data.startswith(_OLE):
-        return _compound(path.name, data)
-    for mark, kind, way_out in _FOREIGN:
+    if data.startswith(_OLE_SIGNATURE):
+        return _type_of_ole(path.name, data)
+    for mark, kind, way_out in _UNSUPPORTED:
         if data.startswith(mark):
             raise UnreadableDocument(f"{path.name} is {kind}, which cannot be read.", way_out)
     return _kind_of_text(path, data[:_SAMPLE], served_as)
 
 
-def misnamed(path: Path, media_type: str, served_as: str = "") -> str:
-    """A sentence for the user if the name says another format than ``media_type``; else "".
+def misnaming_notice(path: Path, media_type: str, served_as: str = "") -> str:
+    """A sentence for the user if the name suggests another format than ``media_type``; else "".
 
-    What a server declares counts as well: the address of a page need not end like a file.
+    A server's declaration counts as well: the address of a page need not end like a file name.
     """
-    named = MEDIA_TYPES.get(path.suffix.lower(), media_type)
-    if media_type in {named, _SERVED.get(served_as)}:
+    named_type = MEDIA_TYPES.get(path.suffix.lower(), media_type)
+    if media_type in {named_type, _SERVED_TYPES.get(served_as)}:
         return ""
     return (
-        f"Its name ends in {path.suffix}, but its content is not {BY_TYPE[named].name}: "
+        f"Its name ends in {path.suffix}, but its content is not {BY_TYPE[named_type].name}: "
         f"it was read as {BY_TYPE[media_type].name}."
     )
 
 
 def _kind_of_text(path: Path, sample: bytes, served_as: str) -> str:
-    if sample.startswith(_WIDE_MARKS):
+    if sample.startswith(_WIDE_BYTE_ORDER_MARKS):
         sample = decode(sample).encode()
     elif _is_binary(sample):
         raise UnreadableDocument(
             f"{path.name} is a binary file, not a document.",
-            "`deepthink library formats` shows what is read.",
+            "`deepthink library formats` lists the supported file types.",
         )
-    by_name = _SERVED.get(served_as) or MEDIA_TYPES.get(path.suffix.lower(), TEXT)
+    by_name = _SERVED_TYPES.get(served_as) or MEDIA_TYPES.get(path.suffix.lower(), TEXT)
     if by_name in {MAILBOX, TEXT}:
         by_name = MAILBOX if _FROM_LINE.match(sample) else TEXT
     if by_name not in _MAY_HOLD_HTML and _HTML_START.match(sample):
@@ -296,30 +297,32 @@ def _kind_of_text(path: Path, sample: bytes, served_as: str) -> str:
     if by_name == HTML and not _TAG.search(sample):
         return TEXT
     if by_name in {XLSX, XLS, ODS}:
-        return CSV  # many programs call so what they export
+        return CSV  # many programs give their CSV exports such names
     if by_name == NOTEBOOK and not sample.lstrip().startswith(b"{"):
         return TEXT
     return by_name if BY_TYPE[by_name].is_text else TEXT
 
 
-def _zipped(name: str, data: bytes) -> str:
+def _type_of_zip(name: str, data: bytes) -> str:
     try:
         with zipfile.ZipFile(BytesIO(data)) as archive:
             members = {info.filename: info.file_size for info in archive.infolist()}
-            said = archive.read("mimetype").decode("ascii", "replace") if "mimetype" in members else ""
-            locked = "META-INF/manifest.xml" in members and b":encryption-data" in archive.read(
+            declared = archive.read("mimetype").decode("ascii", "replace") if "mimetype" in members else ""
+            is_encrypted = "META-INF/manifest.xml" in members and b":encryption-data" in archive.read(
                 "META-INF/manifest.xml"
             )
     except zipfile.BadZipFile as error:
         raise UnreadableDocument(
-            f"{name} is damaged: it begins like a zipped file and does not end like one.",
+            f"{name} is damaged: it begins like a ZIP file, but its end is missing.",
             "Open it in the program it comes from, save it again and add the new file.",
         ) from error
-    if locked:
+    if is_encrypted:
         raise encrypted(name)
     folders = {member.partition("/")[0] for member in members}
     kind = (
-        said.strip() if said.strip() in BY_TYPE else next((_OFFICE[f] for f in _OFFICE if f in folders), "")
+        declared.strip()
+        if declared.strip() in BY_TYPE
+        else next((_OFFICE_TYPES[f] for f in _OFFICE_TYPES if f in folders), "")
     )
     if kind and sum(members.values()) > max(_MOST_UNPACKED * len(data), LEAST_UNPACKED):
         raise UnreadableDocument(
@@ -329,11 +332,11 @@ def _zipped(name: str, data: bytes) -> str:
     return kind or ZIP
 
 
-def _compound(name: str, data: bytes) -> str:
+def _type_of_ole(name: str, data: bytes) -> str:
     """The format of an OLE file (Office before 2007, Outlook), by its streams."""
     if "EncryptedPackage".encode("utf-16-le") in data:
         raise encrypted(name)
-    for stream, kind in _STREAMS.items():
+    for stream, kind in _STREAM_TYPES.items():
         if stream.encode("utf-16-le") in data:
             return kind
     raise UnreadableDocument(

@@ -1,8 +1,8 @@
 """Which passages are headings, and their levels.
 
-Filings and most PDFs mark a heading only by how it looks, so looks are ranked against each other:
-larger before smaller, bold before italic, coloured before black. ``Part II`` and ``Item 7.`` are
-known by their words and give the outermost levels.
+Filings and most PDFs mark a heading only by its look, so looks are ranked against each other: larger
+before smaller, bold before italic, coloured before black. ``Part II`` and ``Item 7.`` are recognised by
+their words and give the outermost levels.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _ITEM = re.compile(
 )
 _AFTER_ITEMS = re.compile(r"signatures?|exhibit\s+\(?\d{1,3}[.\d]*\)?.{0,12}", re.IGNORECASE)
 _ENDS_WITH_PAGE = re.compile(r"(?:\.{2,}|\s)\s*\d{1,3}$")
-_FEWEST_ITEMS = 3  # fewer, and "Item 2" is a line in a list
+_FEWEST_ITEMS = 3  # with fewer, "Item 2" is a line in a list
 _DEEPEST = 6
-_MOST_ALIKE = 2  # headings of one look above another; more, and they are the lines of a cover
+_MOST_ALIKE = 2  # headings of one look directly below each other; more are the lines of a cover
 _Rank = tuple[float, bool, bool, bool, bool, int]
 
 
@@ -47,7 +47,7 @@ class Passage:
         text: Its text; empty for a table.
         look: How it looks as a whole.
         level: The heading level the format gives it, else 0.
-        page: 1-based page (also of a long web page with page breaks).
+        page: 1-based page (web pages with page breaks have them too).
         table: The cells, for a table.
         item: Whether it is a list item, which is never a heading.
     """
@@ -66,15 +66,15 @@ def outlined(passages: Sequence[Passage], *, by_look: bool = True) -> list[Block
     Args:
         passages: In reading order.
         by_look: Whether a passage may be a heading by its look alone. If the document uses the heading
-            levels of its format, those decide.
+            levels of its format, they decide instead.
     """
-    chosen, others = _structural(passages)
+    numbered, other_lines = _structural(passages)
     native = {index: p.level for index, p in enumerate(passages) if p.level}
     if not by_look or len(native) >= 2:
-        deeper = 3 - min(native.values()) if chosen and native else 0
-        levels = {index: min(_DEEPEST, level + deeper) for index, level in native.items()} | chosen
+        deeper = 3 - min(native.values()) if numbered and native else 0
+        levels = {index: min(_DEEPEST, level + deeper) for index, level in native.items()} | numbered
     else:
-        levels = _by_look(passages, chosen, others) | chosen
+        levels = _by_look(passages, numbered, other_lines) | numbered
     return [_block(passage, levels.get(index, 0)) for index, passage in enumerate(passages)]
 
 
@@ -89,7 +89,7 @@ def _block(passage: Passage, level: int) -> Block:
 def _structural(passages: Sequence[Passage]) -> tuple[dict[int, int], set[int]]:
     """Levels of the ``Part`` and ``Item`` lines that begin their section, and the other such lines.
 
-    The same line is in the table of contents, in running headers and in cross-references; the one with
+    The same line also appears in the table of contents, running headers and cross-references; the one with
     the most text below it begins the section.
     """
     lines = list(_part_and_item_lines(passages))
@@ -108,14 +108,14 @@ def _structural(passages: Sequence[Passage]) -> tuple[dict[int, int], set[int]]:
             best[key] = (weight, line.index)
     if sum(is_item for is_item, _, _ in best) < _FEWEST_ITEMS:
         return {}, set()
-    chosen = {index: 2 if key[0] else 1 for key, (_, index) in best.items()}
-    last = max(chosen)
-    chosen |= {
+    levels = {index: 2 if key[0] else 1 for key, (_, index) in best.items()}
+    last = max(levels)
+    levels |= {
         index: 2
         for index, passage in enumerate(passages)
         if index > last and _may_head(passage) and _AFTER_ITEMS.fullmatch(passage.text)
     }
-    return chosen, {line.index for line in lines} - set(chosen)
+    return levels, {line.index for line in lines} - set(levels)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,10 +129,10 @@ def _part_and_item_lines(passages: Sequence[Passage]) -> Iterator[_NumberedLine]
     for index, passage in enumerate(passages):
         if not _may_head(passage):
             continue
-        if (match := _PART.fullmatch(passage.text)) and _titled(match["title"], passage):
+        if (match := _PART.fullmatch(passage.text)) and _is_title(match["title"], passage):
             yield _NumberedLine(index, False, match["number"].upper())
         elif (match := _ITEM.fullmatch(passage.text)) and (
-            _titled(match["title"], passage) or (match["mark"] and _short(match["title"]))
+            _is_title(match["title"], passage) or (match["mark"] and _is_short_title(match["title"]))
         ):
             yield _NumberedLine(index, True, match["number"].replace(" ", "").upper())
 
@@ -143,11 +143,11 @@ def _words(passage: Passage) -> int:
     return len(passage.text.split())
 
 
-def _short(title: str) -> bool:
+def _is_short_title(title: str) -> bool:
     return len(title.split()) <= 30 and title[:1].isupper() and not _ENDS_WITH_PAGE.search(title)
 
 
-def _titled(title: str, passage: Passage) -> bool:
+def _is_title(title: str, passage: Passage) -> bool:
     """Whether ``title``, after "Part II" or "Item 7.", is that of a heading."""
     if not title:
         return True
@@ -167,41 +167,45 @@ def _may_head(passage: Passage) -> bool:
     )
 
 
-def _by_look(passages: Sequence[Passage], known: dict[int, int], others: set[int]) -> dict[int, int]:
+def _by_look(
+    passages: Sequence[Passage], numbered: dict[int, int], other_lines: set[int]
+) -> dict[int, int]:
     """Levels of the passages that look like headings."""
     size, plain = _body(passages)
     ranks = {
         index: _rank(passage)
         for index, passage in enumerate(passages)
-        if index not in known
-        and index not in others
+        if index not in numbered
+        and index not in other_lines
         and _may_head(passage)
         and _stands_out(passage, size, plain)
     }
     largest = _largest(passages[index] for index in ranks)
-    floor = 2 if known else 0
+    floor = 2 if numbered else 0
     levels: dict[int, int] = {}
-    above: list[tuple[_Rank, int]] = []
-    for index in sorted(ranks.keys() | known.keys()):
-        if index in known:
-            floor = known[index]
-            above = []
+    ancestors: list[tuple[_Rank, int]] = []
+    for index in sorted(ranks.keys() | numbered.keys()):
+        if index in numbered:
+            floor = numbered[index]
+            ancestors = []
             continue
         rank = ranks[index]
-        below = _alike(index, ranks, 1)
-        after = index + below + 1
-        if after in known or after == len(passages) or ranks.get(after, rank) < rank:
+        alike_below = _count_alike(index, ranks, 1)
+        next_index = index + alike_below + 1
+        if next_index in numbered or next_index == len(passages) or ranks.get(next_index, rank) < rank:
             continue  # nothing below it: a line of a cover page, a date
-        if below:
-            if _alike(index, ranks, -1) + below > _MOST_ALIKE or not _names_group(passages[index]):
+        if alike_below:
+            if _count_alike(index, ranks, -1) + alike_below > _MOST_ALIKE or not _names_group(
+                passages[index]
+            ):
                 continue
             if largest[passages[index].text.casefold()] > passages[index].look.size:
                 continue  # the company's name from the cover, repeated over a statement
-            rank = (*rank[:-1], -below)  # consecutive headings of one look: each is above the next
-        while above and above[-1][0] >= rank:
-            above.pop()
-        levels[index] = min(_DEEPEST, (above[-1][1] if above else floor) + 1)
-        above.append((rank, levels[index]))
+            rank = (*rank[:-1], -alike_below)  # consecutive headings of one look: each is above the next
+        while ancestors and ancestors[-1][0] >= rank:
+            ancestors.pop()
+        levels[index] = min(_DEEPEST, (ancestors[-1][1] if ancestors else floor) + 1)
+        ancestors.append((rank, levels[index]))
     return levels
 
 
@@ -214,8 +218,8 @@ def _largest(passages: Iterable[Passage]) -> dict[str, float]:
     return sizes
 
 
-def _alike(index: int, ranks: dict[int, _Rank], step: Literal[1, -1]) -> int:
-    """How many headings of the same look follow directly (``step`` 1) or precede (-1)."""
+def _count_alike(index: int, ranks: dict[int, _Rank], step: Literal[1, -1]) -> int:
+    """The number of headings of the same look directly after (``step`` 1) or before (-1)."""
     count = 0
     while ranks.get(index + (count + 1) * step) == ranks[index]:
         count += 1
@@ -266,10 +270,10 @@ def _rank(passage: Passage) -> _Rank:
 
 
 def without_breaks(passages: Sequence[Passage]) -> list[Passage]:
-    """The passages, joining paragraphs that a page end cut in two."""
-    whole: list[Passage] = []
+    """The passages, joining paragraphs that were split by a page break."""
+    merged: list[Passage] = []
     for passage in passages:
-        last = whole[-1] if whole else None
+        last = merged[-1] if merged else None
         if (
             last is not None
             and last.page != passage.page
@@ -280,7 +284,7 @@ def without_breaks(passages: Sequence[Passage]) -> list[Passage]:
             and last.text[-1:] not in ".!?:;。！？：；"
             and (passage.text[:1].islower() or last.text.endswith(","))
         ):
-            whole[-1] = replace(last, text=f"{last.text} {passage.text}")
+            merged[-1] = replace(last, text=f"{last.text} {passage.text}")
         else:
-            whole.append(passage)
-    return whole
+            merged.append(passage)
+    return merged

@@ -1,4 +1,4 @@
-"""Joining broken lines: white space, words cut by a hyphen, CJK text, raised digits."""
+"""Joining broken lines: white space, hyphenated words, CJK text, raised digits."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _BULLET = re.compile(r"^[•●▪■◦‣⁃·○☐☒☑➢✓❖∙\uf0b7\u
 _MARKER = re.compile(
     r"[•●▪■◦‣⁃·○☐☒☑➢✓❖∙\uf0b7\uf0a7*†‡–—-]|\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})[.)]|\*{1,3}"
 )
-_NOTHING = re.compile(r"[\s\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]*")
+_INVISIBLE = re.compile(r"[\s\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]*")
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
-_BROKEN = re.compile(
+_BROKEN_WORD = re.compile(
     r"(?<![\w-])(?P<first>[^\W\d_]+)-[ \t]*\r?\n(?P<indent>[ \t]*)"
     r"(?P<second>[^\W\d_]+)(?![\w-])(?P<rest>\S*)[ \t]*(?:\r?\n)?"
 )
@@ -24,7 +24,7 @@ _NUMBER_BEGINS = re.compile(r"[+\-−–]?\d")
 
 def is_blank(text: str) -> bool:
     """Whether ``text`` is invisible: only white space and characters without width."""
-    return _NOTHING.fullmatch(text) is not None
+    return _INVISIBLE.fullmatch(text) is not None
 
 
 def normal(text: str) -> str:
@@ -34,22 +34,22 @@ def normal(text: str) -> str:
 
 def joined(lines: Iterable[str]) -> str:
     """The lines of a paragraph as one; no space between two CJK characters or after a hyphen."""
-    whole = ""
+    paragraph = ""
     for line in lines:
         if (
-            not whole
+            not paragraph
             or not line
-            or (_NO_SPACE.search(whole) and _CJK_FIRST.search(line))
-            or (whole.endswith("-") and whole[-2:-1].isalnum() and line[0].isalnum())
+            or (_NO_SPACE.search(paragraph) and _CJK_FIRST.search(line))
+            or (paragraph.endswith("-") and paragraph[-2:-1].isalnum() and line[0].isalnum())
         ):
-            whole += line
+            paragraph += line
         else:
-            whole += " " + line
-    return whole
+            paragraph += " " + line
+    return paragraph
 
 
 def bulleted(text: str) -> str:
-    """``text`` with its leading bullet, if any, as ``• `` (private signs of fonts included)."""
+    """``text`` with its leading bullet, if any, as ``• `` (including private characters of fonts)."""
     match = _BULLET.match(text)
     if match is None or text[0] in "☐☒☑":
         return text
@@ -66,27 +66,27 @@ def words_of(text: str) -> frozenset[str]:
     return frozenset(match[0].casefold() for match in _WORD.finditer(text))
 
 
-def mended(text: str, known: Container[str]) -> str:
-    """``text`` with words that a line end broke made whole, without the hyphen.
+def mended(text: str, vocabulary: Container[str]) -> str:
+    """``text`` with words that were broken at a line end joined, without the hyphen.
 
-    A word counts as broken if ``known``, the document's words, has it in one piece and not with the
-    hyphen. ``long-`` before ``term`` keeps its hyphen, and so does a word found nowhere else.
+    A word counts as broken if ``vocabulary``, the document's words, has it in one piece and not with the
+    hyphen. ``long-`` before ``term`` keeps its hyphen, and so does a word that occurs nowhere else.
     """
 
     def whole(match: re.Match[str]) -> str:
         first, second = match["first"], match["second"]
-        together, apart = f"{first}{second}".casefold(), f"{first}-{second}".casefold()
-        if together not in known or apart in known:
+        unhyphenated, hyphenated = f"{first}{second}".casefold(), f"{first}-{second}".casefold()
+        if unhyphenated not in vocabulary or hyphenated in vocabulary:
             return match[0]
         return f"{first}{second}{match['rest']}\n{match['indent']}"
 
-    return _BROKEN.sub(whole, text)
+    return _BROKEN_WORD.sub(whole, text)
 
 
 def separator(before: str, after: str, *, raised: bool) -> str:
-    """What to write between two texts, one of which is raised: ``after`` if ``raised``, else ``before``.
+    """The text to insert between two texts, one of them raised: ``after`` if ``raised``, else ``before``.
 
-    ``10⁶`` set with a small raised 6 must not be read as 106, nor 45.2 with footnote mark 1 as 45.21.
+    ``10⁶`` printed with a small raised 6 must not be read as 106, nor 45.2 with footnote mark 1 as 45.21.
     Raised letters and signs (1st, a trademark) change no number and stay as they are.
 
     Returns:
@@ -99,14 +99,14 @@ def separator(before: str, after: str, *, raised: bool) -> str:
 
 
 def on_one_line(parts: Iterable[tuple[str, bool]]) -> str:
-    """The texts, each with whether it is raised, as one."""
-    whole = ""
+    """The texts, each given with whether it is raised, joined into one."""
+    line = ""
     was_raised = False
     for text, raised in parts:
         if not text:
             continue
         if raised != was_raised:
-            whole += separator(whole, text, raised=raised)
-        whole += text
+            line += separator(line, text, raised=raised)
+        line += text
         was_raised = raised
-    return whole
+    return line

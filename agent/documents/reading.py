@@ -51,7 +51,7 @@ def read_bytes(
     charset: str = "",
     recognised: Mapping[int, ScannedPage] | None = None,
 ) -> ParsedDocument:
-    """Read ``data``. It decides on its format itself; the other arguments only where it is unclear.
+    """Read ``data``. Its content decides on the format, and the other arguments only if that is unclear.
 
     Args:
         name: The file name.
@@ -66,23 +66,23 @@ def read_bytes(
     path = Path(name)
     if not data.strip(b"\x00\t\n\r\f "):
         raise UnreadableDocument(f"{name} is empty.", "Check that it is the file you meant.")
-    misnamed = ""
+    notice = ""
     try:
         media_type = kinds.media_type_of(path, data, served_as)
-        misnamed = kinds.misnamed(path, media_type, served_as)
+        notice = kinds.misnaming_notice(path, media_type, served_as)
         if charset and kinds.BY_TYPE[media_type].is_text:
             data = in_utf8(data, charset)
-        document = _parsed(path, data, media_type, recognised)
+        document = _parse(path, data, media_type, recognised)
     except UnreadableDocument as error:
-        _telling(error, misnamed)
+        _add_sentence(error, notice)
         raise
-    except Exception as error:  # parsers raise whatever a damaged file makes them
-        raise _telling(damaged(name, error), misnamed) from error
-    return replace(document, notices=(*document.notices, misnamed)) if misnamed else document
+    except Exception as error:  # parsers raise all kinds of errors on damaged files
+        raise _add_sentence(damaged(name, error), notice) from error
+    return replace(document, notices=(*document.notices, notice)) if notice else document
 
 
-def _telling(error: UnreadableDocument, more: str) -> UnreadableDocument:
-    error.message = f"{error.message} {more}".rstrip()
+def _add_sentence(error: UnreadableDocument, sentence: str) -> UnreadableDocument:
+    error.message = f"{error.message} {sentence}".rstrip()
     return error
 
 
@@ -112,7 +112,7 @@ def _bytes(path: Path) -> bytes:
         ) from error
 
 
-def _parsed(
+def _parse(
     path: Path, data: bytes, media_type: str, recognised: Mapping[int, ScannedPage] | None
 ) -> ParsedDocument:
     kind = kinds.BY_TYPE[media_type]
@@ -130,12 +130,12 @@ def _parsed(
         author=normal(plain(document.author)),
     )
     if not document.scans and all(is_blank(block.text) and not block.table for block in document.blocks):
-        raise NoText(f"{path.name} holds no text.", "Check that it is the file you meant.")
+        raise NoText(f"{path.name} contains no text.", "Check that it is the file you meant.")
     return document
 
 
 def _plain(block: Block) -> Block:
-    """The block without characters that steer a terminal, hide or mislead."""
+    """The block without characters that control a terminal, are invisible or mislead."""
     if block.table is None:
         return replace(block, text=plain(block.text)) if UNSAFE.search(block.text) else block
     header, rows = (

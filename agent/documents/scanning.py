@@ -1,4 +1,4 @@
-"""Recognising scanned pages: one at a time, each stored when it is done."""
+"""Recognising scanned pages, one at a time; each is stored as soon as it is done."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ class Scanning:
         """The estimated time for a page."""
         return self._recogniser.seconds_a_page if self._recogniser else 0.0
 
-    def kept(self, origin: Origin) -> Mapping[int, ScannedPage] | None:
-        """The recognised pages of a file, also from an earlier reading; None if scans are off."""
+    def pages_of(self, origin: Origin) -> Mapping[int, ScannedPage] | None:
+        """The recognised pages of a file, including those of an earlier reading; None if scans are off."""
         if not self.is_on:
             return None
         if origin.sha256 not in self._pages:
-            self._pages[origin.sha256] = dict(self._stored(origin))
+            self._pages[origin.sha256] = dict(self._stored_pages(origin))
         return self._pages[origin.sha256]
 
     def recognise(
         self, origin: Origin, data: bytes, pages: Sequence[int], cancel: threading.Event | None
     ) -> Iterator[int]:
-        """Recognise pages of a file; yields after each how many are done.
+        """Recognise pages of a file; yields the number of finished pages after each.
 
         Raises:
             GenerationCancelled: ``cancel`` was set; finished pages are kept.
@@ -56,7 +56,7 @@ class Scanning:
             UnreadableDocument: A page cannot be rendered.
         """
         assert self._recogniser is not None, "only where scans are read"
-        for done, number in enumerate(pages, start=1):
+        for count, number in enumerate(pages, start=1):
             stop_if(cancel)
             picture = page_picture(origin.name, data, number)
             lines = tuple(map(tuple, self._recogniser.recognise(picture)))
@@ -66,15 +66,15 @@ class Scanning:
                 self._folder.mkdir(parents=True, exist_ok=True)
                 with self._file(self._folder, origin).open("ab") as file:
                     file.write(_LINE.dump_json((number, page)) + b"\n")
-            yield done
+            yield count
 
     def forget(self, origin: Origin) -> None:
-        """Drop a file's pages: its document is in the library."""
+        """Drop a file's pages, once its document is in the library."""
         self._pages.pop(origin.sha256, None)
         if self._folder is not None and self.is_on:
             self._file(self._folder, origin).unlink(missing_ok=True)
 
-    def _stored(self, origin: Origin) -> Iterator[tuple[int, ScannedPage]]:
+    def _stored_pages(self, origin: Origin) -> Iterator[tuple[int, ScannedPage]]:
         if self._folder is None or not self._file(self._folder, origin).exists():
             return
         for line in self._file(self._folder, origin).read_bytes().splitlines():

@@ -1,10 +1,10 @@
 """A table as lines that a small language model reads reliably, whole or in parts.
 
-One line for each row, cells joined by `` | ``, one header line above: this form needs the fewest tokens,
-and a 1.5B model finds the number under a column's name in it. A long table is split between rows; a header
-or row that is too long by itself is split between columns, so that each cell keeps its column's name.
+One line for each row, cells joined by `` | ``, below one header line: this form needs the fewest tokens,
+and a 1.5B model can find the number under a column's name in it. A long table is split between rows; a
+header or row that is too long is split between columns, so that each cell keeps its column's name.
 
-`rows` reads such text back: which column each cell is under, and which heading line is above a row.
+`rows` reads such text back: the column of each cell, and the heading line above each row.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from agent.documents.document import Table
 
 SEPARATOR = " | "
 _LONGEST_LABEL = 12  # words of a row's first cell that may be repeated above the rest of a split row
-_LABEL = 24  # tokens of it to repeat beside the cells of other columns
+_LABEL_TOKENS = 24  # tokens of a row's first cell to repeat beside the cells of other columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,21 +52,25 @@ def table_parts(
     caption: str,
     limit: int,
     count_tokens: Callable[[str], int],
-    cut: Callable[[str, int], list[str]],
+    split: Callable[[str, int], list[str]],
 ) -> list[TablePart]:
     """The table in as few parts of about equal length as ``limit`` tokens allow.
 
-    ``caption`` is the text above it that says what it is about; ``cut`` splits a text into pieces of at
-    most so many tokens.
+    ``caption`` is the text above the table that says what it is about; ``split`` splits a text into pieces
+    of at most the given number of tokens.
     """
     head = _head(caption, table)
     rows = list(_lines(table, count_tokens))
     if sum(map(count_tokens, head)) + sum(row.tokens for row in rows) <= limit:
         return [TablePart("\n".join([*head, *(row.line for row in rows)]), 0)]
-    cutter = _Cutter(caption, limit, count_tokens, cut)
-    names = cutter.weights(table.header)
-    for narrow in cutter.narrowed(table, names, limit // 2) if sum(names) > limit // 2 else [table]:
-        cutter.add(narrow)
+    cutter = _Cutter(caption, limit, count_tokens, split)
+    header_weights = cutter.weights(table.header)
+    for part in (
+        cutter.split_columns(table, header_weights, limit // 2)
+        if sum(header_weights) > limit // 2
+        else [table]
+    ):
+        cutter.add(part)
     return cutter.parts
 
 
@@ -76,44 +80,43 @@ def _head(caption: str, table: Table) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Cutter:
-    """The parts of a table made so far, and the columns whose names are in one of them."""
+    """The parts of a table so far, and the columns whose names are in one of them."""
 
     caption: str
     limit: int
     count: Callable[[str], int]
-    cut: Callable[[str, int], list[str]]
+    split: Callable[[str, int], list[str]]
     parts: list[TablePart] = field(default_factory=list)
-    named: set[tuple[str, ...]] = field(default_factory=set)
+    named_columns: set[tuple[str, ...]] = field(default_factory=set)
 
     def weights(self, rows: Sequence[Sequence[str]]) -> list[int]:
         """The tokens of each column."""
         return [sum(self.count(cell) + 1 for cell in column) for column in zip(*rows, strict=True)]
 
-    def narrowed(self, table: Table, weights: Sequence[int], room: int) -> list[Table]:
+    def split_columns(self, table: Table, weights: Sequence[int], room: int) -> list[Table]:
         """The table as groups of columns of about ``room`` tokens, with the rows' labels; columns that
         are too long by themselves come last."""
         labels = min(weights[0], room // 2)
-        left = room - labels
-        long = [column for column, weight in enumerate(weights) if column and weight > left]
-        short = [column for column in range(1, len(weights)) if column not in long]
+        room_left = room - labels
+        long_columns = [column for column, weight in enumerate(weights) if column and weight > room_left]
+        short_columns = [column for column in range(1, len(weights)) if column not in long_columns]
         groups = [
-            [short[number] for number in share]
-            for share in _shares([weights[column] for column in short], left)
+            [short_columns[number] for number in share]
+            for share in _shares([weights[column] for column in short_columns], room_left)
         ]
-        groups += [[column] for column in long]
+        groups += [[column] for column in long_columns]
         if weights[0] > labels:
             groups.append([0])
         elif groups:
             groups[0].insert(0, 0)
-        return [table] if len(groups) < 2 else [self._chosen(table, group) for group in groups]
+        return [table] if len(groups) < 2 else [self._select_columns(table, group) for group in groups]
 
-    def _chosen(self, table: Table, columns: Sequence[int]) -> Table:
-        """Some columns of the table, after the beginning of the rows' labels, with the rows that are not
-        empty."""
+    def _select_columns(self, table: Table, columns: Sequence[int]) -> Table:
+        """Some columns of the table, beside the beginnings of the rows' labels, without empty rows."""
 
         def cells(row: Sequence[str]) -> tuple[str, ...]:
-            chosen = tuple(row[column] for column in columns)
-            return chosen if 0 in columns else (next(iter(self.cut(row[0], _LABEL)), ""), *chosen)
+            values = tuple(row[column] for column in columns)
+            return values if 0 in columns else (next(iter(self.split(row[0], _LABEL_TOKENS)), ""), *values)
 
         return Table(
             tuple(cells(row) for row in table.header),
@@ -124,57 +127,61 @@ class _Cutter:
         """Make parts of the table's rows, each below its header."""
         room = self._room(table)
         for batch in _batches(list(_lines(table, self.count)), room):
-            *above, row = batch
+            *rows_above, row = batch
             if row.tokens <= room:
-                above = batch
-            if above:
-                first = above[0]
+                rows_above = batch
+            if rows_above:
+                first = rows_above[0]
                 section = first.section if self.parts and not first.names_section else ""
-                self._put(table, section, ["\n".join(one.line for one in above)])
+                self._put(table, section, ["\n".join(line.line for line in rows_above)])
             if row.tokens > room:
                 self._add_long(table, row)
 
     def _add_long(self, table: Table, row: _Line) -> None:
-        """Make parts of a row that is too long by itself: of some columns each, if it has several."""
+        """Split a row that is too long by itself: between columns, if it has several."""
         section = row.section if self.parts and not row.names_section else ""
         filled = [0, *(column for column, cell in enumerate(row.cells) if column and cell)]
-        alone = self._chosen(Table(table.header, (row.cells,)), filled)
+        filled_columns = self._select_columns(Table(table.header, (row.cells,)), filled)
         room = max(self.limit - self.count(self.caption), self.limit // 3)
-        narrow = self.narrowed(alone, self.weights([*alone.header, *alone.rows]), room)
-        if len(narrow) == 1:
-            self._put(table, section, self.cut(row.line, self._room(table)), row.label)
+        tables = self.split_columns(
+            filled_columns, self.weights([*filled_columns.header, *filled_columns.rows]), room
+        )
+        if len(tables) == 1:
+            self._put(table, section, self.split(row.line, self._room(table)), row.label)
             return
-        again = ""
-        for columns in narrow:
-            room = self._room(columns)
-            for part in _lines(columns, self.count):
-                texts = [part.line] if part.tokens <= room else self.cut(part.line, room)
-                self._put(columns, section, texts, part.label, again)
-                again = f"{part.cells[0]}{SEPARATOR}"
+        repeated_label = ""
+        for part in tables:
+            room = self._room(part)
+            for line in _lines(part, self.count):
+                texts = [line.line] if line.tokens <= room else self.split(line.line, room)
+                self._put(part, section, texts, line.label, repeated_label)
+                repeated_label = f"{line.cells[0]}{SEPARATOR}"
 
     def _room(self, table: Table) -> int:
-        """The most tokens that a part's rows may have."""
+        """The maximum number of tokens of a part's rows."""
         return max(self.limit - sum(map(self.count, _head(self.caption, table))), self.limit // 3)
 
     def _put(
-        self, table: Table, section: str, texts: Sequence[str], label: str = "", again: str = ""
+        self, table: Table, section: str, texts: Sequence[str], label: str = "", repeated_label: str = ""
     ) -> None:
         """Add a part for each text, below the table's header; from the second on also below ``label``.
 
-        ``again`` is the beginning of the first text that repeats an earlier part.
+        ``repeated_label`` is the beginning of the first text that repeats an earlier part.
         """
         columns = set(zip(*table.header, strict=True))
         for index, text in enumerate(texts):
-            above = [*_head(self.caption, table), section, label if index else ""]
-            lead = "".join(f"{line}\n" for line in above if line)
+            lead_lines = [*_head(self.caption, table), section, label if index else ""]
+            lead = "".join(f"{line}\n" for line in lead_lines if line)
             if not self.parts:
                 repeated = 0
-            elif columns <= self.named:
-                repeated = len(lead) + (len(again) if not index and text.startswith(again) else 0)
+            elif columns <= self.named_columns:
+                repeated = len(lead) + (
+                    len(repeated_label) if not index and text.startswith(repeated_label) else 0
+                )
             else:
                 repeated = len(self.caption) + 1 if self.caption else 0
             self.parts.append(TablePart(lead + text, repeated))
-            self.named.update(columns)
+            self.named_columns.update(columns)
 
 
 def _shares(weights: Sequence[int], room: int) -> Iterator[list[int]]:
@@ -217,19 +224,19 @@ def _lines(table: Table, count_tokens: Callable[[str], int]) -> Iterator[_Line]:
 
 def _batches(rows: Sequence[_Line], room: int) -> Iterator[list[_Line]]:
     """Batches of rows of about equal length, none ending with the name of a section."""
-    left = sum(row.tokens for row in rows)
-    share = left / max(1, math.ceil(left / room))
+    total = sum(row.tokens for row in rows)
+    share = total / max(1, math.ceil(total / room))
     batch: list[_Line] = []
     filled = 0
     for row in rows:
-        full = filled + row.tokens > room or filled + row.tokens / 2 > share
-        if batch and full:
-            held: list[_Line] = []
+        is_full = filled + row.tokens > room or filled + row.tokens / 2 > share
+        if batch and is_full:
+            headings: list[_Line] = []
             while len(batch) > 1 and batch[-1].names_section:
-                held.insert(0, batch.pop())
+                headings.insert(0, batch.pop())
             yield batch
-            batch = held
-            filled = sum(other.tokens for other in held)
+            batch = headings
+            filled = sum(heading.tokens for heading in headings)
         batch.append(row)
         filled += row.tokens
     if batch:
@@ -242,10 +249,10 @@ class Row:
 
     Attributes:
         line: The row as written.
-        label: The first cell that holds a letter, which is what a row is named by.
-        cells: Its other cells that are not empty, with the column of each; the column is ""
-            where the row has other columns than the header.
-        heading: The line without cells above it, "" if none.
+        label: The first cell that contains a letter: the name of the row.
+        cells: The other cells that are not empty, with the column of each; the column is "" if the row
+            has more cells than the header.
+        heading: The line without cells above the row, "" if none.
     """
 
     line: str
@@ -255,18 +262,18 @@ class Row:
 
     def spelled(self) -> str:
         """``Services: 236.4 (2024), 214.9 (2023)``."""
-        shown = [f"{cell} ({column})" if column else cell for column, cell in self.cells]
-        return f"{self.label}: {', '.join(shown)}"
+        values = [f"{cell} ({column})" if column else cell for column, cell in self.cells]
+        return f"{self.label}: {', '.join(values)}"
 
 
-def with_headings(rows: Sequence[str], kept: Sequence[int]) -> list[str]:
-    """The kept rows, each group under its heading row ("Year ended …:")."""
-    chosen = set(kept)
-    for index in kept:
-        above = next((i for i in range(index, -1, -1) if SEPARATOR not in rows[i]), None)
-        if above is not None:
-            chosen.add(above)
-    return [rows[i] for i in sorted(chosen)]
+def with_headings(rows: Sequence[str], indices: Sequence[int]) -> list[str]:
+    """The rows at ``indices``, each group under its heading row ("Year ended …:")."""
+    selected = set(indices)
+    for index in indices:
+        heading_index = next((i for i in range(index, -1, -1) if SEPARATOR not in rows[i]), None)
+        if heading_index is not None:
+            selected.add(heading_index)
+    return [rows[i] for i in sorted(selected)]
 
 
 def parts(text: str) -> tuple[list[str], list[str]]:
@@ -280,7 +287,7 @@ def rows(text: str) -> list[Row]:
     """The rows of a table, without its headings."""
     head, body = parts(text)
     header = _cells(head[-1]) if head and SEPARATOR in head[-1] else []
-    found: list[Row] = []
+    table_rows: list[Row] = []
     heading = ""
     for line in body:
         if SEPARATOR not in line:
@@ -290,18 +297,18 @@ def rows(text: str) -> list[Row]:
         # Empty cells at a row's end are not written.
         columns = header[: len(cells)] if len(cells) <= len(header) else [""] * len(cells)
         label = _label(cells) or cells[0]
-        place = cells.index(label)
+        label_index = cells.index(label)
         pairs = tuple(
             (column, cell)
             for index, (column, cell) in enumerate(zip(columns, cells, strict=True))
-            if cell.strip() and index != place
+            if cell.strip() and index != label_index
         )
-        found.append(Row(line, label, pairs, heading))
-    return found
+        table_rows.append(Row(line, label, pairs, heading))
+    return table_rows
 
 
 def _cells(line: str) -> list[str]:
-    """The cells of a line, whose white space at both ends is not written: the first may be empty."""
+    """The cells of a line without white space at its ends; the first cell may be empty."""
     return f" {line}".split(SEPARATOR) if line.startswith("| ") else line.split(SEPARATOR)
 
 

@@ -1,9 +1,8 @@
 """From cells with a position to a table of rows and columns.
 
-HTML cells lie on the columns of their spans, PDF segments on points of the page; both are intervals.
-Columns are found by how the intervals overlap, so a currency sign, a closing parenthesis or a spacer
-in a column of its own, a header over several columns and a number that is aligned to the right all
-come out where a reader would see them.
+An HTML cell covers the columns of its span, a PDF segment an interval on the page; both are intervals.
+Columns are found by how the intervals overlap, so that currency signs, closing parentheses and spacers in
+their own columns, headers over several columns, and right-aligned numbers end up where a reader sees them.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ _PERIOD = re.compile(
 )
 Stretch = tuple[float, float]
 _MOST_ROWS = 8
-_OFF_CENTRE = 20.0  # points by which a period may miss the middle of the columns below it
+_OFF_CENTRE = 20.0  # points by which a period may miss the centre of the columns below it
 _WORD = re.compile(r"[^\W\d_]{2}")
 
 
@@ -95,7 +94,7 @@ def overlap(cell: Cell, column: Stretch) -> bool:
 
 
 def nearest(cell: Cell, columns: Sequence[Stretch]) -> int:
-    """The column the cell lies in, else the closest one."""
+    """The column that contains the cell, else the closest one."""
 
     def distance(column: int) -> float:
         start, end = columns[column]
@@ -105,7 +104,7 @@ def nearest(cell: Cell, columns: Sequence[Stretch]) -> int:
 
 
 def place(cells: Sequence[Cell], columns: Sequence[Stretch]) -> Row:
-    """The cells in their columns; a cell that spans several goes into the first."""
+    """The cells in their columns; a cell that spans several columns goes into the first."""
     texts: dict[int, str] = {}
     for cell in cells:
         hit = [number for number, column in enumerate(columns) if overlap(cell, column)]
@@ -117,14 +116,14 @@ def place(cells: Sequence[Cell], columns: Sequence[Stretch]) -> Row:
 def find_columns(rows: Sequence[Sequence[Cell]], *, exact: bool) -> list[Stretch]:
     """The extents of the columns, from left to right.
 
-    Narrow cells are placed first: a cell that overlaps two columns found so far spans them and makes no
-    new one. Where cells are only as wide as their ink (not ``exact``), rows of numbers decide.
+    Narrow cells are placed first: a cell that overlaps two columns found so far spans them and adds no new
+    one. Where cells are only as wide as their ink (not ``exact``), rows of numbers decide.
     """
-    telling = [row for row in rows if any(is_value(cell.text) for cell in row[1:])]
-    if exact or len(telling) < 2:
-        telling = [row for row in rows if len(row) > 1]
+    informative = [row for row in rows if any(is_value(cell.text) for cell in row[1:])]
+    if exact or len(informative) < 2:
+        informative = [row for row in rows if len(row) > 1]
     columns: list[Stretch] = []
-    for cell in sorted((c for row in telling for c in row), key=lambda c: c.end - c.start):
+    for cell in sorted((c for row in informative for c in row), key=lambda c: c.end - c.start):
         hit = [number for number, column in enumerate(columns) if overlap(cell, column)]
         if not hit:
             columns.append((cell.start, cell.end))
@@ -134,62 +133,63 @@ def find_columns(rows: Sequence[Sequence[Cell]], *, exact: bool) -> list[Stretch
     columns.sort()
     if exact:
         return columns
-    return _with_empty(_without_halves(columns, telling), rows)
+    return _with_empty(_without_halves(columns, informative), rows)
 
 
 def _without_halves(columns: list[Stretch], rows: Sequence[Sequence[Cell]]) -> list[Stretch]:
-    """The columns, merging two neighbours that some cell spans and no row fills both of.
+    """The columns, merging neighbours if a cell spans both and no row fills them separately.
 
     A digit at the right edge and a year in the middle of one column may not overlap.
     """
     index = 0
     while index + 1 < len(columns):
-        one, two = columns[index], columns[index + 1]
-        hits = [[(overlap(cell, one), overlap(cell, two)) for cell in row] for row in rows]
+        left, right = columns[index], columns[index + 1]
+        hits = [[(overlap(cell, left), overlap(cell, right)) for cell in row] for row in rows]
         spanned = any((True, True) in row for row in hits)
         filled = any((True, False) in row and (False, True) in row for row in hits)
         if spanned and not filled:
-            columns[index : index + 2] = [(min(one[0], two[0]), max(one[1], two[1]))]
+            columns[index : index + 2] = [(min(left[0], right[0]), max(left[1], right[1]))]
         else:
             index += 1
     return columns
 
 
 def _with_empty(columns: list[Stretch], rows: Sequence[Sequence[Cell]]) -> list[Stretch]:
-    """The columns, and those with a name but no values, if their neighbours have names too."""
+    """The columns, with those that have a name but no values, if their neighbours have names too."""
     for row in rows:
         if len(row) < 3 or any(is_value(cell.text) for cell in row[1:]):
             continue
-        named = {i for i, column in enumerate(columns) for cell in row if overlap(cell, column)}
+        named_columns = {i for i, column in enumerate(columns) for cell in row if overlap(cell, column)}
         empty = [
             (cell.start, cell.end)
             for cell in row
-            if not any(overlap(cell, column) for column in columns) and nearest(cell, columns) in named
+            if not any(overlap(cell, column) for column in columns)
+            and nearest(cell, columns) in named_columns
         ]
         columns = sorted([*columns, *empty])
     return columns
 
 
 def count_header_rows(rows: Sequence[Row]) -> int:
-    """How many leading rows name the columns."""
+    """The number of leading rows that name the columns."""
     if not any(is_value(text) for row in rows for text in row.others):
         first = next((index for index, row in enumerate(rows) if row.others), 0)
         strong = all(cell.strong for cell in rows[first].cells)
         return first + 1 if strong and first + 1 < len(rows) else 0
     count = 0
-    named = False
+    has_names = False
     for row in rows[:_MOST_ROWS]:
         if not row.others:
-            if named and not is_unit(row.label):
+            if has_names and not is_unit(row.label):
                 break
         elif any(is_value(text) for text in row.others) and (
             row.label or all(is_value(text) for text in row.others)
         ):
             break
         else:
-            named = True
+            has_names = True
         count += 1
-    return count if named else 0
+    return count if has_names else 0
 
 
 def name_columns(
@@ -200,16 +200,16 @@ def name_columns(
     Args:
         rows: The header rows, from top to bottom.
         columns: The extents of the columns.
-        exact: Whether a cell's extent shows which columns it names, and not only where its ink is.
+        exact: Whether a cell's extent shows which columns it names, rather than only where its ink is.
     """
     titles: list[str] = []
     names: list[list[str]] = [[] for _ in columns]
     for row in rows:
-        only = row.cells[0].text if len(row.cells) == 1 else ""
-        if only and (is_unit(only) or (only.startswith("(") and only.endswith(")"))):
-            names[0].append(only)
-        elif only and 0 in row.texts:
-            titles.append(only)
+        single = row.cells[0].text if len(row.cells) == 1 else ""
+        if single and (is_unit(single) or (single.startswith("(") and single.endswith(")"))):
+            names[0].append(single)
+        elif single and 0 in row.texts:
+            titles.append(single)
         else:
             for cell, covered in _covered(row, rows[-1], columns, exact=exact):
                 for column in covered:
@@ -222,24 +222,24 @@ def _covered(
     row: Row, lowest: Row, columns: Sequence[Stretch], *, exact: bool
 ) -> Iterator[tuple[Cell, Sequence[int]]]:
     """Which columns each cell of a header row names."""
-    found: list[tuple[Cell, Sequence[int]]] = []
+    cells_with_columns: list[tuple[Cell, Sequence[int]]] = []
     for cell in row.cells:
         hit: Sequence[int] = [number for number, column in enumerate(columns) if overlap(cell, column)]
-        found.append((cell, hit or [nearest(cell, columns)]))
-    labels = [(cell, hit) for cell, hit in found if hit[0] == 0]
-    others = [(cell, hit) for cell, hit in found if hit[0] > 0]
+        cells_with_columns.append((cell, hit or [nearest(cell, columns)]))
+    labels = [(cell, hit) for cell, hit in cells_with_columns if hit[0] == 0]
+    others = [(cell, hit) for cell, hit in cells_with_columns if hit[0] > 0]
     if exact or not others:
-        yield from found
+        yield from cells_with_columns
         return
     yield from labels
     distinct = len({cell.text for cell, _ in others}) == len(others)
     if row is not lowest and distinct and (blocks := _blocks(len(others), lowest, len(columns))):
         yield from ((cell, block) for (cell, _), block in zip(others, blocks, strict=True))
         return
-    taken = {column for _, hit in others for column in hit}
+    taken_columns = {column for _, hit in others for column in hit}
     for cell, hit in others:
         if names_period(cell.text):
-            yield cell, _centred(cell, hit, columns, taken - set(hit))
+            yield cell, _centred(cell, hit, columns, taken_columns - set(hit))
         else:
             yield cell, hit
 
@@ -253,13 +253,15 @@ def _blocks(count: int, lowest: Row, width: int) -> list[range]:
     return [range(1 + block * size, 1 + (block + 1) * size) for block in range(count)]
 
 
-def _centred(cell: Cell, hit: Sequence[int], columns: Sequence[Stretch], taken: set[int]) -> Sequence[int]:
+def _centred(
+    cell: Cell, hit: Sequence[int], columns: Sequence[Stretch], taken_columns: set[int]
+) -> Sequence[int]:
     """The widest run of free columns around ``hit`` that the cell is centred over."""
     middle = (cell.start + cell.end) / 2
     runs: list[tuple[float, Sequence[int]]] = [(_OFF_CENTRE, hit)]
     for first in range(1, hit[0] + 1):
         for last in range(hit[-1], len(columns)):
-            if not taken.intersection(range(first, last + 1)):
+            if not taken_columns.intersection(range(first, last + 1)):
                 centre = (columns[first][0] + columns[last][1]) / 2
                 runs.append((abs(centre - middle), range(first, last + 1)))
     best = min(off for off, _ in runs)
@@ -277,20 +279,20 @@ def build_table(
 
     Args:
         rows: Cells from left to right, rows from top to bottom.
-        exact: True if a header's extent shows which columns it names (spans); False if it is only
-            where its ink is, so that it may name the columns beside it too.
-        header_rows: How many rows name the columns, if the format says so.
+        exact: True if a header's extent shows which columns it names (spans); False if it only shows
+            where its ink is, so that the header may name the columns beside it too.
+        header_rows: The number of rows that name the columns, if the format declares it.
         caption: Text above the table that belongs to it.
     """
     heads = _heads(rows, header_rows) if exact else []
-    joined = [cells for cells in (_with_signs_joined(row, heads) for row in rows) if cells]
-    columns = find_columns(joined, exact=exact)
+    merged = [cells for cells in (_with_signs_joined(row, heads) for row in rows) if cells]
+    columns = find_columns(merged, exact=exact)
     if len(columns) < 2:
         return None
-    placed = [place(row, columns) for row in joined]
-    count = count_header_rows(placed) if header_rows is None else header_rows
-    titles, header = name_columns(placed[:count], columns, exact=exact)
-    body = placed[count:] if exact else _unwrapped(placed[count:])
+    placed_rows = [place(row, columns) for row in merged]
+    count = count_header_rows(placed_rows) if header_rows is None else header_rows
+    titles, header = name_columns(placed_rows[:count], columns, exact=exact)
+    body = placed_rows[count:] if exact else _unwrapped(placed_rows[count:])
     if not body:
         return None
     return Table(
@@ -325,11 +327,11 @@ def _with_signs_joined(row: Sequence[Cell], heads: Sequence[Sequence[Cell]]) -> 
     unless ``heads`` name the two separately."""
     cells: list[Cell] = []
     sign: Cell | None = None
-    for given in row:
-        text = " ".join(given.text.split())
+    for original in row:
+        text = " ".join(original.text.split())
         if not text:
             continue
-        cell = replace(given, text=text)
+        cell = replace(original, text=text)
         if CURRENCY.fullmatch(text) and sign is None:
             sign = cell
             continue
@@ -356,26 +358,26 @@ def _with_signs_joined(row: Sequence[Cell], heads: Sequence[Sequence[Cell]]) -> 
 
 def _unwrapped(rows: Sequence[Row]) -> list[Row]:
     """The rows, joining labels and cells that were broken over two lines."""
-    whole: list[Row] = []
+    merged: list[Row] = []
     for row in rows:
-        if whole and _continues(whole[-1], row):
-            whole[-1] = _merged(whole[-1], row)
+        if merged and _continues(merged[-1], row):
+            merged[-1] = _merged(merged[-1], row)
         else:
-            whole.append(row)
-    return whole
+            merged.append(row)
+    return merged
 
 
-def _continues(above: Row, row: Row) -> bool:
-    """Whether ``row`` continues ``above``."""
+def _continues(previous: Row, row: Row) -> bool:
+    """Whether ``row`` continues the ``previous`` one."""
     if not row.label:
         in_words = not any(is_value(text) or is_year(text) for text in row.others)
-        return bool(above.others) and in_words
-    goes_on = row.label[0] == "$" or row.label.lstrip("(")[:1].islower()
-    if not goes_on or row.label.endswith(":") or is_marker(row.label.split()[0]):
+        return bool(previous.others) and in_words
+    continues_sentence = row.label[0] == "$" or row.label.lstrip("(")[:1].islower()
+    if not continues_sentence or row.label.endswith(":") or is_marker(row.label.split()[0]):
         return False
     if row.others:
-        return not above.others and not above.label.endswith((":", "."))
-    return bool(above.others)
+        return not previous.others and not previous.label.endswith((":", "."))
+    return bool(previous.others)
 
 
 def _merged(upper: Row, lower: Row) -> Row:

@@ -1,4 +1,4 @@
-"""Sources to read: a file, a page of the web, or a file inside one of these."""
+"""Items to read: a file, a page of the web, or a file inside one of these."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from agent.documents.reading import read, read_bytes, refuse_large
 if TYPE_CHECKING:
     from agent.documents.formats.pdf_lines import ScannedPage
 
-_TICK: Final = 2.0  # seconds: the coarsest dates of files, those of FAT
+_DATE_RESOLUTION: Final = 2.0  # seconds: the resolution of FAT's file dates, the coarsest of all
 MOST_DEPTH = 4
 """How deep files may be nested: a picture in a mail in a mailbox in an archive."""
 
@@ -30,7 +30,7 @@ class Fetched:
     Attributes:
         url: Its address, after redirects.
         media_type: As declared by the site, in lower case, without parameters; "" if not declared.
-        charset: Likewise.
+        charset: The encoding, as declared by the site; "" if not declared.
         data: The content, decompressed.
     """
 
@@ -45,52 +45,55 @@ class File:
 
     Attributes:
         depth: The number of files around it.
-        outright: Whether the user named it by itself.
+        outright: Whether the user named it directly.
     """
 
     depth = 0
 
-    def __init__(self, path: Path, name: str, found: FoundFile) -> None:
+    def __init__(self, path: Path, name: str, found_file: FoundFile) -> None:
         self.source = _utf8(str(path))
         self.name = _utf8(name)
-        self.outright = found.outright
+        self.outright = found_file.outright
         self._path = path
-        self._unlisted = found.unlisted
+        self._unlisted = found_file.unlisted
 
     def origin(self) -> Origin:
         """Its identity; the file is not parsed yet."""
-        if self.source != str(self._path):  # the store could not hold it
+        if self.source != str(self._path):  # the store cannot hold the name
             raise UnreadableDocument(f"The name of {self.source} is not valid UTF-8.", "Rename the file.")
         try:
             if self._unlisted is not None:
                 raise self._unlisted
-            about = self._path.stat()
-            refuse_large(self.name, about.st_size)
+            stat = self._path.stat()
+            refuse_large(self.name, stat.st_size)
             digest = _sha256(self._path)
-            return Origin(self.source, self.name, digest, about.st_size, modified=about.st_mtime_ns)
+            return Origin(self.source, self.name, digest, stat.st_size, modified=stat.st_mtime_ns)
         except OSError as error:
             raise UnreadableDocument(f"{self.name}: {error.strerror}.", "Check its permissions.") from error
 
-    def is_untouched(self, size: int, modified: int, looked: datetime | None = None) -> bool:
+    def is_untouched(self, size: int, modified: int, last_read: datetime | None = None) -> bool:
         """Whether it still has this size and date.
 
         Args:
             size: In bytes.
             modified: Date of the last change, in nanoseconds since 1970.
-            looked: When it was last read (UTC). File systems round dates, so a file that was read right
+            last_read: When it was last read (UTC). File systems round dates, so a file that was read right
                 after a change may have changed again with the same date; it counts as touched.
         """
-        about = self.size_and_date()
-        settled = looked is None or looked.replace(tzinfo=UTC).timestamp() - modified / 1e9 >= _TICK
-        return settled and about == (size, modified)
+        size_and_date = self.size_and_date()
+        settled = (
+            last_read is None
+            or last_read.replace(tzinfo=UTC).timestamp() - modified / 1e9 >= _DATE_RESOLUTION
+        )
+        return settled and size_and_date == (size, modified)
 
     def size_and_date(self) -> tuple[int, int] | None:
         """Its size in bytes and the date of its last change (ns since 1970); None if they are unknown."""
         try:
-            about = self._path.stat()
+            stat = self._path.stat()
         except OSError:
             return None
-        return about.st_size, about.st_mtime_ns
+        return stat.st_size, stat.st_mtime_ns
 
     def data(self) -> bytes:
         """Its content, as bytes."""
@@ -139,14 +142,14 @@ class Page:
 
 
 class Member:
-    """A file inside another, whose name is used like a folder's.
+    """A file inside another file, whose name is used like a folder's.
 
     ``read`` is the parsed content of ``outer``, the file around it, and ``origin`` its identity.
     """
 
     outright = False
 
-    def __init__(self, enclosed: Enclosed, outer: Wanted, read: ParsedDocument, origin: Origin) -> None:
+    def __init__(self, enclosed: Enclosed, outer: Item, read: ParsedDocument, origin: Origin) -> None:
         self.source: str = f"{outer.source}/{_utf8(enclosed.name)}"
         self.name: str = f"{outer.name}/{_utf8(enclosed.name)}"
         self.depth: int = outer.depth + 1
@@ -174,11 +177,11 @@ class Member:
         return read_bytes(PurePosixPath(self.source).name, self.data(), recognised=recognised)
 
 
-Wanted = File | Page | Member
+Item = File | Page | Member
 
 
 def _utf8(text: str) -> str:
-    """``text`` as valid UTF-8: Python has invalid bytes of file names as surrogates."""
+    """``text`` as valid UTF-8: Python decodes invalid bytes of file names as surrogates."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 

@@ -1,8 +1,8 @@
 """Syncing the library with the folders that collections follow.
 
-Size and date show that a file is unchanged, content shows that it was moved. A file that is being written
-is left for the next sync. Nothing is removed when a folder is missing or suddenly empty, as with a drive
-that is not mounted.
+A file is unchanged if its size and date are, and was moved if its content is known. A file that is being
+written waits for the next sync. Nothing is removed when a folder is missing or suddenly empty, as with a
+drive that is not mounted.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Final
 
 import filelock
 
-from agent.documents.found_files import FoundFile, Root, gone, is_folder, is_settled
+from agent.documents.found_files import FoundFile, Root, gone_documents, is_folder, is_settled
 from agent.documents.indexing import stop_if
 from agent.documents.ingest import (
     FileDone,
@@ -61,15 +61,15 @@ def sync(
 ) -> Iterator[IngestEvent]:
     """Sync collections with the folders they follow, and record what changed.
 
-    Without ``collections``, all that follow a folder are synced. The other arguments are those of
-    `agent.documents.ingest.ingest`.
+    Without ``collections``, every collection that follows a folder is synced. The other arguments are those
+    of `agent.documents.ingest.ingest`.
 
     Yields:
         The events of each collection's ingestion, ``IngestFinished`` last; `FolderAway`, `FilesUnsettled`.
 
     Raises:
         SyncUnderWay: Another sync is running.
-        GenerationCancelled, ModelError, StoreError: as `agent.documents.ingest.ingest`.
+        GenerationCancelled, ModelError, StoreError: As `agent.documents.ingest.ingest`.
     """
     lock = filelock.FileLock(store.path.absolute().with_suffix(".sync.lock"))
     try:
@@ -86,9 +86,7 @@ def sync(
             scanning = Scanning(recogniser, scans)
             reading = Reading(store, collection, embedder, scanning, cancel, must_follow=True)
             with suppress(UnknownCollection):  # the user removed it in the meantime
-                yield from _recorded(
-                    store, collection, at, _sync(reading, collection, list(folders), cancel)
-                )
+                yield from _record(store, collection, at, _sync(reading, collection, list(folders), cancel))
     finally:
         lock.release()
 
@@ -96,33 +94,33 @@ def sync(
 def _sync(
     reading: Reading, collection: str, folders: Sequence[Folder], cancel: threading.Event | None
 ) -> Iterator[IngestEvent]:
-    there: list[Root] = []
-    found: list[FoundFile] = []
+    available: list[Root] = []
+    found_files: list[FoundFile] = []
     for root in (Root(Path(folder.path), folder.exclude) for folder in folders):
         stop_if(cancel)
-        inside = list(reading.found(root)) if is_folder(root.path) else []
-        held = sum(Path(source).is_relative_to(root.real) for source in reading.known)
-        if inside or not held:
-            there.append(root)
-            found += inside
+        folder_files = list(reading.find_files(root)) if is_folder(root.path) else []
+        stored_count = sum(Path(source).is_relative_to(root.real) for source in reading.documents)
+        if folder_files or not stored_count:
+            available.append(root)
+            found_files += folder_files
         else:
-            yield FolderAway(collection, str(root.path), is_folder(root.path), held)
-    files = located(found, reading.known)
-    here = {str(path) for path, _ in files}
-    wanted: list[File] = []
-    for path, one in files:
-        file = File(path, one.name, one)
+            yield FolderAway(collection, str(root.path), is_folder(root.path), stored_count)
+    files = located(found_files, reading.documents)
+    existing = {str(path) for path, _ in files}
+    changed: list[File] = []
+    for path, found_file in files:
+        file = File(path, found_file.name, found_file)
         if reading.is_unchanged(file):
             reading.count_unchanged(file)
         elif not reading.is_hopeless(file):
-            wanted.append(file)
-    settled, unsettled = _settled(wanted, cancel)
-    yield from reading.bring(settled, here, gone(there, here, reading.known))
+            changed.append(file)
+    settled, unsettled = _split_settled(changed, cancel)
+    yield from reading.read_all(settled, existing, gone_documents(available, existing, reading.documents))
     if unsettled:
         yield FilesUnsettled(tuple(file.name for file in unsettled))
 
 
-def _settled(files: Sequence[File], cancel: threading.Event | None) -> tuple[list[File], list[File]]:
+def _split_settled(files: Sequence[File], cancel: threading.Event | None) -> tuple[list[File], list[File]]:
     """The files that are complete, after a short wait, and those that are still being written."""
     pause = cancel or threading.Event()
     for _ in range(round(_PATIENCE / _POLL)):
@@ -132,10 +130,10 @@ def _settled(files: Sequence[File], cancel: threading.Event | None) -> tuple[lis
     return settled, [file for file in files if file not in settled]
 
 
-def _recorded(
+def _record(
     store: Store, collection: str, at: datetime, events: Iterator[IngestEvent]
 ) -> Iterator[IngestEvent]:
-    """Pass the events on, and record the changes in them, also if the sync fails."""
+    """Pass the events on, and record the changes in them, even if the sync fails."""
     folders = Folders(store)
     changes: list[Change] = []
     try:
@@ -143,7 +141,7 @@ def _recorded(
             changes += _changes(event, collection, at)
             yield event
     finally:
-        changes = _news(changes, collection, at, folders)
+        changes = _new_changes(changes, collection, at, folders)
         if changes:
             folders.record(changes)
 
@@ -161,12 +159,17 @@ def _changes(event: IngestEvent, collection: str, at: datetime) -> Iterator[Chan
             pass
 
 
-def _news(changes: Sequence[Change], collection: str, at: datetime, folders: Folders) -> list[Change]:
+def _new_changes(
+    changes: Sequence[Change], collection: str, at: datetime, folders: Folders
+) -> list[Change]:
     """The changes, without folders that were already away, and with folders that are back."""
-    away = {one.source: one for one in changes if one.outcome == AWAY}
-    before = {*folders.away(collection)}
-    back = [Change(collection, BACK, path, path, "", at) for path in sorted(before - {*away})]
-    return [*(one for one in changes if one.outcome != AWAY or one.source not in before), *back]
+    away = {change.source: change for change in changes if change.outcome == AWAY}
+    already_away = {*folders.away(collection)}
+    back = [Change(collection, BACK, path, path, "", at) for path in sorted(already_away - {*away})]
+    return [
+        *(change for change in changes if change.outcome != AWAY or change.source not in already_away),
+        *back,
+    ]
 
 
 def forget(store: Store, document: Document) -> bool:

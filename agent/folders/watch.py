@@ -15,41 +15,40 @@ from traces.folders import Folder, Folders
 from traces.store import Store
 
 _log = logging.getLogger("deepthink.folders")
-_DEBOUNCE: Final = 400  # milliseconds; changes within them are reported together
+_DEBOUNCE: Final = 400  # milliseconds within which changes are reported together
 _STEP: Final = 100
 _TURN: Final = 1_000  # milliseconds
-_TURNS: Final = 10  # between two checks for folders that are new, gone or mounted
+_TURNS: Final = 10  # between checks for folders that are new, gone or mounted
 _LOOK_AGAIN: Final = 600.0  # seconds; network drives report no changes
 
 
 def due(store: Store, closing: threading.Event) -> Iterator[list[str]]:
-    """Names of collections to sync: all at first, then those whose folders change.
+    """Names of the collections to sync: all at first, then those whose folders change.
 
-    All are due again every ten minutes, because some drives report no changes.
-
-    ``closing`` ends the watch within a second.
+    Every ten minutes all are due again, because some drives report no changes. Setting ``closing`` ends the
+    watch within a second.
     """
-    known: list[Folder] = []
-    looked = time.monotonic()
+    watched: list[Folder] = []
+    last_look = time.monotonic()
     while not closing.is_set():
-        folders = _there(store)
-        waiting = {folder.collection for folder in folders if folder not in known}
-        known = folders
+        folders = _available(store)
+        collections = {folder.collection for folder in folders if folder not in watched}
+        watched = folders
         with closed(_changes([folder.path for folder in folders], store, closing)) as changes:
             # The first sync starts only when the watch is running, so that no change is missed.
             for turn, paths in enumerate(changes, start=1):
-                waiting |= {folder.collection for folder in folders if folder.holds(paths)}
-                if time.monotonic() - looked > _LOOK_AGAIN:
-                    looked = time.monotonic()
-                    waiting |= {folder.collection for folder in Folders(store).followed()}
-                if waiting:
-                    yield sorted(waiting)
-                    waiting = set()
-                if turn % _TURNS == 0 and _there(store) != folders:
+                collections |= {folder.collection for folder in folders if folder.holds(paths)}
+                if time.monotonic() - last_look > _LOOK_AGAIN:
+                    last_look = time.monotonic()
+                    collections |= {folder.collection for folder in Folders(store).followed()}
+                if collections:
+                    yield sorted(collections)
+                    collections = set()
+                if turn % _TURNS == 0 and _available(store) != folders:
                     break  # a folder was added or removed, or its drive was mounted
 
 
-def _there(store: Store) -> list[Folder]:
+def _available(store: Store) -> list[Folder]:
     return [folder for folder in Folders(store).followed() if is_folder(Path(folder.path))]
 
 
@@ -57,11 +56,13 @@ def _changes(roots: Sequence[str], store: Store, closing: threading.Event) -> Ge
     """Paths that changed in the folders; an empty set for each second without a change."""
     from watchfiles import watch
 
-    own = f"{store.path.absolute().with_suffix('')}."
+    store_prefix = f"{store.path.absolute().with_suffix('')}."
 
     def matters(path: str) -> bool:
-        root = max((one for one in roots if path.startswith(one)), key=len, default="")
-        return not path.startswith(own) and not any(map(is_left_out, Path(path[len(root) :]).parts))
+        root = max((folder for folder in roots if path.startswith(folder)), key=len, default="")
+        return not path.startswith(store_prefix) and not any(
+            map(is_left_out, Path(path[len(root) :]).parts)
+        )
 
     try:
         if roots:

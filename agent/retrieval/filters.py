@@ -1,4 +1,4 @@
-"""Filters as the user writes them, such as ``from:petra after:2024-03 type:mail``, read into `Filters`."""
+"""Reading filters as the user writes them, such as ``from:petra after:2024-03 type:mail``."""
 
 from __future__ import annotations
 
@@ -12,35 +12,35 @@ from traces.errors import DeepthinkError
 from traces.records import Filters
 
 NAMES: Final = ("from", "after", "before", "type", "folder")
-"""What can be filtered by."""
+"""The names of the filters."""
 
-_WRITTEN: Final = re.compile(rf"(?:^|(?<=\s))({'|'.join(NAMES)}):(?:\"([^\"]+)\"|(\S+))", re.IGNORECASE)
+_FILTER: Final = re.compile(rf"(?:^|(?<=\s))({'|'.join(NAMES)}):(?:\"([^\"]+)\"|(\S+))", re.IGNORECASE)
 _DAY: Final = re.compile(r"\d{4}(?:-\d\d){0,2}")
 
 
 class BadFilter(DeepthinkError):
-    """Raised when a filter has a value that it cannot have."""
+    """Raised when a filter has an invalid value."""
 
     title = "Not a filter"
     kind = "usage"
 
 
 def taken_from(text: str) -> tuple[str, list[tuple[str, str]]]:
-    """A question without the filters that are written in it, and these: name and value."""
-    written = [(found[1].lower(), found[2] or found[3]) for found in _WRITTEN.finditer(text)]
-    return " ".join(_WRITTEN.sub("", text).split()), written
+    """A question without the filters written in it, and the name and value of each filter."""
+    filters = [(match[1].lower(), match[2] or match[3]) for match in _FILTER.finditer(text)]
+    return " ".join(_FILTER.sub("", text).split()), filters
 
 
-def filters_of(written: Iterable[tuple[str, str]]) -> Filters:
-    """What a document must have, by the names and values of filters.
+def filters_of(pairs: Iterable[tuple[str, str]]) -> Filters:
+    """The filters with the given names and values.
 
-    Several values of ``from``, ``type`` or ``folder`` widen what fits, several days narrow it.
+    With several values of ``from``, ``type`` or ``folder``, any of them may match; all days must.
 
     Raises:
-        BadFilter: a day or a type is none.
+        BadFilter: A day or a type is invalid.
     """
     values: dict[str, list[str]] = {name: [] for name in NAMES}
-    for name, value in written:
+    for name, value in pairs:
         if value.strip():
             values[name].append(value.strip())
     return Filters(
@@ -52,25 +52,28 @@ def filters_of(written: Iterable[tuple[str, str]]) -> Filters:
     )
 
 
-def _day(written: str) -> str:
-    """A day, a month or a year as ISO writes it."""
-    first = f"{written}-01-01"[:10] if _DAY.fullmatch(written) else ""
+def _day(text: str) -> str:
+    """The text, if it is a day, a month or a year in ISO format. Raises `BadFilter`."""
+    first = f"{text}-01-01"[:10] if _DAY.fullmatch(text) else ""
     try:
         date.fromisoformat(first)
     except ValueError as error:
         raise BadFilter(
-            f"“{written}” is no date.", "Write the year, the month or the day: 2024, 2024-03 or 2024-03-05."
+            f"“{text}” is not a date.",
+            "Write the year, the month or the day: 2024, 2024-03 or 2024-03-05.",
         ) from error
-    return written
+    return text
 
 
 def _kinds(word: str) -> tuple[str, ...]:
-    """Media types and file extensions that a word means: ``mail``, ``spreadsheet``, ``xlsx``."""
-    wanted = word.casefold().lstrip(".")
-    kinds = [kind.media_type for kind in FORMATS if wanted in {kind.group, kind.name.casefold()}]
-    if f".{wanted}" in MEDIA_TYPES:
-        kinds.append(f".{wanted}")
+    """The media types and file extensions that a word stands for: ``mail``, ``spreadsheet``, ``xlsx``."""
+    name = word.casefold().lstrip(".")
+    kinds = [kind.media_type for kind in FORMATS if name in {kind.group, kind.name.casefold()}]
+    if f".{name}" in MEDIA_TYPES:
+        kinds.append(f".{name}")
     if not kinds:
         groups = ", ".join(dict.fromkeys(kind.group for kind in FORMATS))
-        raise BadFilter(f"There is no type “{word}”.", f"Use an ending, such as xlsx, or one of: {groups}.")
+        raise BadFilter(
+            f"There is no type “{word}”.", f"Use an extension, such as xlsx, or one of: {groups}."
+        )
     return tuple(kinds)

@@ -1,7 +1,7 @@
 """Combining rankings.
 
-Reciprocal rank fusion: Cormack, Clarke and Büttcher, SIGIR 2009. Maximal marginal relevance, near the
-query and unlike each other: Carbonell and Goldstein, SIGIR 1998.
+Reciprocal rank fusion: Cormack, Clarke and Büttcher, SIGIR 2009. Maximal marginal relevance (passages near
+the query and unlike each other): Carbonell and Goldstein, SIGIR 1998.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from models.protocols import Vectors
 
 RRF_K = 60  # the constant of the original paper
 LAMBDA = 0.7
-"""Weight of nearness to the query; the rest is the weight of being unlike what is already picked."""
+"""Weight of similarity to the query; the rest is the weight of dissimilarity to picked passages."""
 
 
 def reciprocal_rank_fusion(
@@ -34,7 +34,7 @@ def reciprocal_rank_fusion(
 
 
 def best_first(scores: Mapping[int, float]) -> list[int]:
-    """Ids by falling score; equals by id, so that the order never depends on hashing."""
+    """Ids by decreasing score; ties are ordered by id, so that the order never depends on hashing."""
     return sorted(scores, key=lambda item: (-scores[item], item))
 
 
@@ -43,27 +43,27 @@ def maximal_marginal_relevance(
 ) -> list[tuple[int, float]]:
     """Pick passages one by one, each by ``λ · cos(query, p) - (1 - λ) · max cos(p, picked)``.
 
-    The first pick is the nearest passage (nothing is picked yet, so the second part is zero). Of equals
-    the earlier row is picked.
+    The first pick is the nearest passage (nothing is picked yet, so the second term is zero). Among ties,
+    the first row is picked.
 
     Args:
         query: Shape ``(dimensions,)``, unit length.
         passages: Shape ``(n, dimensions)``, unit length each.
-        count: How many to pick; all if there are fewer.
-        trade_off: λ, 0 to 1; at 1 the order is by nearness alone.
+        count: The number of passages to pick; all if there are fewer.
+        trade_off: λ, 0 to 1; at 1 the order is by similarity to the query alone.
 
     Returns:
-        ``(row, the value it was picked by)``, in the order of picking.
+        ``(row, value)`` in the order of picking, where the value is the one that it was picked by.
     """
-    near = passages @ query
-    alike = passages @ passages.T
+    relevance = passages @ query
+    similarity = passages @ passages.T
     redundancy = np.zeros(len(passages), dtype=np.float32)
-    left = np.ones(len(passages), dtype=bool)
+    available = np.ones(len(passages), dtype=bool)
     picked: list[tuple[int, float]] = []
     for _ in range(min(count, len(passages))):
-        value = np.where(left, trade_off * near - (1 - trade_off) * redundancy, -np.inf)
+        value = np.where(available, trade_off * relevance - (1 - trade_off) * redundancy, -np.inf)
         row = int(value.argmax())
-        redundancy = np.maximum(redundancy, alike[row]) if picked else alike[row]
-        left[row] = False
+        redundancy = np.maximum(redundancy, similarity[row]) if picked else similarity[row]
+        available[row] = False
         picked.append((row, float(value[row])))
     return picked

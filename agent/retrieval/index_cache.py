@@ -1,6 +1,6 @@
 """A cache of search indexes by collection, each valid until its collection changes.
 
-It is per process, not per run: the next run of a session uses the indexes that the last one loaded.
+It belongs to the process, not to a run, so the next run of a session uses the indexes that are loaded.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ T = TypeVar("T")
 
 
 class IndexCache(Generic[T]):
-    """One index for each collection, made on first use and again after a change. Thread-safe."""
+    """One index for each collection, built on first use and again after a change. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._indexes: dict[str, tuple[Generation, T]] = {}
 
     def has(self, collection: str, generation: Generation) -> bool:
-        """Whether the index of this generation of the collection is there."""
+        """Whether the index of this generation of the collection is in the cache."""
         cached = self._indexes.get(collection)
         return cached is not None and cached[0] == generation
 
@@ -37,36 +37,36 @@ class IndexCache(Generic[T]):
         with self._lock:
             if self.has(collection, generation):
                 return self._indexes[collection][1]
-            self._indexes.pop(collection, None)  # first: two indexes may not fit into memory together
-            made = make()
-            self._indexes[collection] = (generation, made)
-            return made
+            self._indexes.pop(collection, None)  # beforehand, because two indexes may not fit into memory
+            index = make()
+            self._indexes[collection] = (generation, index)
+            return index
 
 
-_MOST: Final = 4  # keyword and vector indexes of two stores
+_MOST_CACHES: Final = 4  # keyword and vector indexes of two stores
 _caches: OrderedDict[tuple[Path, Hashable], IndexCache[Any]] = OrderedDict()
 _lock = threading.Lock()
 
 
 def index_cache(store: Path, kind: Hashable) -> IndexCache[Any]:
-    """The process's cache of one kind of index of a store; the caches of the last stores are kept."""
+    """The process's cache for one kind of index of a store; those of the last stores used are kept."""
     with _lock:
         cache = _caches.setdefault((store, kind), IndexCache())
         _caches.move_to_end((store, kind))
-        while len(_caches) > _MOST:
+        while len(_caches) > _MOST_CACHES:
             _caches.popitem(last=False)
         return cache
 
 
 class Indexes(ABC, Generic[T]):
-    """The indexes of a library, made per collection. Thread-safe."""
+    """The indexes of a library, one for each collection. Thread-safe."""
 
     def __init__(self, store: Path, kind: Hashable) -> None:
         self._cache: IndexCache[T] = index_cache(store, kind)
 
     @abstractmethod
-    def _made(self, collection: str) -> T:
-        """The index of a collection as it is now."""
+    def _build(self, collection: str) -> T:
+        """Build the index of a collection from its current content."""
 
     def ready(self, collection: str, generation: Generation) -> bool:
         """Whether the collection's index is loaded."""
@@ -74,4 +74,4 @@ class Indexes(ABC, Generic[T]):
 
     def load(self, collection: str, generation: Generation) -> T:
         """The collection's index, loaded if it is not ready."""
-        return self._cache.get(collection, generation, lambda: self._made(collection))
+        return self._cache.get(collection, generation, lambda: self._build(collection))

@@ -1,10 +1,10 @@
 """The keyword index of a collection: BM25 over normalised terms, built on first use, kept per generation.
 
-The scores are those of rank-bm25, to the last bit: it computes the idf. Its own index keeps a dictionary
-per chunk and looks into every one, which takes gigabytes and seconds a query at a million chunks. Here a
-query reads only the posting lists of its terms, and an entry takes five or six bytes in two arrays.
-bm25s, which computes all scores ahead, takes 60 s to build and 32 ms a query at a million chunks, against
-23 s and 23 ms for a whole search here (`tests/benchmarks/results/scale.md`).
+The scores equal those of rank-bm25 to the last bit, because it computes the idf. Its own index has a
+dictionary for each chunk and searches every one, which takes gigabytes, and seconds per query, at a million
+chunks. Here a query reads only the posting lists of its terms, and an entry takes five or six bytes in two
+arrays. bm25s, which computes all scores in advance, takes 60 s to build and 32 ms per query at a million
+chunks; this index takes 23 s, and 23 ms for a whole search (`tests/benchmarks/results/scale.md`).
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ _BATCH: Final = 10_000  # documents counted at once: some 30 MB of terms
 
 
 class Vocabulary:
-    """Terms and their numbers, in a few bytes a term. Immutable.
+    """Terms and their numbers, in a few bytes per term. Immutable.
 
-    A Python dictionary takes some 180 bytes a term, which at a million chunks is more than the posting
-    lists. Here the sorted terms are one string of bytes, and bisection finds a term in about ten
-    microseconds, a few times a search.
+    A Python dictionary takes about 180 bytes per term, at a million chunks more than the posting lists.
+    Here the sorted terms are one string of bytes, and bisection finds a term in about ten microseconds,
+    a few times per search.
 
     Args:
         numbers: By term; no term is empty or contains a space.
@@ -43,7 +43,7 @@ class Vocabulary:
     def __init__(self, numbers: Mapping[str, int]) -> None:
         ascending = sorted(numbers)  # of code points, so of their bytes in UTF-8 too
         self._numbers = np.fromiter(map(numbers.__getitem__, ascending), np.int32, len(ascending))
-        # One string at once: a million small strings would be the peak of memory.
+        # Encoded as one string, because a million small ones would set the peak of memory.
         self._text = _encoded(" ".join(ascending)) + _SPACE
         spaces = np.flatnonzero(np.frombuffer(self._text, np.uint8) == ord(_SPACE))
         self._ends = spaces[: len(ascending)].astype(np.min_scalar_type(len(self._text)))
@@ -52,18 +52,18 @@ class Vocabulary:
         return len(self._numbers)
 
     def number(self, term: str) -> int | None:
-        """The number of a term; None for an unknown one."""
-        wanted = _encoded(term)
-        place = bisect_left(range(len(self)), wanted, key=self._term)
-        return int(self._numbers[place]) if place < len(self) and self._term(place) == wanted else None
+        """The number of a term; None if it is unknown."""
+        encoded = _encoded(term)
+        index = bisect_left(range(len(self)), encoded, key=self._term)
+        return int(self._numbers[index]) if index < len(self) and self._term(index) == encoded else None
 
-    def _term(self, place: int) -> bytes:
-        start = int(self._ends[place - 1]) + 1 if place else 0
-        return self._text[start : self._ends[place]]
+    def _term(self, index: int) -> bytes:
+        start = int(self._ends[index - 1]) + 1 if index else 0
+        return self._text[start : self._ends[index]]
 
 
 def _encoded(term: str) -> bytes:
-    return term.encode("utf-8", "surrogatepass")  # a terminal may pass half a character
+    return term.encode("utf-8", "surrogatepass")  # input from a terminal may contain half a character
 
 
 class Postings:
@@ -78,23 +78,27 @@ class Postings:
 
     def __init__(self, documents: Iterable[str]) -> None:
         number: defaultdict[str, int] = defaultdict()
-        number.default_factory = number.__len__  # a new term gets the next one
+        number.default_factory = number.__len__  # a new term gets the next number
         lengths: list[npt.NDArray[np.int64]] = [np.empty(0, dtype=np.int64)]
-        counted: deque[_Counted] = deque()
+        batch_counts: deque[_TermCounts] = deque()
         first = 0
         for batch in _batches(documents):
             words = [joined.split() for joined in batch]
-            long = np.fromiter(map(len, words), dtype=np.int64, count=len(words))
+            batch_lengths = np.fromiter(map(len, words), dtype=np.int64, count=len(words))
             numbers = map(number.__getitem__, chain.from_iterable(words))
-            counted.append(
-                _Counted(np.fromiter(numbers, dtype=np.int64, count=int(long.sum())), long, first)
+            batch_counts.append(
+                _TermCounts(
+                    np.fromiter(numbers, dtype=np.int64, count=int(batch_lengths.sum())),
+                    batch_lengths,
+                    first,
+                )
             )
-            lengths.append(long)
+            lengths.append(batch_lengths)
             first += len(batch)
         self.documents = first
         self._vocabulary = Vocabulary(number)
         number.clear()  # frees memory before the lists are merged
-        self._starts, self._rows, self._counts = _merged(counted, len(self._vocabulary))
+        self._starts, self._rows, self._counts = _merge(batch_counts, len(self._vocabulary))
         length = np.concatenate(lengths)
         if not len(self._vocabulary):  # rank-bm25 divides by the number of terms
             return
@@ -120,21 +124,21 @@ class Postings:
             number = self._vocabulary.number(term)
             if number is None:
                 continue
-            here = self._list(number)
-            rows, often = self._rows[here], self._counts[here].astype(np.float64)
-            score[rows] += self._idf[number] * (often * self._gain / (often + self._brake[rows]))
+            entries = self._list(number)
+            rows, frequency = self._rows[entries], self._counts[entries].astype(np.float64)
+            score[rows] += self._idf[number] * (frequency * self._gain / (frequency + self._brake[rows]))
             touched[rows] = True
-        found = np.flatnonzero(touched)
-        return found, score[found]
+        rows_found = np.flatnonzero(touched)
+        return rows_found, score[rows_found]
 
     def _list(self, number: int) -> slice:
         return slice(*self._starts[number : number + 2])
 
 
-class _Counted:
+class _TermCounts:
     """How often each document of a batch contains each term, by term and then by document.
 
-    ``numbers`` are the terms of all documents, one after the other; ``lengths`` how many each document has.
+    ``numbers`` are the terms of all documents in a row; ``lengths`` the number of terms of each document.
     """
 
     def __init__(self, numbers: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64], first: int) -> None:
@@ -145,35 +149,35 @@ class _Counted:
         self.terms, self.lists = np.unique(pairs // size, return_counts=True)
 
 
-def _merged(
-    counted: deque[_Counted], terms: int
+def _merge(
+    batch_counts: deque[_TermCounts], terms: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.unsignedinteger[Any]]]:
-    """The start of each term's list, then all lists joined: documents and counts. Empties ``counted``."""
+    """The start of each term's list, and the joined lists of documents and counts. Empties the deque."""
     starts = np.zeros(terms + 1, dtype=np.int64)
-    for batch in counted:
+    for batch in batch_counts:
         starts[batch.terms + 1] += batch.lists
     np.cumsum(starts, out=starts)
-    kind = max((batch.counts.dtype for batch in counted), default=np.dtype(np.uint8))
+    dtype = max((batch.counts.dtype for batch in batch_counts), default=np.dtype(np.uint8))
     rows = np.empty(starts[-1], dtype=np.int32)
-    counts = np.empty(starts[-1], dtype=kind)
-    free = starts[:-1].copy()
-    while counted:
-        batch = counted.popleft()  # freed with the next one, so that memory holds the lists once
-        before = np.cumsum(batch.lists) - batch.lists
-        to = np.repeat(free[batch.terms] - before, batch.lists) + np.arange(len(batch.rows))
-        rows[to] = batch.rows
-        counts[to] = batch.counts
-        free[batch.terms] += batch.lists
+    counts = np.empty(starts[-1], dtype=dtype)
+    next_free = starts[:-1].copy()
+    while batch_counts:
+        batch = batch_counts.popleft()  # freed with the next batch, so that memory holds the lists once
+        offsets = np.cumsum(batch.lists) - batch.lists
+        targets = np.repeat(next_free[batch.terms] - offsets, batch.lists) + np.arange(len(batch.rows))
+        rows[targets] = batch.rows
+        counts[targets] = batch.counts
+        next_free[batch.terms] += batch.lists
     return starts, rows, counts
 
 
 def _batches(documents: Iterable[str]) -> Iterator[list[str]]:
-    left = iter(documents)
-    while batch := list(islice(left, _BATCH)):
+    remaining = iter(documents)
+    while batch := list(islice(remaining, _BATCH)):
         yield batch
 
 
-def _okapi(holding: Mapping[int, int], documents: int) -> Any:
+def _okapi(frequencies: Mapping[int, int], documents: int) -> Any:
     """rank-bm25's Okapi with its idf and parameters, from the document frequency of each term.
 
     The terms are in the order of their first occurrence, in which rank-bm25 sums them.
@@ -183,7 +187,7 @@ def _okapi(holding: Mapping[int, int], documents: int) -> Any:
     class Counted(BM25Okapi):  # type: ignore[misc]  # it has no types
         def _initialize(self, corpus: object) -> Mapping[int, int]:
             self.corpus_size = documents
-            return holding
+            return frequencies
 
     return Counted(())
 
@@ -211,17 +215,17 @@ class KeywordIndex:
     ) -> list[tuple[int, float]]:
         """``(chunk id, score)`` of the ``limit`` best chunks that share a term with the query, best first.
 
-        Equal scores are ordered by id; ``within`` are the ascending ids to search, None for all.
+        Ties are ordered by id; ``within`` contains the ascending ids to search, None for all.
         """
         rows, scores = self._postings.scores(query)
         ids = self._ids[rows]
         if within is not None:
-            inside = holds(within, ids)
-            ids, scores = ids[inside], scores[inside]
+            in_scope = holds(within, ids)
+            ids, scores = ids[in_scope], scores[in_scope]
         if len(ids) > limit:
             # Select before sorting, which is slower.
-            near = scores >= np.partition(scores, len(scores) - limit)[len(scores) - limit]
-            ids, scores = ids[near], scores[near]
+            is_candidate = scores >= np.partition(scores, len(scores) - limit)[len(scores) - limit]
+            ids, scores = ids[is_candidate], scores[is_candidate]
         order = np.lexsort((ids, -scores))[:limit]
         return list(zip(ids[order].tolist(), scores[order].tolist(), strict=True))
 
@@ -229,34 +233,34 @@ class KeywordIndex:
         """Chunk id to the share of the query's idf that the chunk contains, 0 to 1.
 
         A term that n of N chunks contain has the idf ``ln(1 + (N - n + 0.5) / (n + 0.5))`` (Robertson and
-        Zaragoza, 2009, kept positive as in Lucene). A term in no chunk weighs most, so nothing covers a
-        question about something unknown to the library.
+        Zaragoza, 2009, kept positive as in Lucene). A term in no chunk has the greatest weight, so no chunk
+        covers a question about something unknown to the library.
 
         Args:
             query: Normalised terms; each counts once.
             ids: Chunk ids; those of other collections are ignored.
         """
-        asked = np.array([*ids], dtype=np.int64)
-        asked = asked[holds(self._ids, asked)]
-        rows = np.searchsorted(self._ids, asked)
+        chunk_ids = np.array([*ids], dtype=np.int64)
+        chunk_ids = chunk_ids[holds(self._ids, chunk_ids)]
+        rows = np.searchsorted(self._ids, chunk_ids)
         count = self._postings.documents
         weights: list[float] = []
-        held: list[npt.NDArray[np.bool_]] = []
+        presence: list[npt.NDArray[np.bool_]] = []
         for term in dict.fromkeys(query):
             holding = self._postings.holding(term)
             weights.append(math.log(1 + (count - len(holding) + 0.5) / (len(holding) + 0.5)))
-            held.append(holds(holding, rows))
+            presence.append(holds(holding, rows))
         total = sum(weights)
         if not total:
             return {}
         return {
-            chunk_id: sum(w for w, has in zip(weights, held, strict=True) if has[i]) / total
-            for i, chunk_id in enumerate(asked.tolist())
+            chunk_id: sum(w for w, has in zip(weights, presence, strict=True) if has[i]) / total
+            for i, chunk_id in enumerate(chunk_ids.tolist())
         }
 
 
 class KeywordIndexes(Indexes[KeywordIndex]):
-    """The indexes of a library, built per collection. Thread-safe."""
+    """The keyword indexes of a library, one for each collection. Thread-safe."""
 
     def __init__(self, library: Library) -> None:
         super().__init__(library.path, "keyword")
@@ -280,7 +284,7 @@ class KeywordIndexes(Indexes[KeywordIndex]):
     def coverage(self, query: str, passages: Mapping[int, str]) -> dict[int, float]:
         """Chunk id to the share of the query's idf that it contains, by its collection's statistics.
 
-        ``passages`` are chunk ids with the names of their collections. A missing chunk covers nothing.
+        ``passages`` maps chunk ids to the names of their collections. A missing chunk has the share 0.
         """
         query_terms = terms(query)
         covered = dict.fromkeys(passages, 0.0)
@@ -291,5 +295,5 @@ class KeywordIndexes(Indexes[KeywordIndex]):
                 covered.update(self.load(collection, generation).coverage(query_terms, ids))
         return covered
 
-    def _made(self, collection: str) -> KeywordIndex:
+    def _build(self, collection: str) -> KeywordIndex:
         return KeywordIndex(self._library.terms(collection))

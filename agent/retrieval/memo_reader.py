@@ -1,4 +1,4 @@
-"""A reader that reads no pair twice in a run: after a correction, a step has many of the same passages."""
+"""A reader that reads no pair twice in a run: after a correction, many passages of a step are the same."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class MemoReader:
 
     @property
     def name(self) -> str:
-        """The reader's own."""
+        """The name of the reader."""
         return self._reader.name
 
     def read(self, question: str, passages: Sequence[str]) -> list[Reading]:
@@ -26,7 +26,9 @@ class MemoReader:
         new = [text for text in dict.fromkeys(passages) if (question, text) not in self._readings]
         if new:
             readings = self._reader.read(question, new)
-            self._readings.update(((question, text), one) for text, one in zip(new, readings, strict=True))
+            self._readings.update(
+                ((question, text), reading) for text, reading in zip(new, readings, strict=True)
+            )
         return [self._readings[question, text] for text in passages]
 
     def support(self, pairs: Sequence[tuple[str, str]]) -> list[Support]:
@@ -40,12 +42,14 @@ class MemoReader:
         """As the reader does."""
         new = [pair for pair in dict.fromkeys(pairs) if (question, *pair) not in self._judged]
         if new:
-            judged = self._reader.judge(question, new)
-            self._judged.update(((question, *pair), one) for pair, one in zip(new, judged, strict=True))
+            judgements = self._reader.judge(question, new)
+            self._judged.update(
+                ((question, *pair), support) for pair, support in zip(new, judgements, strict=True)
+            )
         return [self._judged[question, *pair] for pair in pairs]
 
     def forget(self) -> None:
-        """Clear the cache, for another question."""
+        """Clear the cache, before another question."""
         self._readings.clear()
         self._support.clear()
         self._judged.clear()

@@ -1,7 +1,7 @@
-"""Exact nearest neighbours: a collection's vectors as one matrix, read once and kept per generation.
+"""Exact nearest neighbours: a collection's vectors as one matrix, read once per generation and kept.
 
 Each search opens the store, and DuckDB would then read and unpack all vectors again: at 100,000 chunks that
-takes some hundred milliseconds, and a matrix in memory ten. An approximate index (HNSW, IVF) would belong
+takes a few hundred milliseconds, with a matrix in memory ten. An approximate index (HNSW, IVF) would belong
 in `VectorIndex`, to choose the candidates that are then scored exactly.
 """
 
@@ -19,10 +19,10 @@ from traces.library import Library
 from traces.records import Scope
 
 _ROUNDING: Final = 1e-4
-"""More than the error of an inner product of long unit vectors in single precision."""
+"""An upper bound of the error of an inner product of long unit vectors in single precision."""
 
-_FEW: Final = 0.2
-"""Below this share of rows it is faster to copy them out than to multiply all."""
+_COPY_SHARE: Final = 0.2
+"""The share of rows below which it is faster to copy them than to multiply all."""
 
 
 class VectorIndex:
@@ -40,7 +40,7 @@ class VectorIndex:
     def nearest(
         self, query: Vectors, within: npt.NDArray[np.int64] | None, limit: int
     ) -> list[tuple[int, float]]:
-        """``(chunk id, inner product)`` of the ``limit`` nearest; equal ones are ordered by id.
+        """``(chunk id, inner product)`` of the ``limit`` nearest chunks; ties are ordered by id.
 
         Single precision may order nearly equal vectors wrongly, so all candidates are scored again in
         double precision.
@@ -48,16 +48,16 @@ class VectorIndex:
         Args:
             query: Shape ``(dimensions,)``, unit length.
             within: Ascending chunk ids to search; None for all.
-            limit: How many to return.
+            limit: The number of chunks to return.
         """
         if not len(self._ids):
             return []
-        rows = None if within is None else _places(self._ids, within)
+        rows = None if within is None else _indices(self._ids, within)
         # Row by row: memory is the bottleneck, and a product spread over threads would wait for cores that
         # the language model uses.
         if rows is None:
             near = np.vecdot(self._vectors, query)
-        elif len(rows) < _FEW * len(self._ids):
+        elif len(rows) < _COPY_SHARE * len(self._ids):
             near = np.vecdot(self._vectors[rows], query)
         else:
             near = np.vecdot(self._vectors, query)[rows]
@@ -75,12 +75,12 @@ class VectorIndex:
 
     def vectors(self, ids: Iterable[int]) -> dict[int, Vectors]:
         """Chunk id to vector, for the ids that the collection has."""
-        rows = _places(self._ids, np.unique(np.array([*ids], dtype=np.int64)))
+        rows = _indices(self._ids, np.unique(np.array([*ids], dtype=np.int64)))
         return dict(zip(self._ids[rows].tolist(), self._vectors[rows], strict=True))
 
 
 class VectorIndexes(Indexes[VectorIndex]):
-    """The vectors that one model made for a library, loaded per collection. Thread-safe."""
+    """A library's vectors from one embedder, loaded by collection. Thread-safe."""
 
     def __init__(self, library: Library, embedder: str) -> None:
         super().__init__(library.path, ("vectors", embedder))
@@ -100,33 +100,33 @@ class VectorIndexes(Indexes[VectorIndex]):
         return sorted(hits, key=lambda pair: (-pair[1], pair[0]))[:limit]
 
     def vectors(self, ids: Sequence[int], collections: Sequence[str]) -> dict[int, Vectors]:
-        """Chunk id to vector, for those of the collections (all if empty) that have one."""
-        found: dict[int, Vectors] = {}
+        """Chunk id to vector, for chunks of the collections (all if empty) that have a vector."""
+        vectors_by_id: dict[int, Vectors] = {}
         for index in self._indexes(collections):
-            found.update(index.vectors(ids))
-        return found
+            vectors_by_id.update(index.vectors(ids))
+        return vectors_by_id
 
     def _indexes(self, collections: Sequence[str]) -> list[VectorIndex]:
         with self._library.together():
             generations = self._library.vector_generations(collections)
             return [self.load(name, generation) for name, generation in generations.items()]
 
-    def _made(self, collection: str) -> VectorIndex:
+    def _build(self, collection: str) -> VectorIndex:
         return VectorIndex(*self._library.collection_vectors(collection, self._embedder))
 
 
 def holds(
-    ascending: npt.NDArray[np.integer[Any]], wanted: npt.NDArray[np.integer[Any]]
+    ascending: npt.NDArray[np.integer[Any]], numbers: npt.NDArray[np.integer[Any]]
 ) -> npt.NDArray[np.bool_]:
-    """Which of the ``wanted`` numbers are among the ascending ones."""
+    """Which of the ``numbers`` are among the ``ascending`` ones."""
     if not len(ascending):
-        return np.zeros(len(wanted), dtype=np.bool_)
-    at = np.minimum(np.searchsorted(ascending, wanted), len(ascending) - 1)
-    return np.asarray(ascending[at] == wanted)
+        return np.zeros(len(numbers), dtype=np.bool_)
+    positions = np.minimum(np.searchsorted(ascending, numbers), len(ascending) - 1)
+    return np.asarray(ascending[positions] == numbers)
 
 
-def _places(
-    ascending: npt.NDArray[np.integer[Any]], wanted: npt.NDArray[np.integer[Any]]
+def _indices(
+    ascending: npt.NDArray[np.integer[Any]], numbers: npt.NDArray[np.integer[Any]]
 ) -> npt.NDArray[np.intp]:
-    """The indices of the ``wanted`` numbers among the ascending ones, without those not found."""
-    return np.searchsorted(ascending, wanted[holds(ascending, wanted)])
+    """The indices of the ``numbers`` among the ``ascending`` ones, without those not found."""
+    return np.searchsorted(ascending, numbers[holds(ascending, numbers)])

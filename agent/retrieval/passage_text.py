@@ -1,7 +1,7 @@
-"""How a passage is shown to the reader: the same text in training and at run time.
+"""The text of a passage for the reader: the same in training and at run time.
 
-A heading line names the source of the passage. A table's rows are written with their column heads, so that
-each cell is beside the name of its column.
+A heading line names the source of the passage. A table's rows are written with their column headers, so
+that each cell is beside the name of its column.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ class Shown:
     units: tuple[tuple[int, int], ...]
 
     def unit(self, start: int, end: int) -> str:
-        """The sentences or rows that contain ``text[start:end]``, joined; that text itself if none does."""
-        held = [(first, last) for first, last in self.units if first < end and last > start]
-        return self.text[held[0][0] : held[-1][1]] if held else self.text[start:end]
+        """The sentences or rows that overlap ``text[start:end]``, joined; that text itself if none does."""
+        overlapping = [(first, last) for first, last in self.units if first < end and last > start]
+        return self.text[overlapping[0][0] : overlapping[-1][1]] if overlapping else self.text[start:end]
 
 
 def show(title: str, section: str, date: str, text: str, kind: str) -> Shown:
-    """Write a passage for the reader.
+    """The passage as the reader sees it.
 
-    ``section`` is the stored path, of which the innermost heading is shown; ``date`` may follow an author.
+    ``section`` is the stored path; its innermost heading is used. ``date`` may begin with an author.
     """
     places = dict.fromkeys(part for part in (title, last_heading(section)) if part)
     heading = " › ".join(places) + (f" ({date})" if date else "")
@@ -47,7 +47,7 @@ def show(title: str, section: str, date: str, text: str, kind: str) -> Shown:
 
 
 def spelled(text: str) -> str:
-    """A table with each row as a line ``label: cell (column), cell (column)``."""
+    """A table with each row written as ``label: cell (column), cell (column)``."""
     head, _ = table_text.parts(text)
     captions = [line for line in head if table_text.SEPARATOR not in line]
     lines: list[str] = []
@@ -61,10 +61,10 @@ def spelled(text: str) -> str:
 
 
 def _offsets(body: str, parts: list[str], start: int) -> list[tuple[int, int]]:
-    found: list[tuple[int, int]] = []
+    offsets: list[tuple[int, int]] = []
     cursor = 0
     for part in parts:
-        at = body.find(part, cursor)
-        cursor = at + len(part)
-        found.append((start + at, start + cursor))
-    return found
+        position = body.find(part, cursor)
+        cursor = position + len(part)
+        offsets.append((start + position, start + cursor))
+    return offsets

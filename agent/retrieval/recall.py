@@ -1,4 +1,4 @@
-"""Recall: the passages for a query, from vector, diverse and keyword rankings, fused."""
+"""Recall: the passages for a query, from fused vector, diversity and keyword rankings."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ WEIGHTS: dict[Strategy, dict[str, float]] = {
 Measured with MiniLM on 800 questions of the HotpotQA, 2Wiki and MuSiQue train files against their pooled
 paragraphs, as the mean share of supporting paragraphs in the top 5 and top 10: vector 0.764 and 0.813,
 vector with MMR 0.756 and 0.800, keyword 0.755 and 0.819, vector with keyword 0.793 and 0.846, all three
-0.796 and 0.848 (with a λ of 0.5 to 0.95: 0.791 to 0.796, and 0.846 to 0.849). MMR must share the weight of
-the dense ranking, not add to it: then it costs nothing. With vectors alone it harms.
+0.796 and 0.848 (with a λ of 0.5 to 0.95: 0.791 to 0.796, and 0.846 to 0.849). MMR does no harm if it shares
+the weight of the dense ranking instead of adding to it. With vectors alone it does harm.
 """
 
 
@@ -51,11 +51,10 @@ class Hit:
 
 
 class Recall:
-    """First stage of the funnel: an ensemble of rankings. Thread-safe.
+    """The first stage of the funnel: an ensemble of rankings. Thread-safe.
 
-    Passages without a vector of the embedder are found by keywords.
-
-    Each ranking contributes ``depth`` passages to the fusion; ``filters`` replace those of a scope.
+    Passages without a vector from the embedder are found by keywords. Each ranking contributes ``depth``
+    passages to the fusion; ``filters`` replace those of a scope.
     """
 
     def __init__(
@@ -83,49 +82,49 @@ class Recall:
             query: One line; embedded, and turned into keyword terms.
             strategy: Which rankings to use; vectors alone only if every passage has one.
             scopes: Where to search. The rankings of several scopes are fused: a passage in all of them
-                rises, and a passage only in the widest is still found.
-            limit: How many to return.
+                rises, and a passage in only the widest is still found.
+            limit: The number of passages to return.
             keywords: More terms for the keyword ranking.
         """
         if self._filters != NO_FILTERS:
             scopes = [replace(scope, filters=self._filters) for scope in scopes]
         # Embed before the store is opened, so that other processes do not wait for it.
         vector = self._embedder.embed_query(query)
-        with self._loaded(scopes):
+        with self._open_with_indexes(scopes):
             if strategy == "vector":
-                vectors, passages_there = self._library.embedded(self._embedder.name)
-                strategy = "vector" if vectors >= passages_there else "hybrid"
+                vectors, passage_count = self._library.embedded(self._embedder.name)
+                strategy = "vector" if vectors >= passage_count else "hybrid"
             rankings = self._rankings(vector, f"{query} {keywords}", strategy, scopes)
             if len(rankings) == 1:
-                score = dict(rankings[0].found)
-                order = [chunk_id for chunk_id, _ in rankings[0].found]
+                score = dict(rankings[0].hits)
+                order = [chunk_id for chunk_id, _ in rankings[0].hits]
             else:
                 score = reciprocal_rank_fusion(
-                    [[chunk_id for chunk_id, _ in ranking.found] for ranking in rankings],
+                    [[chunk_id for chunk_id, _ in ranking.hits] for ranking in rankings],
                     [ranking.weight for ranking in rankings],
                 )
                 order = best_first(score)
             passages = self._library.passages(order[:limit])
             scores = self._relevance(query, vector, passages)
         for ranking in rankings:
-            for chunk_id, value in ranking.found:
+            for chunk_id, value in ranking.hits:
                 if chunk_id in scores:
                     scores[chunk_id][ranking.name] = value
         if len(rankings) > 1:
-            for chunk_id, own in scores.items():
-                own["fused"] = score[chunk_id]
+            for chunk_id, chunk_scores in scores.items():
+                chunk_scores["fused"] = score[chunk_id]
         return [Hit(p, score[p.id], scores[p.id]) for p in passages]
 
     @contextmanager
-    def _loaded(self, scopes: Sequence[Scope]) -> Iterator[None]:
-        """Open the store once, with the indexes of the scopes loaded before."""
+    def _open_with_indexes(self, scopes: Sequence[Scope]) -> Iterator[None]:
+        """Load the indexes of the scopes, then keep the store open inside the context."""
         names = sorted({name for scope in scopes for name in scope.collections})
         everywhere = not all(scope.collections for scope in scopes)
         with self._library.together():
-            wanted = [] if everywhere else names
+            collections = [] if everywhere else names
             embedded, generations = (
-                self._library.vector_generations(wanted),
-                self._library.generations(wanted),
+                self._library.vector_generations(collections),
+                self._library.generations(collections),
             )
             stale = [
                 name
@@ -154,31 +153,31 @@ class Recall:
                 if "mmr" in weights:
                     rankings.append(_Ranking("mmr", self._diverse(vector, nearest, scope), weights["mmr"]))
             if "keyword" in weights:
-                found = self._keyword.search(words, scope, within, self._depth)
-                rankings.append(_Ranking("keyword", found, weights["keyword"]))
+                hits = self._keyword.search(words, scope, within, self._depth)
+                rankings.append(_Ranking("keyword", hits, weights["keyword"]))
         return rankings
 
     def _diverse(
         self, vector: Vectors, nearest: Sequence[tuple[int, float]], scope: Scope
     ) -> list[tuple[int, float]]:
-        stored = self._vectors.vectors([chunk_id for chunk_id, _ in nearest], scope.collections)
+        vectors = self._vectors.vectors([chunk_id for chunk_id, _ in nearest], scope.collections)
         # Another thread may have replaced a document in between: skip missing passages, here and below.
-        ids = [chunk_id for chunk_id, _ in nearest if chunk_id in stored]
+        ids = [chunk_id for chunk_id, _ in nearest if chunk_id in vectors]
         if not ids:
             return []
-        picked = maximal_marginal_relevance(vector, np.stack([stored[i] for i in ids]), len(ids))
+        picked = maximal_marginal_relevance(vector, np.stack([vectors[i] for i in ids]), len(ids))
         return [(ids[row], value) for row, value in picked]
 
     def _relevance(
         self, query: str, vector: Vectors, passages: Sequence[Passage]
     ) -> dict[int, dict[str, float]]:
         collections = sorted({p.collection for p in passages})
-        stored = self._vectors.vectors([p.id for p in passages], collections) if passages else {}
-        covered = self._keyword.coverage(query, {p.id: p.collection for p in passages})
+        vectors = self._vectors.vectors([p.id for p in passages], collections) if passages else {}
+        coverage = self._keyword.coverage(query, {p.id: p.collection for p in passages})
         return {
             p.id: {
-                **({"vector": float(stored[p.id] @ vector)} if p.id in stored else {}),
-                "coverage": covered[p.id],
+                **({"vector": float(vectors[p.id] @ vector)} if p.id in vectors else {}),
+                "coverage": coverage[p.id],
             }
             for p in passages
         }
@@ -189,7 +188,7 @@ class _Ranking:
     """One ranking of the ensemble, within one scope: ``(chunk id, score)``, best first."""
 
     name: str
-    found: list[tuple[int, float]]
+    hits: list[tuple[int, float]]
     weight: float
 
 
@@ -202,11 +201,11 @@ def aim(
     *,
     hard: bool,
 ) -> list[Scope]:
-    """The scopes for a step: all collections, and where the passage is expected.
+    """The scopes for a step: all collections, and the place where the passage is expected.
 
-    It is expected where the planner says, or in a section that the question names. Small planners often
-    guess wrong, so their tool and section only raise the rank of what they match, unless ``hard``; a hard
-    filter is ignored if it matches nothing.
+    That is where the planner says, or a section that the question names. Small planners often guess wrong,
+    so their tool and section only raise the rank of passages that match, unless ``hard``; a hard filter is
+    ignored if it matches nothing.
 
     ``tool`` and ``section`` are the planner's, or "". If ``hard``, only they are searched.
     """
@@ -216,8 +215,8 @@ def aim(
     if tool in collections and len(collections) > 1:
         narrow = Scope(collections=(tool,))
         scopes.append(narrow)
-    stored = library.sections(narrow)
-    matched = match_sections(section, stored) if section else mentioned_sections(question, stored)
+    sections = library.sections(narrow)
+    matched = match_sections(section, sections) if section else mentioned_sections(question, sections)
     if matched:
         scopes.append(Scope(collections=narrow.collections, sections=tuple(matched)))
     return scopes[-1:] if hard else scopes

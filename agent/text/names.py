@@ -1,4 +1,4 @@
-"""Names in text, recognised by their capitals and digits: a passage on the same thing mentions them."""
+"""Names in text, recognised by capitals and digits: a passage about the same thing mentions them."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from functools import lru_cache
 
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
 _TOKEN = re.compile(rf"[^\W_{_CJK}]+(?:['’][^\W\d_{_CJK}]+)?")
-_BEGINS = re.compile(
+_SENTENCE_START = re.compile(
     r"(?:^|[.!?:;•|]\s|\n|[“”\"‘«»(\[]|[-–—*#]\s)\s*$"
-)  # a word after this may be capitalised whatever it is
+)  # any word may be capitalised after this
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th|er|e)")
 _CAPITAL_NOUNS = frozenset({"de", "lb"})  # languages that capitalise every noun
 _FORM_LENGTH, _FORM_ENDING = 5, 2  # "German" is a form of "Germany"
-_INITIALS = 3  # the fewest letters of an abbreviation
+_FEWEST_INITIALS = 3  # letters of an abbreviation
 
 
 @lru_cache(maxsize=4096)
@@ -25,39 +25,41 @@ def tokens(text: str) -> frozenset[str]:
 
 
 @lru_cache(maxsize=4096)
-def inside(text: str) -> frozenset[str]:
-    """The words, case-folded, that ``text`` capitalises inside a sentence and never has in lower case."""
-    found = [match for match in _TOKEN.finditer(_normal(text)) if match.group()[0].isalpha()]
-    small = {_folded(match.group()) for match in found if match.group()[0].islower()}
-    capital = {_folded(m.group()) for m in found if m.group()[0].isupper() and not _begins(text, m)}
-    return frozenset(capital - small)
+def capitalised_inside(text: str) -> frozenset[str]:
+    """The words, case-folded, that ``text`` capitalises inside sentences and never has in lower case."""
+    matches = [match for match in _TOKEN.finditer(_normal(text)) if match.group()[0].isalpha()]
+    lower = {_folded(match.group()) for match in matches if match.group()[0].islower()}
+    capitals = {
+        _folded(m.group()) for m in matches if m.group()[0].isupper() and not _begins_sentence(text, m)
+    }
+    return frozenset(capitals - lower)
 
 
 def codes(text: str) -> list[str]:
     """The codes in ``text``, which are names in any language: letters with digits, or two capitals."""
-    return _each(match.group() for match in _TOKEN.finditer(_normal(text)) if _is_code(match.group()))
+    return _unique(match.group() for match in _TOKEN.finditer(_normal(text)) if _is_code(match.group()))
 
 
-def names(text: str, language: str, known: Iterable[frozenset[str]] = ()) -> list[str]:
+def names(text: str, language: str, capitalised: Iterable[frozenset[str]] = ()) -> list[str]:
     """The names in a sentence, word by word, in order, each once.
 
     Args:
         text: The sentence. If it is all in capitals, only codes are names.
         language: ISO 639-1 code; if the language capitalises every noun, only codes are names.
-        known: Words that are capitalised inside a sentence of other texts (`inside`): only they are
-            names at the beginning of this one.
+        capitalised: Words that other texts capitalise inside a sentence (`capitalised_inside`): at the
+            beginning of this sentence, only they are names.
     """
     if language in _CAPITAL_NOUNS or text.isupper():
         return codes(text)
-    elsewhere = frozenset[str]().union(*known)
-    return _each(
+    usual_names = frozenset[str]().union(*capitalised)
+    return _unique(
         match.group()
         for match in _TOKEN.finditer(_normal(text))
         if _is_code(match.group())
         or (
             match.group()[0].isupper()
             and len(match.group()) > 1
-            and (not _begins(text, match) or _folded(match.group()) in elsewhere)
+            and (not _begins_sentence(text, match) or _folded(match.group()) in usual_names)
         )
     )
 
@@ -74,15 +76,15 @@ def phrases(text: str, language: str) -> list[str]:
             spans[-1] = spans[-1][0], match.end()
         else:
             spans.append(match.span())
-    return _each(text[start:end] for start, end in spans)
+    return _unique(text[start:end] for start, end in spans)
 
 
 def is_mentioned(name: str, text: str) -> bool:
     """True if ``text`` has the word ``name`` in any case, a form of it, or the words it abbreviates."""
-    wanted, held = _folded(name), tokens(text)
-    if wanted in held or any(_form(wanted, other) for other in held):
+    folded_name, words = _folded(name), tokens(text)
+    if folded_name in words or any(_is_form(folded_name, other) for other in words):
         return True
-    return name.isupper() and len(name) >= _INITIALS and wanted in _initials(text)
+    return name.isupper() and len(name) >= _FEWEST_INITIALS and folded_name in _initials(text)
 
 
 @lru_cache(maxsize=4096)
@@ -99,8 +101,8 @@ def _folded(word: str) -> str:
     return folded.removesuffix("'s").removesuffix("'")
 
 
-def _begins(text: str, match: re.Match[str]) -> bool:
-    return _BEGINS.search(text[: match.start()][-8:]) is not None or match.start() == 0
+def _begins_sentence(text: str, match: re.Match[str]) -> bool:
+    return _SENTENCE_START.search(text[: match.start()][-8:]) is not None or match.start() == 0
 
 
 def _is_code(word: str) -> bool:
@@ -110,11 +112,11 @@ def _is_code(word: str) -> bool:
     return letters > 0 and (letters < sum(c.isalnum() for c in word) or sum(map(str.isupper, word)) > 1)
 
 
-def _form(one: str, other: str) -> bool:
+def _is_form(word: str, other: str) -> bool:
     """True if one word is the other, a long one, with up to two more letters."""
-    short, long = sorted((one, other), key=len)
+    short, long = sorted((word, other), key=len)
     return len(short) >= _FORM_LENGTH and len(long) - len(short) <= _FORM_ENDING and long.startswith(short)
 
 
-def _each(words: Iterable[str]) -> list[str]:
+def _unique(words: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(words))

@@ -37,7 +37,7 @@ _DAY_AND_YEAR_AFTER = re.compile(rf"(?:\.?\s(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?
 _CLOCK = re.compile(r"(?<![\d:.])(\d{1,2}):(\d\d)(?::\d\d)?(?![\d:])(?:\s?([ap])\.?m\b\.?)?", re.IGNORECASE)
 _HOUR = re.compile(r"(?<![\d:.,])(\d{1,2})\s?([ap])\.?m\b\.?", re.IGNORECASE)
 _CJK_NUMERAL = re.compile("[〇零一二两兩三四五六七八九十百千万萬亿億]+")
-_TELLING = re.compile(  # unambiguous numbers
+_UNAMBIGUOUS = re.compile(  # numbers that show which sign is the decimal one
     r"(?<![\d.,])(?:(?P<comma>\d+,\d{1,2}(?![\d,.])|\d{1,3}\.\d{3}(?:,|\.\d{3})\d)"
     r"|\d+\.\d{1,2}(?![\d,.])|\d{1,3},\d{3}(?:\.|,\d{3})\d)"
 )
@@ -47,10 +47,10 @@ _SUPERSCRIPT = str.maketrans(
     "⁰¹²³⁴⁵⁶⁷⁸⁹", " " * 10
 )  # footnote marks, and the 2 of m², are no digits of a number
 _LATIN = re.compile(r"[A-Za-z\u00c0-\u024f]")
-_AFTER = 48  # characters after a number that may contain its scale and unit
+_LOOKAHEAD = 48  # characters after a number that may contain its scale and unit
 _EXACT_DIGITS = 3  # significant digits that a scaled number needs to be matched by rounding
 _SCALES = (3, 6, 9, 12)
-_CALENDAR = frozenset({"year", "month"})
+_CALENDAR_UNITS = frozenset({"year", "month"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +58,12 @@ class Quantity:
     """A number in a text.
 
     Attributes:
-        shown: Its digits, or the value of its word in digits, without unit.
+        shown: Its digits as written, or the value of its word in digits, without unit.
         values: Its possible values: two if the notation is ambiguous.
         unit: A unit of `pint`, a currency's ISO code, `CURRENCY` for money of unknown currency, ``clock``
             for a time of day in minutes; "" without unit.
         scale: Power of ten of its scale word, included in ``values``; 0 without one.
-        part: Whether it is part of a name or code ("Q3") or one group of a spaced number.
+        part: Whether it is part of a name or code ("Q3") or a group of a spaced number.
     """
 
     shown: str
@@ -100,25 +100,25 @@ def read(text: str, language: str = "") -> tuple[Measure, ...]:
     If ``language``, an ISO 639-1 code, is "", only English words and signs are read.
     """
     words = vocabulary(language)
-    left = unicodedata.normalize("NFKC", text.translate(_SUPERSCRIPT))
-    found: list[Measure] = []
+    remaining = unicodedata.normalize("NFKC", text.translate(_SUPERSCRIPT))
+    measures: list[Measure] = []
     for reader in (_dates, _clocks):
-        for start, end, measure in reader(left, words):
-            found.append(measure)
-            left = left[:start] + " " * (end - start) + left[end:]
-    comma = _decimal_comma(left, words)
-    spelled = left
-    for start, end, quantities in _numbers(left, words, comma):
-        found += quantities
-        spelled = spelled[:start] + "\x00" * (end - start) + spelled[end:]
-    found += _spelled(spelled, words)
-    return tuple(found)
+        for start, end, measure in reader(remaining, words):
+            measures.append(measure)
+            remaining = remaining[:start] + " " * (end - start) + remaining[end:]
+    comma = _decimal_comma(remaining, words)
+    rest = remaining
+    for start, end, quantities in _numbers(remaining, words, comma):
+        measures += quantities
+        rest = rest[:start] + "\x00" * (end - start) + rest[end:]
+    measures += _number_words(rest, words)
+    return tuple(measures)
 
 
 def dates(text: str, language: str = "") -> list[Date]:
     """The dates of ``text``, full or partial; arguments as for `read`."""
-    found = _dates(unicodedata.normalize("NFKC", text), vocabulary(language))
-    return [measure for _, _, measure in found]
+    matches = _dates(unicodedata.normalize("NFKC", text), vocabulary(language))
+    return [measure for _, _, measure in matches]
 
 
 def dated(text: str, language: str = "") -> bool:
@@ -129,73 +129,76 @@ def dated(text: str, language: str = "") -> bool:
     )
 
 
-def same(one: Measure, other: Measure) -> bool:
-    """True if both mean the same: 1,200 and 1.200; 24 months and 2 years; 3 May 2024 and 2024-05-03.
+def same(measure: Measure, other: Measure) -> bool:
+    """True if both have the same value: 1,200 and 1.200; 24 months and 2 years; 3 May 2024 and 2024-05-03.
 
     If one has no unit, only the numbers are compared.
     """
-    if isinstance(one, Date) or isinstance(other, Date):
-        return _dated(one) == _dated(other) is not None
-    if not _comparable_units(one.unit, other.unit):
-        return _same_converted(one, other)
-    return not set(one.values).isdisjoint(other.values)
+    if isinstance(measure, Date) or isinstance(other, Date):
+        return _date_parts(measure) == _date_parts(other) is not None
+    if not _comparable_units(measure.unit, other.unit):
+        return _same_converted(measure, other)
+    return not set(measure.values).isdisjoint(other.values)
 
 
-def is_among(wanted: Measure, held: Sequence[Measure]) -> bool:
-    """True if a text with the measures ``held`` contains ``wanted``, in any notation and with either sign.
+def is_among(measure: Measure, measures: Sequence[Measure]) -> bool:
+    """True if ``measure`` is among the ``measures`` of a text, in any notation and with either sign.
 
     A number without unit may be part of a date. A scaled number ("$1.28 billion") also matches a number
     without its scale (1,284.6 in a table in millions): exactly, or rounded if it has at least three
     significant digits. A date matches if one date has its day and month, and this or another its year.
     """
-    if isinstance(wanted, Date):
-        years = {m.year for m in held if isinstance(m, Date)} | {
-            int(v) for m in held if isinstance(m, Quantity) for v in m.values if v == int(v)
+    if isinstance(measure, Date):
+        years = {m.year for m in measures if isinstance(m, Date)} | {
+            int(v) for m in measures if isinstance(m, Quantity) for v in m.values if v == int(v)
         }
-        return any(isinstance(m, Date) and _within(wanted, m, years) for m in held) or (
-            not wanted.month and wanted.year in years
+        return any(isinstance(m, Date) and _within(measure, m, years) for m in measures) or (
+            not measure.month and measure.year in years
         )
-    amounts = [other for other in held if isinstance(other, Quantity)]
+    amounts = [other for other in measures if isinstance(other, Quantity)]
     parts = {
-        part for other in held if isinstance(other, Date) for part in (other.year, other.month, other.day)
+        part
+        for other in measures
+        if isinstance(other, Date)
+        for part in (other.year, other.month, other.day)
     }
     return (
-        (not wanted.unit and not parts.isdisjoint(wanted.values))
-        or any(_same_size(wanted, other) for other in amounts)
+        (not measure.unit and not parts.isdisjoint(measure.values))
+        or any(_same_size(measure, other) for other in amounts)
         or any(
-            wanted.unit != other.unit and _same_converted(_without_sign(wanted), _without_sign(other))
+            measure.unit != other.unit and _same_converted(_without_sign(measure), _without_sign(other))
             for other in amounts
         )
     )
 
 
-def _within(wanted: Date, held: Date, years: set[int]) -> bool:
-    if wanted.month != held.month and wanted.month:
+def _within(date: Date, other: Date, years: set[int]) -> bool:
+    if date.month != other.month and date.month:
         return False
-    if wanted.day != held.day and wanted.day:
+    if date.day != other.day and date.day:
         return False
-    return not wanted.year or wanted.year == held.year or (not held.year and wanted.year in years)
+    return not date.year or date.year == other.year or (not other.year and date.year in years)
 
 
-def _same_size(wanted: Quantity, other: Quantity) -> bool:
-    if not _comparable_units(wanted.unit, other.unit):
+def _same_size(quantity: Quantity, other: Quantity) -> bool:
+    if not _comparable_units(quantity.unit, other.unit):
         return False
-    mine, its = _without_sign(wanted).values, _without_sign(other).values
+    mine, its = _without_sign(quantity).values, _without_sign(other).values
     if not set(mine).isdisjoint(its):
         return True
-    scaled = wanted.scale and (not other.unit or _is_money(other.unit))
-    return bool(scaled) and any(_rounds(m, wanted.scale, i, other.scale) for m in mine for i in its)
+    scaled = quantity.scale and (not other.unit or _is_money(other.unit))
+    return bool(scaled) and any(_rounds(m, quantity.scale, i, other.scale) for m in mine for i in its)
 
 
 def _without_sign(quantity: Quantity) -> Quantity:
     return Quantity("", tuple(map(abs, quantity.values)), quantity.unit)
 
 
-def _rounds(wanted: Decimal, scale: int, other: Decimal, other_scale: int) -> bool:
-    mantissa = wanted.scaleb(-scale).normalize()
+def _rounds(value: Decimal, scale: int, other: Decimal, other_scale: int) -> bool:
+    mantissa = value.scaleb(-scale).normalize()
     exact = len(mantissa.as_tuple().digits) >= _EXACT_DIGITS
-    for left_out in (0,) if other_scale else (0, *_SCALES):
-        scaled = other.scaleb(left_out - scale)
+    for missing_scale in (0,) if other_scale else (0, *_SCALES):
+        scaled = other.scaleb(missing_scale - scale)
         if scaled == mantissa:
             return True
         if exact and scaled.quantize(mantissa) == mantissa:
@@ -203,38 +206,38 @@ def _rounds(wanted: Decimal, scale: int, other: Decimal, other_scale: int) -> bo
     return False
 
 
-def _comparable_units(one: str, other: str) -> bool:
+def _comparable_units(unit: str, other: str) -> bool:
     """True if values may be compared as they are."""
-    if one == other or not one or not other:
+    if unit == other or not unit or not other:
         return True
-    return CURRENCY in {one, other} and all(_is_money(unit) for unit in (one, other))
+    return CURRENCY in {unit, other} and _is_money(unit) and _is_money(other)
 
 
 def _is_money(unit: str) -> bool:
     return unit == CURRENCY or (len(unit) == 3 and unit.isupper())
 
 
-def _dated(measure: Measure) -> tuple[int, int, int] | None:
+def _date_parts(measure: Measure) -> tuple[int, int, int] | None:
     if isinstance(measure, Date):
         return measure.year, measure.month, measure.day
     return None
 
 
-def _same_converted(one: Quantity, other: Quantity) -> bool:
-    """Whether two unambiguous quantities are the same, in different units of one dimension maybe."""
-    if len(one.values) != 1 or len(other.values) != 1 or not one.unit or not other.unit:
+def _same_converted(quantity: Quantity, other: Quantity) -> bool:
+    """Whether two unambiguous quantities are the same, perhaps in different units of one dimension."""
+    if len(quantity.values) != 1 or len(other.values) != 1 or not quantity.unit or not other.unit:
         return False
-    (mine,), (its,) = one.values, other.values
-    if one.unit == other.unit:
-        return mine == its and one.unit != CURRENCY  # the dollars may be of different countries
-    if one.unit not in KINDS or KINDS[one.unit] != KINDS.get(other.unit):
+    (mine,), (its,) = quantity.values, other.values
+    if quantity.unit == other.unit:
+        return mine == its and quantity.unit != CURRENCY  # the dollars may be of different countries
+    if quantity.unit not in KINDS or KINDS[quantity.unit] != KINDS.get(other.unit):
         return False
-    if (one.unit in _CALENDAR) != (other.unit in _CALENDAR):
+    if (quantity.unit in _CALENDAR_UNITS) != (other.unit in _CALENDAR_UNITS):
         return False  # a month has 28 to 31 days
-    return _converted(mine, one.unit) == _converted(its, other.unit)
+    return _to_base_unit(mine, quantity.unit) == _to_base_unit(its, other.unit)
 
 
-def _converted(value: Decimal, unit: str) -> tuple[Decimal, str]:
+def _to_base_unit(value: Decimal, unit: str) -> tuple[Decimal, str]:
     """The value in the base unit of its dimension, and that dimension."""
     base = _registry().Quantity(value, unit).to_base_units()
     return round(Decimal(base.magnitude), 9), str(base.dimensionality)
@@ -287,7 +290,7 @@ def _clocks(text: str, _words: Vocabulary) -> Iterator[tuple[int, int, Measure]]
 
 def _decimal_comma(text: str, words: Vocabulary) -> bool | None:
     """Whether a comma is the decimal sign, by language and the numbers in the text; None if unknown."""
-    commas = {bool(match["comma"]) for match in _TELLING.finditer(text)}
+    commas = {bool(match["comma"]) for match in _UNAMBIGUOUS.finditer(text)}
     if words.comma is None:
         return commas.pop() if len(commas) == 1 else None
     return None if (not words.comma) in commas else words.comma
@@ -295,34 +298,40 @@ def _decimal_comma(text: str, words: Vocabulary) -> bool | None:
 
 def _numbers(text: str, words: Vocabulary, comma: bool | None) -> Iterator[tuple[int, int, list[Measure]]]:
     for match in _NUMBER.finditer(text):
-        start, end, shown = match.start(), match.end(), match.group()
-        before, after = text[:start], text[end : end + _AFTER]
+        start, end, digits = match.start(), match.end(), match.group()
+        before, after = text[:start], text[end : end + _LOOKAHEAD]
         money = words.money_before(before)
-        scale, used = words.scale_after(after, money=bool(money))
-        unit = words.unit_after(after[used:])
-        in_code = not used and not unit and _LATIN.match(after) is not None and not _ORDINAL.match(after)
+        scale, scale_length = words.scale_after(after, money=bool(money))
+        unit = words.unit_after(after[scale_length:])
+        in_code = (
+            not scale_length and not unit and _LATIN.match(after) is not None and not _ORDINAL.match(after)
+        )
         in_code = in_code or (_LATIN.match(before[-1:]) is not None and not money)
-        version = match["sign"] is None and len(re.findall(r"[.,]", shown)) > 1
-        values = _values(shown, comma)
+        version = match["sign"] is None and len(re.findall(r"[.,]", digits)) > 1
+        values = _values(digits, comma)
         if _NEGATIVE.search(before[-2:]):
             values = tuple(-value for value in values)
         scaled = tuple(value.scaleb(scale) for value in values)
-        made: list[Measure] = [Quantity(shown, scaled, money or unit, scale, part=in_code or version)]
-        if " " in shown:  # "in Table 5 200 people": perhaps two numbers
-            made += [Quantity(group, (Decimal(group),), part=True) for group in re.findall(r"\d+", shown)]
-        yield start, end + used, made
+        quantities: list[Measure] = [
+            Quantity(digits, scaled, money or unit, scale, part=in_code or version)
+        ]
+        if " " in digits:  # "in Table 5 200 people": perhaps two numbers
+            quantities += [
+                Quantity(group, (Decimal(group),), part=True) for group in re.findall(r"\d+", digits)
+            ]
+        yield start, end + scale_length, quantities
 
 
-def _values(shown: str, comma: bool | None) -> tuple[Decimal, ...]:
+def _values(digits: str, comma: bool | None) -> tuple[Decimal, ...]:
     """All possible values of digits with their signs."""
-    digits = re.sub(r"['’ ]", "", shown)
-    signs = re.findall(r"[.,]", digits)
+    compact = re.sub(r"['’ ]", "", digits)
+    signs = re.findall(r"[.,]", compact)
     if not signs:
-        return (Decimal(digits),)
+        return (Decimal(compact),)
     last = signs[-1]
-    whole, _, fraction = digits.rpartition(last)
+    whole, _, fraction = compact.rpartition(last)
     as_decimal = Decimal(f"{re.sub('[.,]', '', whole)}.{fraction}")
-    as_groups = Decimal(re.sub("[.,]", "", digits))
+    as_groups = Decimal(re.sub("[.,]", "", compact))
     if len(set(signs)) == 2:
         return (as_decimal,)
     if len(signs) > 1:
@@ -334,21 +343,23 @@ def _values(shown: str, comma: bool | None) -> tuple[Decimal, ...]:
     return (as_decimal,) if (last == ",") == comma else (as_groups,)
 
 
-def _spelled(text: str, words: Vocabulary) -> list[Measure]:
-    """The numbers in words, from two on: "one" is seldom a number."""
-    found: list[Measure] = []
+def _number_words(text: str, words: Vocabulary) -> list[Measure]:
+    """The numbers written as words, from two on: "one" is seldom a number."""
+    measures: list[Measure] = []
     for match in _CJK_NUMERAL.finditer(text):
         value = _cjk_value(match.group())
-        unit = words.unit_after(text[match.end() : match.end() + _AFTER])
+        unit = words.unit_after(text[match.end() : match.end() + _LOOKAHEAD])
         if value >= 2 and (unit or len(match.group()) > 1):  # 三 alone is part of many words
-            found.append(Quantity(match.group(), (Decimal(value),), unit))
+            measures.append(Quantity(match.group(), (Decimal(value),), unit))
     if words.language in SPELLED:
         from text_to_num import alpha2digit
 
-        digits = alpha2digit(text, words.language, 0)
-        for _, _, quantities in _numbers(digits, words, comma=words.comma):
-            found += [q for q in quantities if isinstance(q, Quantity) and not q.part and q.values[0] >= 2]
-    return found
+        in_digits = alpha2digit(text, words.language, 0)
+        for _, _, quantities in _numbers(in_digits, words, comma=words.comma):
+            measures += [
+                q for q in quantities if isinstance(q, Quantity) and not q.part and q.values[0] >= 2
+            ]
+    return measures
 
 
 def _cjk_value(numeral: str) -> int:

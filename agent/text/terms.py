@@ -12,7 +12,7 @@ import snowballstemmer
 
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
 _TOKEN = re.compile(rf"\d+(?:[.,]\d+)*|[{_CJK}]+|[^\W\d_{_CJK}]+(?:['’][^\W\d_]+)?|\d+")
-_STOP = frozenset(
+_STOP_WORDS = frozenset(
     "a about above after again all also am an and any are as at be been before being below between both "
     "but by can could did do does doing down during each few for from further had has have having he her "
     "here hers him his how i if in into is it its itself just me more most my no nor not now of off on "
@@ -21,7 +21,7 @@ _STOP = frozenset(
     "where which while who whom whose why will with would you your yours".split()
 )
 _stemmer = snowballstemmer.stemmer("english")
-_stemming = threading.Lock()  # the stemmer has state, and phrasings are searched in parallel
+_stemming = threading.Lock()  # the stemmer has state, and searches run in parallel
 
 
 @lru_cache(maxsize=200_000)
@@ -36,10 +36,10 @@ def terms(text: str) -> list[str]:
     Numbers lose their thousands separators, so that ``26,974`` and ``26974`` match. Function words are
     dropped, unless the text has no others, so that no query is empty by accident.
     """
-    found = list(_terms(text))
+    pairs = list(_terms(text))
     # Compared before stemming, which turns "does" into "doe".
-    kept = [term for word, term in found if word not in _STOP]
-    return kept or [term for _, term in found]
+    content_terms = [term for word, term in pairs if word not in _STOP_WORDS]
+    return content_terms or [term for _, term in pairs]
 
 
 def _terms(text: str) -> Iterator[tuple[str, str]]:

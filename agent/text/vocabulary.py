@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from babel import Locale
 
 CURRENCY = "currency"
-"""The unit of an amount of money whose currency is not given, or is used by several countries."""
+"""The unit of an amount of money whose currency is unknown, or whose sign several countries use."""
 
 SPELLED = frozenset({"en", "fr", "es", "pt", "de", "it", "nl"})
 """Languages whose number words `text_to_num` reads."""
@@ -80,11 +80,11 @@ KINDS = {unit: cldr.partition("-")[0] for cldr, unit in _UNITS.items()}
 
 _LONG_ONLY = frozenset({"length-inch"})  # "5 in 2023"
 _CURRENCIES = ("USD", "EUR", "GBP", "JPY", "CNY", "CHF", "SEK", "NOK", "DKK", "PLN", "INR", "AUD", "CAD")
-_FINANCE = {"bn": 9, "mn": 6, "m": 6, "k": 3, "tn": 12}  # after an amount of money; not in CLDR
-_COUNTS = (1, 2, 3, 5, 1.5)  # these give every plural form of CLDR's languages
+_FINANCE_SCALES = {"bn": 9, "mn": 6, "m": 6, "k": 3, "tn": 12}  # after an amount of money; not in CLDR
+_PLURAL_NUMBERS = (1, 2, 3, 5, 1.5)  # numbers that produce every plural form of CLDR's languages
 _CJK = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _CODE_BEFORE = re.compile(r"(?<![^\W\d])([A-Z]{3})\s?$")
-_ENDING = 2  # additional letters of an inflected unit: "in 24 Monaten"
+_LONGEST_ENDING = 2  # letters that an inflected unit may have more: "in 24 Monaten"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +94,12 @@ class Vocabulary:
     Attributes:
         language: ISO 639-1 code.
         comma: Whether the decimal sign is a comma; None if the language is unknown.
-        months: Names and abbreviations without full stop, with their number, also capitalised.
-        months_alone: Capitalised full names, which are months without day and year.
+        months: Names and abbreviations without full stop, also capitalised, with their numbers.
+        months_alone: Capitalised full names, which are months even without day and year.
         days: Full names of weekdays.
         scales: Case-folded scale words, with their power of ten.
         units: Case-folded unit names, with pint's name or the currency's code.
-        signs: Abbreviated units and currency signs in their own case, likewise.
+        signs: The same for abbreviated units and currency signs, whose case is kept.
     """
 
     language: str
@@ -130,7 +130,7 @@ class Vocabulary:
         word = match[1].casefold()
         scale = self.scales.get(word, 0) if len(word) > 1 else 0
         if not scale and (money or match[1] in {"M", "K", "B"}):
-            scale = _FINANCE.get(word, self.scales.get(word, 0))
+            scale = _FINANCE_SCALES.get(word, self.scales.get(word, 0))
         return (scale, match.end()) if scale else (0, 0)
 
     def unit_after(self, text: str) -> str:
@@ -144,11 +144,11 @@ class Vocabulary:
         if text[:1] in {"%", "‰"}:
             return self.signs.get(text[0], "")
         words = re.match(r"°\s?[CF]\b|[^\W\d_]+(?:[ /-][^\W\d_]+){0,2}", text)
-        found = words.group() if words else ""
-        while found:
-            if unit := self._unit(found):
+        phrase = words.group() if words else ""
+        while phrase:
+            if unit := self._unit(phrase):
                 return unit
-            found = re.sub(r"[ /-]?[^\W\d_°]+$|°.*$", "", found)
+            phrase = re.sub(r"[ /-]?[^\W\d_°]+$|°.*$", "", phrase)
         return ""
 
     def _unit(self, words: str) -> str:
@@ -157,10 +157,10 @@ class Vocabulary:
         if words in _CURRENCIES:
             return words
         folded = words.casefold()
-        for less in range(_ENDING + 1):
-            cut = folded[: len(folded) - less]
-            if cut in self.units and (not less or len(cut) > _ENDING + 1):
-                return self.units[cut]
+        for removed in range(_LONGEST_ENDING + 1):
+            stem = folded[: len(folded) - removed]
+            if stem in self.units and (not removed or len(stem) > _LONGEST_ENDING + 1):
+                return self.units[stem]
         return ""
 
 
@@ -170,8 +170,8 @@ def vocabulary(language: str) -> Vocabulary:
     from babel import Locale
     from babel.localedata import exists
 
-    named = [language] if language and exists(language) else []
-    locales = [Locale.parse(code) for code in (*named, "en", "en_GB")]
+    locale_codes = [language] if language and exists(language) else []
+    locales = [Locale.parse(code) for code in (*locale_codes, "en", "en_GB")]
     units, signs = _units(locales)
     wide = [str(name) for locale in locales for name in locale.months["format"]["wide"].values()]
     return Vocabulary(
@@ -187,34 +187,34 @@ def vocabulary(language: str) -> Vocabulary:
 
 
 def _months(locales: Sequence[Locale]) -> dict[str, int]:
-    found: dict[str, int] = {}
+    numbers: dict[str, int] = {}
     for locale in locales:
         for context in ("format", "stand-alone"):
             for width in ("wide", "abbreviated"):
                 for number, name in locale.months[context][width].items():
                     word = str(name).rstrip(".")
-                    for written in (word, word.title(), word.upper()):
-                        found.setdefault(written, number)
-    return {name: number for name, number in found.items() if name.isalpha()}
+                    for variant in (word, word.title(), word.upper()):
+                        numbers.setdefault(variant, number)
+    return {name: number for name, number in numbers.items() if name.isalpha()}
 
 
 def _scales(locales: Sequence[Locale]) -> dict[str, int]:
     """The words of CLDR's compact forms: from "000 Millionen" for 10^8, the word means 10^6."""
-    found: dict[str, int] = {}
+    powers: dict[str, int] = {}
     for locale in locales:
         lengths = [locale.compact_decimal_formats.get(length) for length in ("long", "short")]
         for size, pattern in [
-            one for by in lengths if by for forms in by.values() for one in forms.items()
+            item for formats in lengths if formats for forms in formats.values() for item in forms.items()
         ]:
             zeros, word = re.fullmatch(r"(0*)(.*)", pattern.pattern).groups()  # type: ignore[union-attr]
             word = word.strip(" \u00a0\u202f'").replace("'", "").casefold().rstrip(".")
             if zeros and word.isalpha():
-                found.setdefault(word, len(size) - len(zeros))
-    return found
+                powers.setdefault(word, len(size) - len(zeros))
+    return powers
 
 
 def _units(locales: Sequence[Locale]) -> tuple[dict[str, str], dict[str, str]]:
-    """Case-folded full names, and signs in their own case, without ambiguous ones."""
+    """Units by case-folded full name, and by sign with its case kept, without ambiguous ones."""
     from babel.numbers import get_currency_name, get_currency_symbol
     from babel.units import format_unit
 
@@ -222,7 +222,7 @@ def _units(locales: Sequence[Locale]) -> tuple[dict[str, str], dict[str, str]]:
     signs: dict[str, set[str]] = {}
     for locale in locales:
         for cldr, unit in _UNITS.items():
-            for count in _COUNTS:
+            for count in _PLURAL_NUMBERS:
                 name = _without_number(format_unit(count, cldr, "long", locale=locale))
                 names.setdefault(name.casefold(), set()).add(unit)
                 if cldr not in _LONG_ONLY:
@@ -244,10 +244,10 @@ def _without_number(formatted: str) -> str:
 
 
 def _unambiguous(units: Mapping[str, set[str]]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for word, meant in units.items():
-        if len(meant) == 1:
-            found[word] = next(iter(meant))
-        elif all(len(unit) == 3 and unit.isupper() for unit in meant):
-            found[word] = CURRENCY
-    return {word: unit for word, unit in found.items() if word and not word.startswith("duration-")}
+    unambiguous: dict[str, str] = {}
+    for word, meanings in units.items():
+        if len(meanings) == 1:
+            unambiguous[word] = next(iter(meanings))
+        elif all(len(unit) == 3 and unit.isupper() for unit in meanings):
+            unambiguous[word] = CURRENCY
+    return {word: unit for word, unit in unambiguous.items() if word and not word.startswith("duration-")}

@@ -1,9 +1,9 @@
 """Which addresses may be fetched: only those of the public internet.
 
-A name is looked up once, all its addresses must be public, and the connection goes to one of these
-addresses by number. So a name that resolves to another address a moment later (DNS rebinding) gains
-nothing. Odd spellings of an address (``2130706433``, ``0x7f.1``, ``127.1``) gain nothing either: the
-result of the lookup is checked.
+A name is looked up once, all its addresses must be public, and the connection is made to one of these
+addresses by number. So a name that resolves to another address a moment later (DNS rebinding) cannot evade
+the check. Nor can odd spellings of an address (``2130706433``, ``0x7f.1``, ``127.1``), because the result
+of the lookup is checked.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from traces.errors import DeepthinkError
 
 _Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 
-# Networks that Python 3.11 calls global and are not public: transition relays, documentation,
+# Networks that Python 3.11 calls global but that are not public: transition relays, documentation,
 # site-local addresses, and a large cloud's address for its own host.
 _NOT_PUBLIC: Final = tuple(
     map(
@@ -28,7 +28,7 @@ _NAT64: Final = ipaddress.IPv6Network("64:ff9b::/96")
 
 
 class PageFailed(DeepthinkError):
-    """Raised when a page cannot, or must not, be fetched.
+    """Raised when a page cannot or must not be fetched.
 
     Args:
         message: As for every error.
@@ -47,49 +47,49 @@ class PageFailed(DeepthinkError):
 def is_public(address: str) -> bool:
     """Whether a numeric IPv4 or IPv6 address is public.
 
-    For an IPv6 address that embeds an IPv4 address (mapped, 6to4, NAT64), the embedded one decides.
+    If an IPv6 address embeds an IPv4 address (mapped, 6to4, NAT64), the embedded address decides.
     """
-    found = ipaddress.ip_address(address.partition("%")[0])
-    found = _carried(found) or found
+    ip = ipaddress.ip_address(address.partition("%")[0])
+    ip = _embedded_ipv4(ip) or ip
     return (
-        found.is_global
-        and not (found.is_multicast or found.is_reserved or found.is_unspecified)
-        and not any(found in network for network in _NOT_PUBLIC if network.version == found.version)
+        ip.is_global
+        and not (ip.is_multicast or ip.is_reserved or ip.is_unspecified)
+        and not any(ip in network for network in _NOT_PUBLIC if network.version == ip.version)
     )
 
 
-def looked_up(host: str, port: int) -> list[str]:
+def look_up(host: str, port: int) -> list[str]:
     """The numeric addresses of ``host``, in the system's order of preference.
 
     Raises:
         PageFailed: The host is unknown.
     """
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        entries = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:  # UnicodeError: a label that is empty or too long
         raise PageFailed(
             f"{host} cannot be found.", "Check the address, and that this machine has a network."
         ) from error
-    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+    return list(dict.fromkeys(str(entry[4][0]) for entry in entries))
 
 
 def public_addresses(host: str, port: int) -> list[str]:
-    """Like `looked_up`, for a host that has only public addresses.
+    """Like `look_up`, for a host that has only public addresses.
 
     Raises:
-        PageFailed: The host is unknown, or an address is private, of this machine, or otherwise not public.
+        PageFailed: The host is unknown, or one of its addresses is not public.
     """
-    addresses = looked_up(host, port)
+    addresses = look_up(host, port)
     for address in addresses:
         if not is_public(address):
             raise PageFailed(
-                f"{host} is in a private network or on this machine ({address}) and is not fetched.",
+                f"{host} is on a private network or this machine ({address}) and is not fetched.",
                 "Save the page to a file, then ingest that.",
             )
     return addresses
 
 
-def _carried(address: _Address) -> ipaddress.IPv4Address | None:
+def _embedded_ipv4(address: _Address) -> ipaddress.IPv4Address | None:
     if isinstance(address, ipaddress.IPv4Address):
         return None
     if address in _NAT64:

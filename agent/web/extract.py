@@ -1,7 +1,7 @@
 """Reading a fetched page: the main text of an article, or a whole document.
 
 Trafilatura removes navigation, adverts and footers and keeps headings, lists and tables; our HTML reader
-then makes blocks of the rest. Other formats, filings (their tables matter) and very long pages are kept
+then makes blocks of the rest. Other formats, filings (whose tables matter) and very long pages are kept
 whole.
 """
 
@@ -28,7 +28,7 @@ _LONGEST_ARTICLE: Final = 2 * 1024 * 1024  # bytes of HTML
 class Reading:
     """A page as read, and the content that identifies its version.
 
-    For an article that is the main text, because the rest of a page changes at every visit.
+    For an article, that content is the main text, because the rest of a page changes with every visit.
     """
 
     parsed: ParsedDocument
@@ -39,52 +39,56 @@ def read_page(page: Fetched) -> Reading:
     """Read a page found by a search.
 
     Raises:
-        UnreadableDocument: It is damaged, or of a kind that cannot be read.
+        UnreadableDocument: It is damaged, or its type is not supported.
         NoText: It has no text.
     """
-    whole = read_bytes(file_name(page.url), page.data, served_as=page.media_type, charset=page.charset)
-    article = (
-        whole.media_type == HTML
+    full_document = read_bytes(
+        file_name(page.url), page.data, served_as=page.media_type, charset=page.charset
+    )
+    is_article = (
+        full_document.media_type == HTML
         and len(page.data) <= _LONGEST_ARTICLE
         and not _FILING.search(page.data, 0, _HEAD)
     )
-    return (_main_text(page, whole) if article else None) or Reading(whole, page.data)
+    return (_main_text(page, full_document) if is_article else None) or Reading(full_document, page.data)
 
 
-def _main_text(page: Fetched, whole: ParsedDocument) -> Reading | None:
+def _main_text(page: Fetched, full_document: ParsedDocument) -> Reading | None:
     """The main text of a web page; None if Trafilatura finds none."""
     from trafilatura import extract_with_metadata
 
     text = decode(in_utf8(page.data, page.charset) if page.charset else page.data)
     try:
-        found = extract_with_metadata(
+        article = extract_with_metadata(
             text,
             url=page.url,
             output_format="html",
             include_comments=False,
-            # Otherwise it takes any date for the page's own, such as a footer's copyright.
+            # Otherwise it takes any date as the page's own, such as that of a copyright notice.
             date_extraction_params={
                 "extensive_search": False,
                 "original_date": True,
                 "max_date": datetime.now(UTC).date().isoformat(),
             },
         )
-    except Exception:  # noqa: BLE001 - it raises anything on odd pages; the whole page is then read
+    except Exception:  # noqa: BLE001 - it raises all kinds of errors on odd pages, which are then read whole
         return None
-    if found is None or not (found.text or "").strip():
+    if article is None or not (article.text or "").strip():
         return None
-    content = str(found.text).encode()
+    content = str(article.text).encode()
     try:
         main = read_bytes("page.html", content, served_as=HTML)
     except NoText:
         return None
-    kept = replace(
+    document = replace(
         main,
-        title=found.title or whole.title,
-        date=found.date or main.date or whole.date,
-        notices=() if _words(main) == _words(whole) else ("Only the main text of the page is kept.",),
+        title=article.title or full_document.title,
+        date=article.date or main.date or full_document.date,
+        notices=()
+        if _words(main) == _words(full_document)
+        else ("Only the main text of the page is kept.",),
     )
-    return Reading(kept, content)
+    return Reading(document, content)
 
 
 def _words(document: ParsedDocument) -> list[str]:

@@ -1,7 +1,7 @@
 """Fetching a page: a GET that cannot be used to attack this machine or its network.
 
-Search engines, and sites by redirects, decide which pages are fetched. So each hop is checked, from the
-scheme to the address; time and size are limited; and no cookies or passwords are sent.
+Search engines, and sites through redirects, decide which pages are fetched. So each hop is checked, from
+the scheme to the address; time and size are limited; and no cookies or passwords are sent.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Final
 from urllib.robotparser import RobotFileParser
 
 from agent.documents.wanted import Fetched
-from agent.web.addresses import PageFailed, looked_up, public_addresses
-from agent.web.waiting import TookTooLong, within
+from agent.web.addresses import PageFailed, look_up, public_addresses
+from agent.web.waiting import TookTooLong, run_within
 
 if TYPE_CHECKING:
     import ssl
@@ -27,22 +27,22 @@ if TYPE_CHECKING:
 _AGENT: Final = "deepthink-tui"
 _MOST_REDIRECTS: Final = 5
 _MOST_ADDRESSES: Final = 3
-_MOVED: Final = frozenset({301, 302, 303, 307, 308})
-_READABLE: Final = frozenset(
+_REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
+_READABLE_TYPES: Final = frozenset(
     {
         "",  # not declared: the content decides
-        "application/octet-stream",  # likewise
+        "application/octet-stream",  # the same
         "application/pdf",
         "application/x-pdf",
         "application/xhtml+xml",
         "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
     }
 )
-_CODE: Final = frozenset({"text/css", "text/javascript", "text/calendar", "text/event-stream"})
+_UNREADABLE_TEXT: Final = frozenset({"text/css", "text/javascript", "text/calendar", "text/event-stream"})
 _PLAIN_TYPE: Final = re.compile(r"[a-z0-9.+-]{1,40}/[a-z0-9.+-]{1,80}", re.ASCII)
 _LARGEST_ROBOTS: Final = 512 * 1024  # bytes; RFC 9309 requires at least 500 KiB
-_ASKS_WHO: Final = "sec.gov"  # refuses programs without a contact address
-_TO_A_FILE: Final = "Open the page in a browser, save it, and ingest the file."
+_CONTACT_DOMAIN: Final = "sec.gov"  # refuses programs that give no contact address
+_SAVE_PAGE: Final = "Open the page in a browser, save it, and ingest the file."
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Limits:
 
     Attributes:
         connect: Seconds to connect to one address.
-        read: Seconds between two pieces of the answer.
+        read: Seconds between two pieces of the response.
         total: Seconds in total: lookup, redirects, robots.txt, the whole page.
         size: Bytes of the decompressed page.
     """
@@ -65,7 +65,7 @@ class Limits:
 class Fetcher:
     """Fetches pages for one run or command. Thread-safe.
 
-    Proxies from the environment are not used: a proxy looks names up itself, so the address could not be
+    Proxies from the environment are not used: a proxy looks up names itself, so the address could not be
     checked.
 
     Args:
@@ -93,46 +93,46 @@ class Fetcher:
         Args:
             url: Its address.
             robots: Whether to obey the site's robots.txt, which is for programs that choose pages
-                themselves. A page that the user names is fetched as by a browser.
-            stop: Ends the waiting within a tenth of a second.
+                themselves. A page that the user names is fetched as a browser would.
+            stop: Ends the wait within a tenth of a second.
 
         Raises:
-            PageFailed: It cannot or must not be fetched, or its kind cannot be read.
+            PageFailed: It cannot or must not be fetched, or its type is not supported.
             GenerationCancelled: ``stop`` was set.
         """
-        start = _parsed(url)
-        left = threading.Event()
+        start = _parse_url(url)
+        abandoned = threading.Event()
 
         def work() -> Fetched:
-            return self._follow(start, left, self._limits.size, robots=robots)
+            return self._follow(start, abandoned, self._limits.size, robots=robots)
 
         try:
-            return within(self._limits.total, stop, work)
-        except TookTooLong as late:
+            return run_within(self._limits.total, stop, work)
+        except TookTooLong as timeout:
             raise PageFailed(
                 f"{start.host} takes longer than {self._limits.total:g} seconds.", "Try again later."
-            ) from late
+            ) from timeout
         finally:
-            left.set()
+            abandoned.set()
 
     def _follow(
-        self, url: httpx.URL, left: threading.Event, size: int, *, robots: bool, any_kind: bool = False
+        self, url: httpx.URL, abandoned: threading.Event, size: int, *, robots: bool, any_kind: bool = False
     ) -> Fetched:
         """The page at ``url``, after redirects; every hop is checked like the first."""
         for _ in range(_MOST_REDIRECTS + 1):
             if robots:
-                self._robots.require(url, lambda place: self._robots_txt(place, left))
-            answer = self._hop(url, left, size, any_kind=any_kind)
+                self._robots.require(url, lambda place: self._robots_txt(place, abandoned))
+            answer = self._hop(url, abandoned, size, any_kind=any_kind)
             if isinstance(answer, Fetched):
                 return answer
             url = answer
-        raise PageFailed(f"{url.host} redirects more than {_MOST_REDIRECTS} times.", _TO_A_FILE)
+        raise PageFailed(f"{url.host} redirects more than {_MOST_REDIRECTS} times.", _SAVE_PAGE)
 
-    def _robots_txt(self, place: httpx.URL, left: threading.Event) -> bytes:
-        return self._follow(place, left, _LARGEST_ROBOTS, robots=False, any_kind=True).data
+    def _robots_txt(self, robots_url: httpx.URL, abandoned: threading.Event) -> bytes:
+        return self._follow(robots_url, abandoned, _LARGEST_ROBOTS, robots=False, any_kind=True).data
 
     def _hop(
-        self, url: httpx.URL, left: threading.Event, size: int, *, any_kind: bool
+        self, url: httpx.URL, abandoned: threading.Event, size: int, *, any_kind: bool
     ) -> Fetched | httpx.URL:
         """One request: the page, or the address of a redirect."""
         import httpx
@@ -141,38 +141,38 @@ class Fetcher:
             self._trust = httpx.create_ssl_context()
         addresses = self._addresses(url)
         try:
-            # Only the transport: httpx's client would add cookies, passwords and redirects. A new one
-            # for each hop, because a kept connection would be reused by its address for another name.
+            # Only the transport: httpx's client would add cookies, passwords and redirects. A new one for
+            # each hop, because an open connection would be reused for another name at the same address.
             with httpx.HTTPTransport(verify=self._trust, trust_env=False) as transport:
-                response = self._connected(transport, url, addresses)
+                response = self._request(transport, url, addresses)
                 try:
-                    if response.status_code in _MOVED and "location" in response.headers:
-                        return _joined(url, response.headers["location"])
+                    if response.status_code in _REDIRECTS and "location" in response.headers:
+                        return _redirect_target(url, response.headers["location"])
                     _require_success(url, response.status_code, has_contact=bool(self._contact))
                     media_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
                     if not any_kind:
                         _require_readable(url, media_type)
-                    data = _body(response, url, size, left)
+                    data = _body(response, url, size, abandoned)
                     return Fetched(str(url), media_type, response.charset_encoding or "", data)
                 finally:
                     response.close()
         except httpx.HTTPError as error:
-            raise _explained(error, url) from error
+            raise _page_failure(error, url) from error
 
     def _addresses(self, url: httpx.URL) -> list[str]:
         host, port = url.raw_host.decode("ascii"), _port(url)
         if f"{host}:{port}" in self._allowed:
-            return looked_up(host, port)
+            return look_up(host, port)
         return public_addresses(host, port)
 
-    def _connected(
+    def _request(
         self, transport: httpx.HTTPTransport, url: httpx.URL, addresses: list[str]
     ) -> httpx.Response:
-        """The answer of the first address that accepts a connection.
+        """The response of the first address that accepts a connection.
 
         The URL has the address in place of the name, so that the checked address is used and nothing is
-        looked up again. The name is in the Host header and the TLS handshake, where the certificate is
-        verified against it.
+        looked up again. The name is in the Host header and in the TLS handshake, which verifies the
+        certificate against it.
         """
         import httpx
 
@@ -205,11 +205,11 @@ class Fetcher:
             name = f"{_AGENT}/{version(_AGENT)}"
         except PackageNotFoundError:  # a checkout that is not installed
             name = _AGENT
-        return f"{name} {self._contact}" if self._contact and _asks_who(url) else name
+        return f"{name} {self._contact}" if self._contact and _wants_contact(url) else name
 
 
 class _Robots:
-    """The robots.txt of the sites visited so far: the pages that a site asks programs not to fetch.
+    """The robots.txt files of the sites visited so far: the pages that a site asks programs not to fetch.
 
     As in RFC 9309, a site without robots.txt (any 4xx) allows everything, and a site that cannot deliver it
     allows nothing. Python's parser is simpler than the RFC: it takes the first matching rule, not the
@@ -221,26 +221,26 @@ class _Robots:
 
     def require(self, url: httpx.URL, read: Callable[[httpx.URL], bytes]) -> None:
         """Raise `PageFailed` unless the site lets programs fetch ``url``; ``read`` fetches robots.txt."""
-        place = url.copy_with(path="/robots.txt", query=None, fragment=None)
-        site = str(place)
+        robots_url = url.copy_with(path="/robots.txt", query=None, fragment=None)
+        site = str(robots_url)
         if site not in self._known:
-            self._known[site] = self._rules(place, read)
+            self._known[site] = self._rules(robots_url, read)
         rules = self._known[site]
         if rules is None:
             raise PageFailed(
-                f"{url.host} does not say what programs may fetch (its robots.txt fails).", _TO_A_FILE
+                f"{url.host} does not say what programs may fetch (its robots.txt fails).", _SAVE_PAGE
             )
         if not rules.can_fetch(_AGENT, str(url)):
-            raise PageFailed(f"{url.host} asks programs not to fetch this page (robots.txt).", _TO_A_FILE)
+            raise PageFailed(f"{url.host} asks programs not to fetch this page (robots.txt).", _SAVE_PAGE)
 
     @staticmethod
-    def _rules(place: httpx.URL, read: Callable[[httpx.URL], bytes]) -> RobotFileParser | None:
+    def _rules(robots_url: httpx.URL, read: Callable[[httpx.URL], bytes]) -> RobotFileParser | None:
         try:
-            text = read(place).decode("utf-8-sig", "replace")
-        except PageFailed as failed:
-            if not failed.status:
-                raise  # the site is not reachable: the page would fail in the same way
-            if not 400 <= failed.status < 500:
+            text = read(robots_url).decode("utf-8-sig", "replace")
+        except PageFailed as failure:
+            if not failure.status:
+                raise  # the site cannot be reached, so the page would fail in the same way
+            if not 400 <= failure.status < 500:
                 return None
             text = ""
         rules = RobotFileParser()
@@ -248,25 +248,25 @@ class _Robots:
         return rules
 
 
-def _parsed(url: str) -> httpx.URL:
+def _parse_url(url: str) -> httpx.URL:
     import httpx
 
     try:
         parsed = httpx.URL(url).copy_with(fragment=None)
         _require_web(parsed)
     except (httpx.InvalidURL, ValueError) as error:  # idna raises UnicodeError, which is a ValueError
-        raise PageFailed("That is not an address of the web.", "It has to begin with https://.") from error
+        raise PageFailed("That is not a web address.", "It has to begin with https://.") from error
     return parsed
 
 
-def _joined(url: httpx.URL, location: str) -> httpx.URL:
+def _redirect_target(url: httpx.URL, location: str) -> httpx.URL:
     import httpx
 
     try:
         target = url.join(location).copy_with(fragment=None)
         _require_web(target)
     except (httpx.InvalidURL, ValueError) as error:
-        raise PageFailed(f"{url.host} redirects to something that is no address.", _TO_A_FILE) from error
+        raise PageFailed(f"{url.host} redirects to an invalid address.", _SAVE_PAGE) from error
     return target
 
 
@@ -278,7 +278,7 @@ def _require_web(url: httpx.URL) -> None:
         )
     if url.userinfo:
         raise PageFailed(
-            f"The address at {url.host} holds a name or password, which is not sent.",
+            f"The address at {url.host} contains a name or password, which is not sent.",
             "Give the address without it.",
         )
     if not 0 < _port(url) < 1 << 16:
@@ -289,8 +289,8 @@ def _port(url: httpx.URL) -> int:
     return url.port if url.port is not None else 443 if url.scheme == "https" else 80
 
 
-def _asks_who(url: httpx.URL) -> bool:
-    return url.host == _ASKS_WHO or url.host.endswith(f".{_ASKS_WHO}")
+def _wants_contact(url: httpx.URL) -> bool:
+    return url.host == _CONTACT_DOMAIN or url.host.endswith(f".{_CONTACT_DOMAIN}")
 
 
 def _require_success(url: httpx.URL, status: int, *, has_contact: bool) -> None:
@@ -301,17 +301,19 @@ def _require_success(url: httpx.URL, status: int, *, has_contact: bool) -> None:
     except ValueError:
         answer = str(status)
     way_out = "Check the address."
-    if status == 403 and _asks_who(url) and not has_contact:
+    if status == 403 and _wants_contact(url) and not has_contact:
         way_out = "It asks programs for an e-mail address: `deepthink config set web_contact ADDRESS`."
     elif status in {401, 402, 403, 429, 451}:
-        way_out = _TO_A_FILE
+        way_out = _SAVE_PAGE
     elif status >= 500:
         way_out = "Try again later."
     raise PageFailed(f"{url.host} answers {answer}.", way_out, status=status)
 
 
 def _require_readable(url: httpx.URL, media_type: str) -> None:
-    if media_type in _READABLE or (media_type.startswith("text/") and media_type not in _CODE):
+    if media_type in _READABLE_TYPES or (
+        media_type.startswith("text/") and media_type not in _UNREADABLE_TEXT
+    ):
         return
     kind = media_type if _PLAIN_TYPE.fullmatch(media_type) else "of a kind that has no name"
     raise PageFailed(
@@ -320,38 +322,38 @@ def _require_readable(url: httpx.URL, media_type: str) -> None:
     )
 
 
-def _body(response: httpx.Response, url: httpx.URL, size: int, left: threading.Event) -> bytes:
-    """The page, decompressed here piece by piece: a small answer may decompress to gigabytes."""
+def _body(response: httpx.Response, url: httpx.URL, size: int, abandoned: threading.Event) -> bytes:
+    """The page, decompressed here piece by piece: a small response may decompress to gigabytes."""
     encoding = response.headers.get("content-encoding", "").strip().lower()
     if encoding not in {"", "identity", "gzip", "x-gzip"}:
-        raise PageFailed(f"{url.host} packs the page in a way that was not asked for.", _TO_A_FILE)
+        raise PageFailed(f"{url.host} compresses the page in a way that was not requested.", _SAVE_PAGE)
     unpack = zlib.decompressobj(wbits=31) if encoding.endswith("gzip") else None
-    kept = bytearray()
+    data = bytearray()
     for piece in response.iter_raw():
-        if left.is_set():
-            raise PageFailed(f"{url.host} is no longer waited for.")
+        if abandoned.is_set():
+            raise PageFailed(f"{url.host} took too long.")
         try:
-            kept += unpack.decompress(piece, size + 1 - len(kept)) if unpack else piece
+            data += unpack.decompress(piece, size + 1 - len(data)) if unpack else piece
         except zlib.error as error:
-            raise PageFailed(f"{url.host} sends a page that is damaged.", "Try again later.") from error
-        if len(kept) > size:
+            raise PageFailed(f"{url.host} sends a damaged page.", "Try again later.") from error
+        if len(data) > size:
             raise PageFailed(
                 f"{url.host} sends a page of more than {size / 2**20:,.0f} MB.",
                 "Download it, then ingest the file.",
                 status=response.status_code,
             )
     if unpack is not None and not unpack.eof:
-        raise PageFailed(f"{url.host} breaks off in the middle of the page.", "Try again later.")
-    return bytes(kept)
+        raise PageFailed(f"{url.host} stops in the middle of the page.", "Try again later.")
+    return bytes(data)
 
 
-def _explained(error: httpx.HTTPError, url: httpx.URL) -> PageFailed:
+def _page_failure(error: httpx.HTTPError, url: httpx.URL) -> PageFailed:
     import httpx
 
     if "CERTIFICATE_VERIFY_FAILED" in str(error):
-        return PageFailed(f"{url.host} does not prove that it is {url.host} (its certificate).", _TO_A_FILE)
+        return PageFailed(f"{url.host} has no valid certificate.", _SAVE_PAGE)
     if isinstance(error, httpx.TimeoutException):
         return PageFailed(f"{url.host} does not answer in time.", "Try again later.")
     if isinstance(error, httpx.ConnectError):
         return PageFailed(f"{url.host} cannot be reached.", "Check that this machine has a network.")
-    return PageFailed(f"{url.host} breaks off or answers oddly.", "Try again later.")
+    return PageFailed(f"{url.host} stops early or sends an invalid response.", "Try again later.")

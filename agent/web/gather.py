@@ -1,7 +1,7 @@
-"""The door to the web: search, fetch, read, and keep what was found in the library.
+"""The entry point of the web: search, fetch, read, and keep pages in the library.
 
-A page becomes a document of the collection `WEB_COLLECTION`, with its URL and date, and its passages
-are then passages like any other. A page that was fetched within a week is not fetched again.
+A page becomes a document of the collection `WEB_COLLECTION`, with its URL and date, and its passages are
+then like any others. A page that was fetched within the last week is not fetched again.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from agent.web.addresses import PageFailed
 from agent.web.extract import read_page
 from agent.web.fetch import Fetcher
 from agent.web.search import SearchEngine, WebUnreachable
-from agent.web.waiting import TookTooLong, within
+from agent.web.waiting import TookTooLong, run_within
 from models.protocols import Embedder
 from traces.errors import DeepthinkError
 from traces.library import Library
@@ -31,9 +31,9 @@ from traces.store import Store, now
 __all__ = ["WEB_COLLECTION", "Gathered", "Page", "Web", "WebUnreachable"]
 
 _DESCRIPTION: Final = "pages found on the web"
-_FRESH: Final = timedelta(days=7)
-_ROUNDS: Final = 2  # of fetching: the second makes up for pages that failed in the first
-_LONGEST_QUERY: Final = 300  # characters; engines refuse essays
+_FRESH_FOR: Final = timedelta(days=7)
+_ROUNDS: Final = 2  # rounds of fetching: the second makes up for pages that failed in the first
+_LONGEST_QUERY: Final = 300  # characters; engines refuse long texts
 _SEARCH_SECONDS: Final = 30.0
 
 
@@ -44,9 +44,9 @@ class Page:
     Attributes:
         url: Where it was found.
         title: Its title.
-        date: The ISO date that it states, else the one on which it was fetched.
-        document_id: The library's document.
-        cached: Whether the library held it already.
+        date: The ISO date that it states, else the date on which it was fetched.
+        document_id: Id of its document in the library.
+        cached: Whether it was already in the library.
     """
 
     url: str
@@ -67,7 +67,7 @@ class Gathered:
 class Web:
     """The web, for one run.
 
-    One search adds at most ``pages`` pages.
+    A search adds at most ``pages`` pages.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class Web:
         self._library = Library(store)
         self._embedder = embedder
         self._pages = pages
-        # Of this run, so that what several steps find is fetched, or waited for in vain, only once.
+        # URLs of this run, so that a page that several steps find is tried only once.
         self._tried: set[str] = set()
 
     def gather(
@@ -88,102 +88,104 @@ class Web:
         stop: threading.Event | None = None,
         on_page: Callable[[str], None] = lambda _what: None,
     ) -> Gathered:
-        """Search for ``query`` and bring what is found into the library.
+        """Search for ``query`` and store the pages found in the library.
 
-        ``stop`` ends the work within a second or so; pages stored by then stay. ``on_page`` is called in
-        this thread with what is being done, in a few words.
+        ``stop`` ends the work within about a second; pages stored by then stay. ``on_page`` is called in
+        this thread with the current activity, in a few words.
 
         Raises:
-            WebUnreachable: the search cannot be done.
+            WebUnreachable: The search failed.
             GenerationCancelled: ``stop`` was set.
-            StoreError: the store cannot be written.
+            StoreError: The store cannot be written.
         """
         words = " ".join(query.split())[:_LONGEST_QUERY]
         if not words:
             return Gathered((), ())
         on_page(f"asking {self._engine.name} for “{words}”")
-        found = self._search(words, stop)
-        if not found:
+        result_urls = self._search(words, stop)
+        if not result_urls:
             return Gathered((), (f"The web search found nothing for “{words}”.",))
-        known = {document.source: document for document in self._library.documents(WEB_COLLECTION)}
-        urls = deque(url for url in found if url in known or url not in self._tried)
+        stored_documents = {
+            document.source: document for document in self._library.documents(WEB_COLLECTION)
+        }
+        urls = deque(url for url in result_urls if url in stored_documents or url not in self._tried)
         pages: list[Page] = []
         problems: list[str] = []
         for _ in range(_ROUNDS):
             batch = [urls.popleft() for _ in range(min(len(urls), self._pages - len(pages)))]
-            fetched = self._fetched(
-                [url for url in batch if not self._fresh(known.get(url))], stop, on_page
+            fetched = self._fetch_all(
+                [url for url in batch if not self._is_fresh(stored_documents.get(url))], stop, on_page
             )
             for url in batch:
-                before = known.get(url)
+                document = stored_documents.get(url)
                 try:
-                    pages.append(self._kept(url, fetched.get(url), before, stop, on_page))
-                except (PageFailed, UnreadableDocument) as failed:
-                    problems.append(_problem(url, failed, before))
-                    if before is not None:
-                        pages.append(_held(before))
+                    pages.append(self._store_page(url, fetched.get(url), document, stop, on_page))
+                except (PageFailed, UnreadableDocument) as failure:
+                    problems.append(_problem(url, failure, document))
+                    if document is not None:
+                        pages.append(_cached_page(document))
         return Gathered(tuple(pages), tuple(problems))
 
     def _search(self, words: str, stop: threading.Event | None) -> list[str]:
-        wanted = _ROUNDS * self._pages
+        count = _ROUNDS * self._pages
         try:
-            found = within(_SEARCH_SECONDS, stop, lambda: self._engine.search(words, wanted))
-        except TookTooLong as late:
+            results = run_within(_SEARCH_SECONDS, stop, lambda: self._engine.search(words, count))
+        except TookTooLong as timeout:
             raise WebUnreachable(
                 f"{self._engine.name} takes longer than {_SEARCH_SECONDS:g} seconds.",
                 "Check the network, or name another engine: `deepthink config set web_search URL`.",
-            ) from late
-        return list(dict.fromkeys(url.partition("#")[0] for url in found))
+            ) from timeout
+        return list(dict.fromkeys(url.partition("#")[0] for url in results))
 
-    def _fresh(self, held: Document | None) -> bool:
-        """Whether the library's copy of a page will do."""
-        if held is None:
+    def _is_fresh(self, document: Document | None) -> bool:
+        """Whether the library's copy of a page is recent enough."""
+        if document is None:
             return False
-        return held.source in self._tried or (
-            held.reader == READER_VERSION and now() - held.ingested < _FRESH
+        return document.source in self._tried or (
+            document.reader == READER_VERSION and now() - document.ingested < _FRESH_FOR
         )
 
-    def _fetched(
+    def _fetch_all(
         self, urls: Sequence[str], stop: threading.Event | None, tell: Callable[[str], None]
     ) -> dict[str, Fetched | PageFailed]:
-        """The pages at ``urls``, fetched side by side, or why they could not be."""
+        """The pages at ``urls``, fetched in parallel, or the errors."""
         if not urls:
             return {}
         self._tried.update(urls)
         tell(f"fetching {', '.join(page_name(url).partition('/')[0] for url in urls)}")
 
-        def one(url: str) -> Fetched | PageFailed:
+        def fetch(url: str) -> Fetched | PageFailed:
             try:
                 return self._fetcher.fetch(url, stop=stop)
-            except PageFailed as failed:
-                return failed
+            except PageFailed as failure:
+                return failure
 
         with ThreadPoolExecutor(len(urls), thread_name_prefix="deepthink-web") as pool:
-            return dict(zip(urls, pool.map(one, urls), strict=True))
+            return dict(zip(urls, pool.map(fetch, urls), strict=True))
 
-    def _kept(
+    def _store_page(
         self,
         url: str,
         outcome: Fetched | PageFailed | None,
-        before: Document | None,
+        document: Document | None,
         stop: threading.Event | None,
         tell: Callable[[str], None],
     ) -> Page:
-        """The page in the library; it is stored unless the library has this content.
+        """The page in the library; it is stored unless the library already has this content.
 
         Raises:
-            PageFailed, UnreadableDocument: it could not be fetched or read.
+            PageFailed, UnreadableDocument: It could not be fetched or read.
         """
         if isinstance(outcome, PageFailed):
             raise outcome
         if outcome is None:
-            assert before is not None, "a page that is not fetched is in the library"
-            return _held(before)
+            assert document is not None, "a page that is not fetched is in the library"
+            return _cached_page(document)
         reading = read_page(outcome)
         origin = Origin.of_page(url, reading.content)
-        if before is not None and origin.is_stored_as(before):
-            self._library.renew_document(before.id)
-            return _held(before)
+        if document is not None and origin.is_stored_as(document):
+            self._library.renew_document(document.id)
+            return _cached_page(document)
         work = Indexing(origin, reading.parsed, self._embedder)
         for done, total in work.embed(stop):
             tell(f"reading {origin.name}: {done} of {total} passages")
@@ -194,10 +196,10 @@ class Web:
         return Page(url, reading.parsed.title, date, document_id, cached=False)
 
 
-def _held(document: Document) -> Page:
+def _cached_page(document: Document) -> Page:
     return Page(document.source, document.title, document.date, document.id, cached=True)
 
 
-def _problem(url: str, failed: DeepthinkError, before: Document | None) -> str:
-    instead = f" The copy of {before.ingested.date().isoformat()} is used." if before else ""
-    return f"{page_name(url)}: {failed.message}{instead}"
+def _problem(url: str, failure: DeepthinkError, document: Document | None) -> str:
+    instead = f" The copy of {document.ingested.date().isoformat()} is used." if document else ""
+    return f"{page_name(url)}: {failure.message}{instead}"

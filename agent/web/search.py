@@ -18,7 +18,7 @@ _WAY_OUT: Final = "Check the network, or name another engine: `deepthink config 
 
 
 class WebUnreachable(DeepthinkError):
-    """Raised when the web cannot be searched: the network is away, or the engine does not answer."""
+    """Raised when the web cannot be searched: there is no network, or the engine does not answer."""
 
     title = "The web cannot be searched"
     kind = "input"
@@ -44,11 +44,11 @@ class SearchEngine(Protocol):
 class Ddgs:
     """DuckDuckGo, Brave and Mojeek through the ``ddgs`` package, which needs no key.
 
-    Three engines with their own indexes, because each refuses programs at times. The package's default
-    asks up to nine engines, so more companies would see the query, and Wikipedia in one language.
+    Three engines with their own indexes, because each refuses programs at times. By default the package
+    asks up to nine engines, so that more companies would see the query, and Wikipedia in one language.
 
-    Unlike SearXNG and the pages, these engines are asked through a proxy of the environment
-    (``HTTPS_PROXY`` and others, ``DDGS_PROXY``): the package has no option against it.
+    Unlike for SearXNG and pages, proxies from the environment are used (``HTTPS_PROXY`` and others,
+    ``DDGS_PROXY``): the package has no option to turn them off.
     """
 
     name = "ddgs"
@@ -61,11 +61,11 @@ class Ddgs:
         from ddgs.exceptions import DDGSException, RatelimitException, TimeoutException
 
         try:
-            found = DDGS(timeout=_PATIENCE_SECONDS).text(query, max_results=limit, backend=self._ENGINES)
+            results = DDGS(timeout=_PATIENCE_SECONDS).text(query, max_results=limit, backend=self._ENGINES)
         except RatelimitException as error:
             raise WebUnreachable(
-                "The search engines turn away more searches for now.",
-                "Wait some minutes, or name a SearXNG server: `deepthink config set web_search URL`.",
+                "The search engines accept no more searches for now.",
+                "Wait a few minutes, or name a SearXNG server: `deepthink config set web_search URL`.",
             ) from error
         except TimeoutException as error:
             raise WebUnreachable("The search engines do not answer in time.", _WAY_OUT) from error
@@ -73,7 +73,7 @@ class Ddgs:
             if str(error) == self._NOTHING:
                 return []
             raise WebUnreachable("No search engine can be reached.", _WAY_OUT) from error
-        return _usable((str(entry.get("href", "")) for entry in found), limit)
+        return _usable((str(entry.get("href", "")) for entry in results), limit)
 
 
 class _Entry(BaseModel):
@@ -87,8 +87,8 @@ class _Answer(BaseModel):
 class Searxng:
     """A SearXNG server, through its JSON interface.
 
-    The user configures its address, so it may be on this machine or in its network; pages it finds are
-    fetched with all checks. Proxies from the environment are not used, since the server is usually nearby.
+    The user configures its address, so it may be on this machine or its network; the pages that it finds
+    are fetched with all checks. Proxies from the environment are not used: the server is usually nearby.
     """
 
     def __init__(self, url: str) -> None:
@@ -114,17 +114,17 @@ class Searxng:
                 f"{self.name} cannot be reached ({_clause(error)}).",
                 "Start it, or correct its address: `deepthink config set web_search URL`.",
             ) from error
-        self._require(answer)
+        self._require_results(answer)
         try:
             entries = _Answer.model_validate_json(answer.content).results
         except ValidationError as error:
             raise WebUnreachable(
-                f"What answers as {self.name} is no SearXNG server.",
+                f"The server that answers as {self.name} is not a SearXNG server.",
                 "Correct the address: `deepthink config set web_search URL`.",
             ) from error
         return _usable((entry.url for entry in entries), limit)
 
-    def _require(self, answer: httpx.Response) -> None:
+    def _require_results(self, answer: httpx.Response) -> None:
         if answer.status_code == 403:
             raise WebUnreachable(
                 f"{self.name} does not give its results to programs.",
@@ -132,8 +132,8 @@ class Searxng:
             )
         if answer.status_code == 429:
             raise WebUnreachable(
-                f"{self.name} turns away more searches for now.",
-                "Wait some minutes, or switch its limiter off if it is your own.",
+                f"{self.name} accepts no more searches for now.",
+                "Wait a few minutes, or turn off its limiter if it is your own server.",
             )
         if answer.status_code != 200:
             raise WebUnreachable(f"{self.name} answers {answer.status_code}.", _WAY_OUT)

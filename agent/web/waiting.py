@@ -1,8 +1,8 @@
-"""Waiting for the network with a limit.
+"""Waiting for the network with a time limit.
 
 A name lookup or a TLS handshake cannot be interrupted, and a server that sends a byte every few seconds
-never exceeds a time-out between bytes. So such work runs in its own thread, which the caller can abandon:
-it ends at its own time-outs or with the process, and its result is dropped.
+never exceeds a timeout between bytes. So such work runs in its own thread, which the caller can abandon:
+it ends at its own timeouts or with the process, and its result is dropped.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ class TookTooLong(Exception):
     """Raised inside this package when the time limit is reached."""
 
 
-def within(seconds: float, stop: threading.Event | None, work: Callable[[], Result]) -> Result:
+def run_within(seconds: float, stop: threading.Event | None, work: Callable[[], Result]) -> Result:
     """The result of ``work``, if it ends in time; its exceptions are raised here.
 
-    ``work`` is called in a thread; ``stop`` ends the waiting within a tenth of a second.
+    ``work`` is called in a thread; ``stop`` ends the wait within a tenth of a second.
 
     Raises:
         TookTooLong: The time limit was reached.
@@ -44,10 +44,10 @@ def within(seconds: float, stop: threading.Event | None, work: Callable[[], Resu
     threading.Thread(target=run, name="deepthink-web", daemon=True).start()
     deadline = time.monotonic() + seconds
     while not future.done():
-        left = deadline - time.monotonic()
+        remaining = deadline - time.monotonic()
         if stop is not None and stop.is_set():
             raise GenerationCancelled("Waiting for the web was stopped.")
-        if left <= 0:
+        if remaining <= 0:
             raise TookTooLong
-        wait([future], min(left, _TICK_SECONDS))
+        wait([future], min(remaining, _TICK_SECONDS))
     return future.result()

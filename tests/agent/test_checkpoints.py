@@ -36,7 +36,7 @@ def test_an_id_that_is_no_plain_name_leads_to_no_file(store: Store, tmp_path: Pa
     checkpoints.folder(store).mkdir()
     assert not checkpoints.exists(store, run_id)
     for use in (checkpoints.held, checkpoints.discard):
-        with pytest.raises(UnusableRunId, match="is not one plain name") as refused:
+        with pytest.raises(UnusableRunId, match="is not a plain name") as refused:
             use(store, run_id)
         assert refused.value.way_out
     with (

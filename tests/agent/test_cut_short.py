@@ -18,7 +18,7 @@ from agent.run import Request
 from agent.steering import Steering
 from agent.steps import correct
 from agent.web.gather import Gathered
-from agent.web.waiting import within
+from agent.web.waiting import run_within
 from models.protocols import GenerationCancelled, Message
 from tests.agent.conftest import Ask, UnmovedReader, UnsureReader
 from tests.agent.made import ONE_STEP, end, only, warnings
@@ -85,7 +85,7 @@ class _Web:
     def gather(self, _query: str, *, stop: threading.Event, **_: Any) -> Gathered:
         """Waits as the real one does."""
         self.act()
-        return within(10, stop, self._pages)
+        return run_within(10, stop, self._pages)
 
     def _pages(self) -> Gathered:
         threading.Event().wait(10)  # nobody waits for its end
@@ -158,7 +158,7 @@ def test_a_greeting_is_answered_even_where_the_person_wants_the_answer_now(watch
 # --- steps that were added ------------------------------------------------------------------------
 
 
-UNTAKEN = "Added, and not taken any more: And when?"
+UNTAKEN = "Added too late to be searched: And when?"
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ _FEWEST_RECORDS = 2
 _MOST_FIELDS = 60
 _FEW_FIELDS = 6
 _MOST_VALUES = 5_000_000
-_FILLED = 0.3  # of a table's cells; records with less in common are written one by one
+_LEAST_FILLED = 0.3  # share of a table's cells; records with less in common are written one by one
 
 
 def read_json(path: Path, data: bytes) -> ParsedDocument:
@@ -53,7 +53,7 @@ def read_xml(path: Path, data: bytes) -> ParsedDocument:
     def parsed(_: str) -> _Tree:
         parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True)
         root = etree.fromstring(data, parser)
-        return {_local(root): _branch(root)}
+        return {_local_name(root): _branch(root)}
 
     return _read(path, data, parsed)
 
@@ -69,25 +69,25 @@ def _read(path: Path, data: bytes, load: Callable[[str], _Tree]) -> ParsedDocume
 
 
 def _branch(element: _Element) -> _Tree:
-    """An element as a plain value, or as a mapping of its attributes, elements and text by name."""
+    """An element as a plain value, or as a mapping from names to its attributes, elements and text."""
     from lxml import etree
 
-    fields: dict[str, Any] = {_local(name): [value] for name, value in element.attrib.items()}
+    fields: dict[str, Any] = {_local_name(name): [value] for name, value in element.attrib.items()}
     children = [child for child in element if isinstance(child.tag, str)]
     if not children or normal("".join([element.text or "", *(child.tail or "" for child in element)])):
         words = normal("".join(element.itertext(etree.Element)))  # prose, maybe with markup inside
         return {**{name: value for name, (value,) in fields.items()}, "": words} if fields else words
     for child in children:
-        fields.setdefault(_local(child), []).append(_branch(child))
+        fields.setdefault(_local_name(child), []).append(_branch(child))
     return {name: value[0] if len(value) == 1 else value for name, value in fields.items()}
 
 
-def _local(named: Any) -> str:
-    return str(getattr(named, "tag", named)).rpartition("}")[2]
+def _local_name(node: Any) -> str:
+    return str(getattr(node, "tag", node)).rpartition("}")[2]
 
 
 def _blocks(tree: _Tree, name: str, level: int) -> Iterator[Block]:
-    """The blocks of a branch, below its name as heading."""
+    """The blocks of a branch, below a heading with its name."""
     if not _is_branch(tree):
         if text := _plain(tree):
             yield Block("text", f"{name}: {text}" if name else text)
@@ -119,7 +119,7 @@ def _is_branch(tree: _Tree) -> bool:
 
 
 def _is_small(tree: _Tree) -> bool:
-    """Whether it is written beside its neighbours, which may show what it belongs to."""
+    """Whether it is written beside its neighbours, which give it context."""
     if isinstance(tree, Mapping):
         return len(tree) <= _FEW_FIELDS and not any(map(_is_branch, tree.values()))
     return not _is_branch(tree)
@@ -139,7 +139,7 @@ def _records(values: Sequence[_Tree]) -> Table | None:
         return None
     rows = [dict(_fields(value)) for value in values]
     names = list(dict.fromkeys(name for row in rows for name in row))
-    if not 0 < len(names) <= _MOST_FIELDS or sum(map(len, rows)) < _FILLED * len(names) * len(rows):
+    if not 0 < len(names) <= _MOST_FIELDS or sum(map(len, rows)) < _LEAST_FILLED * len(names) * len(rows):
         return None
     return Table((tuple(names),), tuple(tuple(row.get(name, "") for name in names) for row in rows))
 
@@ -152,10 +152,10 @@ def _fields(record: Mapping[str, _Tree]) -> Iterator[tuple[str, str]]:
             yield (
                 str(key),
                 "; ".join(
-                    ", ".join(f"{name}: {text}" for name, text in _fields(one))
-                    if isinstance(one, Mapping)
-                    else _plain(one)
-                    for one in value
+                    ", ".join(f"{name}: {text}" for name, text in _fields(item))
+                    if isinstance(item, Mapping)
+                    else _plain(item)
+                    for item in value
                 ),
             )
         elif text := _plain(value):
@@ -163,7 +163,7 @@ def _fields(record: Mapping[str, _Tree]) -> Iterator[tuple[str, str]]:
 
 
 def _values(tree: _Tree) -> Iterator[str]:
-    """Every value, one a line; raises OverflowError if there are too many, as YAML aliases can make."""
+    """Every value; raises OverflowError if there are too many, which YAML aliases can produce."""
     pending = [tree]
     for _ in range(_MOST_VALUES):
         if not pending:

@@ -1,4 +1,4 @@
-"""Tables as text: CSV, whatever separates its cells."""
+"""Tables as text: CSV with any separator."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from agent.documents.tables import is_value
 _SEPARATORS = ";\t|,"  # the comma last: numbers and sentences contain it
 _LONGEST_CELL = 1 << 24
 _SAMPLE = 200  # lines that decide on the separator
-_SWALLOWED = 2  # rows inside one cell whose quote is never closed
-_NUMBERS = 3  # consecutive numbers that name columns; fewer may be values
+_FEWEST_SWALLOWED = 2  # rows inside one cell whose quote is never closed
+_FEWEST_NUMBERS = 3  # consecutive numbers that name columns; fewer may be values
 _COMMA_IN_NUMBER = re.compile(r"(?<=\d),(?=\d)")
 
 
 def read_delimited(_path: Path, data: bytes) -> ParsedDocument:
-    """Read ``data`` as a table with text lines above it, or as text if it is no table."""
+    """Read ``data`` as a table with text lines above it, or as text if it is not a table."""
     text = decode(data)
     csv.field_size_limit(_LONGEST_CELL)
     rows = [[normal(cell) for cell in row] for row in _rows(text, _separator(text))]
@@ -34,27 +34,27 @@ def read_delimited(_path: Path, data: bytes) -> ParsedDocument:
         blocks = [Block("text", normal(line)) for line in text.splitlines() if line.strip()]
     else:
         start = _start(rows)
-        above = [Block("text", " ".join(filter(None, row))) for row in rows[:start]]
-        blocks = [*above, Block("table", table=_table(rows[start:], width))]
+        text_blocks = [Block("text", " ".join(filter(None, row))) for row in rows[:start]]
+        blocks = [*text_blocks, Block("table", table=_table(rows[start:], width))]
     return ParsedDocument(tuple(blocks), text)
 
 
 def _rows(text: str, separator: str) -> Iterator[list[str]]:
-    """The rows; a line whose quote is never closed, and so swallows rows, is split without quotes."""
+    """The rows; a line with an unclosed quote, which would swallow rows, is split without quoting."""
     lines = list(io.StringIO(text))
     counts = Counter(line.count(separator) for line in lines if line.strip())
     usual = max(counts, key=counts.__getitem__, default=0)
-    at = 0
-    while at < len(lines):
-        reader = csv.reader(lines[at:], delimiter=separator)
-        begin = at
+    start = 0
+    while start < len(lines):
+        reader = csv.reader(lines[start:], delimiter=separator)
+        begin = start
         for row in reader:
-            end = at + reader.line_num
+            end = start + reader.line_num
             if any(_holds_rows(cell, separator, usual) for cell in row) and not _is_closed(
                 lines[begin:end], separator
             ):
                 yield lines[begin].rstrip("\r\n").split(separator)
-                at = begin + 1
+                start = begin + 1
                 break
             yield row
             begin = end
@@ -66,11 +66,11 @@ def _holds_rows(cell: str, separator: str, usual: int) -> bool:
     """Whether the cell's lines after the first are rows, with the ``usual`` number of separators."""
     _, *lines = cell.split("\n")
     rows = sum(line.count(separator) == usual for line in lines)
-    return usual > 0 and rows >= max(_SWALLOWED, len(lines) / 2)
+    return usual > 0 and rows >= max(_FEWEST_SWALLOWED, len(lines) / 2)
 
 
 def _is_closed(lines: Sequence[str], separator: str) -> bool:
-    """Whether each quote in a row is closed, at the end of its cell."""
+    """Whether each quote in a row is closed at the end of its cell."""
     try:
         return bool(list(csv.reader(lines, delimiter=separator, strict=True)))
     except csv.Error:
@@ -78,13 +78,13 @@ def _is_closed(lines: Sequence[str], separator: str) -> bool:
 
 
 def _start(rows: Sequence[Sequence[str]]) -> int:
-    """The table's first row: below lines of one cell, and below sparse rows above all columns' names."""
+    """The table's first row: below lines of one cell and sparse rows that are above the columns' names."""
     start = next(index for index, row in enumerate(rows) if sum(map(bool, row)) > 1)
     usual = Counter(len(row) for row in rows).most_common(1)[0][0]
     full = next((index for index, row in enumerate(rows) if sum(map(bool, row)) >= usual), start)
-    above = rows[start:full]
+    rows_above = rows[start:full]
     if (
-        all(len(row) < usual or sum(map(bool, row)) <= usual / 2 for row in above)
+        all(len(row) < usual or sum(map(bool, row)) <= usual / 2 for row in rows_above)
         and not any(is_value(cell) for cell in rows[full])
         and any(is_value(cell) for row in rows[full + 1 :] for cell in row)
     ):
@@ -93,12 +93,14 @@ def _start(rows: Sequence[Sequence[str]]) -> int:
 
 
 def _table(rows: Sequence[Sequence[str]], width: int) -> Table:
-    even = [(*row, *[""] * (width - len(row))) for row in rows]
-    named = len(even) > 1 and names_columns(even[0], even[1:])
-    return Table(header=(even[0],) if named else (), rows=tuple(even[1:] if named else even))
+    padded = [(*row, *[""] * (width - len(row))) for row in rows]
+    has_header = len(padded) > 1 and names_columns(padded[0], padded[1:])
+    return Table(
+        header=(padded[0],) if has_header else (), rows=tuple(padded[1:] if has_header else padded)
+    )
 
 
-def names_columns(row: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
+def names_columns(row: Sequence[str], rows_below: Sequence[Sequence[str]]) -> bool:
     """Whether the row has no values, or only values that name columns: all different, with an empty
     corner or consecutive (months, weeks), above a first column that names the rows."""
     values = [cell for cell in row if is_value(cell)]
@@ -107,10 +109,14 @@ def names_columns(row: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
     if len({*row}) < len(row) or is_value(row[0]):
         return False
     if not row[0]:
-        return all(other[0] for other in below)
-    counted = [int(value) for value in values if value.isdecimal()]
-    counts_on = counted == list(range(counted[0], counted[0] + len(values))) if counted else False
-    return counts_on and len(values) >= _NUMBERS and not any(is_value(other[0]) for other in below)
+        return all(other[0] for other in rows_below)
+    numbers = [int(value) for value in values if value.isdecimal()]
+    is_consecutive = numbers == list(range(numbers[0], numbers[0] + len(values))) if numbers else False
+    return (
+        is_consecutive
+        and len(values) >= _FEWEST_NUMBERS
+        and not any(is_value(other[0]) for other in rows_below)
+    )
 
 
 def _separator(text: str) -> str:

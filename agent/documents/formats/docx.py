@@ -1,7 +1,7 @@
 """Word documents (DOCX), by python-docx.
 
-Paragraph and table objects are python-docx's; the order is read from the XML, since content controls
-and tracked insertions hold text that its own iteration passes over.
+Paragraph and table objects are python-docx's; the order is read from the XML, because python-docx's own
+iteration skips the text of content controls and tracked insertions.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _MC = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
 _NOTES = ("footnotes", "endnotes")
 _BODY_SIZE = 11.0
-_LONGEST_REPEATED = 8  # words of a cell over several rows that are repeated in each, as in HTML
-_GONE = (f"{_MC}Fallback", f"{_W}moveFrom")  # a second version; text moved elsewhere
-_SPOKEN = tuple(f"{_W}{name}" for name in ("t", "tab", "br", "cr", "p", "noBreakHyphen"))
+_LONGEST_REPEATED = 8  # words; a cell over several rows that has more is not repeated in each, as in HTML
+_DROPPED_TAGS = (f"{_MC}Fallback", f"{_W}moveFrom")  # an alternative version; text moved elsewhere
+_TEXT_TAGS = tuple(f"{_W}{name}" for name in ("t", "tab", "br", "cr", "p", "noBreakHyphen"))
 
 
 def read_docx(path: Path, data: bytes) -> ParsedDocument:
@@ -37,12 +37,12 @@ def read_docx(path: Path, data: bytes) -> ParsedDocument:
 
     document = docx.Document(BytesIO(data))
     passages = [*_body(document, document.element.body), *_notes(document)]
-    about = document.core_properties
+    properties = document.core_properties
     parsed = ParsedDocument(
         tuple(outlined(passages)),
         _visible_text(data),
-        title=about.title or "",
-        author=normal(about.author or ""),
+        title=properties.title or "",
+        author=normal(properties.author or ""),
     )
     return with_cover(parsed, path)
 
@@ -80,15 +80,15 @@ def _paragraph(document: Document, element: Any) -> Iterator[Passage]:
 
 
 def _level(style: str, element: Any) -> int:
-    """A heading's level, by its style (python-docx gives English names) or its own outline level."""
+    """A heading's level, by its style (python-docx gives English names) or its outline level."""
     if style == "Title":
         return 1
     name, _, number = style.rpartition(" ")
     if name == "Heading" and number.isdecimal():
         return min(6, int(number))
     outline = element.find(f"{_W}pPr/{_W}outlineLvl")
-    own = outline.get(f"{_W}val", "") if outline is not None else ""
-    return int(own) + 1 if own.isdecimal() and int(own) < 6 else 0
+    outline_level = outline.get(f"{_W}val", "") if outline is not None else ""
+    return int(outline_level) + 1 if outline_level.isdecimal() and int(outline_level) < 6 else 0
 
 
 def _table(document: Document, element: Any) -> Iterator[Passage]:
@@ -97,19 +97,19 @@ def _table(document: Document, element: Any) -> Iterator[Passage]:
     header = 0
     parts: list[Any] = []
     inner: list[tuple[str, Any]] = []  # tables in cells, each with the label of its row
-    above: dict[int, Cell] = {}  # by the column where they begin
+    cells_above: dict[int, Cell] = {}  # by the column where they begin
     for row in _parts(element, "tr"):
         cells: list[Cell] = []
         column = _number(row, "trPr/gridBefore", 0)
         for part in _parts(row, "tc"):
             width = _number(part, "tcPr/gridSpan", 1)
-            tables = [nested for nested in part.iter(f"{_W}tbl") if _is_apart(nested, part)]
+            tables = [nested for nested in part.iter(f"{_W}tbl") if _is_real_table(nested, part)]
             text = normal(_text(part, without=tables))
-            if _goes_on(part) and column in above:
-                repeated = above[column].text
+            if _continues_above(part) and column in cells_above:
+                repeated = cells_above[column].text
                 text = repeated if len(repeated.split()) <= _LONGEST_REPEATED else ""
-            above[column] = Cell(text, column, column + width, _is_bold(part))
-            cells.append(above[column])
+            cells_above[column] = Cell(text, column, column + width, _is_bold(part))
+            cells.append(cells_above[column])
             parts.append(part)
             inner += [(cells[0].text, nested) for nested in tables]
             column += width
@@ -124,12 +124,12 @@ def _table(document: Document, element: Any) -> Iterator[Passage]:
     yield Passage("", table=table)
     for label, nested in inner:
         for passage in _table(document, nested):
-            named = passage.table and replace(passage.table, caption=label)
-            yield replace(passage, table=named)
+            table_with_caption = passage.table and replace(passage.table, caption=label)
+            yield replace(passage, table=table_with_caption)
 
 
-def _is_apart(nested: Any, cell: Any) -> bool:
-    """Whether ``nested``, directly in ``cell``, has rows and columns, so that it is a table of its own."""
+def _is_real_table(nested: Any, cell: Any) -> bool:
+    """Whether ``nested`` is directly in ``cell`` and has rows and columns: a separate table."""
     rows = [sum(1 for _ in _parts(row, "tc")) for row in _parts(nested, "tr")]
     return next(nested.iterancestors(f"{_W}tc")) is cell and len(rows) > 1 and max(rows) > 1
 
@@ -142,12 +142,12 @@ def _parts(element: Any, name: str) -> Iterator[Any]:
 
 
 def _number(element: Any, path: str, default: int) -> int:
-    found = element.find("/".join(f"{_W}{name}" for name in path.split("/")))
-    value = found.get(f"{_W}val", "") if found is not None else ""
+    node = element.find("/".join(f"{_W}{name}" for name in path.split("/")))
+    value = node.get(f"{_W}val", "") if node is not None else ""
     return int(value) if value.isdecimal() else default
 
 
-def _goes_on(cell: Any) -> bool:
+def _continues_above(cell: Any) -> bool:
     """Whether the cell is a lower part of a cell merged over several rows."""
     merged = cell.find(f"{_W}tcPr/{_W}vMerge")
     return merged is not None and merged.get(f"{_W}val", "continue") == "continue"
@@ -159,14 +159,14 @@ def _is_bold(cell: Any) -> bool:
 
 
 def _text(element: Any, without: Sequence[Any] = ()) -> str:
-    """The text in an element, with insertions, without deletions and second versions."""
-    return on_one_line(_spoken(element, without))
+    """The text in an element, with insertions, without deletions and alternative versions."""
+    return on_one_line(_text_parts(element, without))
 
 
-def _spoken(element: Any, without: Sequence[Any]) -> Iterator[tuple[str, bool]]:
-    """The texts in an element, except in ``without``, each with whether it is raised."""
-    for part in element.iter(*_SPOKEN):
-        if any(above.tag in _GONE or above in without for above in part.iterancestors()):
+def _text_parts(element: Any, without: Sequence[Any]) -> Iterator[tuple[str, bool]]:
+    """The texts in an element, except those in ``without``, each with whether it is raised."""
+    for part in element.iter(*_TEXT_TAGS):
+        if any(ancestor.tag in _DROPPED_TAGS or ancestor in without for ancestor in part.iterancestors()):
             continue
         if part.tag == f"{_W}t":
             yield part.text or "", _is_raised(part.getparent())
@@ -198,14 +198,14 @@ def _visible_text(data: bytes) -> str:
         for name in ("word/document.xml", *(f"word/{notes}.xml" for notes in _NOTES)):
             if name in archive.namelist():
                 root = etree.fromstring(archive.read(name))
-                etree.strip_elements(root, *_GONE, with_tail=False)
+                etree.strip_elements(root, *_DROPPED_TAGS, with_tail=False)
                 for paragraph in root.iter(f"{_W}p"):
-                    own = (
+                    texts = (
                         (node.text or "", _is_raised(node.getparent()))
                         if node.tag == f"{_W}t"
                         else (" ", False)
                         for node in paragraph.iter(f"{_W}t", f"{_W}tab", f"{_W}br")
                         if next(node.iterancestors(f"{_W}p")) is paragraph
                     )
-                    lines.append(normal(on_one_line(own)))
+                    lines.append(normal(on_one_line(texts)))
     return "\n".join(line for line in lines if line)

@@ -1,4 +1,4 @@
-"""E-books (EPUB): the chapters in their order, each read as the web page that it is."""
+"""E-books (EPUB): the chapters in order, each read as a web page."""
 
 from __future__ import annotations
 
@@ -46,20 +46,20 @@ def read_epub(path: Path, data: bytes) -> ParsedDocument:
         ]
     blocks = [block for chapter in chapters for block in _chapter(chapter)]
 
-    def stated(name: str) -> str:
+    def metadata(name: str) -> str:
         return normal(package.findtext(f".//dc:{name}", "", _NAMES))
 
     return ParsedDocument(
         tuple(blocks),
         "\n".join(chapter.visible_text for chapter in chapters),
-        title=stated_title(stated("title"), blocks, path),
-        date=stated_date([Block("text", stated("date")[:10])]),
-        author=stated("creator"),
+        title=stated_title(metadata("title"), blocks, path),
+        date=stated_date([Block("text", metadata("date")[:10])]),
+        author=metadata("creator"),
     )
 
 
 def _refuse_locked(name: str, archive: zipfile.ZipFile) -> None:
-    """Raise UnreadableDocument if a licence shows that the chapters, and not only fonts, are encrypted."""
+    """Raise UnreadableDocument if a licence file shows that more than the fonts is encrypted."""
     if "META-INF/rights.xml" in archive.namelist() or "META-INF/license.lcpl" in archive.namelist():
         raise UnreadableDocument(
             f"{name} is protected and opens only in the shop's own program.",

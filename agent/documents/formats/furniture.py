@@ -7,81 +7,83 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
-_TOP = 4
-_BOTTOM = 3
-_FEWEST = 3  # pages with the same line, in a short document
-_ENOUGH = 5  # in a long one
-_MANY = 10  # if the line may be a field of a form
+_TOP_LINES = 4
+_BOTTOM_LINES = 3
+_FEWEST_PAGES = 3  # pages with the same line, in a short document
+_ENOUGH_PAGES = 5  # the same, in a long document
+_FORM_FIELD_PAGES = 10  # the same, if the line may be a field of a form
 _NUMBER = re.compile(r"^\W*(\d{1,4})\b|\b(\d{1,4})\W*$")
 _ONLY_A_NUMBER = re.compile(r"\W*(?:page|p\.|seite|第)?\s*#\s*(?:页|頁)?\W*")
 _FIELD = re.compile(r"([^:]{1,30}): \S")
-_LONGEST = 120
+_LONGEST_LINE = 120
 _Spot = tuple[int, int]  # page and entry, both from 0
 
 
 def furniture(pages: Sequence[Sequence[str]]) -> set[_Spot]:
     """Positions (page, entry), both from 0, of the entries that are page furniture.
 
-    A running line is at the same distance from the edge on consecutive pages, or on every other page,
-    with only furniture between it and the edge. Its first occurrence is kept, since it may be a heading
-    there. A field of a form ("Status: active") is no running line, if it can be recognised as one. A line
-    with the page number is removed everywhere; since "Exhibit 3" may match the page number for a while, a
-    number with words must match on most pages. An empty entry is never removed: use it for tables.
+    A running line is at the same distance from the edge on consecutive pages, or on every other page, with
+    only furniture between it and the edge. Its first occurrence is kept, because it may be a heading there.
+    What is recognisably a field of a form ("Status: active") is not a running line. A line with the page
+    number is removed everywhere; because "Exhibit 3" may match the page number for a while, a number with
+    words must match on most pages. An empty entry is never removed: use it for tables.
     """
     repeats: defaultdict[str, list[_Spot]] = defaultdict(list)
     numbers: defaultdict[str, list[tuple[int, int, int]]] = defaultdict(list)
     for page, entries in enumerate(pages):
         for entry in _edges(len(entries)):
             text = entries[entry]
-            if not text or len(text) > _LONGEST or text.startswith("("):
+            if not text or len(text) > _LONGEST_LINE or text.startswith("("):
                 continue
             repeats[text.casefold()].append((page, entry))
             if match := _NUMBER.search(text):
                 number = int(match.group(1) or match.group(2))
                 pattern = _NUMBER.sub("#", text, count=1).casefold()
                 numbers[pattern].append((page, entry, number - page))
-    counting = _counting(numbers, len(pages))
-    running = _running(repeats, pages)
-    outer = running | counting
+    page_numbers = _page_number_spots(numbers, len(pages))
+    running_lines = _running_line_spots(repeats, pages)
+    outer = running_lines | page_numbers
     firsts = {spot for spots in repeats.values() for spot in spots if spot[0] == spots[0][0]}
-    return counting | {spot for spot in running - firsts if _is_outermost(spot, pages, outer)}
+    return page_numbers | {spot for spot in running_lines - firsts if _is_outermost(spot, pages, outer)}
 
 
-def _counting(numbers: Mapping[str, Sequence[tuple[int, int, int]]], pages: int) -> set[_Spot]:
-    """Positions of the lines whose number grows with the page number."""
-    found: set[_Spot] = set()
-    for pattern, counted in numbers.items():
-        fewest = _FEWEST if _ONLY_A_NUMBER.fullmatch(pattern) else max(_FEWEST + 2, pages // 2)
-        shifts = Counter(shift for _, _, shift in counted)
-        found.update((page, entry) for page, entry, shift in counted if shifts[shift] >= fewest)
-    return found
+def _page_number_spots(numbers: Mapping[str, Sequence[tuple[int, int, int]]], pages: int) -> set[_Spot]:
+    """Positions of the lines whose number increases with the page number."""
+    positions: set[_Spot] = set()
+    for pattern, occurrences in numbers.items():
+        fewest = _FEWEST_PAGES if _ONLY_A_NUMBER.fullmatch(pattern) else max(_FEWEST_PAGES + 2, pages // 2)
+        shifts = Counter(shift for _, _, shift in occurrences)
+        positions.update((page, entry) for page, entry, shift in occurrences if shifts[shift] >= fewest)
+    return positions
 
 
-def _running(repeats: Mapping[str, Sequence[_Spot]], pages: Sequence[Sequence[str]]) -> set[_Spot]:
+def _running_line_spots(
+    repeats: Mapping[str, Sequence[_Spot]], pages: Sequence[Sequence[str]]
+) -> set[_Spot]:
     """Positions of lines in the same place on enough pages; of form fields, only those with one value."""
-    fewest = min(_ENOUGH, max(_FEWEST, math.ceil(len(pages) * 2 / 3)))
+    fewest = min(_ENOUGH_PAGES, max(_FEWEST_PAGES, math.ceil(len(pages) * 2 / 3)))
     values = Counter(match[1] for text in repeats if (match := _FIELD.match(text)))
-    found: set[_Spot] = set()
+    positions: set[_Spot] = set()
     for text, spots in repeats.items():
         field = _FIELD.match(text)
         if field is None:
-            found |= _in_place(spots, pages, fewest)
+            positions |= _in_place(spots, pages, fewest)
         elif values[field[1]] == 1:
-            found |= _in_place(spots, pages, _MANY)
-    return found
+            positions |= _in_place(spots, pages, _FORM_FIELD_PAGES)
+    return positions
 
 
 def _in_place(spots: Sequence[_Spot], pages: Sequence[Sequence[str]], fewest: int) -> set[_Spot]:
-    """Those of a line's positions at one distance from an edge, give or take one, on enough pages."""
-    found: set[_Spot] = set()
+    """The positions of a line that have the same distance from an edge, within one, on enough pages."""
+    positions: set[_Spot] = set()
     from_top = [(entry, (page, entry)) for page, entry in spots]
     from_foot = [(len(pages[page]) - 1 - entry, (page, entry)) for page, entry in spots]
-    for places, depth in ((from_top, _TOP), (from_foot, _BOTTOM)):
+    for places, depth in ((from_top, _TOP_LINES), (from_foot, _BOTTOM_LINES)):
         for place in range(depth):
-            level = [spot for where, spot in places if where in {place, place + 1}]
+            level = [spot for distance, spot in places if distance in {place, place + 1}]
             if _in_step({page for page, _ in level}) >= fewest:
-                found.update(level)
-    return found
+                positions.update(level)
+    return positions
 
 
 def _in_step(pages: set[int]) -> int:
@@ -99,11 +101,11 @@ def _in_step(pages: set[int]) -> int:
 
 def _is_outermost(spot: _Spot, pages: Sequence[Sequence[str]], outer: set[_Spot]) -> bool:
     page, entry = spot
-    above, below = range(entry), range(entry + 1, len(pages[page]))
-    return (entry < _TOP and all((page, other) in outer for other in above)) or (
-        len(below) < _BOTTOM and all((page, other) in outer for other in below)
+    entries_above, entries_below = range(entry), range(entry + 1, len(pages[page]))
+    return (entry < _TOP_LINES and all((page, other) in outer for other in entries_above)) or (
+        len(entries_below) < _BOTTOM_LINES and all((page, other) in outer for other in entries_below)
     )
 
 
 def _edges(count: int) -> list[int]:
-    return sorted({*range(min(_TOP, count)), *range(max(0, count - _BOTTOM), count)})
+    return sorted({*range(min(_TOP_LINES, count)), *range(max(0, count - _BOTTOM_LINES), count)})

@@ -1,8 +1,8 @@
 """Web pages and EDGAR filings, inline XBRL included.
 
-lxml parses; a walk over the tree cuts it into passages where blocks begin and end. Filings have
-neither headings nor paragraphs, only styled ``div`` and ``span``, so the look of each passage is kept
-for `outline` to judge, and page breaks tell running headers from text.
+lxml parses; a walk over the tree splits it into passages where blocks begin and end. Filings have neither
+headings nor paragraphs, only styled ``div`` and ``span``, so each passage keeps its look for `outline` to
+judge, and page breaks help to tell running headers from text.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _BLACK = {"", "#000000", "#000", "black", "inherit", "rgb(0,0,0)", "windowtext"}
 _NORMAL_SIZE = 12.0
 ROOT_LOOK = Look(size=_NORMAL_SIZE)
 _MOST_SPAN = 1000  # what browsers clamp a colspan to
-_LONGEST_REPEATED = 8  # words of a cell over several rows that are repeated on each
+_LONGEST_REPEATED = 8  # words; a cell over several rows that has more is not repeated in each
 _HEADINGS = {"h1": 1, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6}
 # Characters not allowed in XML, and references to them: the parser accepts them, the tree does not.
 _NOT_XML = re.compile(
@@ -197,15 +197,15 @@ def separate_raised(root: HtmlElement) -> None:
             continue
         element.tail = separator(text, element.tail or "", raised=False) + (element.tail or "")
         mark = separator(_text_before(element), text, raised=True)
-        before, parent = element.getprevious(), element.getparent()
-        if before is not None:
-            before.tail = (before.tail or "") + mark
+        previous, parent = element.getprevious(), element.getparent()
+        if previous is not None:
+            previous.tail = (previous.tail or "") + mark
         elif parent is not None:
             parent.text = (parent.text or "") + mark
 
 
 def _is_raised(element: HtmlElement) -> bool:
-    """Whether the element is a superscript; Word and EDGAR writers use only a style for it."""
+    """Whether the element is a superscript; Word and EDGAR tools mark it only by a style."""
     if element.tag == "sup":
         return True
     css = element.get("style")
@@ -232,17 +232,17 @@ def _text_before(element: HtmlElement) -> str:
 
 
 def common_look(parts: list[Run]) -> Look:
-    """One look for all: bold only if all words are, the size of the longest part."""
-    seen = [run for run in parts if any(character.isalnum() for character in run.text)]
-    if not seen:
-        seen = parts or [Run("", ROOT_LOOK)]
-    longest = max(seen, key=lambda run: len(run.text))
+    """One look for all parts: bold only if all words are, with the size of the longest part."""
+    worded = [run for run in parts if any(character.isalnum() for character in run.text)]
+    if not worded:
+        worded = parts or [Run("", ROOT_LOOK)]
+    longest = max(worded, key=lambda run: len(run.text))
     return Look(
         size=longest.look.size,
-        bold=all(run.look.bold for run in seen),
-        italic=all(run.look.italic for run in seen),
-        underlined=all(run.look.underlined for run in seen),
-        coloured=all(run.look.coloured for run in seen),
+        bold=all(run.look.bold for run in worded),
+        italic=all(run.look.italic for run in worded),
+        underlined=all(run.look.underlined for run in worded),
+        coloured=all(run.look.coloured for run in worded),
     )
 
 
@@ -250,26 +250,28 @@ def read_table(element: HtmlElement, look: Look) -> Table | list[str] | None:
     """The content of a ``table`` element.
 
     Returns:
-        The table; or the caption and the text of the rows, if it only puts a bullet, a number or a label
-        before a text; or None, if it is page layout and its cells should be read one after the other.
+        The table; or caption and text of the rows, if it only puts a bullet, a number or a label before a
+        text; or None, if it is page layout, so that its cells should be read one after another.
     """
     if any(part is not element and not is_hidden(part) for part in element.iter("table")):
         return None
     rows = list(_rows(element, look))
-    filled = [row for row in rows if any(cell.text for cell in row)]
-    texts = [[cell.text for cell in row if cell.text] for row in filled]
+    filled_rows = [row for row in rows if any(cell.text for cell in row)]
+    texts = [[cell.text for cell in row if cell.text] for row in filled_rows]
     if _lays_out(element):
         return None
     caption = next((normal(_text(part, look)) for part in element.iter("caption")), "")
     lines = [*([caption] if caption else []), *(normal(" ".join(row)) for row in texts)]
-    if len(filled) <= 1 or all(len(row) == 1 or (len(row) == 2 and is_marker(row[0])) for row in texts):
+    if len(filled_rows) <= 1 or all(
+        len(row) == 1 or (len(row) == 2 and is_marker(row[0])) for row in texts
+    ):
         return lines
-    table = build_table(filled, exact=True, header_rows=_declared_header(element), caption=caption)
+    table = build_table(filled_rows, exact=True, header_rows=_declared_header(element), caption=caption)
     return table or lines
 
 
 def _lays_out(element: HtmlElement) -> bool:
-    """Whether a cell contains paragraphs rather than a value or a label."""
+    """Whether a cell contains paragraphs, so that the table is page layout."""
     return any(
         sum(1 for part in cell.iter("p", "li", "h1", "h2", "h3", "h4")) > 3
         and len(cell.text_content()) > 600
@@ -292,21 +294,21 @@ def _declared_header(element: HtmlElement) -> int | None:
 
 
 def _rows(element: HtmlElement, look: Look) -> Iterator[list[Cell]]:
-    """Rows of cells with their columns, after the spans of the cells themselves and of rows above."""
+    """Rows of cells with their columns, taking account of column and row spans."""
     reaching: dict[int, tuple[int, Cell | None]] = {}  # column: rows left, cell that reaches down
     for row in element.iter("tr"):
         if is_hidden(row):
             continue
         cells: list[Cell] = []
         column = 0
-        below: dict[int, tuple[int, Cell | None]] = {}
+        reaching_below: dict[int, tuple[int, Cell | None]] = {}
         for part in [*row.iterchildren("td", "th"), None]:
             while column in reaching:
-                left, above = reaching.pop(column)
-                if above is not None:
-                    cells.append(above)
-                if left > 1:
-                    below[column] = (left - 1, above)
+                rows_left, spanning_cell = reaching.pop(column)
+                if spanning_cell is not None:
+                    cells.append(spanning_cell)
+                if rows_left > 1:
+                    reaching_below[column] = (rows_left - 1, spanning_cell)
                 column += 1
             if part is None or is_hidden(part):
                 continue
@@ -316,9 +318,9 @@ def _rows(element: HtmlElement, look: Look) -> Iterator[list[Cell]]:
             if height > 1:
                 repeated = cell if len(cell.text.split()) <= _LONGEST_REPEATED else None
                 for offset in range(width):
-                    below[column + offset] = (height - 1, None if offset else repeated)
+                    reaching_below[column + offset] = (height - 1, None if offset else repeated)
             column += width
-        reaching = {**{c: (n - 1, a) for c, (n, a) in reaching.items() if n > 1}, **below}
+        reaching = {**{c: (n - 1, a) for c, (n, a) in reaching.items() if n > 1}, **reaching_below}
         yield cells
 
 
@@ -344,11 +346,11 @@ def read_html(path: Path, data: bytes) -> ParsedDocument:
     Raises:
         UnreadableDocument: The parser finds no document.
     """
-    root = _parsed(data, path.name)
+    root = _parse(data, path.name)
     passages = _without_furniture(_passages(root))
     document = ParsedDocument(
         tuple(replace(block, page=None) for block in outlined(without_breaks(passages))),
-        visible_text(_parsed(data, path.name)),
+        visible_text(_parse(data, path.name)),
         title=root.findtext(".//title") or "",
         date=_meta_date(root),
         author=normal(next(iter(root.xpath("//meta[@name='author']/@content")), "")),
@@ -376,9 +378,9 @@ def visible_text(root: HtmlElement) -> str:
         parent = element.getparent()
         if parent is None:
             continue
-        before, tail = element.getprevious(), element.tail or ""
-        if before is not None:
-            before.tail = (before.tail or "") + tail
+        previous, tail = element.getprevious(), element.tail or ""
+        if previous is not None:
+            previous.tail = (previous.tail or "") + tail
         else:
             parent.text = (parent.text or "") + tail
         parent.remove(element)
@@ -390,7 +392,7 @@ def visible_text(root: HtmlElement) -> str:
     return "\n".join(line for line in lines if line)
 
 
-def _parsed(data: bytes, name: str) -> HtmlElement:
+def _parse(data: bytes, name: str) -> HtmlElement:
     from lxml import etree
 
     try:
@@ -415,7 +417,7 @@ def _tree(html: str) -> HtmlElement:
 
 
 def _without_declaration(text: str) -> str:
-    """The text without an XML declaration, whose encoding is wrong once the text is decoded."""
+    """The text without an XML declaration, whose encoding no longer holds for decoded text."""
     if text.startswith("<?xml"):
         return text.partition("?>")[2]
     return text
@@ -423,7 +425,7 @@ def _without_declaration(text: str) -> str:
 
 @dataclass(slots=True)
 class _Walk:
-    """The passages found so far, and the text of the one being read."""
+    """The passages so far, and the text of the current one."""
 
     passages: list[Passage] = field(default_factory=list)
     parts: list[Run] = field(default_factory=list)
@@ -466,19 +468,19 @@ def _passages(root: HtmlElement) -> list[Passage]:
 
 
 def _enter(walk: _Walk, element: HtmlElement, look: Look) -> bool:
-    """Begin an element; False if it was read completely, with its children."""
+    """Begin an element; returns False if it was already read completely, with its children."""
     if is_block(element):
         walk.end_passage()
     walk.page += breaks_page(element)[0]
     if element.tag == "table":
-        read = read_table(element, look)
-        if isinstance(read, list):
+        content = read_table(element, look)
+        if isinstance(content, list):
             row_look = common_look(list(runs(element, look)))
-            walk.passages.extend(Passage(bulleted(row), row_look, page=walk.page) for row in read)
-        elif read is not None:
-            walk.passages.append(Passage("", page=walk.page, table=read))
-        walk.page += breaks_page(element)[1] if read is not None else 0
-        return read is None
+            walk.passages.extend(Passage(bulleted(row), row_look, page=walk.page) for row in content)
+        elif content is not None:
+            walk.passages.append(Passage("", page=walk.page, table=content))
+        walk.page += breaks_page(element)[1] if content is not None else 0
+        return content is None
     walk.level = _HEADINGS.get(str(element.tag), walk.level)
     walk.items += element.tag == "li"
     walk.keep_lines += element.tag == "pre"

@@ -1,7 +1,7 @@
-"""Mail: who wrote to whom, when and about what, then the text; attachments are documents of their own.
+"""Mail: who wrote to whom, when and about what, then the text; attachments are separate documents.
 
-EML and MBOX by the standard library; messages that Outlook saved (MSG) by olefile, whose properties are
-numbered as in [MS-OXPROPS].
+EML and MBOX are read by the standard library, messages saved by Outlook (MSG) by olefile; their properties
+are numbered as in [MS-OXPROPS].
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.documents.cover import stated_title
-from agent.documents.document import Block, Enclosed, ParsedDocument, Table, named_apart
+from agent.documents.document import Block, Enclosed, ParsedDocument, Table, with_unique_names
 from agent.documents.encoding import decode
 from agent.documents.formats.html import read_html
 from agent.documents.formats.text import read_text
@@ -42,7 +42,7 @@ _QUOTES_IN_HTML = (
 _LINE_ABOVE_MAIL = re.compile(r"\s*(?:[-_]{5,}|-{2,}.{3,60}-{2,})\s*")
 _FIELD = re.compile(r"\s*[*]?[^\W\d_][^:\n]{0,20}:[*]?\s+\S")
 _FEWEST_FIELDS = 3  # in the head of a quoted mail
-_BEGIN = re.compile(rb"(?:\A|(?<=\n))From [^\n]*\n(?=[!-9;-~]+:)")
+_MESSAGE_START = re.compile(rb"(?:\A|(?<=\n))From [^\n]*\n(?=[!-9;-~]+:)")
 _HEAD_END = re.compile(rb"\r?\n\r?\n")
 _ESCAPED = re.compile(rb"^>(>*From )", re.MULTILINE)
 _LONGEST_NAME = 100
@@ -74,23 +74,23 @@ def read_mail(path: Path, data: bytes) -> ParsedDocument:
 
 
 def mail_document(path: Path, mail: Mail) -> ParsedDocument:
-    """A message as a document: its head, its text, and below a heading the mails it quotes."""
+    """A message as a document: its header, its text, and the mails it quotes below a heading."""
     fields = {
         "From": mail.sender,
         "To": mail.to,
         "Cc": mail.copied,
         "Date": mail.sent.strftime("%Y-%m-%d %H:%M") if mail.sent else "",
         "Subject": mail.subject,
-        "Attachments": ", ".join(one.name for one in mail.attachments),
+        "Attachments": ", ".join(attachment.name for attachment in mail.attachments),
     }
     head = "\n".join(f"{name}: {value}" for name, value in fields.items() if value)
-    own, quoted = _parts_of_html(mail.html) if mail.html.strip() else _parts_of_text(mail.plain)
-    blocks = [Block("text", head), *(own.blocks if own else ())]
-    if quoted:
-        blocks += [Block("heading", QUOTED, level=1), *quoted.blocks]
+    body, history = _parts_of_html(mail.html) if mail.html.strip() else _parts_of_text(mail.plain)
+    blocks = [Block("text", head), *(body.blocks if body else ())]
+    if history:
+        blocks += [Block("heading", QUOTED, level=1), *history.blocks]
     return ParsedDocument(
         tuple(blocks),
-        "\n".join([head, *(part.visible_text for part in (own, quoted) if part)]),
+        "\n".join([head, *(part.visible_text for part in (body, history) if part)]),
         title=stated_title(mail.subject, [], path),
         date=mail.sent.date().isoformat() if mail.sent else "",
         author=mail.sender,
@@ -108,17 +108,18 @@ def head_of(data: bytes) -> tuple[str, str, str]:
 def _mail(message: EmailMessage) -> Mail:
     body = message.get_body(("html", "plain")) if _is_sound(message) else message
     parts = list(message.iter_attachments()) if _is_sound(message) and message.is_multipart() else []
-    more = [part for part in parts if _is_more_of_body(part)]
+    continued = [part for part in parts if _is_more_of_body(part)]
     is_html = body is not None and body.get_content_type() == "text/html"
-    words = [] if body is None else [_words(body)]
+    words = [] if body is None else [_body_text(body)]
     if is_html:
         words += [
-            part if part.lstrip().startswith("<") else f"<pre>{part}</pre>" for part in map(_words, more)
+            part if part.lstrip().startswith("<") else f"<pre>{part}</pre>"
+            for part in map(_body_text, continued)
         ]
     else:
-        words += map(_words, more)
+        words += map(_body_text, continued)
     text = "\n".join(words)
-    shown = set(re.findall(r"cid:([^\"'\s>]+)", text)) if is_html else set()
+    shown_ids = set(re.findall(r"cid:([^\"'\s>]+)", text)) if is_html else set()
     return Mail(
         sender=_field(message, "From"),
         to=_field(message, "To"),
@@ -128,13 +129,13 @@ def _mail(message: EmailMessage) -> Mail:
         html=text if is_html else "",
         plain="" if is_html else text,
         attachments=tuple(
-            _attachments(part for part in parts if part not in more and not _is_shown(part, shown))
+            _attachments(part for part in parts if part not in continued and not _is_shown(part, shown_ids))
         ),
     )
 
 
 def _is_sound(message: Message) -> bool:
-    """Whether a message that claims to have parts has some."""
+    """Whether a message that is declared as multipart has parts."""
     return message.is_multipart() or message.get_content_maintype() != "multipart"
 
 
@@ -143,27 +144,29 @@ def _is_more_of_body(part: Message) -> bool:
     return part.get_content_maintype() == "text" and not part.get_filename()
 
 
-def _is_shown(part: Message, shown: Iterable[str]) -> bool:
+def _is_shown(part: Message, shown_ids: Iterable[str]) -> bool:
     """Whether the part is a picture shown in the text, such as a logo."""
-    return str(part.get("Content-ID", "")).strip("<> ") in shown and part.get_content_maintype() == "image"
+    return (
+        str(part.get("Content-ID", "")).strip("<> ") in shown_ids and part.get_content_maintype() == "image"
+    )
 
 
 def _attachments(parts: Iterable[Message]) -> Iterator[Enclosed]:
-    found: list[tuple[str, bytes]] = []
+    files: list[tuple[str, bytes]] = []
     for number, part in enumerate(parts, start=1):
         if part.get_content_type() == "message/rfc822":
             inner = part.get_payload(0)
             assert isinstance(inner, Message)
-            found.append((f"{_field(inner, 'Subject') or f'message {number}'}.eml", inner.as_bytes()))
+            files.append((f"{_field(inner, 'Subject') or f'message {number}'}.eml", inner.as_bytes()))
         elif not part.is_multipart():
             ending = mimetypes.guess_extension(part.get_content_type()) or ""
             name = normal(part.get_filename() or "") or f"attachment {number}{ending}"
             payload = part.get_payload(decode=True)
-            found.append((name, payload if isinstance(payload, bytes) else b""))
-    return named_apart((name, partial(bytes, content)) for name, content in found)
+            files.append((name, payload if isinstance(payload, bytes) else b""))
+    return with_unique_names((name, partial(bytes, content)) for name, content in files)
 
 
-def _words(part: Message) -> str:
+def _body_text(part: Message) -> str:
     payload = part.get_payload(decode=True)
     data = payload if isinstance(payload, bytes) else b""
     charset = part.get_content_charset()
@@ -191,7 +194,7 @@ def _sent(message: Message) -> datetime | None:
 
 
 def _parts_of_html(html: str) -> tuple[ParsedDocument | None, ParsedDocument | None]:
-    """The sender's own text, and the quoted text."""
+    """The sender's text, and the quoted text."""
     from lxml import etree
     from lxml import html as lxml_html
 
@@ -204,33 +207,33 @@ def _parts_of_html(html: str) -> tuple[ParsedDocument | None, ParsedDocument | N
         if element.getparent() is not None and root in element.iterancestors():
             quotes.append(lxml_html.tostring(element, with_tail=False))
             element.drop_tree()
-    own = read_html(Path("mail.html"), lxml_html.tostring(root))
-    return own, read_html(Path("mail.html"), b"<html><body>" + b"".join(quotes)) if quotes else None
+    body = read_html(Path("mail.html"), lxml_html.tostring(root))
+    return body, read_html(Path("mail.html"), b"<html><body>" + b"".join(quotes)) if quotes else None
 
 
 def _parts_of_text(text: str) -> tuple[ParsedDocument | None, ParsedDocument | None]:
     lines = text.expandtabs(4).splitlines()
-    end = next((at for at, line in enumerate(lines) if _begins_quoted_mail(lines, at)), len(lines))
+    end = next((index for index, line in enumerate(lines) if _begins_quoted_mail(lines, index)), len(lines))
     quoted = [line.startswith(">") for line in lines[:end]]
-    for at in range(1, end):
-        if quoted[at] and not quoted[at - 1]:
-            _add_attribution(lines, quoted, at)
-    own = [line for line, is_quoted in zip(lines, quoted, strict=False) if not is_quoted]
+    for index in range(1, end):
+        if quoted[index] and not quoted[index - 1]:
+            _add_attribution(lines, quoted, index)
+    body = [line for line, is_quoted in zip(lines, quoted, strict=False) if not is_quoted]
     history = [line.lstrip("> ") for line, is_quoted in zip(lines, quoted, strict=False) if is_quoted]
-    return _as_text(own), _as_text([*history, "", *lines[end:]])
+    return _as_text(body), _as_text([*history, "", *lines[end:]])
 
 
-def _begins_quoted_mail(lines: Sequence[str], at: int) -> bool:
-    """Whether this line is a rule with the head of another mail below, in any language."""
-    if not _LINE_ABOVE_MAIL.fullmatch(lines[at]):
+def _begins_quoted_mail(lines: Sequence[str], index: int) -> bool:
+    """Whether this line is a rule above the header of another mail, in any language."""
+    if not _LINE_ABOVE_MAIL.fullmatch(lines[index]):
         return False
-    below = [line for line in lines[at + 1 : at + 8] if not is_blank(line)]
-    return len(below) >= _FEWEST_FIELDS and all(map(_FIELD.match, below[:_FEWEST_FIELDS]))
+    lines_below = [line for line in lines[index + 1 : index + 8] if not is_blank(line)]
+    return len(lines_below) >= _FEWEST_FIELDS and all(map(_FIELD.match, lines_below[:_FEWEST_FIELDS]))
 
 
-def _add_attribution(lines: Sequence[str], quoted: list[bool], at: int) -> None:
-    """Add the line above a quotation that names its author, maybe broken in two, to the quotation."""
-    last = next((n for n in range(at - 1, max(at - 3, -1), -1) if not is_blank(lines[n])), None)
+def _add_attribution(lines: Sequence[str], quoted: list[bool], index: int) -> None:
+    """Add the line that names the author of a quotation, which may be broken in two, to the quotation."""
+    last = next((n for n in range(index - 1, max(index - 3, -1), -1) if not is_blank(lines[n])), None)
     if last is not None and lines[last].rstrip().endswith((":", "：")):
         quoted[last] = True
         if last and not is_blank(lines[last - 1]) and (last < 2 or is_blank(lines[last - 2])):
@@ -244,13 +247,13 @@ def _as_text(lines: Sequence[str]) -> ParsedDocument | None:
 
 def read_mailbox(_path: Path, data: bytes) -> ParsedDocument:
     """Read ``data`` as consecutive messages, each below a line that begins with ``From``."""
-    found = list(_BEGIN.finditer(data))
-    ends = [*(match.start() for match in found[1:]), len(data)]
-    stretches = [(match.end(), end) for match, end in zip(found, ends, strict=True)]
+    starts = list(_MESSAGE_START.finditer(data))
+    ends = [*(match.start() for match in starts[1:]), len(data)]
+    stretches = [(match.end(), end) for match, end in zip(starts, ends, strict=True)]
     heads = []
     for start, end in stretches:
-        over = _HEAD_END.search(data, start, end)
-        heads.append(head_of(data[start : over.end() if over else end]))
+        head_end = _HEAD_END.search(data, start, end)
+        heads.append(head_of(data[start : head_end.end() if head_end else end]))
     blocks = (Block("table", table=Table((("Date", "From", "Subject"),), tuple(heads))),) if heads else ()
 
     def message(start: int, end: int) -> Callable[[], bytes]:
@@ -260,7 +263,7 @@ def read_mailbox(_path: Path, data: bytes) -> ParsedDocument:
         blocks,
         "\n".join(" ".join(head) for head in heads),
         enclosed=tuple(
-            named_apart(
+            with_unique_names(
                 (f"{f'{date} {subject}'.strip()[:_LONGEST_NAME] or 'message'}.eml", message(*stretch))
                 for (date, _, subject), stretch in zip(heads, stretches, strict=True)
             )
@@ -276,34 +279,36 @@ def read_outlook(path: Path, data: bytes) -> ParsedDocument:
         return mail_document(path, _outlook_mail(file, ()))
 
 
-def _outlook_mail(file: OleFileIO, inside: tuple[str, ...]) -> Mail:
+def _outlook_mail(file: OleFileIO, storage: tuple[str, ...]) -> Mail:
     """The message in the file, or a message attached to it."""
-    sender, address = _text(file, inside, _SENDER), _text(file, inside, _SMTP_ADDRESS, _ADDRESS)
-    known = "@" in address and address != sender
+    sender, address = _text(file, storage, _SENDER), _text(file, storage, _SMTP_ADDRESS, _ADDRESS)
+    has_address = "@" in address and address != sender
     return Mail(
-        sender=f"{sender} <{address}>".strip() if known else sender,
-        to=_text(file, inside, _TO),
-        copied=_text(file, inside, _COPIED),
-        sent=_time(file, inside),
-        subject=_text(file, inside, _SUBJECT),
-        html=decode(_stream(file, inside, _HTML, _BINARY)) or _raw_text(file, inside, _HTML),
-        plain=_raw_text(file, inside, _BODY),
+        sender=f"{sender} <{address}>".strip() if has_address else sender,
+        to=_text(file, storage, _TO),
+        copied=_text(file, storage, _COPIED),
+        sent=_time(file, storage),
+        subject=_text(file, storage, _SUBJECT),
+        html=decode(_stream(file, storage, _HTML, _BINARY)) or _raw_text(file, storage, _HTML),
+        plain=_raw_text(file, storage, _BODY),
         attachments=tuple(
-            named_apart((one.name, one.content) for one in _outlook_attachments(file, inside))
+            with_unique_names(
+                (attachment.name, attachment.content) for attachment in _outlook_attachments(file, storage)
+            )
         ),
     )
 
 
-def _outlook_attachments(file: OleFileIO, inside: tuple[str, ...]) -> Iterator[Enclosed]:
+def _outlook_attachments(file: OleFileIO, storage: tuple[str, ...]) -> Iterator[Enclosed]:
     """The attached files; an attached message gives its text and its own attachments."""
-    depth = len(inside)
+    depth = len(storage)
     folders = {
         entry[depth]
         for entry in file.listdir(storages=True)
-        if tuple(entry[:depth]) == inside and len(entry) > depth and entry[depth].startswith("__attach")
+        if tuple(entry[:depth]) == storage and len(entry) > depth and entry[depth].startswith("__attach")
     }
     for number, folder in enumerate(sorted(folders), start=1):
-        part = (*inside, folder)
+        part = (*storage, folder)
         name = _text(file, part, _LONG_NAME, _NAME)
         embedded = (*part, f"__substg1.0_{_CONTENT:04X}{_OBJECT}")
         if file.exists([*embedded, "__properties_version1.0"]):
@@ -315,27 +320,27 @@ def _outlook_attachments(file: OleFileIO, inside: tuple[str, ...]) -> Iterator[E
             yield Enclosed(name or f"attachment {number}", partial(bytes, content))
 
 
-def _text(file: OleFileIO, inside: tuple[str, ...], *properties: int) -> str:
-    return next(filter(None, (normal(_raw_text(file, inside, one)) for one in properties)), "")
+def _text(file: OleFileIO, storage: tuple[str, ...], *properties: int) -> str:
+    return next(filter(None, (normal(_raw_text(file, storage, number)) for number in properties)), "")
 
 
-def _raw_text(file: OleFileIO, inside: tuple[str, ...], number: int) -> str:
-    wide = _stream(file, inside, number, _UTF_16).decode("utf-16-le", "replace")
-    return (wide or decode(_stream(file, inside, number, _EIGHT_BIT))).replace("\x00", "")
+def _raw_text(file: OleFileIO, storage: tuple[str, ...], number: int) -> str:
+    wide = _stream(file, storage, number, _UTF_16).decode("utf-16-le", "replace")
+    return (wide or decode(_stream(file, storage, number, _EIGHT_BIT))).replace("\x00", "")
 
 
-def _stream(file: OleFileIO, inside: tuple[str, ...], number: int, kind: str) -> bytes:
-    name = [*inside, f"__substg1.0_{number:04X}{kind}"]
+def _stream(file: OleFileIO, storage: tuple[str, ...], number: int, kind: str) -> bytes:
+    name = [*storage, f"__substg1.0_{number:04X}{kind}"]
     content: bytes = file.openstream(name).read() if file.exists(name) else b""
     return content
 
 
-def _time(file: OleFileIO, inside: tuple[str, ...]) -> datetime | None:
-    """When the message was sent, else delivered: 100 ns ticks since 1601, in the table of short values."""
-    table = file.openstream([*inside, "__properties_version1.0"]).read()
+def _time(file: OleFileIO, storage: tuple[str, ...]) -> datetime | None:
+    """When the message was sent, else delivered; stored in 100 ns ticks since 1601."""
+    table = file.openstream([*storage, "__properties_version1.0"]).read()
     times: dict[int, int] = {}
-    for at in range(24 if inside else 32, len(table) - 15, 16):
-        kind, number, _, value = struct.unpack_from("<HHIQ", table, at)
+    for offset in range(24 if storage else 32, len(table) - 15, 16):
+        kind, number, _, value = struct.unpack_from("<HHIQ", table, offset)
         if kind == 0x0040:
             times[number] = value
     ticks = times.get(_SENT) or times.get(_DELIVERED)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
-# YAML between two rules: keys and their values. Any other text between rules is part of the document.
+# YAML between two rules: keys and values. Any other text between rules is part of the document.
 _KEY = r"[\"']?\w[\w.:/-]*(?: [\w.-]+){0,2}[\"']?[ \t]*:(?:[ \t].*)?\n"
 _FRONT_MATTER = re.compile(
     rf"\A---[ \t]*\n((?:\#.*\n)*{_KEY}(?:{_KEY}|(?:[ \t\#\]}}].*|-(?:[ \t].*)?)?\n)*?)"
@@ -30,11 +30,13 @@ _FENCE = "`" * 12
 
 
 def read_markdown(path: Path, data: bytes) -> ParsedDocument:
-    """Read ``data`` as Markdown; of a front matter, title, date and author are used."""
+    """Read ``data`` as Markdown; title, date and author are taken from the front matter."""
     text = decode(data).removeprefix("\ufeff")
-    matter = _FRONT_MATTER.match(text)
-    fields = {name.lower(): value for name, value in _FIELD.findall(matter[1])} if matter else {}
-    body = text[matter.end() :] if matter else text
+    front_matter = _FRONT_MATTER.match(text)
+    fields = (
+        {name.lower(): value for name, value in _FIELD.findall(front_matter[1])} if front_matter else {}
+    )
+    body = text[front_matter.end() :] if front_matter else text
     parser = _parser()
     document = ParsedDocument(
         tuple(_Builder().blocks(parser.parse(body))),
@@ -54,7 +56,7 @@ def _parser() -> MarkdownIt:
 
 @dataclass(slots=True)
 class _Builder:
-    """Walks markdown-it's flat list of tokens; ``markers`` belong to the open list items."""
+    """Walks markdown-it's flat list of tokens; ``markers`` are those of the open list items."""
 
     markers: list[str] = field(default_factory=list)
     level: int = 0
@@ -81,7 +83,7 @@ class _Builder:
             elif kind == "list_item_close":
                 self.markers.pop()
             elif kind == "inline":
-                yield from self._paragraph(_spoken(token))
+                yield from self._paragraph(_inline_text(token))
             elif kind in {"fence", "code_block"} and token.content.strip():
                 yield Block("text", token.content.strip("\n"))
             elif kind == "html_block":
@@ -95,7 +97,7 @@ class _Builder:
             return
         marker = self.markers[-1] if self.markers else ""
         if marker:
-            self.markers[-1] = ""  # only the item's first paragraph has it
+            self.markers[-1] = ""  # only the item's first paragraph gets the marker
         if text:
             yield Block("text", f"{marker} {text}".strip())
 
@@ -105,14 +107,14 @@ class _Builder:
         elif token.type == "thead_close":
             self.in_header = False
         elif token.type == "inline":
-            self.row.append(_spoken(token))
+            self.row.append(_inline_text(token))
         elif token.type == "tr_close":
             if any(self.row):
                 (self.header if self.in_header else self.rows).append(tuple(self.row))
             self.row = []
 
 
-def _spoken(token: Token) -> str:
+def _inline_text(token: Token) -> str:
     """The text of an inline token, without markup, as one line."""
     lines: list[list[tuple[str, bool]]] = [[]]
     raised = False
@@ -120,7 +122,7 @@ def _spoken(token: Token) -> str:
         if child.type in {"text", "code_inline"}:
             lines[-1].append((child.content, raised))
         elif child.type == "image":
-            lines[-1].append((_spoken(child), raised))
+            lines[-1].append((_inline_text(child), raised))
         elif child.type in {"softbreak", "hardbreak"} or _is_tag(child, "<br"):
             lines.append([])
         elif _is_tag(child, "<sup"):
@@ -131,16 +133,16 @@ def _spoken(token: Token) -> str:
     return normal(joined(text for text in texts if text))
 
 
-def _is_tag(token: Token, begins: str) -> bool:
-    return token.type == "html_inline" and token.content.lower().startswith(begins)
+def _is_tag(token: Token, prefix: str) -> bool:
+    return token.type == "html_inline" and token.content.lower().startswith(prefix)
 
 
 def read_notebook(path: Path, data: bytes) -> ParsedDocument:
-    """Read ``data`` as a Jupyter notebook; pictures and HTML output are left out."""
+    """Read ``data`` as a Jupyter notebook, without pictures and HTML output."""
     notebook = json.loads(decode(data))
     parts = [part for cell in notebook["cells"] for part in _parts(cell)]
     authors = notebook.get("metadata", {}).get("authors", [])
-    names = (one.get("name", "") for one in authors if isinstance(one, dict))
+    names = (author.get("name", "") for author in authors if isinstance(author, dict))
     return replace(read_markdown(path, "\n\n".join(parts).encode()), author=", ".join(filter(None, names)))
 
 

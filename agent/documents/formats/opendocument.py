@@ -19,7 +19,7 @@ _NAMES = {
     name: f"urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"
     for name in ("office", "text", "table", "presentation", "meta")
 } | {"draw": "urn:oasis:names:tc:opendocument:xmlns:drawing:1.0", "dc": "http://purl.org/dc/elements/1.1/"}
-_ABOUT = ("dc:title", "meta:initial-creator", "dc:creator")
+_PROPERTIES = ("dc:title", "meta:initial-creator", "dc:creator")
 
 
 def _tag(name: str) -> str:
@@ -43,10 +43,10 @@ def read_opendocument(path: Path, data: bytes) -> ParsedDocument:
 
     with zipfile.ZipFile(BytesIO(data)) as archive:
         content = etree.fromstring(archive.read("content.xml"))
-        about = etree.fromstring(archive.read("meta.xml")) if "meta.xml" in archive.namelist() else None
+        meta = etree.fromstring(archive.read("meta.xml")) if "meta.xml" in archive.namelist() else None
     body = content.find("office:body", _NAMES)
     etree.strip_elements(body, *_UNSEEN, with_tail=False)
-    seen = [normal("".join(_own(paragraph))) for paragraph in body.iter(*_PARAGRAPHS)]
+    lines = [normal("".join(_own_text(paragraph))) for paragraph in body.iter(*_PARAGRAPHS)]
     slides = body.findall("office:presentation/draw:page", _NAMES)
     if slides:
         blocks = [block for number, slide in enumerate(slides, 1) for block in _slide(slide, number)]
@@ -54,11 +54,11 @@ def read_opendocument(path: Path, data: bytes) -> ParsedDocument:
         notes = (p for note in body.iter(_NOTE) for p in _passages(note))
         blocks = outlined([*_passages(body), *notes], by_look=False)
     properties = (
-        {} if about is None else {name: about.findtext(f".//{name}", "", _NAMES) for name in _ABOUT}
+        {} if meta is None else {name: meta.findtext(f".//{name}", "", _NAMES) for name in _PROPERTIES}
     )
     document = ParsedDocument(
         tuple(blocks),
-        "\n".join(filter(None, seen)),
+        "\n".join(filter(None, lines)),
         title=properties.get("dc:title", ""),
         pages=len(slides) or None,
         author=normal(properties.get("meta:initial-creator") or properties.get("dc:creator") or ""),
@@ -67,12 +67,12 @@ def read_opendocument(path: Path, data: bytes) -> ParsedDocument:
 
 
 def _passages(parent: Any) -> Iterator[Passage]:
-    """The paragraphs and tables in an element; notes only if the element is a note."""
+    """The paragraphs and tables in an element; those of notes only if the element is a note."""
     for element in parent:
         if element.tag in _PARAGRAPHS:
             level = element.get(_tag("text:outline-level"), "1") if element.tag == _PARAGRAPHS[0] else "0"
-            item = any(above.tag == _ITEM for above in element.iterancestors())
-            if text := normal("".join(_own(element))):
+            item = any(ancestor.tag == _ITEM for ancestor in element.iterancestors())
+            if text := normal("".join(_own_text(element))):
                 bullet = "• " if item and level == "0" else ""
                 yield Passage(bullet + text, level=min(6, int(level)), item=item)
             for frame in element.iter(_tag("draw:text-box")):
@@ -83,14 +83,14 @@ def _passages(parent: Any) -> Iterator[Passage]:
             yield from _passages(element)
 
 
-def _own(paragraph: Any) -> Iterator[str]:
+def _own_text(paragraph: Any) -> Iterator[str]:
     """The text of a paragraph, without the notes and text boxes in it."""
     yield paragraph.text or ""
     for part in paragraph:
         if part.tag in _SPACES:
             yield " "
         elif part.tag not in _PARAGRAPHS and isinstance(part.tag, str):
-            yield from _own(part)
+            yield from _own_text(part)
         yield part.tail or ""
 
 
@@ -104,7 +104,7 @@ def _table(element: Any) -> Iterator[Passage]:
         cells: list[Cell] = []
         column = 0
         for cell in row.iterchildren(_tag("table:table-cell"), _tag("table:covered-table-cell")):
-            text = normal(" ".join("".join(_own(p)) for p in cell.iter(*_PARAGRAPHS)))
+            text = normal(" ".join("".join(_own_text(p)) for p in cell.iter(*_PARAGRAPHS)))
             width = int(cell.get(_tag("table:number-columns-spanned"), "1"))
             cells += [Cell(text, column, column + width)] if text else []
             column += int(cell.get(_tag("table:number-columns-repeated"), "1"))
@@ -133,6 +133,6 @@ def _slide(slide: Any, number: int) -> Iterator[Block]:
             yield Block("table", page=number, table=passage.table)
         else:
             yield Block("text", passage.text, page=number)
-    spoken = [] if notes is None else [passage.text for passage in _passages(notes)]
-    if said := normal(" ".join(spoken)):
-        yield Block("text", f"Notes: {said}", page=number)
+    note_texts = [] if notes is None else [passage.text for passage in _passages(notes)]
+    if notes_text := normal(" ".join(note_texts)):
+        yield Block("text", f"Notes: {notes_text}", page=number)

@@ -4,9 +4,9 @@ Measured on a 190-page 10-K, two cores: PDFium reads all text in 0.6 s (2.5 s wi
 character), pypdf in 11 s, pdfplumber in about 36 s. PDFium is not safe to call from two threads, so
 one file is read at a time.
 
-Nothing in a PDF says "table": a row is a line of several segments. Consecutive rows are a table, with
-the lines of one segment between them (section rows, broken labels) and above them (units, a heading
-over some columns).
+PDFs do not mark tables: a row is a line of several segments. Consecutive rows form a table, with the lines
+of one segment between them (section rows, broken labels) and above them (units, a heading over some
+columns).
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ from agent.documents.tables import Cell, build_table, is_unit, is_value
 if TYPE_CHECKING:
     from pypdfium2 import PdfDocument, PdfPage, PdfTextPage
 
-_BETWEEN = 5  # lines of one segment that a table may hold in a row
+_MOST_LINES_BETWEEN = 5  # consecutive lines of one segment that a table may contain
 _HEADER_GAP = 0.5
-_NEAR = 2.2  # heights between two rows of one table's head
-_ONE_AT_A_TIME = threading.Lock()
+_HEAD_GAP = 2.2  # heights between two rows of one table's head
+_PDFIUM_LOCK = threading.Lock()
 _PASSWORD_ERROR = 4  # FPDF_ERR_PASSWORD
 _PARAGRAPH_GAP = 1.45  # heights of a line
-_LOOSE_GAP = 2.0  # where the words show that the sentence goes on
+_LOOSE_GAP = 2.0  # the same, where the words show that the sentence continues
 _SHORT_LINE = 0.8  # of the text's width
 _MOST_CHARACTERS = 1_000_000  # on one page
 _FEW_WORDS = 25  # on a page that may be a scan with a stamp
-_LARGE = 0.5  # of the page's area, for a picture that is the page
+_LARGE_PICTURE = 0.5  # of the page's area, for a picture that is the page
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,30 +61,30 @@ class TableLines:
 
 def tables_and_lines(lines: Sequence[Line]) -> list[Line | TableLines]:
     """The page's lines, with the lines of each table replaced by the table."""
-    found: list[Line | TableLines] = []
+    parts: list[Line | TableLines] = []
     index = 0
     while index < len(lines):
         end = _table_end(lines, index)
         if end is None:
-            found.append(lines[index])
+            parts.append(lines[index])
             index += 1
             continue
         rows = list(lines[index:end])
-        above = _head(found, rows)
-        table = build_table([_cells(line) for line in [*above, *rows]], exact=False)
+        head_lines = _head(parts, rows)
+        table = build_table([_cells(line) for line in [*head_lines, *rows]], exact=False)
         if table is None or sum(len(line.segments) > 1 for line in rows) < 2:
-            found.extend(rows)
+            parts.extend(rows)
         else:
-            if above:
-                del found[-len(above) :]
-            found.append(TableLines(table, [*above, *rows][0]))
+            if head_lines:
+                del parts[-len(head_lines) :]
+            parts.append(TableLines(table, [*head_lines, *rows][0]))
         index = end
-    return found
+    return parts
 
 
 def _cells(line: Line) -> list[Cell]:
     parts: Sequence[Segment] = line.segments
-    if not _has_values(line):  # names of columns are closer together than numbers do
+    if not _has_values(line):  # names of columns are closer together than numbers
         parts = [
             Segment(tuple(words))
             for part in parts
@@ -100,29 +100,31 @@ def _table_end(lines: Sequence[Line], start: int) -> int | None:
     last = start
     has_values = _has_values(lines[start])
     while True:
-        nxt = next(
+        next_row = next(
             (
                 i
-                for i in range(last + 1, min(last + 2 + _BETWEEN, len(lines)))
+                for i in range(last + 1, min(last + 2 + _MOST_LINES_BETWEEN, len(lines)))
                 if len(lines[i].segments) > 1
             ),
             None,
         )
-        if nxt is None:
+        if next_row is None:
             break
-        between = lines[last + 1 : nxt]
-        edge = _values_edge([*lines[start : last + 1], lines[nxt]])
-        left = min(line.x0 for line in lines[start : nxt + 1])
+        lines_between = lines[last + 1 : next_row]
+        edge = _values_edge([*lines[start : last + 1], lines[next_row]])
+        left = min(line.x0 for line in lines[start : next_row + 1])
         if has_values:
-            if not all(_fits(line, edge) for line in between):
+            if not all(_fits(line, edge) for line in lines_between):
                 break
-        elif not all(_heads(line, left, edge) or _fits(line, edge) for line in between):
+        elif not all(_heads(line, left, edge) or _fits(line, edge) for line in lines_between):
             break
-        opens = not _has_values(lines[nxt]) and has_values
-        if opens and (between or lines[last].y - lines[nxt].y > _NEAR * lines[last].height):
+        begins_table = not _has_values(lines[next_row]) and has_values
+        if begins_table and (
+            lines_between or lines[last].y - lines[next_row].y > _HEAD_GAP * lines[last].height
+        ):
             break
-        has_values = has_values or _has_values(lines[nxt])
-        last = nxt
+        has_values = has_values or _has_values(lines[next_row])
+        last = next_row
     end = last + 1
     while end < len(lines) and _continues(lines[end], lines[end - 1], lines[start].x0):
         end += 1
@@ -150,32 +152,32 @@ def _fits(line: Line, edge: float) -> bool:
     return line.x1 <= edge + line.height and not text.endswith(".") and len(text.split()) <= 14
 
 
-def _continues(line: Line, above: Line, left: float) -> bool:
+def _continues(line: Line, line_above: Line, left: float) -> bool:
     """Whether the line continues the label above it."""
     return (
         len(line.segments) == 1
-        and len(above.segments) > 1
+        and len(line_above.segments) > 1
         and line.text[:1].islower()
-        and abs(line.x0 - above.x0) < above.height
-        and above.y - line.y < 1.5 * above.height
-        and line.x1 - left < 0.7 * (above.x1 - left)
+        and abs(line.x0 - line_above.x0) < line_above.height
+        and line_above.y - line.y < 1.5 * line_above.height
+        and line.x1 - left < 0.7 * (line_above.x1 - left)
     )
 
 
-def _head(found: Sequence[Line | TableLines], rows: Sequence[Line]) -> list[Line]:
+def _head(parts: Sequence[Line | TableLines], rows: Sequence[Line]) -> list[Line]:
     """The lines of one segment directly above the first row that name columns or units."""
     edge = _values_edge(rows)
     left = min(line.x0 for line in rows)
     head: list[Line] = []
-    below = rows[0]
-    for line in reversed(found):
+    lower_line = rows[0]
+    for line in reversed(parts):
         if isinstance(line, TableLines) or len(line.segments) > 1:
             break
-        near = line.y - below.y < _NEAR * line.height
-        if not near or not (is_unit(line.text) or _heads(line, left, edge)):
+        is_near = line.y - lower_line.y < _HEAD_GAP * line.height
+        if not is_near or not (is_unit(line.text) or _heads(line, left, edge)):
             break
         head.insert(0, line)
-        below = line
+        lower_line = line
     return head
 
 
@@ -202,21 +204,21 @@ def read_pdf(
     if recognised is None and len(scans) == len(texts):
         raise NoText(
             f"{path.name} has no text on any of its pages ({len(texts)}): it is probably a scan.",
-            "Turn the recognition of text on with `deepthink config set ocr true`.",
+            "Turn on text recognition with `deepthink config set ocr true`.",
         )
-    read = recognised or {}
-    for number, page in read.items():
+    scanned = recognised or {}
+    for number, page in scanned.items():
         texts[number - 1], pages[number - 1] = scanned_text(page), scanned_lines(page)
-    whole = "\n".join(texts)
-    known = words_of(whole)
+    text = "\n".join(texts)
+    vocabulary = words_of(text)
     document = ParsedDocument(
-        tuple(outlined(without_breaks(passages_of_pages(pages, known)))),
-        mended(whole, known),
+        tuple(outlined(without_breaks(passages_of_pages(pages, vocabulary)))),
+        mended(text, vocabulary),
         title=declared,
         pages=len(texts),
         author=normal(author),
-        notices=(*_unread_scans(scans, texts, recognised), *scan_notices(read, len(texts))),
-        scans=tuple(number for number in scans if number not in read),
+        notices=(*_unread_scans(scans, texts, recognised), *scan_notices(scanned, len(texts))),
+        scans=tuple(number for number in scans if number not in scanned),
     )
     return with_cover(document, path)
 
@@ -225,7 +227,7 @@ def _unread_scans(
     scans: Sequence[int], texts: Sequence[str], recognised: Mapping[int, ScannedPage] | None
 ) -> Iterator[str]:
     if scans and recognised is None:
-        yield f"{len(scans)} of {len(texts)} pages are scans, and the recognition of text is off."
+        yield f"{len(scans)} of {len(texts)} pages are scans, and text recognition is off."
 
 
 @contextmanager
@@ -233,7 +235,7 @@ def open_pdf(name: str, data: bytes) -> Iterator[PdfDocument]:
     """Open a PDF; no other PDF can be opened until it is closed."""
     import pypdfium2
 
-    with _ONE_AT_A_TIME:
+    with _PDFIUM_LOCK:
         try:
             with closing(pypdfium2.PdfDocument(data)) as pdf:
                 yield pdf
@@ -264,7 +266,7 @@ def _content(pdf: PdfDocument) -> tuple[list[str], list[list[Line]], list[int]]:
 
 
 def _is_scan(page: PdfPage, *, has_text: bool) -> bool:
-    """Whether a page of few words is a scan: it has no text but something else, or a large picture."""
+    """Whether a page of few words is a scan: it has content but no text, or a large picture."""
     import pypdfium2.raw as pdfium
 
     if not has_text:
@@ -272,7 +274,7 @@ def _is_scan(page: PdfPage, *, has_text: bool) -> bool:
     width, height = page.get_size()
     for picture in page.get_objects(filter=[pdfium.FPDF_PAGEOBJ_IMAGE]):
         left, bottom, right, top = picture.get_bounds()
-        if (right - left) * (top - bottom) > _LARGE * width * height:
+        if (right - left) * (top - bottom) > _LARGE_PICTURE * width * height:
             return True
     return False
 
@@ -282,7 +284,7 @@ def _text_pages(pdf: PdfDocument) -> Iterator[tuple[PdfPage, PdfTextPage]]:
         with closing(pdf[number]) as page, closing(page.get_textpage()) as text_page:
             if text_page.count_chars() > _MOST_CHARACTERS:
                 raise UnreadableDocument(
-                    f"Page {number + 1} holds over {_MOST_CHARACTERS:,} characters, more than a page can.",
+                    f"Page {number + 1} has over {_MOST_CHARACTERS:,} characters, more than a page holds.",
                     "Print it to a new PDF without that page, and add that.",
                 )
             yield page, text_page
@@ -303,26 +305,26 @@ def _without_furniture(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:
     ]
 
 
-def passages_of_pages(pages: Sequence[Sequence[Line]], known: Container[str] = ()) -> list[Passage]:
-    """Paragraphs, list items and tables of the pages; ``known`` are the words of the document."""
-    return list(_passages(_without_furniture(pages), known))
+def passages_of_pages(pages: Sequence[Sequence[Line]], vocabulary: Container[str] = ()) -> list[Passage]:
+    """Paragraphs, list items and tables of the pages; ``vocabulary`` contains the words of the document."""
+    return list(_passages(_without_furniture(pages), vocabulary))
 
 
-def _passages(pages: Sequence[Sequence[Line]], known: Container[str]) -> Iterator[Passage]:
+def _passages(pages: Sequence[Sequence[Line]], vocabulary: Container[str]) -> Iterator[Passage]:
     for number, lines in enumerate(pages, start=1):
         right = max((line.x1 for line in lines), default=0.0)
         paragraph: list[Line] = []
         for part in tables_and_lines([_with_markers_joined(line) for line in lines]):
             if isinstance(part, TableLines):
-                yield from _paragraph(paragraph, number, known)
+                yield from _paragraph(paragraph, number, vocabulary)
                 paragraph = []
                 yield Passage("", page=number, table=part.table)
             elif paragraph and not _same_paragraph(paragraph, part, right):
-                yield from _paragraph(paragraph, number, known)
+                yield from _paragraph(paragraph, number, vocabulary)
                 paragraph = [part]
             else:
                 paragraph.append(part)
-        yield from _paragraph(paragraph, number, known)
+        yield from _paragraph(paragraph, number, vocabulary)
 
 
 def _with_markers_joined(line: Line) -> Line:
@@ -330,8 +332,8 @@ def _with_markers_joined(line: Line) -> Line:
     first, *rest = line.segments
     if not rest or not is_marker(first.text):
         return line
-    whole = Segment((*first.words, *rest[0].words))
-    return Line((whole, *rest[1:]), line.y, line.height)
+    merged = Segment((*first.words, *rest[0].words))
+    return Line((merged, *rest[1:]), line.y, line.height)
 
 
 def _same_paragraph(paragraph: Sequence[Line], line: Line, right: float) -> bool:
@@ -343,16 +345,16 @@ def _same_paragraph(paragraph: Sequence[Line], line: Line, right: float) -> bool
     if bulleted(line.text).startswith("• ") or is_marker(line.text.split(" ", 1)[0]):
         return False
     gap = (last.y - line.y) / last.height
-    goes_on = line.text[:1].islower() and last.x1 > right * _SHORT_LINE
-    if not 0 < gap < (_LOOSE_GAP if goes_on else _PARAGRAPH_GAP):
+    continues_sentence = line.text[:1].islower() and last.x1 > right * _SHORT_LINE
+    if not 0 < gap < (_LOOSE_GAP if continues_sentence else _PARAGRAPH_GAP):
         return False
     return not (last.text.endswith((".", ":")) and last.x1 < right * _SHORT_LINE)
 
 
-def _paragraph(lines: Sequence[Line], page: int, known: Container[str]) -> Iterator[Passage]:
+def _paragraph(lines: Sequence[Line], page: int, vocabulary: Container[str]) -> Iterator[Passage]:
     if not lines:
         return
-    text = bulleted(joined(mended("\n".join(line.text for line in lines), known).split("\n")))
+    text = bulleted(joined(mended("\n".join(line.text for line in lines), vocabulary).split("\n")))
     look = Look(
         size=round(lines[0].height * 2) / 2,
         bold=all(line.bold for line in lines),

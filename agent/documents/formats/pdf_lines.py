@@ -1,11 +1,11 @@
 """The lines of a page, from the boxes of a PDF's characters or of the words recognised in a scan.
 
-PDFium gives each character in the order of the content stream, with its box and font. A line is what
-shares a baseline; a segment is a stretch of a line without a wide gap, so that a table's row comes out
-as one line of several segments and a sentence as a line of one.
+PDFium gives each character in the order of the content stream, with its box and font. A line consists of
+the words on one baseline; a segment is a stretch of a line without a wide gap, so that a table's row is a
+line of several segments and a sentence a line of one.
 
 The recognised words of a scan become such lines too, so that headings, tables and columns are found as on
-any page; `agent.documents.scanning` recognises them.
+any other page; `agent.documents.scanning` recognises them.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from models.protocols import RecognisedWord
 
 _BOLD = re.compile(r"bold|black|heavy|semibold|demi", re.IGNORECASE)
 _ITALIC_FLAG = 1 << 6  # ISO 32000-1, table 123
-_HYPHEN_AT_LINE_END = 0xFFFE  # what PDFium puts where a word is broken between two lines
+_HYPHEN_AT_LINE_END = 0xFFFE  # PDFium's character for a hyphen that breaks a word at a line end
 _SIGN_AND_NUMBER = re.compile(r"(?<!\S)([$€£¥]) (?=[\d(.—–-])")
 _SIGNS = frozenset({"$", "€", "£", "¥"})
-_HIGH, _LOW = 0xD800 >> 10, 0xDC00 >> 10  # what the two halves of a character in UTF-16 begin with
-_WIDE_GAP = 0.85  # in heights of the line; a space is about a quarter, a justified one seldom a half
-_PAGE_WIDTH = 595.0  # points of a scanned page; the rules for tables count in them
-_ALIKE = 1.3  # times the usual height: boxes of one size of letters vary as much
-_UNSURE = 0.5  # confidence below which a word is marked
+_HIGH, _LOW = 0xD800 >> 10, 0xDC00 >> 10  # leading bits of the two halves of a UTF-16 surrogate pair
+_WIDE_GAP = 0.85  # line heights; a space is about a quarter, in justified text seldom a half
+_PAGE_WIDTH = 595.0  # points that a scanned page counts as; the rules for tables use points
+_HEIGHT_TOLERANCE = 1.3  # factor by which the heights of boxes vary for one size of letters
+_UNSURE_BELOW = 0.5  # confidence below which a word is marked
 UNSURE_MARK = "[?]"
 
 
@@ -56,7 +56,7 @@ class Word:
         return self.top - self.bottom
 
     def is_under(self, bottom: float, top: float) -> bool:
-        """Whether text between these heights beside the word is a superscript of it."""
+        """Whether text beside the word, between these heights, is a superscript of it."""
         return top - bottom < 0.9 * self.height and bottom - self.bottom > 0.2 * self.height
 
 
@@ -91,7 +91,7 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Segments on one baseline, from left to right; ``y`` is the middle, in points from the page's foot."""
+    """Segments on one baseline, from left to right; ``y`` is the middle, in points from the foot."""
 
     segments: tuple[Segment, ...]
     y: float
@@ -124,7 +124,7 @@ def page_lines(text_page: Any) -> list[Line]:
 
 
 def lines_of(strips: list[list[Word]]) -> list[Line]:
-    """The lines of a page from ``strips``: runs of words on one baseline, in the order of the page."""
+    """The lines of a page from its ``strips``: runs of words on one baseline, in stream order."""
     if not _in_columns(strips):
         strips = _by_baseline(strips)
     return [_line(_with_raised_joined(strip)) for strip in strips]
@@ -138,7 +138,7 @@ def _words(text_page: Any) -> Iterator[Word | None]:
     box = pdfium.FS_RECTF()
     font_of = _font_reader(raw)
     word: Word | None = None
-    raised = False  # whether the word's last character is
+    raised = False  # whether the word's last character is raised
     units = [pdfium.FPDFText_GetUnicode(raw, index) for index in range(text_page.count_chars())]
     for index, code in _code_points(units):
         if code in {0x20, 0xA0, 0x09, 0x0D, 0x0A, 0x00, 0x200B}:
@@ -181,7 +181,7 @@ def _words(text_page: Any) -> Iterator[Word | None]:
 def _code_points(units: Sequence[int]) -> Iterator[tuple[int, int]]:
     """Each character's index and code point; PDFium gives one beyond U+FFFF as two UTF-16 units.
 
-    A unit without its other half, which a font's map may contain, becomes U+FFFD: it cannot be stored.
+    A unit without its other half, which a font's map may contain, cannot be stored and becomes U+FFFD.
     """
     for index, (before, unit, after) in enumerate(zip([0, *units], units, [*units[1:], 0], strict=False)):
         if unit >> 10 == _HIGH and after >> 10 == _LOW:
@@ -219,17 +219,17 @@ def _strips(words: Iterator[Word | None]) -> list[list[Word]]:
 
 
 def _in_columns(strips: list[list[Word]]) -> bool:
-    """Whether prose is set in two columns, so that the stream's order must be kept."""
+    """Whether prose is in two columns, so that the stream's order must be kept."""
     prose = [s for s in strips if len(s) >= 4 and sum(w.text[0].isalpha() for w in s) >= 3]
-    beside = sum(
+    side_by_side = sum(
         any(
-            abs(one[0].middle - two[0].middle) < one[0].height * 0.5
-            and (two[0].x0 > one[-1].x1 or two[-1].x1 < one[0].x0)
-            for two in prose
+            abs(strip[0].middle - other[0].middle) < strip[0].height * 0.5
+            and (other[0].x0 > strip[-1].x1 or other[-1].x1 < strip[0].x0)
+            for other in prose
         )
-        for one in prose
+        for strip in prose
     )
-    return beside >= 8 and beside > len(prose) * 0.4
+    return side_by_side >= 8 and side_by_side > len(prose) * 0.4
 
 
 def _by_baseline(strips: list[list[Word]]) -> list[list[Word]]:
@@ -245,16 +245,16 @@ def _by_baseline(strips: list[list[Word]]) -> list[list[Word]]:
 
 def _with_raised_joined(words: Sequence[Word]) -> list[Word]:
     """The words, with a raised word joined to the number that it touches."""
-    whole = [words[0]]
+    merged = [words[0]]
     for word in words[1:]:
-        last = whole[-1]
+        last = merged[-1]
         touches = abs(word.x0 - last.x1) < 0.1 * last.height and last.is_under(word.bottom, word.top)
         mark = separator(last.text, word.text, raised=True)
         if touches and (mark or (last.text[-1].isdecimal() and word.text.isalpha())):
-            whole[-1] = replace(last, text=last.text + mark + word.text, x1=word.x1)
+            merged[-1] = replace(last, text=last.text + mark + word.text, x1=word.x1)
         else:
-            whole.append(word)
-    return whole
+            merged.append(word)
+    return merged
 
 
 def _line(words: list[Word]) -> Line:
@@ -270,10 +270,10 @@ def split_at_gaps(words: Sequence[Word], gap: float) -> list[list[Word]]:
     """The words, split where the space between two exceeds ``gap``, and before a currency sign."""
     parts: list[list[Word]] = [[words[0]]]
     for last, word in pairwise(words):
-        apart = word.x0 - last.x1
+        distance = word.x0 - last.x1
         if last.text in _SIGNS:
-            parts[-1].append(word)  # however far the number is from its sign
-        elif apart > gap or (word.text in _SIGNS and apart > 0):
+            parts[-1].append(word)  # a sign stays with its number, however far apart they are
+        elif distance > gap or (word.text in _SIGNS and distance > 0):
             parts.append([word])
         else:
             parts[-1].append(word)
@@ -309,20 +309,20 @@ def scan_notices(recognised: Mapping[int, ScannedPage], pages: int) -> Iterator[
     if not words:
         return
     sure = fmean(word.confidence for word in words)
-    unsure = sum(word.confidence < _UNSURE for word in words)
-    marked = f"; {unsure} unsure words are marked {UNSURE_MARK}" if unsure else ""
-    of = f"{len(recognised)} of {pages} pages are scans" if pages > 1 else "It is a scan"
-    yield f"{of}, read by OCR with a confidence of {sure:.0%}{marked}."
+    unsure = sum(word.confidence < _UNSURE_BELOW for word in words)
+    unsure_note = f"; {unsure} unsure words are marked {UNSURE_MARK}" if unsure else ""
+    scans = f"{len(recognised)} of {pages} pages are scans" if pages > 1 else "It is a scan"
+    yield f"{scans}, read by OCR with a confidence of {sure:.0%}{unsure_note}."
 
 
 def _word_of_scan(word: RecognisedWord, usual: float, scale: float) -> Word:
     """The word in PDF coordinates: points from the foot of the page."""
     height = word.bottom - word.top
-    if usual / _ALIKE < height < usual * _ALIKE:
+    if usual / _HEIGHT_TOLERANCE < height < usual * _HEIGHT_TOLERANCE:
         height = usual
     middle = -(word.top + word.bottom) / 2
     return Word(
-        text=word.text + (UNSURE_MARK if word.confidence < _UNSURE else ""),
+        text=word.text + (UNSURE_MARK if word.confidence < _UNSURE_BELOW else ""),
         x0=word.left * scale,
         x1=word.right * scale,
         bottom=(middle - height / 2) * scale,

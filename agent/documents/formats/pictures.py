@@ -34,7 +34,7 @@ def read_picture(path: Path, data: bytes, recognised: Mapping[int, ScannedPage] 
         pages = getattr(picture, "n_frames", 1) if picture.format == "TIFF" else 1
     if recognised is None:
         raise NoText(
-            f"{path.name} is a picture, and the recognition of text is off.",
+            f"{path.name} is a picture, and text recognition is off.",
             "Turn it on with `deepthink config set ocr true`.",
         )
     numbers = range(1, pages + 1)
@@ -64,7 +64,7 @@ def page_picture(name: str, data: bytes, number: int, longest_side: int = _LONGE
             return np.ascontiguousarray(bitmap.to_numpy()[:, :, :3])
     try:
         return _pixels(data, number, longest_side)
-    except Exception as error:  # what a damaged file makes Pillow raise
+    except Exception as error:  # Pillow raises all kinds of errors on damaged files
         raise damaged(name, error) from error
 
 
@@ -75,7 +75,7 @@ def _pixels(data: bytes, number: int, longest_side: int) -> Pixels:
         picture.seek(number - 1)
         upright: Image.Image = ImageOps.exif_transpose(picture)
         if upright.mode == "1":
-            # A grey background is dithered to dots in black and white, which look like strokes.
+            # In black and white, a grey background is dithered to dots, which look like strokes.
             upright = upright.convert("L").filter(ImageFilter.MedianFilter(3))
         flat = Image.new("RGB", upright.size, "white")
         flat.paste(upright, mask=upright.getchannel("A") if "A" in upright.getbands() else None)

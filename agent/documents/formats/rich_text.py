@@ -13,9 +13,9 @@ from agent.documents.outline import Passage, outlined
 from agent.documents.prose import bulleted, normal
 from agent.documents.tables import Cell, build_table
 
-# A style sheet's entry for a heading; the names are English in every language.
+# A style sheet's entry for a heading; the names are in English whatever the language of the document.
 _HEADING = re.compile(r"\{\\s(\d+)[^{}]*?\bheading ([1-6]);\}", re.IGNORECASE)
-_ABOUT = re.compile(r"\{\\(title|author) ([^{}]*)\}")
+_PROPERTY = re.compile(r"\{\\(title|author) ([^{}]*)\}")
 _MARKS = "\x01\x02\x03\x04\x05\x06"  # inserted before a heading, one for each level
 
 
@@ -24,16 +24,16 @@ def read_rich_text(path: Path, data: bytes) -> ParsedDocument:
     source = data.decode("latin-1")
     levels = dict(_HEADING.findall(source))
 
-    def marked(style: re.Match[str]) -> str:
+    def mark_heading(style: re.Match[str]) -> str:
         level = levels.get(style[1])
         return f"{style[0]}{_MARKS[int(level) - 1]}" if level else style[0]
 
-    head, found, body = source.partition(r"\pard")
-    lines = _text(head + found + re.sub(r"\\s(\d+)(?![\d-])", marked, body)).splitlines()
-    about = {name: normal(_text(rf"{{\rtf1 {value}}}")) for name, value in _ABOUT.findall(source)}
+    head, separator, body = source.partition(r"\pard")
+    lines = _text(head + separator + re.sub(r"\\s(\d+)(?![\d-])", mark_heading, body)).splitlines()
+    properties = {name: normal(_text(rf"{{\rtf1 {value}}}")) for name, value in _PROPERTY.findall(source)}
     blocks = outlined(list(_passages(lines)), by_look=False)
     document = ParsedDocument(
-        tuple(blocks), _text(source), title=about.get("title", ""), author=about.get("author", "")
+        tuple(blocks), _text(source), title=properties.get("title", ""), author=properties.get("author", "")
     )
     return with_cover(document, path)
 

@@ -1,7 +1,7 @@
 """Spreadsheets (XLSX, XLSM, XLSB, XLS, ODS), by calamine.
 
-A sheet is a section. Adjacent cells are a region, and each region is a table: lines of one cell above it
-are its caption, rows of names its header. For formulas, the stored values are used.
+A sheet is a section. Adjacent cells form a region, and each region is a table: lines of one cell above it
+are its caption, and rows of names its header. Formulas are read as their stored values.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _Value: TypeAlias = int | float | str | bool | time | date | datetime | timedelta
 _Row: TypeAlias = list[str]
 _MIDNIGHT = time()
-_FEWEST_COLUMNS = 2  # beside an empty column; one column alone belongs to the other side
+_FEWEST_COLUMNS = 2  # beside an empty column; a single column belongs to the other side
 
 
 def read_sheets(path: Path, data: bytes) -> ParsedDocument:
@@ -36,52 +36,52 @@ def read_sheets(path: Path, data: bytes) -> ParsedDocument:
     from python_calamine import CalamineWorkbook, PasswordError
 
     blocks: list[Block] = []
-    seen: list[str] = []
+    lines: list[str] = []
     try:
         with CalamineWorkbook.from_filelike(BytesIO(data)) as book:
             for name in book.sheet_names:
                 rows = _rows(book.get_sheet_by_name(name))
                 if any(map(any, rows)):
-                    seen += [name, *(" ".join(filter(None, row)) for row in rows)]
+                    lines += [name, *(" ".join(filter(None, row)) for row in rows)]
                     _fill_merged(rows, book.get_sheet_by_name(name))
                     blocks += [Block("heading", normal(name), level=1), *_regions(rows)]
     except PasswordError as error:
         raise encrypted(path.name) from error
-    return ParsedDocument(tuple(blocks), "\n".join(seen))
+    return ParsedDocument(tuple(blocks), "\n".join(lines))
 
 
 def _rows(sheet: CalamineSheet) -> list[_Row]:
-    return [[_shown(value) for value in row] for row in sheet.iter_rows()]
+    return [[_cell_text(value) for value in row] for row in sheet.iter_rows()]
 
 
-def _shown(value: _Value) -> str:
+def _cell_text(value: _Value) -> str:
     """A cell's value in the default format."""
     if isinstance(value, bool):
         return str(value).upper()
     if isinstance(value, float):
         return f"{value:.15g}"
     if isinstance(value, datetime):
-        whole = value.time() == _MIDNIGHT
-        return value.date().isoformat() if whole else value.isoformat(" ", "minutes")
+        is_date = value.time() == _MIDNIGHT
+        return value.date().isoformat() if is_date else value.isoformat(" ", "minutes")
     return normal(str(value))
 
 
 def _fill_merged(rows: list[_Row], sheet: CalamineSheet) -> None:
-    """Repeat the text of merged cells in each row that they cover, and in each column they name."""
+    """Repeat the text of merged cells in each row that they cover, and in each column that they name."""
     top, left = sheet.start or (0, 0)
     for (first, column), (last, end) in sheet.merged_cell_ranges or ():
         if first >= top and column >= left and last - top < len(rows) and end - left < len(rows[0]):
             text = rows[first - top][column - left]
-            narrow = end - column + 1 < len(rows[0])  # else it is a title
+            is_partial = end - column + 1 < len(rows[0])  # else it is a title
             for row in rows[first - top : last - top + 1]:
-                for at in range(column, end + 1 if narrow else column + 1):
-                    row[at - left] = text
+                for index in range(column, end + 1 if is_partial else column + 1):
+                    row[index - left] = text
 
 
 def _regions(rows: Sequence[_Row]) -> Iterator[Block]:
     """The blocks of each region between empty rows and columns."""
     for band in _bands(rows):
-        for part in _beside(band):
+        for part in _side_by_side(band):
             yield from _region(part)
 
 
@@ -91,8 +91,8 @@ def _bands(rows: Sequence[_Row]) -> Iterator[list[_Row]]:
     for filled, group in groupby(rows, key=any):
         if filled:
             band = list(group)
-            above = _filled(bands[-1]) if bands else set()
-            if len(above) > 1 and _filled(band) <= above and any(map(is_value, band[0])):
+            columns_above = _filled(bands[-1]) if bands else set()
+            if len(columns_above) > 1 and _filled(band) <= columns_above and any(map(is_value, band[0])):
                 bands[-1] += band
             else:
                 bands.append(band)
@@ -103,12 +103,12 @@ def _filled(rows: Sequence[_Row]) -> set[int]:
     return {column for row in rows for column, cell in enumerate(row) if cell}
 
 
-def _beside(band: Sequence[_Row]) -> Iterator[list[_Row]]:
+def _side_by_side(band: Sequence[_Row]) -> Iterator[list[_Row]]:
     """The parts of a band between empty columns, without empty columns and rows."""
     parts: list[list[int]] = [[]]
     filled = sorted(_filled(band))
-    for before, column in pairwise([filled[0], *filled]):
-        if column > before + 1:
+    for previous, column in pairwise([filled[0], *filled]):
+        if column > previous + 1:
             parts.append([])
         parts[-1].append(column)
     if any(len(part) < _FEWEST_COLUMNS for part in parts):
@@ -133,7 +133,9 @@ def _region(rows: Sequence[_Row]) -> Iterator[Block]:
 def _head_rows(rows: Sequence[_Row]) -> int:
     """The number of header rows: rows with a name over several columns, and the row below them."""
     upper = 0
-    while upper + 1 < len(rows) and any(name == after != "" for name, after in pairwise(rows[upper])):
+    while upper + 1 < len(rows) and any(
+        name == next_name != "" for name, next_name in pairwise(rows[upper])
+    ):
         upper += 1
     if upper + 1 < len(rows) and not any(is_value(cell) for row in rows[: upper + 1] for cell in row):
         return upper + 1

@@ -1,4 +1,4 @@
-"""Presentations (PPTX), by python-pptx: a slide is a page and a section, its notes included."""
+"""Presentations (PPTX), by python-pptx: each slide, with its notes, is a page and a section."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def read_slides(path: Path, data: bytes) -> ParsedDocument:
     deck = pptx.Presentation(BytesIO(data))
     slides = list(deck.slides)
     blocks = [block for number, slide in enumerate(slides, start=1) for block in _slide(slide, number)]
-    about = deck.core_properties
+    properties = deck.core_properties
     return ParsedDocument(
         tuple(blocks),
         "\n".join(chain.from_iterable(map(_visible_lines, slides))),
-        title=stated_title(normal(about.title or ""), blocks, path),
+        title=stated_title(normal(properties.title or ""), blocks, path),
         pages=len(slides),
-        author=normal(about.author or ""),
+        author=normal(properties.author or ""),
     )
 
 
@@ -57,19 +57,19 @@ def _slide(slide: Slide, number: int) -> Iterator[Block]:
 
 
 def _notes(slide: Slide) -> Iterator[str]:
-    """The text of the notes; some programs do not mark the shape that has it."""
+    """The text of the notes; some programs do not mark the shape that contains it."""
     from pptx.enum.shapes import PP_PLACEHOLDER as KINDS
 
-    printed = {KINDS.SLIDE_NUMBER, KINDS.DATE, KINDS.HEADER, KINDS.FOOTER}
+    page_furniture = {KINDS.SLIDE_NUMBER, KINDS.DATE, KINDS.HEADER, KINDS.FOOTER}
     shapes: Any = slide.notes_slide.shapes if slide.has_notes_slide else ()
     for shape in shapes:
         kind = shape.placeholder_format.type if shape.is_placeholder else None
-        if shape.has_text_frame and kind not in printed:
+        if shape.has_text_frame and kind not in page_furniture:
             yield shape.text_frame.text
 
 
 def _shapes(shapes: Any) -> Iterator[Any]:
-    """The shapes, also those in groups."""
+    """The shapes, including those in groups."""
     for shape in shapes:
         if hasattr(shape, "shapes"):
             yield from _shapes(shape.shapes)
@@ -97,13 +97,19 @@ def _table(shape: Any) -> Table | None:
 def _chart(chart: Any) -> Table | None:
     """A chart's data as a table."""
     title = normal(chart.chart_title.text_frame.text) if chart.has_title else ""
-    series = [one for plot in chart.plots for one in plot.series]
-    names = [str(name) for name in chart.plots[0].categories] if series else []
+    all_series = [series for plot in chart.plots for series in plot.series]
+    names = [str(name) for name in chart.plots[0].categories] if all_series else []
     rows = tuple(
-        (name, *(f"{one.values[number]:.15g}" if number < len(one.values) else "" for one in series))
+        (
+            name,
+            *(
+                f"{series.values[number]:.15g}" if number < len(series.values) else ""
+                for series in all_series
+            ),
+        )
         for number, name in enumerate(names)
     )
-    header = ("", *(normal(one.name) for one in series))
+    header = ("", *(normal(series.name) for series in all_series))
     return Table((header,), rows, title) if rows else None
 
 

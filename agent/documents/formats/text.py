@@ -1,6 +1,6 @@
-"""Plain text: paragraphs between blank lines, and what looks like a heading, a list or a table.
+"""Plain text: paragraphs between blank lines, and texts that look like headings, lists or tables.
 
-Source code and settings stay as they are, cut where a line begins at the margin.
+Source code and settings stay as they are, split before unindented lines.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ _NUMBERED = re.compile(r"(?P<number>\d{1,2}(?:\.\d{1,2}){0,3})\.?\s+[^\W\d_].{0,
 _CHAPTER = re.compile(r"第\s*[一二三四五六七八九十百零〇\d]{1,5}\s*(?P<kind>[编部篇章节節条])\s?.{0,40}")
 _ITEM = re.compile(r"\s*(?:[•●▪◦‣*+-]|\(?(?:\d{1,3}|[a-z])[.)])\s+\S")
 _CELLS = re.compile(r"\S+(?: \S+)*")
-_CHARACTER = 6.0  # points, so that the table code's measures for PDF apply
+_CHARACTER_WIDTH = 6.0  # points per character, so that the table code's measures for PDF apply
 _FULL_STOP = re.compile(r"[.!?][\"'”’)\]]*$")
-_SPREAD = 3 * _CHARACTER  # the widest gap in justified text, or after a full stop
-_FEWEST_ALIGNED = 4  # rows; in fewer, gaps align by chance
-_WRAPPED = 35  # characters; shorter lines were broken for a reason
+_WIDEST_SPACE = 3 * _CHARACTER_WIDTH  # the widest gap in justified text, or after a full stop
+_FEWEST_ALIGNED = 4  # rows; in fewer rows, gaps may align by chance
+_SHORTEST_WRAPPED = 35  # characters; shorter lines were broken on purpose
 
 
 def read_text(path: Path, data: bytes) -> ParsedDocument:
@@ -79,7 +79,7 @@ def _table(lines: Sequence[str]) -> Table | None:
     """The paragraph as a table, if the gaps in its lines make columns."""
     rows = [
         [
-            Cell(match[0], match.start() * _CHARACTER, match.end() * _CHARACTER)
+            Cell(match[0], match.start() * _CHARACTER_WIDTH, match.end() * _CHARACTER_WIDTH)
             for match in _CELLS.finditer(line)
         ]
         for line in lines
@@ -89,7 +89,7 @@ def _table(lines: Sequence[str]) -> Table | None:
 
 
 def _has_columns(rows: Sequence[Sequence[Cell]]) -> bool:
-    """Whether most rows have gaps, and values after them, or gaps that are wide or aligned.
+    """Whether most rows have gaps that are wide, aligned or followed by values.
 
     Two spaces after a full stop are gaps too, as are the spaces in justified lines, but they do not align.
     """
@@ -97,33 +97,33 @@ def _has_columns(rows: Sequence[Sequence[Cell]]) -> bool:
     if len(gaps) < 0.6 * len(rows):
         return False
     with_values = sum(any(is_value(cell.text) for cell in row[1:]) for row in rows)
-    wide = sum(any(end - start > _SPREAD for start, end in row) for row in gaps)
-    (_, together), *_ = Counter(end for row in gaps for _, end in row).most_common(1)
+    wide = sum(any(end - start > _WIDEST_SPACE for start, end in row) for row in gaps)
+    (_, aligned), *_ = Counter(end for row in gaps for _, end in row).most_common(1)
     return (
         with_values > len(gaps) / 2
         or wide >= 0.6 * len(rows)
-        or together >= max(0.6 * len(rows), _FEWEST_ALIGNED)
+        or aligned >= max(0.6 * len(rows), _FEWEST_ALIGNED)
     )
 
 
 def _gaps(row: Sequence[Cell]) -> list[tuple[float, float]]:
     """The gaps of a row, except those after a full stop or a list marker."""
     return [
-        (cell.end, after.start)
-        for number, (cell, after) in enumerate(pairwise(row))
+        (cell.end, next_cell.start)
+        for number, (cell, next_cell) in enumerate(pairwise(row))
         if not (
             (number == 0 and is_marker(cell.text))
             or (
-                after.start - cell.end <= _SPREAD
+                next_cell.start - cell.end <= _WIDEST_SPACE
                 and _FULL_STOP.search(cell.text)
-                and not is_value(after.text)
+                and not is_value(next_cell.text)
             )
         )
     ]
 
 
 def _prose(lines: Sequence[str]) -> Iterator[Passage]:
-    """List items one by one; wrapped lines as one paragraph; short lines, as in a poem, kept as lines."""
+    """List items one by one, wrapped lines as one paragraph, and short lines, as in a poem, as lines."""
     parts: list[list[str]] = [[]]
     for line in lines:
         if _ITEM.match(line) and parts[-1]:
@@ -142,7 +142,7 @@ def _prose(lines: Sequence[str]) -> Iterator[Passage]:
 
 def _is_wrapped(lengths: Sequence[int]) -> bool:
     """Whether lines of these lengths were wrapped at a margin."""
-    return max(lengths) > _WRAPPED and median(lengths) > 0.7 * max(lengths)
+    return max(lengths) > _SHORTEST_WRAPPED and median(lengths) > 0.7 * max(lengths)
 
 
 def read_source_code(path: Path, data: bytes) -> ParsedDocument:
@@ -157,8 +157,8 @@ def _stretches(lines: Sequence[str]) -> Iterator[str]:
     """Stretches of lines, each from an unindented line after an empty one up to the next such line."""
     starts = [
         number
-        for number, (before, line) in enumerate(pairwise(["", *lines]))
-        if is_blank(before) and line and not line[0].isspace()
+        for number, (previous_line, line) in enumerate(pairwise(["", *lines]))
+        if is_blank(previous_line) and line and not line[0].isspace()
     ]
     for start, end in pairwise([0, *(start for start in starts if start), len(lines)]):
         stretch = "\n".join(line for line in lines[start:end] if line)

@@ -104,8 +104,8 @@ def documents(collection: str) -> list[Path]:
         ValueError: if there is no collection of that name.
     """
     if collection not in COLLECTIONS:
-        known = ", ".join(COLLECTIONS)
-        raise ValueError(f"no collection named {collection!r}; the sample library has {known}")
+        names = ", ".join(COLLECTIONS)
+        raise ValueError(f"no collection named {collection!r}; the sample library has {names}")
     folder = root() / collection
     return sorted(p for p in folder.iterdir() if p.is_file() and not p.name.startswith("."))
 

@@ -127,7 +127,7 @@ def test_a_damaged_picture_keeps_no_other_file_from_being_read(store: Store, fol
 def test_without_recognition_pictures_are_of_a_kind_that_is_not_read(store: Store, folder: Path) -> None:
     events = _read(store, folder, None)
     assert [event.kinds for event in events if isinstance(event, FilesUnread)] == [((".tiff", 1),)]
-    with pytest.raises(DeepthinkError, match="recognition of text is off"):
+    with pytest.raises(DeepthinkError, match="text recognition is off"):
         read(folder / "a.tiff")
 
 

@@ -72,7 +72,7 @@ def test_a_change_in_the_second_of_the_reading_is_not_missed(
 ) -> None:
     about = (folder / "a.md").stat()
     monkeypatch.setattr(
-        "agent.documents.wanted._TICK", 1e6
+        "agent.documents.wanted._DATE_RESOLUTION", 1e6
     )  # everything was read in the tick of its last change
     (folder / "a.md").write_text("Alpha is the worst letter.")  # as long, and dated alike
     os.utime(folder / "a.md", ns=(about.st_atime_ns, about.st_mtime_ns))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agent.text.language import language
-from agent.text.names import codes, inside, is_mentioned, names, phrases
+from agent.text.names import capitalised_inside, codes, is_mentioned, names, phrases
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,11 @@ from agent.text.names import codes, inside, is_mentioned, names, phrases
 )
 def test_names(text: str, spoken: str, found: list[str]) -> None:
     assert (
-        names(text, spoken, [inside("We buy from Tolvang and Yunpu, and so do Suppliers and suppliers.")])
+        names(
+            text,
+            spoken,
+            [capitalised_inside("We buy from Tolvang and Yunpu, and so do Suppliers and suppliers.")],
+        )
         == found
     )
 

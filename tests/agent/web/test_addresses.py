@@ -38,7 +38,7 @@ def test_what_is(address: str) -> None:
     ["localhost", "127.1", "0x7f.1", "0177.0.0.1", "2130706433", "0x7f000001", "0", "::1", "127.0.0.1"],
 )
 def test_odd_spellings_are_judged_by_what_the_lookup_makes_of_them(host: str) -> None:
-    with pytest.raises(PageFailed, match="private network or on this machine"):
+    with pytest.raises(PageFailed, match="private network or this machine"):
         public_addresses(host, 80)
 
 

@@ -173,7 +173,7 @@ def test_a_page_that_fails_is_told_and_the_next_result_takes_its_place(
     assert len(gathered.problems) == 4
     gone, trap, picture, scan = gathered.problems
     assert gone == f"{site.host}/gone: 127.0.0.1 answers 404 (Not Found)."
-    assert "private network or on this machine" in trap
+    assert "private network or this machine" in trap
     assert "image/png" in picture
     assert scan.startswith(f"{site.host}/scan: ")
     assert "/seventh" not in site.asked
@@ -193,8 +193,8 @@ def test_a_page_without_a_passage_brings_nothing_and_the_next_result_takes_its_p
     gathered = web(pages=2).gather("x")
     assert [page.title for page in gathered.pages] == ["Fire halts Tolvang"]
     assert [problem.rpartition(": ")[2] for problem in gathered.problems] == [
-        "unseen holds no text.",
-        f"{site.host}/uncut holds no text.",
+        "unseen contains no text.",
+        f"{site.host}/uncut contains no text.",
     ]
     assert [d.title for d in Library(store).documents(WEB_COLLECTION)] == ["Fire halts Tolvang"]
 

@@ -64,7 +64,7 @@ def test_finding_nothing_is_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("error", "words"),
     [
-        (RatelimitException("202"), "turn away"),
+        (RatelimitException("202"), "accept no more"),
         (TimeoutException("timed out"), "in time"),
         (DDGSException("ConnectError: dns error"), "No search engine can be reached"),
     ],
@@ -103,12 +103,12 @@ def test_searxng_is_asked_for_json() -> None:
     ("fault", "words", "way_out"),
     [
         (Answer(b"Forbidden", status=403), "does not give its results to programs", "formats"),
-        (Answer(b"Too many", status=429), "turns away", "Wait"),
+        (Answer(b"Too many", status=429), "accepts no more searches", "Wait"),
         (Answer(b"", status=502), "answers 502", "web_search"),
-        (Answer(b"<html>the page for people</html>"), "is no SearXNG server", "web_search"),
-        (Answer(b'{"answer": 42}', _JSON), "is no SearXNG server", "web_search"),
-        (Answer(b'{"results": [{"title": "no url"}]}', _JSON), "is no SearXNG server", "web_search"),
-        (Answer(b'{"results": []', _JSON), "is no SearXNG server", "web_search"),
+        (Answer(b"<html>the page for people</html>"), "is not a SearXNG server", "web_search"),
+        (Answer(b'{"answer": 42}', _JSON), "is not a SearXNG server", "web_search"),
+        (Answer(b'{"results": [{"title": "no url"}]}', _JSON), "is not a SearXNG server", "web_search"),
+        (Answer(b'{"results": []', _JSON), "is not a SearXNG server", "web_search"),
     ],
 )
 def test_what_goes_wrong_with_searxng_is_a_sentence(fault: Answer, words: str, way_out: str) -> None:
