@@ -1,4 +1,4 @@
-"""Embedding a library anew after its embedder was changed."""
+"""Embedding the library again after its embedder was changed."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from tui import failures
 from tui.bars import watched
 from tui.interrupts import ctrl_c
 
-_FEW: Final = 32  # passages: about as long as loading the model
+_FEW: Final = 32  # passages; takes about as long as loading the model
 
 
 def before(store: Store, embedder: Embedder) -> None:
-    """Make the missing vectors if they are few, else warn that these passages are found by words.
+    """Make the missing vectors if they are few; else warn that only words find these passages.
 
     Raises:
         ModelError: the embedder fails.
@@ -36,12 +36,12 @@ def before(store: Store, embedder: Embedder) -> None:
 
 
 def embed(store: Store, embedder: Embedder, cancel: threading.Event | None = None) -> bool:
-    """Embed all that has no vector yet, with progress; whether all have one now.
+    """Embed the passages without a vector, showing progress; returns whether all have one now.
 
     Args:
-        store: Where the library is.
+        store: The store of the library.
         embedder: Makes the vectors.
-        cancel: Stops it; Ctrl-C does if None.
+        cancel: Stops the embedding; if None, Ctrl-C does.
 
     Raises:
         ModelError: the embedder fails.
@@ -57,7 +57,7 @@ def embed(store: Store, embedder: Embedder, cancel: threading.Event | None = Non
 
 
 def vectors_by(library: Library) -> str:
-    """Who makes the library's vectors, and how many passages have theirs where not all have."""
+    """The embedder of the library's vectors, with its progress unless all passages are embedded."""
     embedder = library.embedder()
     if embedder is None:
         return "no model yet"
