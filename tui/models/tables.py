@@ -269,9 +269,9 @@ def _stored_name(name: str, role: CatalogueRole) -> str:
         path = expanded_path(name).absolute()
         if role == "chat":
             return str(assemble.chat_file(str(path))[0])
-        return str(assemble.located(str(path), role))
+        return str(assemble.model_folder(str(path), role))
     if role == "chat":
         assemble.chat_file(name)
     else:
-        assemble.located(name, role)
+        assemble.model_folder(name, role)
     return entry(name).name

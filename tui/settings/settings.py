@@ -377,11 +377,9 @@ def _environment() -> dict[str, object]:
 
 def _unknown() -> list[str]:
     """Keys of the file and the environment that are neither settings nor groups of settings."""
-    defined = keys()
+    names = keys()
     values = {**_flatten(read_file()), **_environment()}
-    return [
-        key for key in values if key not in defined and not any(k.startswith(f"{key}.") for k in defined)
-    ]
+    return [key for key in values if key not in names and not any(k.startswith(f"{key}.") for k in names)]
 
 
 def _setting_error(key: str, problem: Mapping[str, Any], flags: Mapping[str, object]) -> BadSetting:
