@@ -359,7 +359,7 @@ def run(
 
     A finished question is a row on disk: stopped or killed, the same command continues.
     """
-    from tui.policy.evaluating import EvaluationRequest, run_evaluation
+    from tui.policy.evaluating import Wanted, run_evaluation
 
     fewer: dict[str, int] = {}
     for pair in few or []:
@@ -367,9 +367,7 @@ def run(
         if not system or not number.isdecimal() or int(number) < 1:
             raise typer.BadParameter(f"--few {pair}: name a system and a number, as in seed=20.")
         fewer[system] = int(number)
-    request = EvaluationRequest(
-        tuple(sets), _split_names(systems), tuple(models or ()), limit, fewer, seed, work, out
-    )
+    request = Wanted(tuple(sets), _split_names(systems), tuple(models or ()), limit, fewer, seed, work, out)
     return run_evaluation(request)
 
 

@@ -143,7 +143,7 @@ def _outcome(measures: Mapping[str, float]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class EvaluationRequest:
+class Wanted:
     """An evaluation as requested on the command line.
 
     Attributes:
@@ -189,7 +189,7 @@ class _Resources:
     cancel: threading.Event
 
 
-def run_evaluation(request: EvaluationRequest) -> int:
+def run_evaluation(request: Wanted) -> int:
     """Run an evaluation and print its tables; returns the exit code.
 
     Raises:

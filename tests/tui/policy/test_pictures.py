@@ -86,7 +86,7 @@ STORES = (
 def _told(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is there is always the same."""
     monkeypatch.setattr("policy.decisions.gathered.gathered", lambda _store: some())
-    monkeypatch.setattr("tui.policy.actions.collected", lambda: STORES)
+    monkeypatch.setattr("tui.policy.actions.collected_stores", lambda: STORES)
     have(monkeypatch, BOX)
 
 
