@@ -44,8 +44,8 @@ def restore(
 ) -> int:
     """Put a backup back, or repair a damaged library.
 
-    It takes the place of what is there, which is set aside. Without FILE, a damaged library is set aside
-    and rebuilt from what can still be read.
+    It replaces the present data, which are set aside. Without FILE, a damaged library is set aside and
+    rebuilt from what can still be read.
     """
     store = open_store()
     if file is None:

@@ -202,7 +202,7 @@ def _policy() -> Finding:
     if active.warning:
         return Finding("policy", "warn", active.warning, _CHOOSE_POLICY)
     if policy is None and active.folder:
-        return Finding("policy", "warn", f"{active.name} is not there; rules decide", _CHOOSE_POLICY)
+        return Finding("policy", "warn", f"{active.name} is missing; rules decide", _CHOOSE_POLICY)
     if policy is None:
         return Finding("policy", "ok", "none; rules decide when to stop")
     if policy.problem:

@@ -56,8 +56,8 @@ class DoctorScreen(DeepScreen):
     HELP = """\
 ### Doctor
 
-What deepthink needs on this machine: ✓ is well, **!** could be better, ✗ keeps it from working, **?** is
-not known. What to do is under each fault. Nothing is changed, and no model is loaded.
+What deepthink needs on this machine: ✓ works, **!** could be better, ✗ keeps it from working, **?** is
+unknown. The way out is below each fault. Nothing is changed, and no model is loaded.
 """
 
     def __init__(self) -> None:

@@ -56,7 +56,7 @@ class PathInput(Input):
 ### The path
 
 A path with `~`, several side by side in quotes, or an address where the web is on. **Tab** or **→** takes
-the completion. Files that are dropped on the terminal arrive here.
+the completion. Files dropped on the terminal are added here.
 """
 
     def __init__(self, *, placeholder: str = "", id: str | None = None) -> None:  # noqa: A002 - Textual's name
@@ -97,9 +97,9 @@ class PathTree(DirectoryTree):
 ### The files
 
 **Space** marks files and folders, **Enter** reads what is marked, or the file under the cursor; paths in
-the line above are read with it. **→** opens a folder and **←** shuts it, **Backspace** shows the folder
-above, **.** shows or hides hidden files; other letters go to the line above. A folder is read whole: what
-was read from it before and is gone now is removed from the collection.
+the line above are read with it. **→** opens a folder and **←** closes it, **Backspace** shows the folder
+above, **.** shows or hides hidden files; other letters go to the line above. A folder is read as a
+whole: documents whose files are gone are removed from the collection.
 """
     ICON_NODE = "▸ "
     ICON_NODE_EXPANDED = "▾ "

@@ -95,8 +95,8 @@ class IngestPanel(VerticalScroll, can_focus=True):
     HELP = """\
 ### What is being read
 
-The bar counts files, the line beneath it the passages of the file under way. A file that fails does not
-stop the others: it is named with what to do about it. You can go to any other screen meanwhile.
+The bar counts files, the line below it the passages of the current file. A file that fails does not stop
+the others; it is listed with what to do about it. You can go to any other screen meanwhile.
 """
     DEFAULT_CSS = """
     IngestPanel {

@@ -296,7 +296,7 @@ class LibraryScreen(DeepScreen):
         if message.missing:
             more = len(message.missing) - _MAX_NAMED
             lines = [*message.missing[:_MAX_NAMED], *([f"And {more} more."] if more > 0 else [])]
-            lines.append("What the library holds of it stays.")
+            lines.append("What is in the library stays.")
             self.notify("\n".join(lines), title="Not found any more", severity="warning", markup=False)
         if message.intake.paths or message.intake.addresses:
             self.read(message.intake)

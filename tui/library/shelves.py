@@ -33,8 +33,8 @@ class Shelves(Tree[Collection | Document]):
     HELP = """\
 ### The library
 
-Collections and, once one is opened, their documents; beside them the facts about the one under the
-cursor. **→** opens and **←** shuts a collection, **Enter** on a document opens its text, **Tab** goes to
+Collections and, once opened, their documents; beside them are the facts about the one under the
+cursor. **→** opens and **←** closes a collection, **Enter** on a document opens its text, **Tab** goes to
 its sections.
 """
     ICON_NODE = "▸ "

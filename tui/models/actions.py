@@ -230,8 +230,8 @@ def use(
         done, total = Library(engine.store).embedded(engine.embedder().name)
         if done < total:
             note = (
-                f"{total - done:,} passages are embedded anew in the background; until then they are found "
-                "by their words."
+                f"{total - done:,} passages are embedded again in the background; until then only words "
+                "find them."
             )
     return ModelUsed(model_role, stored_name, note)
 

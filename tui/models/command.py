@@ -112,7 +112,7 @@ def pull(
     ] = None,
     recheck: Annotated[
         bool,
-        typer.Option("--recheck", help="Compare what is here with its sha256, fetch it again if wrong."),
+        typer.Option("--recheck", help="Check the sha256 of models here; fetch them again if wrong."),
     ] = False,
 ) -> None:
     """Fetch models; a download that was cut off is resumed."""

@@ -54,8 +54,8 @@ class PolicyRows(ScreenRows):
     HELP = """\
 ### Policies
 
-Each was trained, here or by whoever made this version (the *box*). The figure is what it gains over the
-default schedule on questions it has not seen; the gate says whether that is enough. One of them is active.
+Each was trained on this machine or shipped with this version (the *box*). The number is its gain over the
+default schedule on held-out questions; the gate says whether that is enough. One of them is active.
 """
 
 
@@ -92,8 +92,8 @@ class PolicyBook(Container):
     @property
     def row(self) -> PolicyRow | None:
         """The policy under the cursor."""
-        chosen = self.query_one(PolicyRows).chosen
-        return next((row for row in self._policies.rows if row.name == chosen), None)
+        name = self.query_one(PolicyRows).chosen
+        return next((row for row in self._policies.rows if row.name == name), None)
 
     def show(self, policies: Policies, clause: str, train: str) -> None:
         """Draw the policies.
@@ -276,11 +276,11 @@ takes these decisions. **1** and **2** go to the policies and the training.
 The settings *decider* and *shadow* (F8) choose the rules, the language model or the learned policy, and
 whose *second opinion* is recorded beside each decision without being acted on.
 
-- **Enter** or **p** makes the policy under the cursor the active one, **b** goes back to the one before. A
-  policy that the gate did not pass can be used all the same; that is recorded.
-- **t** goes to the training and, pressed there, begins it. **Escape** stops it after the step under way. It
-  continues while you are on other screens. Stopped, or cut off by leaving the app, it is resumed as soon as
-  the same training is started again.
+- **Enter** or **p** makes the policy under the cursor active, **b** goes back to the previous one. A policy
+  that the gate did not pass can still be used; that is recorded.
+- **t** goes to the training and, pressed there, starts it. **Escape** stops it after the current step. It
+  continues while you are on other screens. A training that was stopped, also by leaving the app, is resumed
+  when you start the same one again.
 - **u** reads everything again.
 
 Labels are given on the screen *Decisions*, ratings on the screen *Runs*. `deepthink traces stats` counts
@@ -342,7 +342,7 @@ both, and how often two sources agree.
             actions.use_policy(self, row, force=False)
         else:
             gate = "was not asked about" if row.verdict == "not asked" else "did not pass"
-            consequence = "It is recorded as forced. The policy before stays, and can be gone back to."
+            consequence = "It is recorded as forced. The previous policy stays, and you can go back to it."
             force = partial(actions.use_policy, self, row, force=True)
             question = f"Use {row.name}, which the gate {gate}?"
             ConfirmScreen.ask(self, question, f"{row.reason}\n\n{consequence}", "Use", force)

@@ -165,7 +165,7 @@ class MethodList(MarkedList):
     HELP = """\
 ### What is trained
 
-**Enter** goes to what it is learned from. The times are those of two cores and 7,000 decisions.
+**Enter** goes to the data. The times are for two cores and 7,000 decisions.
 """
 
 
@@ -175,8 +175,8 @@ class SourceList(MarkedList):
     HELP = """\
 ### What it learns from
 
-Your own runs, as far as their outcome is known, or questions that `deepthink collect` worked through to the
-end. **Enter** begins.
+Your own runs whose outcome is known, or questions that `deepthink collect` worked through to the end.
+**Enter** starts the training.
 """
 
 

@@ -116,7 +116,7 @@ class TrainingSpec:
 
 _QUIET = "$foreground 65%"
 _BAR = 30
-_UNCHANGED = "The active policy is the one it was."
+_UNCHANGED = "The active policy has not changed."
 _PHASE_NAMES: Final[Mapping[str, str]] = {
     "data": "data",
     "train": "training",
@@ -301,9 +301,9 @@ class TrainingPanel(VerticalScroll, can_focus=True):
     HELP = """\
 ### A training
 
-The loss falls as it learns; what counts is the utility on held-out questions, which has to rise above the
-default schedule's. At the end the gate applies a rule that was stated before. You can go to any other
-screen meanwhile; leaving the app stops the training, and starting the same one again continues it.
+The loss falls as it learns; what counts is the utility on held-out questions, which must rise above the
+default schedule's. At the end the gate applies a rule that was fixed in advance. You can go to any other
+screen meanwhile; leaving the app stops the training, and starting the same one again resumes it.
 """
     DEFAULT_CSS = """
     TrainingPanel { height: 1fr; padding: 0 1; scrollbar-gutter: stable; }

@@ -46,7 +46,7 @@ def config(
         line.append(f"  ({origin})", style="dim")
         out.print(line)
         out.print(Text(f"    {entry.description}", style="dim"))
-    note = "" if config_file().exists() else " (not there yet)"
+    note = "" if config_file().exists() else " (not created yet)"
     out.print(Text(f"\nChange one: deepthink config set KEY VALUE. The file is {config_file()}{note}."))
 
 
@@ -108,4 +108,4 @@ def paths(
         print_json(places)
         return
     for name, path in places.items():
-        typer.echo(f"{name:<9} {path}{'' if path.exists() else '  (not there yet)'}")
+        typer.echo(f"{name:<9} {path}{'' if path.exists() else '  (not created yet)'}")

@@ -191,7 +191,7 @@ class SettingEditor(VerticalScroll, can_focus=False):
     SettingEditor > #wrong { color: $error; }
     """
     HELP: ClassVar[str] = """\
-**Enter** takes what was typed, **Escape** leaves the setting as it is. The possible values are under it.
+**Enter** saves the typed value, **Escape** keeps the old one. The possible values are listed below.
 """
 
     @dataclass
@@ -319,9 +319,9 @@ class SettingsScreen(DeepScreen):
     HELP = """\
 ### Settings
 
-Everything that can be set, as it is in force. A flag of a command wins over the environment, that over the
-settings file, the file over the default. What is changed here is written into the file at once; all else in
-it stays. Theme, motion and keys take effect at once, a model with the next question.
+All settings in force. A flag of a command wins over the environment, the environment over the settings
+file, the file over the default. A change here is written to the file at once; everything else in it stays.
+Theme, motion and keys take effect at once, a model with the next question.
 """
 
     def __init__(self) -> None:

@@ -126,7 +126,7 @@ class Settings(BaseModel):
     """Tokens of prompt and answer together; more takes more memory, less forgets sooner."""
 
     threads: int = Field(default=0, ge=0, le=1024)
-    """Threads llama.cpp computes with; 0: chosen from the machine."""
+    """Number of threads of llama.cpp; 0: chosen for this machine."""
 
     warm_minutes: float = Field(default=10, ge=0, allow_inf_nan=False)
     """Minutes for which a server keeps the models warm after an ask on a terminal; 0: none is started."""
@@ -159,7 +159,7 @@ class Settings(BaseModel):
     """What searches the web: ddgs, or the address of a SearXNG server."""
 
     web_contact: str = ""
-    """An e-mail address, told only to the SEC's EDGAR, which turns away programs that give none."""
+    """An e-mail address, sent only to the SEC's EDGAR, which rejects programs that give none."""
 
     budget: BudgetSettings = Field(default_factory=BudgetSettings)
     """What one run may spend."""

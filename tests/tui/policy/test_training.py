@@ -181,7 +181,7 @@ async def test_a_training_is_stopped_after_a_yes_and_goes_on_by_the_same_request
         came = text(screen, "#outcome")
         assert "■ Stopped after step 480 of 1200." in came
         assert "continues from there" in came.replace("\n", " ")
-        assert "The active policy is the one it was." in came
+        assert "The active policy has not changed." in came
         assert app.failures == [], "what one did oneself is no failure"
         assert tab(screen) == "2 Training ■"
         assert "■ training" in text(screen, "#state")
@@ -225,7 +225,7 @@ async def test_what_goes_wrong_is_told_and_the_active_policy_stays(
         screen, panel = await begun(pilot)
         await until(pilot, lambda: app.failures)
         came = text(screen, "#outcome")
-        for part in (*parts, "The active policy is the one it was."):
+        for part in (*parts, "The active policy has not changed."):
             assert part in came, part
         assert "✗ training" in text(screen, "#state")
         assert len(app._notifications) == 1, "a toast"
