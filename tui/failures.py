@@ -96,7 +96,7 @@ def guarded(command: Callable[[], object]) -> int:
     """
     _open_closed_streams()
     try:
-        with _libraries_silenced():
+        with _silence_libraries():
             result = command()
         sys.stdout.flush()  # here, where a closed pipe or a full disk is still reported properly
     except SystemExit as exit_request:  # typer's own response to a closed pipe
@@ -150,10 +150,10 @@ def _open_closed_streams() -> None:
 
 
 @contextmanager
-def _libraries_silenced() -> Iterator[None]:
+def _silence_libraries() -> Iterator[None]:
     """Send the log messages and warnings of libraries to the log or nowhere, never to the screen."""
     root = logging.getLogger()
-    before, level = root.handlers[:], root.level
+    handlers, level = root.handlers[:], root.level
     root.handlers = [logging.NullHandler()]  # without one, Python prints what is logged to stderr
     logging.captureWarnings(True)
     if os.environ.get(_DEBUG):
@@ -163,7 +163,7 @@ def _libraries_silenced() -> Iterator[None]:
     finally:
         for handler in root.handlers:
             handler.close()
-        root.handlers = before
+        root.handlers = handlers
         root.setLevel(level)
         logging.captureWarnings(False)
 

@@ -44,9 +44,12 @@ From = Annotated[
     typer.Option("--from", metavar="NAME", help="Only what this person wrote or sent; may be repeated."),
 ]
 After = Annotated[
-    str | None, typer.Option("--after", metavar="DATE", help="Only of this day, month or year, or later.")
+    str | None,
+    typer.Option("--after", metavar="DATE", help="Only documents of this day, month or year, or later."),
 ]
-Before = Annotated[str | None, typer.Option("--before", metavar="DATE", help="Only of before that.")]
+Before = Annotated[
+    str | None, typer.Option("--before", metavar="DATE", help="Only documents from before that date.")
+]
 Type = Annotated[
     list[str] | None,
     typer.Option("--type", metavar="TYPE", help="Only mail, pdf, spreadsheet, xlsx …; may be repeated."),
@@ -58,7 +61,7 @@ InFolder = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="One JSON object at the end, nothing else.")]
 AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Only the answer; no progress.")]
-Plain = Annotated[bool, typer.Option("--plain", help="One line per event: no colour, nothing that moves.")]
+Plain = Annotated[bool, typer.Option("--plain", help="One line per event, without colour or animation.")]
 
 
 RunId = Annotated[

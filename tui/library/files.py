@@ -234,7 +234,7 @@ class FilesScreen(ModalScreen[Intake | None]):
 
     @dataclass
     class Checked(Message):
-        """The choice was checked: it, or what is wrong with it."""
+        """The checked selection, or the error found in it."""
 
         choice: Intake | DeepthinkError
 
@@ -335,7 +335,7 @@ class FilesScreen(ModalScreen[Intake | None]):
         in_background(self, work, group="check", exclusive=True)
 
     @on(Checked)
-    def _take_checked(self, message: Checked) -> None:
+    def _accept(self, message: Checked) -> None:
         if isinstance(message.choice, DeepthinkError):
             self._tell(_way_out(message.choice), wrong=True)
         else:

@@ -29,7 +29,7 @@ class OriginalFound(Message):
 
     Attributes:
         address: URL of a web page or a file; "" if it is gone.
-        place: The source and the page or section, in words; if it is gone, that.
+        place: The source with page or section; a sentence if the original is gone.
     """
 
     def __init__(self, address: str, place: str) -> None:

@@ -111,28 +111,28 @@ def find_quote(text: str, quote: str) -> list[tuple[int, int]]:
     Ignores case, white space and the bars between table cells. An ellipsis ``…`` splits the quote into
     parts.
     """
-    compact_text, places = _compact_with_places(text)
+    compact_text, indices = _compact_with_indices(text)
     quoted_parts = [part for part in quote.split("…") if part.strip()]
     for parts in (quoted_parts, [piece for part in quoted_parts for piece in sentences(part)]):
         spans: list[tuple[int, int]] = []
         for part in parts:
-            needle, _ = _compact_with_places(part)
+            needle, _ = _compact_with_indices(part)
             start = compact_text.find(needle) if needle else -1
             if start >= 0 and (len(parts) == 1 or len(needle) >= _LONG_ENOUGH):
-                spans.append((places[start], places[start + len(needle) - 1] + 1))
+                spans.append((indices[start], indices[start + len(needle) - 1] + 1))
         if spans:
-            return _merged(spans)
+            return _merge_spans(spans)
     return []
 
 
 def find_words(text: str, words: str) -> list[tuple[int, int]]:
     """Start and end of every occurrence of ``words`` in ``text``; ignores white space and case."""
-    compact_text, places = _compact_with_places(text)
-    needle, _ = _compact_with_places(words)
+    compact_text, indices = _compact_with_indices(text)
+    needle, _ = _compact_with_indices(words)
     spans: list[tuple[int, int]] = []
     start = compact_text.find(needle) if needle else -1
     while start >= 0:
-        spans.append((places[start], places[start + len(needle) - 1] + 1))
+        spans.append((indices[start], indices[start + len(needle) - 1] + 1))
         start = compact_text.find(needle, start + len(needle))
     return spans
 
@@ -142,19 +142,19 @@ def compact(text: str) -> str:
     return "".join(text.split()).replace("|", "").lower()
 
 
-def _compact_with_places(text: str) -> tuple[str, list[int]]:
+def _compact_with_indices(text: str) -> tuple[str, list[int]]:
     """``text`` in lower case without white space and bars, and the index of each letter in ``text``."""
     letters: list[str] = []
-    places: list[int] = []
-    for place, letter in enumerate(text):
+    indices: list[int] = []
+    for index, letter in enumerate(text):
         if not letter.isspace() and letter != "|":
             lower = letter.lower()
             letters.append(lower if len(lower) == 1 else letter)
-            places.append(place)
-    return "".join(letters), places
+            indices.append(index)
+    return "".join(letters), indices
 
 
-def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+def _merge_spans(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """Sort spans, and merge those that overlap."""
     merged: list[tuple[int, int]] = []
     for start, end in sorted(spans):
@@ -178,8 +178,8 @@ def align_table(text: str, width: int) -> str:
     lines = text.splitlines()
     rows = [[cell.strip() for cell in line.split(" | ")] if " | " in line else None for line in lines]
     table_rows = [row for row in rows if row]
-    first = next((i for i, row in enumerate(table_rows) if any(map(_is_number, row[1:]))), 0)
-    names, body = table_rows[:first], table_rows[first:]
+    header_rows = next((i for i, row in enumerate(table_rows) if any(map(_is_number, row[1:]))), 0)
+    names, body = table_rows[:header_rows], table_rows[header_rows:]
     count = max((len(row) for row in table_rows), default=0)
     widths: list[int] = []
     right: list[bool] = []
@@ -205,10 +205,10 @@ def align_table(text: str, width: int) -> str:
         if row is None:
             output.append(line)
         elif any(row is name for name in names):
-            folded = [wrap(cell, widths[i]) if widths[i] else [] for i, cell in enumerate(row)]
-            height = max(map(len, folded))
-            stacked = [[""] * (height - len(cell)) + cell for cell in folded]
-            output += [format_row(list(row_line)) for row_line in zip(*stacked, strict=True)]
+            cell_lines = [wrap(cell, widths[i]) if widths[i] else [] for i, cell in enumerate(row)]
+            height = max(map(len, cell_lines))
+            padded_cells = [[""] * (height - len(cell)) + cell for cell in cell_lines]
+            output += [format_row(list(row_line)) for row_line in zip(*padded_cells, strict=True)]
         else:
             output.append(format_row(row))
     return "\n".join(output)
@@ -322,7 +322,7 @@ sentence is between “ and ”.
 
     def _lay_out(self) -> None:
         width = self.scrollable_content_region.width - _MARGIN
-        if width <= 0:  # not on the screen yet; `on_resize` will be
+        if width <= 0:  # not on the screen yet; `on_resize` lays out again
             self._lines, self._starts = [], [0] * (self._last - self._first)
             return
         cached_for = (width, self.visual_style, self.app.theme, self._target)
@@ -349,7 +349,7 @@ sentence is between “ and ”.
             pieces.append(("  ", Content(f"p. {passage.page}").stylize("$foreground 55%")))
         if index == self._target and self._label:
             pieces.append((bar, Content(f"▸ {self._label}").stylize("bold $accent")))
-        pieces.append((bar, self._highlighted(index, width)))
+        pieces.append((bar, self._highlight(index, width)))
         strips: list[Strip] = []
         for margin, content in pieces:
             edge = Visual.to_strips(
@@ -361,7 +361,7 @@ sentence is between “ and ”.
             strips.extend(Strip.join([edge[0], line]) for line in lines)
         return [*strips, Strip.blank(width + _MARGIN, self.rich_style)]
 
-    def _highlighted(self, index: int, width: int) -> Content:
+    def _highlight(self, index: int, width: int) -> Content:
         """The text of a passage, with the quote and the searched words marked."""
         passage = self._passages[index]
         text = (
@@ -370,21 +370,21 @@ sentence is between “ and ”.
         content = Content(text)
         for start, end in find_words(text, self._words):
             content = content.stylize("reverse", start, end)
-        quoted = find_quote(text, self._quote) if index == self._target and self._quote else []
-        for start, end in reversed(quoted):
+        quote_spans = find_quote(text, self._quote) if index == self._target and self._quote else []
+        for start, end in reversed(quote_spans):
             inside = content[start:end].stylize("bold underline $accent")
-            sign = Content("“").stylize("bold $accent")
-            close = Content("”").stylize("bold $accent")
-            content = Content("").join([content[:start], sign, inside, close, content[end:]])
+            opening = Content("“").stylize("bold $accent")
+            closing = Content("”").stylize("bold $accent")
+            content = Content("").join([content[:start], opening, inside, closing, content[end:]])
         return content
 
     def render_line(self, y: int) -> Strip:
         """Render line ``y`` of the view."""
-        at = self.scroll_offset.y + y
+        index = self.scroll_offset.y + y
         width = self.scrollable_content_region.width
-        if at >= len(self._lines):
+        if index >= len(self._lines):
             return Strip.blank(width, self.rich_style)
-        return self._lines[at].crop_extend(0, width, self.rich_style)
+        return self._lines[index].crop_extend(0, width, self.rich_style)
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Lay out more passages near either end."""
@@ -407,9 +407,9 @@ sentence is between “ and ”.
         self._first -= more
         self._last = min(self._last + (_NEAR if after else 0), len(self._passages))
         if before or after:
-            at = self.scroll_y
+            scroll_y = self.scroll_y
             self._lay_out()
-            self.scroll_to(y=at + self._starts[more], animate=False, force=True)
+            self.scroll_to(y=scroll_y + self._starts[more], animate=False, force=True)
 
     def on_resize(self, _event: events.Resize) -> None:
         """Lay out again, with the current passage in view."""

@@ -114,13 +114,13 @@ class LibraryScreen(DeepScreen):
         self.watch(self.app, "engine_states", self._show_folder_state)
 
     def _show_folder_state(self, states: dict[str, tuple[EngineState, str]]) -> None:
-        now = states.get("folders")
-        if now == self._folder_state:
+        state = states.get("folders")
+        if state == self._folder_state:
             return
-        self._folder_state = now
-        if now is not None and now[0] == "loading":
-            self._show_following(f"Reading what has changed: {one_line(now[1], 60)}", "")
-        elif now is not None and self.is_current:
+        self._folder_state = state
+        if state is not None and state[0] == "loading":
+            self._show_following(f"Reading what has changed: {one_line(state[1], 60)}", "")
+        elif state is not None and self.is_current:
             self.action_refresh()
 
     def _show_following(self, message: str, key: str) -> None:
@@ -292,7 +292,7 @@ class LibraryScreen(DeepScreen):
         return IntakeReady(*reread_intake(documents, self.deepthink.engine.settings()))
 
     @on(IntakeReady)
-    def _read_ready(self, message: IntakeReady) -> None:
+    def _read_intake(self, message: IntakeReady) -> None:
         if message.missing:
             more = len(message.missing) - _MAX_NAMED
             lines = [*message.missing[:_MAX_NAMED], *([f"And {more} more."] if more > 0 else [])]

@@ -55,9 +55,8 @@ its sections.
         self.show_root = False
         self.guide_depth = 2
         self.auto_expand = False
-        self._leaf_keys: dict[
-            str, list[tuple[int, str]]
-        ] = {}  # ids and hashes of the documents shown, by collection
+        # Ids and hashes of the documents shown, by collection.
+        self._leaf_keys: dict[str, list[tuple[int, str]]] = {}
 
     @property
     def chosen(self) -> Collection | Document | None:

@@ -76,21 +76,21 @@ def show_tables(folder: Path, command: str, out: Path | None) -> None:
         terminal.print(Text(f"\n{clean(scope.name)}, {clean(scope.model)}", style="bold"))
         for table in tables(scope):
             terminal.print(Text(f"\n{table.title}", style="dim"))
-            terminal.print(_drawn_table(table))
+            terminal.print(_draw_table(table))
     if out is not None:
         out.parent.mkdir(parents=True, exist_ok=True)
         out.write_text(markdown(scopes, circumstances(command)), encoding="utf-8")
         terminal.print(Text(f"Written: {out}"), soft_wrap=True)
 
 
-def _drawn_table(table: Table) -> RichTable:
+def _draw_table(table: Table) -> RichTable:
     first, *numbers = table.head
-    drawn_table = columns(first, *numbers, whole=(first,))
-    for column in drawn_table.columns[1:]:  # these headings fold, unlike those of `columns(right=…)`
+    grid = columns(first, *numbers, whole=(first,))
+    for column in grid.columns[1:]:  # these headings fold, unlike those of `columns(right=…)`
         column.justify = "right"
     for row in table.rows:
-        drawn_table.add_row(*cells(*row))
-    return drawn_table
+        grid.add_row(*cells(*row))
+    return grid
 
 
 def show_question(question: str, work: Path | None, *, as_json: bool = False) -> int:
