@@ -320,7 +320,7 @@ class FilesScreen(ModalScreen[Intake | None]):
     def action_read(self) -> None:
         names, settings = self._names(), self._settings
         if not names or settings is None:
-            self._tell("Mark something to read with the space bar, or type a path.", wrong=True)
+            self._tell("Mark something to read with the space bar, or type a path.", is_error=True)
             return
         self._choice = self._selected_paths()
         collection = self.query_one("#collection", Input).value.strip()
@@ -337,7 +337,7 @@ class FilesScreen(ModalScreen[Intake | None]):
     @on(Checked)
     def _accept(self, message: Checked) -> None:
         if isinstance(message.choice, DeepthinkError):
-            self._tell(_way_out(message.choice), wrong=True)
+            self._tell(_way_out(message.choice), is_error=True)
         else:
             self.dismiss(message.choice)
 
@@ -353,10 +353,10 @@ class FilesScreen(ModalScreen[Intake | None]):
         node = self.query_one(PathTree).cursor_node
         return [str(highlighted)] if node is not None and not node.allow_expand else []
 
-    def _tell(self, message: str, *, wrong: bool = False) -> None:
+    def _tell(self, message: str, *, is_error: bool = False) -> None:
         line = self.query_one("#message", Static)
-        line.update(f"✗ {message}" if wrong else message)
-        line.set_class(wrong, "error")
+        line.update(f"✗ {message}" if is_error else message)
+        line.set_class(is_error, "error")
 
     def action_close(self) -> None:
         self.dismiss(None)

@@ -163,7 +163,7 @@ cursor.
 
     @on(Failed)
     def _tell_failure(self, message: Failed) -> None:
-        self._tell(f"✗ {one_line(message.error.message)} {one_line(message.error.way_out)}", wrong=True)
+        self._tell(f"✗ {one_line(message.error.message)} {one_line(message.error.way_out)}", is_error=True)
 
     @on(Found)
     def _show(self, message: Found) -> None:
@@ -241,10 +241,10 @@ cursor.
         if self._staged:
             self.query_one(DataTable).focus()
 
-    def _tell(self, text: str, *, wrong: bool = False) -> None:
+    def _tell(self, text: str, *, is_error: bool = False) -> None:
         state = self.query_one("#state", Static)
         state.update(text)
-        state.set_class(wrong, "error")
+        state.set_class(is_error, "error")
 
 
 def _stage_cell(result: Staged, stage: str) -> str:
