@@ -231,9 +231,9 @@ def _open_library(case_set: CaseSet, resources: _Resources) -> Store:
         embedding.embed(store, resources.embedder, resources.cancel)
         return store
     store = Store(resources.folder / "library.duckdb")
-    filled = fill(case_set, store, resources.embedder, resources.cancel)
+    counts = fill(case_set, store, resources.embedder, resources.cancel)
     show_progress(
-        (Progress(case_set.name, "reading", done, total) for done, total in filled), _progress_name
+        (Progress(case_set.name, "reading", done, total) for done, total in counts), _progress_name
     )
     return store
 
