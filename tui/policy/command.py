@@ -337,7 +337,10 @@ def run(
     models: Annotated[
         list[str] | None,
         typer.Option(
-            "--model", "-m", metavar="NAME", help="As in ask; the settings' if left out; may be repeated."
+            "--model",
+            "-m",
+            metavar="NAME",
+            help="As in ask; from the settings if left out; may be repeated.",
         ),
     ] = None,
     limit: Annotated[
@@ -348,7 +351,7 @@ def run(
         list[str] | None,
         typer.Option("--few", metavar="SYSTEM=N", help="A slow system, asked N questions of each set."),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Of the order of the questions.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", help="Random seed of the order of questions.")] = 0,
     work: _Work = None,
     out: Annotated[
         Path | None,
@@ -379,7 +382,7 @@ def report(
         typer.Option("--out", metavar="FILE.md", help="The tables, as Markdown."),
     ] = None,
 ) -> int:
-    """Print the tables again, without asking anything."""
+    """Print the tables again, without asking questions."""
     from tui.policy.evaluating import show_tables, tables_file, work_folder
 
     show_tables(work_folder(work), "deepthink evaluate report", tables_file(out))
@@ -388,7 +391,7 @@ def report(
 
 @evaluate_app.command("show")
 def show_evaluation(
-    question: Annotated[str, typer.Argument(metavar="ID", help="Of the question, or how it begins.")],
+    question: Annotated[str, typer.Argument(metavar="ID", help="Id of the question, or its beginning.")],
     work: _Work = None,
     as_json: AsJson = False,
 ) -> int:
