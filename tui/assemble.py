@@ -1,4 +1,4 @@
-"""Composition: from settings to the store and the models. Nothing is loaded before it is used."""
+"""Composition: opens the store and the models that the settings name. Nothing loads before its use."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ NO_RERANKER = "none"
 
 
 class NoModelYet(ModelMissing):
-    """Raised when the language model that the settings name is not on this machine."""
+    """Raised if the language model in the settings is not on this machine."""
 
     title = "No language model yet"
 
 
 class AddressNotConfirmed(ModelError):
-    """Raised before documents are sent to a server on another machine that nobody has agreed to."""
+    """Raised before documents are sent to another machine without the user's consent."""
 
     title = "Your documents would leave this machine"
 
@@ -54,51 +54,51 @@ class AddressNotConfirmed(ModelError):
 
 
 def open_store() -> Store:
-    """The library and the runs; the file is opened by the first query."""
+    """The store of library and runs; its file is opened by the first query."""
     return Store(store_file(), on_wait=failures.warn_once)
 
 
 def open_chat(settings: Settings) -> Chat:
-    """The language model that the settings name, not yet loaded.
+    """The language model in the settings, not yet loaded.
 
     Raises:
         ModelMissing: it is not on this machine; `NoModelYet` if it could be fetched.
         ChecksumMismatch: its file is not the published one.
-        AddressNotConfirmed: it is on a machine that nobody has agreed to.
+        AddressNotConfirmed: it is on another machine, without the user's consent.
     """
     forbid_hubs()
-    wanted = settings.model
-    if wanted.startswith(OPENAI):
+    name = settings.model
+    if name.startswith(OPENAI):
         from models.servers.openai import OpenAiChat
 
         if unconfirmed := unconfirmed_address(settings):
             raise AddressNotConfirmed(unconfirmed)
         return OpenAiChat(
-            wanted.removeprefix(OPENAI),
+            name.removeprefix(OPENAI),
             base_url=settings.openai_url,
             context_tokens=settings.context_tokens,
         )
-    if wanted.startswith(OLLAMA):
+    if name.startswith(OLLAMA):
         from models.servers.ollama import OllamaChat
 
         return OllamaChat(
-            wanted.removeprefix(OLLAMA),
+            name.removeprefix(OLLAMA),
             base_url=settings.ollama_url or None,
             context_tokens=settings.context_tokens,
         )
     from models.llama_cpp import LlamaCppChat
 
-    path, name = chat_file(wanted)
+    path, label = chat_file(name)
     return LlamaCppChat(
         path,
-        name=f"llama.cpp:{name}",
+        name=f"llama.cpp:{label}",
         context_tokens=settings.context_tokens,
         threads=settings.threads or None,
     )
 
 
 def unconfirmed_address(settings: Settings) -> str:
-    """The address of the OpenAI-compatible server if the user has yet to agree to it, else "".
+    """The address of the OpenAI-compatible server if the user has not confirmed it, else "".
 
     Raises:
         ModelMissing: the settings name no address.
@@ -111,30 +111,30 @@ def unconfirmed_address(settings: Settings) -> str:
             "Give its address: `deepthink config set openai_url http://127.0.0.1:8080/v1`.",
         )
     url = base_url(settings.openai_url)
-    agreed = settings.openai_confirmed and base_url(settings.openai_confirmed) == url
-    return "" if agreed or is_this_machine(url) else url
+    is_confirmed = settings.openai_confirmed and base_url(settings.openai_confirmed) == url
+    return "" if is_confirmed or is_this_machine(url) else url
 
 
 def open_embedder(settings: Settings) -> Embedder:
-    """The embedder that the settings name, not yet loaded.
+    """The embedder in the settings, not yet loaded.
 
     Raises:
         ModelMissing: it is not on this machine.
         ChecksumMismatch: one of its files is not the published one.
     """
     forbid_hubs()
-    wanted = settings.embedder
-    if wanted.startswith(OLLAMA):
+    name = settings.embedder
+    if name.startswith(OLLAMA):
         from models.servers.ollama import OllamaEmbedder
 
-        return OllamaEmbedder(wanted.removeprefix(OLLAMA), base_url=settings.ollama_url or None)
+        return OllamaEmbedder(name.removeprefix(OLLAMA), base_url=settings.ollama_url or None)
     from models import encoders
 
-    return encoders.open_embedder(located(wanted, "embedder"))
+    return encoders.open_embedder(model_folder(name, "embedder"))
 
 
 def open_reranker(settings: Settings) -> Reranker | None:
-    """The reranker that the settings name, not yet loaded; None where they want none.
+    """The reranker in the settings, not yet loaded; None if they name none.
 
     Raises:
         ModelMissing: it is not on this machine.
@@ -145,11 +145,11 @@ def open_reranker(settings: Settings) -> Reranker | None:
         return None
     from models import encoders
 
-    return encoders.open_reranker(located(settings.reranker, "reranker"))
+    return encoders.open_reranker(model_folder(settings.reranker, "reranker"))
 
 
 def open_recogniser(settings: Settings) -> TextRecogniser | None:
-    """What recognises the text on scans, not yet loaded; None where the settings turn it off."""
+    """The OCR engine, not yet loaded; None if the settings turn OCR off."""
     if not settings.ocr:
         return None
     from models.ocr import RapidOcr
@@ -158,10 +158,10 @@ def open_recogniser(settings: Settings) -> TextRecogniser | None:
 
 
 def open_reader(settings: Settings) -> Reader:
-    """The reader that ships, not yet loaded; a reranker that the settings name orders for it.
+    """The boxed reader, not yet loaded; with a reranker in the settings, that orders the passages.
 
     Raises:
-        ModelMissing: a reranker is named that is not on this machine.
+        ModelMissing: the reranker is not on this machine.
     """
     from models.boxed_reader import BoxedReader
 
@@ -175,12 +175,12 @@ def open_reader(settings: Settings) -> Reader:
 
 
 def open_planner(settings: Settings) -> Completer | None:
-    """The planner that ships, not yet loaded; None where the language model plans.
+    """The boxed planner, not yet loaded; None if the language model plans.
 
-    It does where the settings want it so, and where the planner's base is not on this machine.
+    It plans if the settings say so, or if the planner's base is not on this machine.
 
     Raises:
-        ChecksumMismatch: what lies there under the base's name is another file.
+        ChecksumMismatch: the file of the base is not the published one.
     """
     if settings.planner == "model":
         return None
@@ -190,7 +190,7 @@ def open_planner(settings: Settings) -> Completer | None:
 
 
 def open_learned() -> Served | None:
-    """The active learned policy, not yet loaded; None where there is none, not even in the box."""
+    """The active learned policy, not yet loaded; None if there is none, not even a boxed one."""
     forbid_hubs()
     from policy.serving.learned import active_policy
 
@@ -198,7 +198,7 @@ def open_learned() -> Served | None:
 
 
 def open_parts(settings: Settings) -> dict[str, Any]:
-    """What every run needs besides the store, by the names of `agent.run.run`; nothing is loaded yet.
+    """The parts that every run needs besides the store, by parameter of `agent.run.run`; not yet loaded.
 
     Raises:
         ModelMissing, ChecksumMismatch, AddressNotConfirmed: as the functions above.
@@ -212,7 +212,7 @@ def open_parts(settings: Settings) -> dict[str, Any]:
 
 
 def open_web(settings: Settings, store: Store, embedder: Embedder) -> Web | None:
-    """The web, for one run; None where it is off."""
+    """The web, for one run; None if it is off."""
     if not settings.web:
         return None
     from agent.web.gather import Web
@@ -223,74 +223,74 @@ def open_web(settings: Settings, store: Store, embedder: Embedder) -> Web | None
 
 
 def open_fetcher(settings: Settings, limits: Limits | None = None) -> Fetcher:
-    """What fetches pages; whether it may is the caller's to ask."""
+    """A fetcher of web pages; the caller checks whether the web is on."""
     from agent.web.fetch import Fetcher
 
     return Fetcher(contact=settings.web_contact, limits=limits)
 
 
-def chat_file(wanted: str) -> tuple[Path, str]:
-    """The GGUF file that ``wanted`` names, by catalogue or by path, and how a person calls it.
+def chat_file(name: str) -> tuple[Path, str]:
+    """The GGUF file of a language model, by catalogue name or path, and its name for the user.
 
     Raises:
         ModelMissing: there is no such model or file; `NoModelYet` if it could be fetched.
-        ChecksumMismatch: what lies there under the catalogue's name is another file.
+        ChecksumMismatch: its file is not the published one.
     """
-    if _is_path(wanted):
-        path = expanded_path(wanted)
+    if _is_path(name):
+        path = expanded_path(name)
         if not path.is_file():
             raise ModelMissing(f"There is no model file {path}.", _CHOICE)
         return path.absolute(), path.stem
-    known = _of_role(wanted, "chat")
-    place = checked(known)
-    if place is None:
-        raise NoModelYet(f"{known.name} ({size(known.size)}) is not on this machine.", _CHOICE)
-    return place, known.name
+    model = _catalogue_entry(name, "chat")
+    file = checked(model)
+    if file is None:
+        raise NoModelYet(f"{model.name} ({size(model.size)}) is not on this machine.", _CHOICE)
+    return file, model.name
 
 
-def located(wanted: str, role: CatalogueRole) -> Path:
+def model_folder(name: str, role: CatalogueRole) -> Path:
     """The folder of an embedder or reranker, by catalogue name or path.
 
     Raises:
         ModelMissing: there is no such model or folder.
-        ChecksumMismatch: what lies there under the catalogue's name is another model.
+        ChecksumMismatch: its files are not the published ones.
     """
-    if _is_path(wanted):
-        folder = expanded_path(wanted)
+    if _is_path(name):
+        folder = expanded_path(name)
         if not folder.is_dir():
             raise ModelMissing(
                 f"There is no folder {folder} with a model in it.",
                 f"Correct the path, or `deepthink config unset {role}`.",
             )
         return folder.absolute()
-    known = _of_role(wanted, role)
-    place = checked(known)
-    if place is None:
+    model = _catalogue_entry(name, role)
+    path = checked(model)
+    if path is None:
         raise ModelMissing(
-            f"The {role} {known.name} ({size(known.size)}) is not on this machine.",
-            f"Fetch it: `deepthink models pull {known.name}`.",
+            f"The {role} {model.name} ({size(model.size)}) is not on this machine.",
+            f"Fetch it: `deepthink models pull {model.name}`.",
         )
-    return place
+    return path
 
 
 def default_entries(settings: Settings) -> list[ModelEntry]:
-    """The catalogue models that the settings name: language model, embedder, reranker, planner's base."""
+    """The catalogue models in the settings: language model, embedder, reranker, base of the planner."""
     names = [settings.model, settings.embedder, settings.reranker]
     if settings.planner == "taught":
         names.append(QWEN_CODER_0_5B.name)
-    return [known for known in CATALOGUE if known.name in {name.lower() for name in names}]
+    return [model for model in CATALOGUE if model.name in {name.lower() for name in names}]
 
 
-def _of_role(name: str, role: CatalogueRole) -> ModelEntry:
-    known = entry(name, role)
-    if known.role != role:
-        fitting = ", ".join(e.name for e in CATALOGUE if e.role == role) or "a folder on disk"
-        raise ModelMissing(f"{known.name} is {_ROLE[known.role]}, not {_ROLE[role]}.", f"Choose {fitting}.")
-    return known
+def _catalogue_entry(name: str, role: CatalogueRole) -> ModelEntry:
+    model = entry(name, role)
+    if model.role != role:
+        choices = ", ".join(other.name for other in CATALOGUE if other.role == role) or "a folder on disk"
+        raise ModelMissing(f"{model.name} is {_ROLE[model.role]}, not {_ROLE[role]}.", f"Choose {choices}.")
+    return model
 
 
-def _is_path(wanted: str) -> bool:
-    return "/" in wanted or "\\" in wanted or wanted.startswith("~") or wanted.lower().endswith(".gguf")
+def _is_path(name: str) -> bool:
+    return "/" in name or "\\" in name or name.startswith("~") or name.lower().endswith(".gguf")
 
 
 _ROLE = {"chat": "a language model", "embedder": "an embedder", "reranker": "a reranker"}

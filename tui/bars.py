@@ -1,4 +1,4 @@
-"""Progress of long work that can be counted: a bar on a terminal, a line now and then elsewhere."""
+"""Progress of countable work: a bar on a terminal, elsewhere a line now and then."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from rich.text import Text
 
 from tui.terminal import console, duration, is_live
 
-_LINE_SECONDS = 10.0  # between two lines where no bar can be drawn
+_LINE_SECONDS = 10.0  # between two lines if no bar can be drawn
 
 
 class Counted(Protocol):
-    """How far something is: how many of how many, and the estimated seconds left once known."""
+    """A progress report: how many of how many, and the estimated seconds left once known."""
 
     @property
     def done(self) -> int: ...
@@ -33,32 +33,32 @@ C = TypeVar("C", bound=Counted)
 
 
 class Bar:
-    """The task under way, as a line now and then; see `bar`."""
+    """Prints the current task as a line now and then; see `bar`."""
 
     def __init__(self, out: Console) -> None:
         self._out = out
         self._name = ""
-        self._told = 0.0
+        self._last_print = 0.0
 
-    def show(self, name: str, done: int = 0, total: int | None = None, said: str = "") -> None:
-        """Show how far it is.
+    def show(self, name: str, done: int = 0, total: int | None = None, note: str = "") -> None:
+        """Show the progress.
 
         Args:
             name: The task, in a few clean words.
             done: How much of ``total`` is done.
-            total: None while it is not known.
-            said: A few more words.
+            total: None while it is unknown.
+            note: A few more words.
         """
         if total is None:
             if name != self._name:
                 self._out.print(Text(name))
-        elif time.monotonic() - self._told >= _LINE_SECONDS:
-            self._told = time.monotonic()
-            self._out.print(Text(f"{name} {done:,} of {total:,} {said}".rstrip()))
+        elif time.monotonic() - self._last_print >= _LINE_SECONDS:
+            self._last_print = time.monotonic()
+            self._out.print(Text(f"{name} {done:,} of {total:,} {note}".rstrip()))
         self._name = name
 
     def clear(self) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
 
 
 class _DrawnBar(Bar):
@@ -67,11 +67,11 @@ class _DrawnBar(Bar):
         self._bars = bars
         self._task: TaskID | None = None
 
-    def show(self, name: str, done: int = 0, total: int | None = None, said: str = "") -> None:
+    def show(self, name: str, done: int = 0, total: int | None = None, note: str = "") -> None:
         if self._task is None or total is None:
             self.clear()
-            self._task = self._bars.add_task(name, total=None, said="")
-        self._bars.update(self._task, description=name, completed=done, total=total, said=said)
+            self._task = self._bars.add_task(name, total=None, note="")
+        self._bars.update(self._task, description=name, completed=done, total=total, note=note)
 
     def clear(self) -> None:
         if self._task is not None:
@@ -81,7 +81,7 @@ class _DrawnBar(Bar):
 
 @contextmanager
 def bar(out: Console, *, plain: bool = False) -> Iterator[Bar]:
-    """A bar, gone when all is done; lines where none can be drawn, or if ``plain``."""
+    """A bar that disappears at the end; lines if none can be drawn, or if ``plain``."""
     if not is_live(plain=plain):
         yield Bar(out)
         return
@@ -89,26 +89,26 @@ def bar(out: Console, *, plain: bool = False) -> Iterator[Bar]:
         TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=24),
         MofNCompleteColumn(),
-        TextColumn("{task.fields[said]}", style="dim", markup=False),
+        TextColumn("{task.fields[note]}", style="dim", markup=False),
         console=out,
         transient=True,
     ) as bars:
         yield _DrawnBar(bars)
 
 
-def watched(events: Iterable[C], described: Callable[[C], str]) -> C | None:
-    """Show the progress that ``events`` report, and use them up.
+def show_progress(events: Iterable[C], describe: Callable[[C], str]) -> C | None:
+    """Show the progress that ``events`` report, and consume them.
 
     Args:
         events: Reports, in order.
-        described: The current task of a report, in a few clean words.
+        describe: Names the current task of a report, in a few clean words.
 
     Returns:
         The last report; None if there was none.
     """
     last: C | None = None
-    with bar(console()) as shown:
+    with bar(console()) as display:
         for last in events:
-            left = f"{duration(last.seconds_left)} left" if last.seconds_left is not None else ""
-            shown.show(described(last), last.done, last.total, left)
+            time_left = f"{duration(last.seconds_left)} left" if last.seconds_left is not None else ""
+            display.show(describe(last), last.done, last.total, time_left)
     return last

@@ -1,4 +1,4 @@
-"""The command line: every command by name. Nothing heavier than typer is imported here."""
+"""The command line: all commands by name. It imports nothing heavier than typer."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ _COMMANDS: Final[dict[str, dict[str, tuple[str, str]]]] = {
         "paths": ("tui.settings.command:paths", "Show where everything is kept."),
     },
 }
-"""Commands by what they are for, in the order a person meets them: where each is, and its short help."""
+"""Commands by purpose, in the order in which users meet them: where each is, and its short help."""
 
 _PLACES: Final = {name: place for group in _COMMANDS.values() for name, (place, _) in group.items()}
 _EXITS: Final = """Exit codes: 0 answered or done, 2 wrong usage, 3 not found in your documents, 4 a file or
@@ -82,18 +82,18 @@ other input, 5 a model, 6 the library, 7 waits for you, 8 withheld, 9 answered i
 answer was found, 70 a fault in deepthink, 130 cancelled."""
 
 
-class _Grouped(TyperGroup):
-    """Commands by group, each imported when it is called: the help needs none of them."""
+class _GroupedCommands(TyperGroup):
+    """Commands by group, each imported when it is called: the help imports none."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.commands = cast(Any, dict.fromkeys(_PLACES))  # `get_command` makes them
+        self.commands = cast(Any, dict.fromkeys(_PLACES))  # `get_command` loads them
 
     def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
         return list(_PLACES)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        return loaded(cmd_name) if cmd_name in _PLACES else None
+        return load_command(cmd_name) if cmd_name in _PLACES else None
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         for title, commands in _COMMANDS.items():
@@ -101,7 +101,7 @@ class _Grouped(TyperGroup):
                 formatter.write_dl([(name, short_help) for name, (_, short_help) in commands.items()])
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """If the arguments look like a question, say how to ask it."""
+        """If the first argument looks like a question, raise an error that says how to ask it."""
         if args and args[0] not in self.commands and (" " in args[0] or args[0].endswith(("?", "？"))):
             raise failures.WrongUsage(
                 f"There is no command “{args[0]}”.", f"To ask it: deepthink ask {shlex.quote(args[0])}"
@@ -110,24 +110,24 @@ class _Grouped(TyperGroup):
 
 
 @functools.cache
-def loaded(name: str) -> Any:
-    """The command of that name, imported now."""
+def load_command(name: str) -> Any:
+    """Import a command."""
     module, _, attribute = _PLACES[name].partition(":")
     command_or_app = getattr(import_module(module), attribute)
     if isinstance(command_or_app, typer.Typer):
         command: Any = typer.main.get_group(command_or_app)
     else:
-        alone = typer.Typer(add_completion=False, rich_markup_mode=None)
-        alone.command()(command_or_app)
-        command = typer.main.get_command(alone)
+        single_app = typer.Typer(add_completion=False, rich_markup_mode=None)
+        single_app.command()(command_or_app)
+        command = typer.main.get_command(single_app)
     command.name = name
-    _say_types_in_words(command)
+    _name_types_plainly(command)
     return command
 
 
 app = typer.Typer(
     name="deepthink",
-    cls=_Grouped,
+    cls=_GroupedCommands,
     epilog=_EXITS,
     invoke_without_command=True,
     pretty_exceptions_enable=False,
@@ -137,7 +137,7 @@ app = typer.Typer(
 
 
 def show_version() -> int:
-    """Print the version; the exit code."""
+    """Print the version; returns the exit code."""
     from importlib.metadata import PackageNotFoundError, version
 
     try:
@@ -148,8 +148,8 @@ def show_version() -> int:
     return 0
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _version(is_given: bool) -> None:
+    if is_given:
         raise typer.Exit(show_version())
 
 
@@ -179,20 +179,20 @@ def run(arguments: list[str]) -> int:
     return failures.guarded(lambda: command.main(arguments, prog_name="deepthink", standalone_mode=False))
 
 
-def _say_types_in_words(command: Any) -> None:
-    """What a parameter takes, as a person says it; typer says ``<list[str]>`` and ``<int range>``."""
+def _name_types_plainly(command: Any) -> None:
+    """Name the types of parameters in plain words; typer shows ``<list[str]>`` and ``<int range>``."""
     for parameter in command.params:
-        shown = parameter.display_type
-        parameter.display_type = lambda ctx, shown=shown: _in_words(shown(ctx))
-    for inner in getattr(command, "commands", {}).values():
-        _say_types_in_words(inner)
+        display_type = parameter.display_type
+        parameter.display_type = lambda ctx, display_type=display_type: _plain_type(display_type(ctx))
+    for subcommand in getattr(command, "commands", {}).values():
+        _name_types_plainly(subcommand)
 
 
-def _in_words(shown: str) -> str:
-    if "|" in shown:
-        return shown.strip("<>")
+def _plain_type(display_type: str) -> str:
+    if "|" in display_type:
+        return display_type.strip("<>")
     words = {"int": "N", "float": "X", "str": "TEXT", "path": "PATH", "file": "FILE", "directory": "FOLDER"}
-    return words.get(shown.strip("<>").removesuffix(" range"), "")
+    return words.get(display_type.strip("<>").removesuffix(" range"), "")
 
 
 def main() -> None:
@@ -200,5 +200,5 @@ def main() -> None:
     keep_private()
     for stream in (sys.stdin, sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal that cannot show “›” shows ?
+            stream.reconfigure(errors="replace")  # a terminal that cannot show “›” shows “?”
     sys.exit(run(sys.argv[1:]))

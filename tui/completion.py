@@ -1,6 +1,6 @@
-"""What the shell completes: the names of things in the store, of models and of settings.
+"""Shell completion of names: of things in the store, of models and of settings.
 
-A shell shows whatever is printed, so what cannot be read completes to nothing.
+A shell shows whatever is printed, so anything that cannot be read completes to nothing.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ if TYPE_CHECKING:
     from traces.store import Store
 
 _LATEST = 50
-_PATIENCE = 0.5  # seconds that a pressed Tab waits for a library in use elsewhere
+_PATIENCE = 0.5  # seconds that Tab waits for a library in use by another process
 
-Named = tuple[str, str]  # what is completed, and a few words about it
+Completion = tuple[str, str]  # a name, and a few words about it
 
 
-def _beginning(names: Callable[[], Iterable[Named]]) -> Callable[[str], list[Named]]:
-    """Those that begin with what is typed; none if they cannot be read."""
+def _completer(names: Callable[[], Iterable[Completion]]) -> Callable[[str], list[Completion]]:
+    """Completes to names that begin with the typed text; to none if they cannot be read."""
 
-    def complete(incomplete: str) -> list[Named]:
+    def complete(incomplete: str) -> list[Completion]:
         from traces.errors import DeepthinkError
         from tui.terminal import one_line
 
@@ -34,7 +34,7 @@ def _beginning(names: Callable[[], Iterable[Named]]) -> Callable[[str], list[Nam
 
 
 def _store() -> Store:
-    """The store. Raises FileNotFoundError where there is none: completing must not make one."""
+    """The store. Raises FileNotFoundError if there is none: completion must not create one."""
     from traces.paths import store_file
     from traces.store import Store
 
@@ -42,17 +42,17 @@ def _store() -> Store:
     return Store(store_file(), _PATIENCE)
 
 
-@_beginning
-def collections() -> Iterable[Named]:
+@_completer
+def collections() -> Iterable[Completion]:
     """Collections of the library."""
     from traces.library import Library
 
-    for one in Library(_store()).collections():
-        yield one.name, one.description or f"{one.documents} documents"
+    for collection in Library(_store()).collections():
+        yield collection.name, collection.description or f"{collection.documents} documents"
 
 
-@_beginning
-def runs() -> Iterable[Named]:
+@_completer
+def runs() -> Iterable[Completion]:
     """The latest runs by id, with their questions."""
     from traces.runs import Runs
 
@@ -62,8 +62,8 @@ def runs() -> Iterable[Named]:
         yield run.id, run.question
 
 
-@_beginning
-def sessions() -> Iterable[Named]:
+@_completer
+def sessions() -> Iterable[Completion]:
     """The latest conversations by name, else by id."""
     from traces.sessions import Sessions
 
@@ -73,8 +73,8 @@ def sessions() -> Iterable[Named]:
         yield session.name or session.id, session.first
 
 
-@_beginning
-def models() -> Iterable[Named]:
+@_completer
+def models() -> Iterable[Completion]:
     """Models of the catalogue."""
     from models.catalogue import CATALOGUE
 
@@ -82,8 +82,8 @@ def models() -> Iterable[Named]:
         yield entry.name, entry.role
 
 
-@_beginning
-def chat_models() -> Iterable[Named]:
+@_completer
+def chat_models() -> Iterable[Completion]:
     """Language models of the catalogue."""
     from models.catalogue import CATALOGUE
 
@@ -92,23 +92,23 @@ def chat_models() -> Iterable[Named]:
             yield entry.name, entry.role
 
 
-@_beginning
-def profiles() -> Iterable[Named]:
+@_completer
+def profiles() -> Iterable[Completion]:
     """Profiles of a run."""
     yield "lean", "few model calls"
     yield "seed", "asks the model at every turn"
 
 
-@_beginning
-def deciders() -> Iterable[Named]:
+@_completer
+def deciders() -> Iterable[Completion]:
     """What can decide whether a run continues."""
     yield "rules", "follow the plan"
     yield "llm", "ask the language model"
     yield "learned", "the active policy"
 
 
-@_beginning
-def policies() -> Iterable[Named]:
+@_completer
+def policies() -> Iterable[Completion]:
     """Learned policies."""
     from policy.serving.registry import Registry
 
@@ -116,8 +116,8 @@ def policies() -> Iterable[Named]:
         yield policy.name, policy.manifest.method if policy.manifest else policy.problem
 
 
-@_beginning
-def settings() -> Iterable[Named]:
+@_completer
+def settings() -> Iterable[Completion]:
     """Settings by their dotted keys."""
     from tui.settings.settings import keys
 

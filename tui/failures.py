@@ -1,9 +1,9 @@
 """Everything on stderr, and every exit code.
 
 0 answered or done, 2 wrong usage, 3 not in the documents, 4 a file or other input, 5 a model, 6 the
-library, 7 the run waits for a person's approval, 8 the answer was withheld because the sources do not
+library, 7 the run waits for the user's approval, 8 the answer was withheld because the sources do not
 support it, 9 only a part was answered or is supported, 10 stopped before an answer was found, 70 a fault in
-this program, 130 cancelled. A person sees a title, a sentence and a way out;
+this program, 130 cancelled. Users see a title, a sentence and a way out;
 a traceback only with ``--debug``.
 """
 
@@ -49,7 +49,7 @@ _log = logging.getLogger("deepthink")
 
 
 class WrongUsage(DeepthinkError):
-    """Raised when a command is given something it cannot work with."""
+    """Raised if a command is given something that it cannot use."""
 
     title = "Usage"
     kind = "usage"
@@ -62,28 +62,28 @@ class Unexpected(DeepthinkError):
 
 
 class Cancelled(DeepthinkError):
-    """What a person stopped."""
+    """Raised when the user stops a command."""
 
     title = "Cancelled"
     kind = "cancelled"
 
 
 class DiskFull(DeepthinkError):
-    """Raised for any write that finds no room."""
+    """Raised if there is no room to write a file."""
 
     title = "The disk is full"
     kind = "store"
 
 
 class Refused(DeepthinkError):
-    """Raised for any file that may not be read or written."""
+    """Raised if a file may not be read or written."""
 
     title = "Permission denied"
     kind = "input"
 
 
 class Unusable(DeepthinkError):
-    """Raised for any path that leads to nothing, or to a folder where a file is meant."""
+    """Raised if a path does not exist, or is a folder instead of a file."""
 
     title = "That path cannot be used"
     kind = "input"
@@ -92,68 +92,68 @@ class Unusable(DeepthinkError):
 def guarded(command: Callable[[], object]) -> int:
     """Run ``command``, report what goes wrong, and return the exit code.
 
-    What ``command`` returns is the code if it is a number.
+    The result of ``command`` is the exit code if it is a number.
     """
-    _open_what_is_closed()
+    _open_closed_streams()
     try:
-        with _libraries_silenced():
-            returned = command()
+        with _silence_libraries():
+            result = command()
         sys.stdout.flush()  # here, where a closed pipe or a full disk is still reported properly
-    except SystemExit as leaving:  # typer's own answer to a closed pipe
+    except SystemExit as exit_request:  # typer's own response to a closed pipe
         _silence_stdout()
-        return leaving.code if isinstance(leaving.code, int) else 1
+        return exit_request.code if isinstance(exit_request.code, int) else 1
     except BrokenPipeError:
         _silence_stdout()
         return 1
     except KeyboardInterrupt:
-        return _interrupted()
+        return _report_interrupt()
     except BaseException as error:  # noqa: BLE001 - the last handler: reported, logged, turned into a code
-        return _told(error)
-    if returned == EXIT_CODES["cancelled"]:
-        return _interrupted()
-    return returned if isinstance(returned, int) else DONE
+        return _report_failure(error)
+    if result == EXIT_CODES["cancelled"]:
+        return _report_interrupt()
+    return result if isinstance(result, int) else DONE
 
 
 def warn(message: str) -> None:
-    """Tell a person something on stderr that does not stop the command."""
-    _say(message, lead="Note:", code="33")
+    """Write a note to stderr; the command goes on."""
+    _write(message, lead="Note:", code="33")
 
 
 @functools.cache
 def warn_once(message: str) -> None:
-    """The same, however often it is found."""
+    """Like `warn`, but only once for each message."""
     warn(message)
 
 
 def report(error: DeepthinkError, about: str = "") -> None:
-    """Tell title, message and way out; ``about`` is named first unless the message names it."""
+    """Write title, message and way out to stderr; ``about`` comes first unless the message names it."""
     message = f"{about}: {error.message}" if about and about not in error.message else error.message
-    _say(message, lead=f"{error.title}:" if message else f"{error.title}.", code="1;31")
+    _write(message, lead=f"{error.title}:" if message else f"{error.title}.", code="1;31")
     for line in error.way_out.splitlines():
-        _say(line, indent="  ")
+        _write(line, indent="  ")
 
 
 def debug() -> None:
-    """Show tracebacks from here on, and log everything.
+    """Show tracebacks from now on, and log everything.
 
-    The switch is an environment variable, so that it also works from outside.
+    The switch is an environment variable, so that it can also be set outside.
     """
     os.environ[_DEBUG] = "1"
     _log_everything()
 
 
-def _open_what_is_closed() -> None:
-    """Python has None for a standard stream that was closed (``<&-``); commands ask it for a terminal."""
+def _open_closed_streams() -> None:
+    """Open the null device for standard streams that were closed (``<&-``), which Python sets to None."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115 - open to the end
 
 
 @contextmanager
-def _libraries_silenced() -> Iterator[None]:
-    """What libraries log and warn of goes to the log or nowhere, never over the screen."""
+def _silence_libraries() -> Iterator[None]:
+    """Send the log messages and warnings of libraries to the log or nowhere, never to the screen."""
     root = logging.getLogger()
-    before, level = root.handlers[:], root.level
+    handlers, level = root.handlers[:], root.level
     root.handlers = [logging.NullHandler()]  # without one, Python prints what is logged to stderr
     logging.captureWarnings(True)
     if os.environ.get(_DEBUG):
@@ -163,7 +163,7 @@ def _libraries_silenced() -> Iterator[None]:
     finally:
         for handler in root.handlers:
             handler.close()
-        root.handlers = before
+        root.handlers = handlers
         root.setLevel(level)
         logging.captureWarnings(False)
 
@@ -177,24 +177,24 @@ def _log_everything() -> None:
 
 def explained(error: BaseException) -> DeepthinkError:
     """The error to show for ``error``; an unexpected one is logged too."""
-    known = error if isinstance(error, DeepthinkError) else _foreseen(error)
-    if known is not None:
-        return known
-    logged = _logged(error)
-    where = f"The details are in {log_file()}." if logged else "Run it again with --debug for details."
-    return Unexpected(f"{type(error).__name__}: {_first_line(error)}", where)
+    failure = error if isinstance(error, DeepthinkError) else _system_failure(error)
+    if failure is not None:
+        return failure
+    is_logged = _write_to_log(error)
+    hint = f"The details are in {log_file()}." if is_logged else "Run it again with --debug for details."
+    return Unexpected(f"{type(error).__name__}: {_first_line(error)}", hint)
 
 
-def _told(error: BaseException) -> int:
+def _report_failure(error: BaseException) -> int:
     if os.environ.get(_DEBUG):
         sys.stderr.write("".join(traceback.format_exception(error)))
-    known = explained(_usage(error) or error)
-    report(known)
-    return EXIT_CODES[known.kind]
+    failure = explained(_usage_error(error) or error)
+    report(failure)
+    return EXIT_CODES[failure.kind]
 
 
-def _usage(error: BaseException) -> DeepthinkError | None:
-    """What the argument parser did not like."""
+def _usage_error(error: BaseException) -> DeepthinkError | None:
+    """The failure for an error of the argument parser; None for other errors."""
     import typer
 
     if isinstance(error, typer.Abort):
@@ -207,45 +207,45 @@ def _usage(error: BaseException) -> DeepthinkError | None:
     return WrongUsage(message, f"`{command} --help` shows how.")
 
 
-def _foreseen(error: BaseException) -> DeepthinkError | None:
+def _system_failure(error: BaseException) -> DeepthinkError | None:
     if not isinstance(error, OSError):
         return None
-    where = f"{error.filename}" if error.filename else "a file"
+    place = f"{error.filename}" if error.filename else "a file"
     if error.errno in _FULL:
         return DiskFull(
-            f"There is no room left to write {where}.", "Free some disk space and run the command again."
+            f"There is no room left to write {place}.", "Free some disk space and run the command again."
         )
     if error.errno in _FORBIDDEN:
-        return Refused(f"{where}: {error.strerror}.", "Check who owns it and its permissions.")
+        return Refused(f"{place}: {error.strerror}.", "Check who owns it and its permissions.")
     if error.errno in _WRONG_PLACE and error.filename:
-        return Unusable(f"{where}: {error.strerror}.", "Check the path.")
+        return Unusable(f"{place}: {error.strerror}.", "Check the path.")
     return None
 
 
-def _logged(error: BaseException) -> bool:
+def _write_to_log(error: BaseException) -> bool:
     handler = _file_handler()
     if handler is None:
         return False
-    full = bool(os.environ.get(_DEBUG))
-    text = "".join(traceback.format_exception(error)) if full else _where(error)
+    is_debug = bool(os.environ.get(_DEBUG))
+    text = "".join(traceback.format_exception(error)) if is_debug else _anonymous_traceback(error)
     handler.emit(_log.makeRecord(_log.name, logging.ERROR, __file__, 0, "%s", (text,), None))
     handler.close()
     return True
 
 
-def _where(error: BaseException) -> str:
-    """The traceback without messages and arguments: they may hold words of a question or a document."""
+def _anonymous_traceback(error: BaseException) -> str:
+    """The traceback without error messages, which may contain words of a question or a document."""
     chain = [error]
     while (cause := chain[-1].__cause__ or chain[-1].__context__) and cause not in chain:
         chain.append(cause)
     return "".join(
-        f"Traceback of {type(one).__name__}:\n{''.join(traceback.format_tb(one.__traceback__))}"
-        for one in reversed(chain)
+        f"Traceback of {type(link).__name__}:\n{''.join(traceback.format_tb(link.__traceback__))}"
+        for link in reversed(chain)
     )
 
 
 def _file_handler() -> logging.Handler | None:
-    """None where the log cannot be written: a failing log must not hide the failure it is for."""
+    """A handler for the log file; None if it cannot be written, which must not hide the failure."""
     from logging.handlers import RotatingFileHandler
 
     try:
@@ -257,13 +257,13 @@ def _file_handler() -> logging.Handler | None:
     return handler
 
 
-def _interrupted() -> int:
+def _report_interrupt() -> int:
     report(Cancelled(""))
     return EXIT_CODES["cancelled"]
 
 
 def _silence_stdout() -> None:
-    """Nobody reads any more; keep the interpreter's last flush from complaining about it."""
+    """Nobody reads stdout any more; keep the interpreter's last flush from failing."""
     try:
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, sys.stdout.fileno())
@@ -276,15 +276,15 @@ def _first_line(error: BaseException) -> str:
     return lines[0] if lines else "no message"
 
 
-def _styled(text: str, code: str) -> str:
+def _style(text: str, code: str) -> str:
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" or not sys.stderr.isatty()
     return text if plain else f"\x1b[{code}m{text}\x1b[0m"
 
 
-def _say(text: str, *, lead: str = "", code: str = "", indent: str = "") -> None:
-    """One paragraph after a styled ``lead``, wrapped where a person reads it and nowhere else.
+def _write(text: str, *, lead: str = "", code: str = "", indent: str = "") -> None:
+    """Write a paragraph after a styled ``lead``, wrapped only on a terminal.
 
-    Unsafe characters are left out: a file's name must not be able to steer the terminal.
+    Unsafe characters are removed: a file name must not be able to control the terminal.
     """
     text = UNSAFE.sub("", text)
     paragraph = f"{lead} {text}".rstrip() if lead else text
@@ -302,5 +302,5 @@ def _say(text: str, *, lead: str = "", code: str = "", indent: str = "") -> None
     else:
         paragraph = indent + paragraph
     if lead:
-        paragraph = _styled(lead, code) + paragraph.removeprefix(lead)
+        paragraph = _style(lead, code) + paragraph.removeprefix(lead)
     print(paragraph, file=sys.stderr, flush=True)  # noqa: T201 - the one place that writes to stderr

@@ -1,4 +1,4 @@
-"""Ctrl-C as a request: the first asks what is running to stop in order, the second stops it at once."""
+"""Ctrl-C as a request: the first asks the work to stop in order, the second stops it at once."""
 
 from __future__ import annotations
 
@@ -11,34 +11,34 @@ from types import FrameType
 
 @contextmanager
 def ctrl_c() -> Iterator[threading.Event]:
-    """An event that Ctrl-C sets; once it is set, Ctrl-C is what it was before, as it is afterwards."""
-    asked = threading.Event()
+    """An event that the first Ctrl-C sets; then, and afterwards, Ctrl-C works as before."""
+    stop_requested = threading.Event()
     if threading.current_thread() is not threading.main_thread():
-        yield asked
+        yield stop_requested
         return
-    before = signal.getsignal(signal.SIGINT)
+    previous = signal.getsignal(signal.SIGINT)
 
-    def ask(number: int, frame: FrameType | None) -> None:
-        signal.signal(signal.SIGINT, before)
-        if asked.is_set() and callable(before):  # it was asked to stop by other means
-            before(number, frame)
-        asked.set()
+    def request_stop(number: int, frame: FrameType | None) -> None:
+        signal.signal(signal.SIGINT, previous)
+        if stop_requested.is_set() and callable(previous):  # stopping was requested by other means
+            previous(number, frame)
+        stop_requested.set()
 
-    signal.signal(signal.SIGINT, ask)
+    signal.signal(signal.SIGINT, request_stop)
     try:
-        yield asked
+        yield stop_requested
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGINT, previous)
 
 
 @contextmanager
 def ctrl_c_raises() -> Iterator[None]:
-    """Ctrl-C raises `KeyboardInterrupt` in here, which is needed to stop reading a line."""
+    """Ctrl-C raises `KeyboardInterrupt` in this context, which is needed to stop reading a line."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    previous = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGINT, previous)

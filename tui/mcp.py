@@ -1,6 +1,6 @@
 """``deepthink mcp``: the library for other programs on this machine, over MCP (Model Context Protocol).
 
-No tool changes a document. A question is stored as a run, like one that is asked on the command line.
+No tool changes a document. A question is stored as a run, as on the command line.
 """
 
 from __future__ import annotations
@@ -32,22 +32,22 @@ def mcp() -> None:
 
 
 def server() -> MCPServer[Any]:
-    """The server with its tools; models are loaded at their first use."""
+    """The server with its tools; models load at their first use."""
     from mcp.server import MCPServer
     from mcp_types import ToolAnnotations
 
-    made: MCPServer[Any] = MCPServer("deepthink", instructions=_INSTRUCTIONS, log_level="WARNING")
-    tools, reads = _Tools(), ToolAnnotations(read_only_hint=True, open_world_hint=False)
-    made.add_tool(tools.list_documents, name="list", annotations=reads)
-    made.add_tool(tools.search, name="search", annotations=reads)
-    made.add_tool(tools.read, name="read", annotations=reads)
+    mcp_server: MCPServer[Any] = MCPServer("deepthink", instructions=_INSTRUCTIONS, log_level="WARNING")
+    tools, read_only = _Tools(), ToolAnnotations(read_only_hint=True, open_world_hint=False)
+    mcp_server.add_tool(tools.list_documents, name="list", annotations=read_only)
+    mcp_server.add_tool(tools.search, name="search", annotations=read_only)
+    mcp_server.add_tool(tools.read, name="read", annotations=read_only)
     stores_a_run = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=False)
-    made.add_tool(tools.ask, name="ask", annotations=stores_a_run)
-    return made
+    mcp_server.add_tool(tools.ask, name="ask", annotations=stores_a_run)
+    return mcp_server
 
 
 class _Tools:
-    """The tools; their docstrings are what the other program's model reads."""
+    """The tools; the client's model reads their docstrings."""
 
     def __init__(self) -> None:
         from tui import assemble
@@ -65,7 +65,7 @@ class _Tools:
 
     @cached_property
     def _models(self) -> dict[str, Any]:
-        """What a run needs; it stays in memory for the next question."""
+        """The parts of a run; they stay in memory for the next question."""
         from tui import assemble
 
         return {
@@ -80,7 +80,7 @@ class _Tools:
         from traces.library import Library
 
         library = Library(self._store)
-        with _errors_told():
+        with _tool_errors():
             if collection:
                 library.require_collections([collection])
             return [
@@ -108,7 +108,7 @@ class _Tools:
         from tui.library.search import as_json_object, scope_of
 
         library = Library(self._store)
-        with _errors_told():
+        with _tool_errors():
             scope = scope_of(library, collections or [])
             recall = Recall(library, self._embedder)
             hits = recall.search(" ".join(query.split()), "hybrid", [scope], min(max(limit, 1), 50))
@@ -122,19 +122,24 @@ class _Tools:
         from traces.library import Library
         from traces.records import UnknownDocument
 
-        with _errors_told():
+        with _tool_errors():
             passages = Library(self._store).document_passages(document_id)
             if not passages:
                 raise UnknownDocument(f"There is no document {document_id}.", "`list` gives the ids.")
-        chosen = passages[max(first, 0) : max(first, 0) + max(count, 1)]
+        page = passages[max(first, 0) : max(first, 0) + max(count, 1)]
         return {
             "document_id": document_id,
             "name": passages[0].document,
             "title": passages[0].title,
             "passages": len(passages),
             "text": [
-                {"number": one.position, "section": one.section, "page": one.page, "text": one.text}
-                for one in chosen
+                {
+                    "number": passage.position,
+                    "section": passage.section,
+                    "page": passage.page,
+                    "text": passage.text,
+                }
+                for passage in page
             ],
         }
 
@@ -149,10 +154,10 @@ class _Tools:
         cancel = threading.Event()
         answer = partial(self._answer, question, tuple(collections or ()), cancel)
         try:
-            with _errors_told():
+            with _tool_errors():
                 return await to_thread.run_sync(answer, abandon_on_cancel=True)
         finally:
-            cancel.set()  # the other program has cancelled, or has gone
+            cancel.set()  # the client has cancelled or disconnected
 
     def _answer(
         self, question: str, collections: tuple[str, ...], cancel: threading.Event
@@ -163,19 +168,19 @@ class _Tools:
         from tui.run.fold import Outcome
 
         outcome = Outcome()
-        wanted = request(question, self._settings, interactive=False, collections=collections)
+        run_request = request(question, self._settings, interactive=False, collections=collections)
         with self._asking:
-            for event in agent_run.run(wanted, steering=Steering(cancel), **self._models):
+            for event in agent_run.run(run_request, steering=Steering(cancel), **self._models):
                 outcome.take(event)
         result = outcome.to_json()
         sources = [{name: source.get(name) for name in _SOURCE} for source in result["sources"]]
-        kept = ("status", "route", "answer", "grounded", "missing", "run_id")
-        return {**{name: result[name] for name in kept}, "sources": sources}
+        fields = ("status", "route", "answer", "grounded", "missing", "run_id")
+        return {**{name: result[name] for name in fields}, "sources": sources}
 
 
 @contextmanager
-def _errors_told() -> Iterator[None]:
-    """Turns our errors into ones that the other program's model reads."""
+def _tool_errors() -> Iterator[None]:
+    """Turn our errors into tool errors, which the client's model reads."""
     from mcp.server.mcpserver.exceptions import ToolError
 
     try:

@@ -1,4 +1,4 @@
-"""Arguments and options that several commands share: how each is typed, and what was meant by it."""
+"""Arguments and options that several commands share, and their evaluation."""
 
 from __future__ import annotations
 
@@ -44,9 +44,12 @@ From = Annotated[
     typer.Option("--from", metavar="NAME", help="Only what this person wrote or sent; may be repeated."),
 ]
 After = Annotated[
-    str | None, typer.Option("--after", metavar="DATE", help="Only of this day, month or year, or later.")
+    str | None,
+    typer.Option("--after", metavar="DATE", help="Only documents of this day, month or year, or later."),
 ]
-Before = Annotated[str | None, typer.Option("--before", metavar="DATE", help="Only of before that.")]
+Before = Annotated[
+    str | None, typer.Option("--before", metavar="DATE", help="Only documents from before that date.")
+]
 Type = Annotated[
     list[str] | None,
     typer.Option("--type", metavar="TYPE", help="Only mail, pdf, spreadsheet, xlsx …; may be repeated."),
@@ -58,7 +61,7 @@ InFolder = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="One JSON object at the end, nothing else.")]
 AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Only the answer; no progress.")]
-Plain = Annotated[bool, typer.Option("--plain", help="One line per event: no colour, nothing that moves.")]
+Plain = Annotated[bool, typer.Option("--plain", help="One line per event, without colour or animation.")]
 
 
 RunId = Annotated[
@@ -72,7 +75,7 @@ def confirm(question: str, yes: bool) -> None:
     """Ask before something that cannot be undone, unless ``yes``.
 
     Raises:
-        WrongUsage: nobody is there to answer.
+        WrongUsage: stdin is not a terminal.
         typer.Abort: the answer was no.
     """
     if yes:
@@ -84,16 +87,16 @@ def confirm(question: str, yes: bool) -> None:
     typer.confirm(clean(question), abort=True)
 
 
-def question_of(asked: Sequence[str]) -> str:
-    """The question as one text; read from stdin where it is ``-``."""
-    text = sys.stdin.read() if list(asked) == ["-"] else " ".join(asked)
-    # Bytes that are no text would reach the store as halves of characters, which it refuses.
+def question_of(words: Sequence[str]) -> str:
+    """The question as one text; ``-`` reads it from stdin."""
+    text = sys.stdin.read() if list(words) == ["-"] else " ".join(words)
+    # Bytes that are not text would become lone surrogates, which the store refuses.
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def collections_of(named: Sequence[str] | None, settings: Settings) -> tuple[str, ...]:
-    """Where to search: as named, else as the settings say; everywhere if empty."""
-    return tuple(named or ([settings.collection] if settings.collection else ()))
+def collections_of(names: Sequence[str] | None, settings: Settings) -> tuple[str, ...]:
+    """The collections to search: those named, else that of the settings; all if empty."""
+    return tuple(names or ([settings.collection] if settings.collection else ()))
 
 
 def filters_from(
@@ -103,13 +106,13 @@ def filters_from(
     kind: Sequence[str] | None,
     folder: Sequence[str] | None,
 ) -> Filters:
-    """The facts that documents must have. Raises `BadFilter`."""
+    """The filters that documents must pass. Raises `BadFilter`."""
     from agent.retrieval.filters import filters_of
 
-    written = {"from": sender, "type": kind, "folder": folder, "after": [after], "before": [before]}
-    return filters_of((name, value) for name, values in written.items() for value in values or () if value)
+    filters = {"from": sender, "type": kind, "folder": folder, "after": [after], "before": [before]}
+    return filters_of((name, value) for name, values in filters.items() for value in values or () if value)
 
 
 def form_of(*, as_json: bool, plain: bool, quiet: bool = False) -> Form:
-    """How the answer is shown."""
+    """The form in which to show the answer."""
     return "json" if as_json else "quiet" if quiet else "plain" if plain else "auto"

@@ -44,8 +44,8 @@ def restore(
 ) -> int:
     """Put a backup back, or repair a damaged library.
 
-    It takes the place of what is there, which is set aside. Without FILE, a damaged library is set aside
-    and rebuilt from what can still be read.
+    It replaces the present data, which are set aside. Without FILE, a damaged library is set aside and
+    rebuilt from what can still be read.
     """
     store = open_store()
     if file is None:
@@ -54,7 +54,7 @@ def restore(
 
     _check_idle(store)
     source = expanded_path(file).absolute()
-    source.open("rb").close()  # says what is wrong with it before anything is asked
+    source.open("rb").close()  # raises what is wrong with it before the user is asked
     if store.path.exists():
         confirm(
             f"Put {clean(str(file))} in place of the present library, runs, policies and settings?", yes
@@ -70,14 +70,14 @@ def _repair(store: Store) -> int:
     if not _is_damaged(store):
         typer.echo("The library is not damaged.")
         return failures.DONE
-    done = rebuild(store)
-    typer.echo(f"The damaged file is {done.set_aside}.")
-    typer.echo(f"Lost: {', '.join(done.lost)}." if done.lost else "Everything in it could be read.")
-    return _read_again(store, done)
+    result = rebuild(store)
+    typer.echo(f"The damaged file is {result.set_aside}.")
+    typer.echo(f"Lost: {', '.join(result.lost)}." if result.lost else "Everything in it could be read.")
+    return _reread(store, result)
 
 
 def _is_damaged(store: Store) -> bool:
-    """Whether a row cannot be read: all are read, since damage shows only then."""
+    """Whether a row cannot be read; reads all rows, since damage shows only then."""
     try:
         with store.connect() as db:
             for (table,) in db.execute("SELECT table_name FROM duckdb_tables()").fetchall():
@@ -87,33 +87,33 @@ def _is_damaged(store: Store) -> bool:
     return False
 
 
-def _read_again(store: Store, done: Rebuilt) -> int:
-    """Read the documents again whose text is lost, and embed passages that lost their vectors."""
+def _reread(store: Store, rebuilt: Rebuilt) -> int:
+    """Read documents again that lost their text, and embed passages that lost their vectors."""
     from itertools import groupby
 
     from tui.assemble import open_embedder
     from tui.interrupts import ctrl_c
     from tui.library.embedding import embed
     from tui.library.ingesting import show_ingestion
-    from tui.library.intake import again, read_in
+    from tui.library.intake import read_in, reread_intake
     from tui.settings.settings import load
 
     code = failures.DONE
-    if "documents" in done.lost:
+    if "documents" in rebuilt.lost:
         failures.warn(
             "Read your documents again: `deepthink sync` for folders, `deepthink ingest` for others."
         )
-    if not done.documents and not {"vectors", "library"} & {*done.lost}:
+    if not rebuilt.documents and not {"vectors", "library"} & {*rebuilt.lost}:
         return code
     settings = load()
     embedder = open_embedder(settings)
-    for _, shelf in groupby(done.documents, key=lambda document: document.collection):
-        chosen, missing = again(list(shelf), settings)
+    for _, shelf in groupby(rebuilt.documents, key=lambda document: document.collection):
+        selection, missing = reread_intake(list(shelf), settings)
         for message in missing:
             failures.warn(message)
-        if chosen.paths or chosen.addresses:
+        if selection.paths or selection.addresses:
             with ctrl_c() as cancel:
-                events = read_in(chosen, settings, store, embedder, cancel, follow=False)
+                events = read_in(selection, settings, store, embedder, cancel, follow=False)
                 code = show_ingestion(events) or code
     embed(store, embedder)
     return code
@@ -126,7 +126,7 @@ forget = typer.Typer(
 
 @forget.command("document")
 def forget_document(
-    wanted: Annotated[str, typer.Argument(metavar="DOCUMENT", help="Its number or its name.")],
+    reference: Annotated[str, typer.Argument(metavar="DOCUMENT", help="Its number or its name.")],
     collection: Annotated[
         str | None, typer.Option("--collection", "-c", metavar="NAME", help="The collection it is in.")
     ] = None,
@@ -144,27 +144,29 @@ def forget_document(
 
     store = open_store()
     library = Library(store)
-    document = find_document(library, wanted, collection)
-    inside = [
-        d for d in library.documents(document.collection) if d.source.startswith(f"{document.source}/")
+    target = find_document(library, reference, collection)
+    nested_documents = [
+        d for d in library.documents(target.collection) if d.source.startswith(f"{target.source}/")
     ]
-    documents = [*inside, document]
-    runs = {run for one in documents for run in runs_that_saw(store, one)}
+    documents = [*nested_documents, target]
+    runs = {run for document in documents for run in runs_that_saw(store, document)}
     _check_idle(store)
-    confirm(f"Erase {document.name} from {document.collection}, and {counted(len(runs), 'run')}?", yes)
-    for one in documents:
-        remove(store, one)
-        drop_changes(store, one.source)
+    confirm(f"Erase {target.name} from {target.collection}, and {counted(len(runs), 'run')}?", yes)
+    for document in documents:
+        remove(store, document)
+        drop_changes(store, document.source)
     _erase_runs(store, sorted(runs))
-    for collected in _collected():
-        Runs(collected).delete_all({run for one in documents for run in runs_that_saw(collected, one)})
+    for collection_store in _collected_stores():
+        Runs(collection_store).delete_all(
+            {run for document in documents for run in runs_that_saw(collection_store, document)}
+        )
     _erase_traces(store, documents)
-    typer.echo(f"Erased {clean(document.name)} and {counted(len(runs), 'run')}.")
+    typer.echo(f"Erased {clean(target.name)} and {counted(len(runs), 'run')}.")
 
 
 @forget.command("run")
 def forget_run(
-    wanted: Annotated[str, typer.Argument(metavar="RUN", help="The beginning of its id, or last.")],
+    reference: Annotated[str, typer.Argument(metavar="RUN", help="The beginning of its id, or last.")],
     yes: Yes = False,
 ) -> None:
     """Erase a run, and later ones of its conversation.
@@ -173,16 +175,16 @@ def forget_run(
     """
     store = open_store()
     runs = Runs(store)
-    run = runs.find(wanted)
+    run = runs.find(reference)
     later = (
-        [one for one in runs.of_session(run.session) if one.started > run.started] if run.session else []
+        [late for late in runs.of_session(run.session) if late.started > run.started] if run.session else []
     )
     _check_idle(store)
-    also = f", and {counted(len(later), 'later run')} of its conversation" if later else ""
-    confirm(f"Erase run {run.id} “{one_line(run.question, 80)}”{also}?", yes)
-    _erase_runs(store, [run.id, *(one.id for one in later)])
+    suffix = f", and {counted(len(later), 'later run')} of its conversation" if later else ""
+    confirm(f"Erase run {run.id} “{one_line(run.question, 80)}”{suffix}?", yes)
+    _erase_runs(store, [run.id, *(late.id for late in later)])
     _erase_traces(store, [])
-    typer.echo(f"Erased run {run.id}{also}.")
+    typer.echo(f"Erased run {run.id}{suffix}.")
 
 
 def _erase_runs(store: Store, runs: list[str]) -> None:
@@ -195,31 +197,31 @@ def _erase_runs(store: Store, runs: list[str]) -> None:
 
 
 def _erase_traces(store: Store, documents: list[Document]) -> None:
-    """Write the stores anew, and delete everything else that may hold words of what was erased."""
-    from policy.training.workplace import folder as trainings
+    """Rewrite the stores, and delete everything else that may contain words of the erased documents."""
+    from policy.training.workplace import folder as trainings_folder
     from traces.backup import older_copies, rewrite
 
-    for one in (store, *_collected()):
-        rewrite(one)
-    for path in (trainings(), paths.originals_dir()):
+    for opened_store in (store, *_collected_stores()):
+        rewrite(opened_store)
+    for path in (trainings_folder(), paths.originals_dir()):
         shutil.rmtree(path, ignore_errors=True)
     for path in paths.log_file().parent.glob(f"{paths.log_file().name}*"):
         path.unlink()
     for document in documents:
         (paths.scans_dir() / f"{document.sha256}.jsonl").unlink(missing_ok=True)
     for copy in older_copies(store):
-        if copy.name.startswith(f"{store.path.name}.v"):  # made before a migration, which has succeeded
+        if copy.name.startswith(f"{store.path.name}.v"):  # made before a migration that has succeeded
             copy.unlink()
         else:
             failures.warn(f"{copy} is older, and may still hold it; delete it if you do not need it.")
 
 
-def _collected() -> list[Store]:
+def _collected_stores() -> list[Store]:
     return [Store(path, named=True) for path in sorted((paths.data_dir() / "collected").glob("*.duckdb"))]
 
 
 def _check_idle(store: Store) -> None:
-    """Raise `GoingOn` if a process is working on a run."""
+    """Raise `GoingOn` if a process works on a run."""
     from agent import checkpoints
 
     for path in checkpoints.folder(store).glob("*.sqlite"):

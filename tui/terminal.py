@@ -21,29 +21,29 @@ from traces.plain_text import UNSAFE
 
 _STRONG = re.compile(r"(\*\*)(?=\S)(.+?)(?<=\S)\1")
 _BULLET = re.compile(r"^\s*(?:[-*+•]|#{1,6})\s+")
-_WIDEST = 100  # longer lines are hard to read, however wide the window is
-_NARROW = 60  # an id, a date and a duration leave no room for words in less
-_UNBOUNDED = 10_000  # what a program reads is never folded
+_WIDEST = 100  # columns; longer lines are hard to read in any window
+_NARROW = 60  # columns; fewer leave no room for words beside an id, a date and a duration
+_UNBOUNDED = 10_000  # output for programs is never folded
 
 
-class _Out(Console):
-    """A console that leaves a closed pipe to `tui.failures`, like every other failure."""
+class _PipeSafeConsole(Console):
+    """A console that leaves closed pipes to `tui.failures`, like all other failures."""
 
     def on_broken_pipe(self) -> None:
         raise BrokenPipeError
 
 
 def is_live(*, plain: bool = False) -> bool:
-    """True where a person watches a terminal that can move its cursor."""
+    """Whether stdout is a terminal that can move its cursor."""
     return not plain and sys.stdout.isatty() and os.environ.get("TERM", "") not in {"", "dumb"}
 
 
 def console() -> Console:
-    """Stdout: as wide as is comfortable on a terminal, unbounded and without codes elsewhere."""
+    """A console on stdout: of readable width on a terminal, elsewhere unbounded and without codes."""
     if not is_live():
         columns = os.environ.get("COLUMNS", "")
         width = int(columns) if columns.isdigit() and int(columns) else _UNBOUNDED
-        return _Out(
+        return _PipeSafeConsole(
             width=width,
             color_system=None,
             force_terminal=False,
@@ -51,18 +51,18 @@ def console() -> Console:
             markup=False,
             emoji=False,
         )
-    out = _Out(highlight=False, markup=False, emoji=False)
+    out = _PipeSafeConsole(highlight=False, markup=False, emoji=False)
     out.width = min(out.width, _WIDEST)
     return out
 
 
 def clean(text: str) -> str:
-    """``text`` without unsafe characters: a document must not be able to steer the terminal."""
+    """``text`` without unsafe characters: a document must not be able to control the terminal."""
     return UNSAFE.sub("", text)
 
 
 def unmarked(text: str) -> str:
-    """A line of Markdown without the marks of its emphasis, its bullet or its heading."""
+    """A line of Markdown without the marks of strong text, a bullet or a heading."""
     return _BULLET.sub("", _STRONG.sub(r"\2", text))
 
 
@@ -82,17 +82,17 @@ def padded(text: str, width: int) -> str:
 class _Columns(Table):
     """A table that leaves out some cells of each row."""
 
-    def __init__(self, shown: Sequence[bool]) -> None:
+    def __init__(self, visible: Sequence[bool]) -> None:
         super().__init__(
             box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold"
         )
-        self._shown = shown
+        self._visible = visible
 
     def add_row(
         self, *renderables: RenderableType | None, style: StyleType | None = None, end_section: bool = False
     ) -> None:
-        shown = (cell for cell, there in zip(renderables, self._shown, strict=True) if there)
-        super().add_row(*shown, style=style, end_section=end_section)
+        cells = (cell for cell, is_visible in zip(renderables, self._visible, strict=True) if is_visible)
+        super().add_row(*cells, style=style, end_section=end_section)
 
 
 def columns(
@@ -102,14 +102,14 @@ def columns(
 
     Args:
         headers: Of all columns.
-        right: Those aligned right, and never folded.
-        whole: Those never folded.
-        spare: Those left out of a narrow window, where rich would give up the ones that fold.
+        right: Columns that are aligned right and never folded.
+        whole: Columns that are never folded.
+        spare: Columns left out of a narrow window, where rich would otherwise squeeze those that fold.
     """
     narrow = console().width < _NARROW
-    shown = [not (narrow and header in spare) for header in headers]
-    table = _Columns(shown)
-    for header in (header for header, there in zip(headers, shown, strict=True) if there):
+    visible = [not (narrow and header in spare) for header in headers]
+    table = _Columns(visible)
+    for header in (header for header, is_visible in zip(headers, visible, strict=True) if is_visible):
         table.add_column(
             header,
             justify="right" if header in right else "left",
@@ -120,24 +120,24 @@ def columns(
 
 
 def cells(*values: object) -> list[Text]:
-    """Table cells that are shown as they are, without markup or control characters."""
+    """Table cells without markup or control characters."""
     return [value if isinstance(value, Text) else Text(clean(str(value))) for value in values]
 
 
 def counted(number: int, noun: str) -> str:
-    """A number with its noun, which takes an s but for one."""
+    """A number with its noun, in the plural unless the number is one."""
     return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
 def print_json(value: object) -> None:
-    """A value as JSON on stdout: dataclasses as objects, moments in ISO 8601 and UTC, paths as text."""
-    sys.stdout.write(json.dumps(value, default=_plain, ensure_ascii=False, indent=2) + "\n")
+    """Print a value as JSON: dataclasses as objects, times in ISO 8601 and UTC, paths as text."""
+    sys.stdout.write(json.dumps(value, default=_to_json, ensure_ascii=False, indent=2) + "\n")
 
 
-def _plain(value: object) -> object:
+def _to_json(value: object) -> object:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-    if hasattr(value, "model_dump"):  # of pydantic, which is not imported for this
+    if hasattr(value, "model_dump"):  # a pydantic model; pydantic is not imported for this
         return value.model_dump(mode="json")
     if isinstance(value, datetime):
         return f"{value.isoformat(timespec='seconds')}Z"
@@ -145,7 +145,7 @@ def _plain(value: object) -> object:
 
 
 def size(count: int) -> str:
-    """Bytes as a person reads them."""
+    """Format a number of bytes."""
     if count >= 1_000_000_000:
         return f"{count / 1e9:.1f} GB"
     if count >= 1_000_000:
@@ -154,7 +154,7 @@ def size(count: int) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Seconds as a person reads them."""
+    """Format a number of seconds."""
     if seconds < 10:
         return f"{seconds:.1f} s"
     if seconds < 60:
@@ -164,7 +164,7 @@ def duration(seconds: float) -> str:
 
 
 def moment(iso: str) -> str:
-    """A moment in ISO 8601 by this machine's clock, to the minute; other text as it is."""
+    """Format an ISO 8601 time as local time, to the minute; other text is unchanged."""
     try:
         return f"{datetime.fromisoformat(iso).astimezone():%Y-%m-%d %H:%M}"
     except ValueError:

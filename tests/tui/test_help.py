@@ -67,7 +67,7 @@ def test_every_command_explains_itself_in_eighty_columns(arguments: list[str], d
 def test_the_short_helps_are_those_of_the_commands() -> None:
     for commands in cli._COMMANDS.values():
         for name, (_, told) in commands.items():
-            assert cli.loaded(name).get_short_help_str(100) == told
+            assert cli.load_command(name).get_short_help_str(100) == told
 
 
 def test_what_is_no_command_gets_a_suggestion(deepthink: Run) -> None:

@@ -17,7 +17,7 @@ def doctor(
     as_json: AsJson = False,
     licences: Annotated[
         bool,
-        typer.Option("--licences", help="Only the version and licence of each package it is built on."),
+        typer.Option("--licences", help="Only version and licence of each package it is built on."),
     ] = False,
 ) -> int:
     """Check this installation, with a way out for each fault.
@@ -33,13 +33,13 @@ def doctor(
 
 
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
-_OWN = "deepthink-tui"
-_LONGEST = 60  # some packages put the whole text of their licence into the field for its name
+_DISTRIBUTION = "deepthink-tui"
+_MAX_LICENCE = 60  # characters; some packages put the whole text into the field
 
 
 @dataclass(frozen=True, slots=True)
 class Dependency:
-    """One direct dependency as it is installed; ``version`` and ``licence`` are "" where it is not."""
+    """A direct dependency; ``version`` and ``licence`` are "" if it is not installed."""
 
     name: str
     version: str
@@ -47,24 +47,24 @@ class Dependency:
 
 
 def dependencies() -> list[Dependency]:
-    """The direct dependencies by name, without those of extras."""
-    named = {_NAME.match(line) for line in requires(_OWN) or () if "extra ==" not in line}
-    return [_installed(match[0]) for match in sorted(filter(None, named), key=lambda match: match[0])]
+    """The direct dependencies sorted by name, without those of extras."""
+    matches = {_NAME.match(line) for line in requires(_DISTRIBUTION) or () if "extra ==" not in line}
+    return [_dependency(match[0]) for match in sorted(filter(None, matches), key=lambda match: match[0])]
 
 
 def show_licences(*, as_json: bool) -> None:
-    """Print them as a table, or as JSON."""
-    listed = dependencies()
+    """Print the direct dependencies as a table, or as JSON."""
+    packages = dependencies()
     if as_json:
-        print_json(listed)
+        print_json(packages)
         return
     table = columns("package", "version", "licence", whole=("package",))
-    for one in listed:
-        table.add_row(*cells(one.name, one.version or "not installed", one.licence))
+    for package in packages:
+        table.add_row(*cells(package.name, package.version or "not installed", package.licence))
     console().print(table)
 
 
-def _installed(name: str) -> Dependency:
+def _dependency(name: str) -> Dependency:
     try:
         package = distribution(name)
     except PackageNotFoundError:
@@ -73,13 +73,13 @@ def _installed(name: str) -> Dependency:
 
 
 def _licence(metadata: PackageMetadata) -> str:
-    """The licence as the package states it: as an expression, by its classifiers, or in its own words."""
+    """The licence from the package's metadata: its expression, its classifiers, or its text."""
     if "License-Expression" in metadata:
         return metadata["License-Expression"]
-    classified = [
+    classifiers = [
         line.rpartition(" :: ")[2]
         for line in metadata.get_all("Classifier") or ()
         if line.startswith("License :: ") and not line.endswith(":: OSI Approved")
     ]
     words = (metadata.get_all("License") or [""])[0]
-    return ", ".join(classified) or " ".join(words.split())[:_LONGEST] or "not stated"
+    return ", ".join(classifiers) or " ".join(words.split())[:_MAX_LICENCE] or "not stated"

@@ -1,4 +1,4 @@
-"""The doctor: what works, what does not, and the way out. It changes nothing and loads no model."""
+"""The checks: what works, what does not, and the way out. They change nothing and load no model."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _LITTLE_MEMORY: Final = 4_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One row: what was looked at, how it is, what was seen, and what to do ("" if nothing)."""
+    """The result of one check; ``way_out`` says what to do, "" if nothing."""
 
     name: str
     state: State
@@ -55,7 +55,7 @@ class Finding:
 
 
 def examine(*, as_json: bool) -> int:
-    """Show all findings; `FAILED` if one of them is a failure, else 0."""
+    """Show all findings; returns `FAILED` if one of them is a failure, else 0."""
     rows = list(findings())
     failed = any(finding.state == "fail" for finding in rows)
     if as_json:
@@ -73,7 +73,7 @@ def examine(*, as_json: bool) -> int:
 
 
 def report(rows: Iterable[Finding]) -> str:
-    """The findings as text, for an issue or a mail."""
+    """Format the findings as text, for an issue or a mail."""
     lines = [f"deepthink {version('deepthink-tui')}"]
     for finding in rows:
         lines.append(f"{finding.state:<8}{finding.name}: {finding.detail}")
@@ -83,10 +83,10 @@ def report(rows: Iterable[Finding]) -> str:
 
 
 def findings(terminal: Finding | None = None) -> Iterator[Finding]:
-    """Every check in turn.
+    """Run all checks in turn.
 
     Args:
-        terminal: What is known of the terminal, where stdout does not lead to it.
+        terminal: The finding about the terminal, if stdout is not connected to it.
     """
     yield _python()
     yield _packages()
@@ -109,7 +109,7 @@ def findings(terminal: Finding | None = None) -> Iterator[Finding]:
 
 
 def _python() -> Finding:
-    # An older Python refuses to install deepthink, so there is nothing here that could fail.
+    # deepthink cannot be installed on an older Python, so this cannot fail.
     return Finding(
         "Python", "ok", f"{platform.python_version()} on {platform.system()} {platform.machine()}"
     )
@@ -128,15 +128,15 @@ def _packages() -> Finding:
 
 
 def _settings() -> tuple[Settings, Finding]:
-    """The settings, or the defaults where they cannot be used, so that the rest is still looked at."""
+    """The settings, or the defaults if they cannot be used, so that the other checks can run."""
     try:
-        doubts: list[str] = []
-        settings = load(warn=doubts.append)
-    except BadSetting as bad:
-        return Settings(), Finding("settings", "fail", bad.message, bad.way_out)
+        warnings: list[str] = []
+        settings = load(warn=warnings.append)
+    except BadSetting as error:
+        return Settings(), Finding("settings", "fail", error.message, error.way_out)
     path = paths.config_file()
-    if doubts:
-        return settings, Finding("settings", "warn", " ".join(doubts))
+    if warnings:
+        return settings, Finding("settings", "warn", " ".join(warnings))
     return settings, Finding("settings", "ok", str(path) if path.exists() else "all defaults, no file")
 
 
@@ -168,13 +168,13 @@ def _language_model(settings: Settings) -> Finding:
         return Finding("language model", "ok", f"{settings.model}, see OpenAI API below")
     if settings.model.startswith(OLLAMA):
         return Finding("language model", "ok", f"{settings.model}, see Ollama below")
-    return _located("language model", lambda: _described(*assemble.chat_file(settings.model)))
+    return _model_finding("language model", lambda: _model_detail(*assemble.chat_file(settings.model)))
 
 
 def _embedder(settings: Settings) -> Finding:
     if settings.embedder.startswith(OLLAMA):
         return Finding("embedder", "ok", f"{settings.embedder}, see Ollama below")
-    return _located("embedder", lambda: str(assemble.located(settings.embedder, "embedder")))
+    return _model_finding("embedder", lambda: str(assemble.model_folder(settings.embedder, "embedder")))
 
 
 def _planner(settings: Settings) -> Finding:
@@ -190,7 +190,7 @@ def _planner(settings: Settings) -> Finding:
 def _reranker(settings: Settings) -> Finding:
     if settings.reranker == assemble.NO_RERANKER:
         return Finding("reranker", "ok", "none; the reader that ships orders the passages")
-    return _located("reranker", lambda: str(assemble.located(settings.reranker, "reranker")))
+    return _model_finding("reranker", lambda: str(assemble.model_folder(settings.reranker, "reranker")))
 
 
 def _policy() -> Finding:
@@ -198,27 +198,27 @@ def _policy() -> Finding:
 
     registry = Registry()
     active = registry.active()
-    chosen = next((one for one in registry.listed() if one.active), None)
+    policy = next((policy for policy in registry.listed() if policy.active), None)
     if active.warning:
         return Finding("policy", "warn", active.warning, _CHOOSE_POLICY)
-    if chosen is None and active.folder:
-        return Finding("policy", "warn", f"{active.name} is not there; rules decide", _CHOOSE_POLICY)
-    if chosen is None:
+    if policy is None and active.folder:
+        return Finding("policy", "warn", f"{active.name} is missing; rules decide", _CHOOSE_POLICY)
+    if policy is None:
         return Finding("policy", "ok", "none; rules decide when to stop")
-    if chosen.problem:
-        detail = f"{chosen.name}, but rules decide: {chosen.problem}"
+    if policy.problem:
+        detail = f"{policy.name}, but rules decide: {policy.problem}"
         return Finding("policy", "warn", detail, _CHOOSE_POLICY)
-    return Finding("policy", "ok", f"{chosen.name}{', built in' if chosen.boxed else ''}")
+    return Finding("policy", "ok", f"{policy.name}{', built in' if policy.boxed else ''}")
 
 
-def _located(name: str, find: Callable[[], str]) -> Finding:
+def _model_finding(name: str, find: Callable[[], str]) -> Finding:
     try:
         return Finding(name, "ok", find())
     except DeepthinkError as error:
         return Finding(name, "fail", error.message, error.way_out)
 
 
-def _described(path: Path, name: str) -> str:
+def _model_detail(path: Path, name: str) -> str:
     from models.llama_cpp.gguf import read_head
 
     head = read_head(path)
@@ -253,25 +253,25 @@ def _ollama(settings: Settings) -> Finding:
     from models.servers.ollama import OllamaServer, full_name
 
     configured = (settings.model, settings.embedder)
-    wanted = [name.removeprefix(OLLAMA) for name in configured if name.startswith(OLLAMA)]
+    needed = [name.removeprefix(OLLAMA) for name in configured if name.startswith(OLLAMA)]
     try:
         server = OllamaServer(settings.ollama_url or None, SHORT)
     except DeepthinkError as error:
-        return Finding("Ollama", "fail" if wanted else "unknown", error.message, error.way_out)
+        return Finding("Ollama", "fail" if needed else "unknown", error.message, error.way_out)
     try:
-        release, there = server.version(), set(server.models())
+        release, models = server.version(), set(server.models())
     except DeepthinkError as error:
-        if wanted:
+        if needed:
             return Finding(
-                "Ollama", "fail", f"{error.message} {', '.join(wanted)} needs it.", error.way_out
+                "Ollama", "fail", f"{error.message} {', '.join(needed)} needs it.", error.way_out
             )
         return Finding("Ollama", "unknown", f"nothing answers at {server.url}; it is not needed")
-    missing = [name for name in wanted if full_name(name) not in there]
+    missing = [name for name in needed if full_name(name) not in models]
     if missing:
         return Finding(
             "Ollama", "fail", f"version {release}, without {missing[0]}", f"`ollama pull {missing[0]}`"
         )
-    return Finding("Ollama", "ok", f"version {release} at {server.url}, {counted(len(there), 'model')}")
+    return Finding("Ollama", "ok", f"version {release} at {server.url}, {counted(len(models), 'model')}")
 
 
 def _openai(settings: Settings) -> Finding:
@@ -279,20 +279,20 @@ def _openai(settings: Settings) -> Finding:
 
     needed = settings.model.startswith(OPENAI)
     try:
-        unconfirmed = assemble.unconfirmed_address(settings)
+        address = assemble.unconfirmed_address(settings)
         server = OpenAiServer(settings.openai_url, SHORT)
-        there = server.models()
+        models = server.models()
     except DeepthinkError as error:
         return Finding("OpenAI API", "fail" if needed else "unknown", error.message, error.way_out)
-    if needed and unconfirmed:
-        agree = f"`deepthink config set openai_confirmed {unconfirmed}`"
-        return Finding("OpenAI API", "fail", f"documents would be sent to {unconfirmed}", f"Agree: {agree}")
-    if needed and settings.model.removeprefix(OPENAI) not in there:
-        names = ", ".join(there) or "none"
+    if needed and address:
+        command = f"`deepthink config set openai_confirmed {address}`"
+        return Finding("OpenAI API", "fail", f"documents would be sent to {address}", f"Agree: {command}")
+    if needed and settings.model.removeprefix(OPENAI) not in models:
+        names = ", ".join(models) or "none"
         return Finding(
             "OpenAI API", "warn", f"{server.url} does not list {settings.model}", f"It has: {names}"
         )
-    return Finding("OpenAI API", "ok", f"{server.url}, {counted(len(there), 'model')}")
+    return Finding("OpenAI API", "ok", f"{server.url}, {counted(len(models), 'model')}")
 
 
 def _memory() -> Finding:
@@ -335,6 +335,6 @@ def _terminal() -> Finding:
 
 
 def _nearest(folder: Path) -> Path:
-    """The folder itself, or the nearest one above it that exists."""
+    """The folder, or its nearest existing parent."""
     absolute = folder.absolute()
     return next(path for path in (absolute, *absolute.parents) if path.exists())

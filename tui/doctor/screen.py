@@ -1,4 +1,4 @@
-"""Doctor: what works on this machine, what does not, and the way out; each row as it is found."""
+"""Doctor: what works on this machine, what does not, and the way out, shown check by check."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ _NAME: Final = 16
 
 @dataclass
 class Found(Message):
-    """One more row."""
+    """A check has a result."""
 
     finding: Finding
 
 
 class Examined(Message):
-    """Everything has been looked at."""
+    """All checks have run."""
 
 
 class DoctorScreen(DeepScreen):
-    """The rows of `tui.doctor.findings.findings`, and the sum of them in the first line."""
+    """The rows of `tui.doctor.findings.findings`, and a summary in the first line."""
 
     MODE: ClassVar[str] = "doctor"
     PLACES: ClassVar[Sequence[str]] = ("doctor",)
@@ -56,13 +56,13 @@ class DoctorScreen(DeepScreen):
     HELP = """\
 ### Doctor
 
-What deepthink needs on this machine: ✓ is well, **!** could be better, ✗ keeps it from working, **?** is
-not known. What to do is under each fault. Nothing is changed, and no model is loaded.
+What deepthink needs on this machine: ✓ works, **!** could be better, ✗ keeps it from working, **?** is
+unknown. The way out is below each fault. Nothing is changed, and no model is loaded.
 """
 
     def __init__(self) -> None:
         super().__init__()
-        self._found: list[Finding] = []
+        self._findings: list[Finding] = []
         self._full: set[str] = set()
         self._examining = False
 
@@ -77,13 +77,13 @@ not known. What to do is under each fault. Nothing is changed, and no model is l
     # --- doing -----------------------------------------------------------------------------------
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Not again while it examines; nothing is copied or opened before something is there."""
+        """Check again only when idle; copy and open only what was found."""
         if action == "again":
             return not self._examining
-        return bool(self._found) if action in {"copy", "full"} else True
+        return bool(self._findings) if action in {"copy", "full"} else True
 
     def action_again(self) -> None:
-        self._found, self._examining = [], True
+        self._findings, self._examining = [], True
         self._full.clear()
         self._redraw()
         text = f"{self.app.size.width} columns, {self.app.console.color_system or 'no colours'}"
@@ -103,7 +103,7 @@ not known. What to do is under each fault. Nothing is changed, and no model is l
     def action_copy(self) -> None:
         from tui.doctor.findings import report
 
-        self.app.copy_to_clipboard(report(self._found))
+        self.app.copy_to_clipboard(report(self._findings))
         self.notify("Copied; look through it before you publish it: it names folders.")
 
     def action_full(self) -> None:
@@ -113,62 +113,62 @@ not known. What to do is under each fault. Nothing is changed, and no model is l
     # --- messages of the worker -------------------------------------------------------------------
 
     @on(Found)
-    def _take(self, message: Found) -> None:
-        self._found.append(message.finding)
+    def _add_finding(self, message: Found) -> None:
+        self._findings.append(message.finding)
         self._redraw()
 
     @on(Examined)
-    def _done(self) -> None:
+    def _finish(self) -> None:
         self._examining = False
         self._redraw()
 
     @on(Failed)
-    def _failed(self) -> None:
-        """The app shows the failure; keep what was found."""
+    def _stop_examining(self) -> None:
+        """Stop, and keep the findings; the app shows the failure."""
         self._examining = False
         self._redraw()
 
     @on(OptionList.OptionSelected)
-    def _clicked(self) -> None:
+    def _toggle_clicked(self) -> None:
         self.action_full()
 
     # --- drawing ---------------------------------------------------------------------------------
 
     def _redraw(self) -> None:
-        lines = [Line(finding.name, partial(_row, finding, self._full)) for finding in self._found]
+        lines = [Line(finding.name, partial(_row, finding, self._full)) for finding in self._findings]
         self.query_one(ScreenRows).show(lines)
-        self.query_one("#sum", Static).update(self._sum())
+        self.query_one("#sum", Static).update(self._summary())
         self.refresh_bindings()
 
-    def _sum(self) -> Content:
+    def _summary(self) -> Content:
         if self._examining:
-            return Content(f"… checking: {len(self._found)} done").stylize("$primary")
-        bad = sum(finding.state == "fail" for finding in self._found)
-        worth = sum(finding.state == "warn" for finding in self._found)
-        if bad:
-            plural = "thing keeps" if bad == 1 else "things keep"
-            return Content(f"✗ {bad} {plural} deepthink from working").stylize("bold $error")
-        if worth:
-            return Content(f"! It works; {worth} could be better").stylize("$warning")
+            return Content(f"… checking: {len(self._findings)} done").stylize("$primary")
+        failures = sum(finding.state == "fail" for finding in self._findings)
+        warnings = sum(finding.state == "warn" for finding in self._findings)
+        if failures:
+            plural = "thing keeps" if failures == 1 else "things keep"
+            return Content(f"✗ {failures} {plural} deepthink from working").stylize("bold $error")
+        if warnings:
+            return Content(f"! It works; {warnings} could be better").stylize("$warning")
         return Content("✓ All good").stylize("$success")
 
 
-def _row(finding: Finding, shown_in_full: Container[str], width: int) -> Content:
-    """State, name and what was seen on a line; the way out under it unless all is well."""
-    full = finding.name in shown_in_full
+def _row(finding: Finding, full_rows: Container[str], width: int) -> Content:
+    """State, name and detail in one line; below it the way out, unless the state is ok."""
+    full = finding.name in full_rows
     sign, style = _SIGNS[finding.state]
     room = width - _STATE - _NAME
     detail = clean(finding.detail)
-    seen = wrap(detail, room) if full else [one_line(detail, room)]
+    detail_lines = wrap(detail, room) if full else [one_line(detail, room)]
     parts: list[Content | tuple[str, str]] = [
         (sign.ljust(_STATE), style),
         (finding.name.ljust(_NAME), "bold"),
-        (seen[0] if seen else "", ""),
+        (detail_lines[0] if detail_lines else "", ""),
     ]
     indent = " " * (_STATE + _NAME)
-    parts += [(f"\n{indent}{line}", "") for line in seen[1:]]
+    parts += [(f"\n{indent}{line}", "") for line in detail_lines[1:]]
     if finding.way_out and (full or finding.state != "ok"):
         for line in f"→ {clean(finding.way_out)}".splitlines():
-            out = wrap(line, room, subsequent_indent="  ", replace_whitespace=False) or [""]
-            parts += [(f"\n{indent}{piece}", "$foreground 70%") for piece in out]
+            way_out_lines = wrap(line, room, subsequent_indent="  ", replace_whitespace=False) or [""]
+            parts += [(f"\n{indent}{piece}", "$foreground 70%") for piece in way_out_lines]
     return Content.assemble(*parts)

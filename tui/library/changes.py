@@ -1,4 +1,4 @@
-"""Followed folders in the app: a window with the folders and what changed in them."""
+"""A window with the followed folders and their changes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tui.app.key_line import KeyLine
 from tui.app.keys import bindings
 from tui.app.offers import deepthink
 from tui.app.work import in_background
-from tui.library.following import described, when
+from tui.library.following import change_detail, change_time
 from tui.terminal import clean, one_line
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ At the top are the followed folders. The app reads changes in them while it is o
     ChangesScreen #message { height: auto; }
     """
 
-    class Listed(Message):
+    class Loaded(Message):
         """The folders and the changes are loaded."""
 
         def __init__(self, folders: Sequence[Folder], changes: Sequence[Change]) -> None:
@@ -63,7 +63,7 @@ At the top are the followed folders. The app reads changes in them while it is o
             self.changes = changes
 
     def compose(self) -> ComposeResult:
-        """The folders, and beneath them the changes."""
+        """Lay out the folders, and the changes below them."""
         with Vertical(id="changes"):
             yield Static("Followed folders", classes="title")
             yield OptionList(markup=False)
@@ -72,54 +72,56 @@ At the top are the followed folders. The app reads changes in them while it is o
             yield KeyLine()
 
     def on_mount(self) -> None:
-        """Fetch them."""
-        in_background(self, partial(_listed, self._store), group="changes", exclusive=True)
+        """Load the folders and the changes."""
+        in_background(self, partial(_load, self._store), group="changes", exclusive=True)
 
     @property
     def _store(self) -> Store:
         return deepthink(self).engine.store
 
-    @on(Listed)
-    def _show(self, message: Listed) -> None:
-        choices = self.query_one(OptionList)
-        choices.clear_options()
+    @on(Loaded)
+    def _show(self, message: Loaded) -> None:
+        folder_list = self.query_one(OptionList)
+        folder_list.clear_options()
         for folder in message.folders:
-            left_out = f", excluding {'  '.join(folder.exclude)}" if folder.exclude else ""
-            there = "" if Path(folder.path).is_dir() else " (missing)"
-            line = one_line(f"{folder.collection}: {folder.path}{left_out}{there}")
-            choices.add_option(Option(Content(line), id=folder.path))
-        choices.display = bool(message.folders)
+            exclusions = f", excluding {'  '.join(folder.exclude)}" if folder.exclude else ""
+            missing = "" if Path(folder.path).is_dir() else " (missing)"
+            line = one_line(f"{folder.collection}: {folder.path}{exclusions}{missing}")
+            folder_list.add_option(Option(Content(line), id=folder.path))
+        folder_list.display = bool(message.folders)
         lines = [_line(change) for change in message.changes]
-        none = "Nothing has changed yet." if message.folders else "No folder is followed yet."
-        self.query_one("#message", Static).update(Content("\n").join(lines) if lines else Content(none))
+        placeholder = "Nothing has changed yet." if message.folders else "No folder is followed yet."
+        self.query_one("#message", Static).update(
+            Content("\n").join(lines) if lines else Content(placeholder)
+        )
 
     def action_unfollow(self) -> None:
         """Stop following the folder under the cursor."""
-        choices = self.query_one(OptionList)
-        if choices.highlighted is not None:
-            path = choices.get_option_at_index(choices.highlighted).id or ""
-            in_background(self, partial(_unfollowed, self._store, path), group="changes")
+        folder_list = self.query_one(OptionList)
+        if folder_list.highlighted is not None:
+            path = folder_list.get_option_at_index(folder_list.highlighted).id or ""
+            in_background(self, partial(_unfollow, self._store, path), group="changes")
 
     def action_close(self) -> None:
-        """Back to the library."""
+        """Go back to the library."""
         self.dismiss()
 
 
-def _listed(store: Store) -> ChangesScreen.Listed:
+def _load(store: Store) -> ChangesScreen.Loaded:
     folders = Folders(store)
-    return ChangesScreen.Listed(folders.followed(), folders.changes())
+    return ChangesScreen.Loaded(folders.followed(), folders.changes())
 
 
-def _unfollowed(store: Store, path: str) -> ChangesScreen.Listed:
+def _unfollow(store: Store, path: str) -> ChangesScreen.Loaded:
     Folders(store).unfollow(path)
-    return _listed(store)
+    return _load(store)
 
 
 def _line(change: Change) -> Content:
     sign = _SIGNS.get(change.outcome, " ")
-    name, detail = clean(change.name), one_line(described(change))
+    name, detail = clean(change.name), one_line(change_detail(change))
     line = Content(
-        f"{when(change)}  {sign} {change.outcome:8}{change.collection}  {name}  {detail}".rstrip()
+        f"{change_time(change)}  {sign} {change.outcome:8}{change.collection}  {name}  {detail}".rstrip()
     )
     style = {"failed": "$error", "away": "$warning"}.get(change.outcome)
     return line.stylize(style) if style else line

@@ -28,7 +28,7 @@ from tui.assemble import open_embedder, open_recogniser, open_store
 from tui.failures import WrongUsage
 from tui.interrupts import ctrl_c
 from tui.library import embedding
-from tui.library.following import LEFT_OUT, described, when
+from tui.library.following import LEFT_OUT, change_detail, change_time
 from tui.library.ingesting import show_ingestion
 from tui.library.intake import intake, read_in
 from tui.library.search import as_json_object, scope_of
@@ -52,7 +52,7 @@ def ingest(
     ],
     collection: Annotated[
         str | None,
-        typer.Option("--collection", "-c", metavar="NAME", help="Collection for them; made if new."),
+        typer.Option("--collection", "-c", metavar="NAME", help="Collection for them; created if new."),
     ] = None,
     description: Annotated[
         str,
@@ -62,58 +62,58 @@ def ingest(
     exclude: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="PATTERN", help="Leave this out of folders, as in .gitignore; may be repeated."
+            metavar="PATTERN", help="Exclude this from folders, as in .gitignore; may be repeated."
         ),
     ] = None,
     once: Annotated[bool, typer.Option("--once", help="Do not follow the folders.")] = False,
 ) -> int:
     """Read documents into the library.
 
-    What has not changed is not read again. A folder is taken whole: what was read from it before
-    and is gone now is removed. It is followed from then on: see `deepthink sync`.
+    Unchanged files are not read again. A folder is read as a whole: documents whose files are gone
+    are removed. It is followed from then on: see `deepthink sync`.
     """
     settings = load({"web": True if web else None})
     store, embedder = open_store(), open_embedder(settings)
-    wanted = intake(paths, settings, collection, description)
+    selection = intake(paths, settings, collection, description)
     with ctrl_c() as cancel:
-        events = read_in(wanted, settings, store, embedder, cancel, follow=not once, exclude=exclude)
+        events = read_in(selection, settings, store, embedder, cancel, follow=not once, exclude=exclude)
         code = show_ingestion(events)
     if not embedding.embed(store, embedder):
-        failures.warn("Passages read before have no vector yet: `deepthink library embed` makes them.")
+        failures.warn("Some passages have no vector yet: `deepthink library embed` makes them.")
     return code
 
 
 def sync(
-    named: Annotated[
+    names: Annotated[
         list[str] | None,
         typer.Argument(
             metavar="[COLLECTION]",
-            help="All that follow a folder if left out.",
+            help="All that follow a folder if none is named.",
             autocompletion=completion.collections,
         ),
     ] = None,
 ) -> int:
     """Update the library from the folders it follows.
 
-    Reads what is new or changed, lets go of what was deleted, and knows a file that was renamed or moved.
+    Reads new and changed files, removes deleted ones, and recognises files that were renamed or moved.
     The app does the same while it is open. `deepthink library folders` shows the folders.
     """
     store = open_store()
-    followed = {folder.collection for folder in Folders(store).followed()}
-    for name in named or ():
-        if name not in followed:
+    followed_collections = {folder.collection for folder in Folders(store).followed()}
+    for name in names or ():
+        if name not in followed_collections:
             raise UnknownCollection(
                 f"The collection “{name}” follows no folder.",
                 "`deepthink library folders` lists the followed folders.",
             )
-    if not followed:
+    if not followed_collections:
         console().print(_NONE_FOLLOWED)
         return failures.DONE
     settings = load()
     with ctrl_c() as cancel:
         return show_ingestion(
             sync_folders(
-                named or [],
+                names or [],
                 store=store,
                 embedder=open_embedder(settings),
                 recogniser=open_recogniser(settings),
@@ -134,18 +134,18 @@ def collections(context: typer.Context, as_json: AsJson = False) -> None:
     if context.invoked_subcommand:
         return
     library = Library(open_store())
-    held = library.collections()
+    shelves = library.collections()
     out = console()
     if as_json:
-        print_json(held)
+        print_json(shelves)
         return
-    if not held:
+    if not shelves:
         out.print(_EMPTY)
         return
     table = columns("collection", "documents", "passages", "holds", right=("documents", "passages"))
-    for collection in held:
-        holds = one_line(collection.description, 160)
-        table.add_row(*cells(collection.name, collection.documents, collection.chunks, holds))
+    for collection in shelves:
+        description = one_line(collection.description, 160)
+        table.add_row(*cells(collection.name, collection.documents, collection.chunks, description))
     out.print(table)
     out.print(Text(f"\nvectors by {embedding.vectors_by(library)}", style="dim"))
 
@@ -183,10 +183,10 @@ def list_documents(
     if not documents:
         out.print(f"{collection} holds no documents." if collection else _EMPTY)
         return
-    for name, shelf in groupby(documents, key=lambda document: document.collection):
-        held = list(shelf)
-        out.print(Text(f"{name}: {counted(len(held), 'document')}", style="bold"))
-        out.print(_documents(library, held))
+    for name, group in groupby(documents, key=lambda document: document.collection):
+        shelf = list(group)
+        out.print(Text(f"{name}: {counted(len(shelf), 'document')}", style="bold"))
+        out.print(_document_table(library, shelf))
         out.print()
     for document in documents:
         for notice in document.notices:
@@ -196,34 +196,36 @@ def list_documents(
 @app.command("folders")
 def folders(as_json: AsJson = False) -> None:
     """List the followed folders."""
-    followed = Folders(open_store()).followed()
+    followed_folders = Folders(open_store()).followed()
     if as_json:
-        print_json(followed)
+        print_json(followed_folders)
         return
-    if not followed:
+    if not followed_folders:
         console().print(_NONE_FOLLOWED)
         return
     table = columns("collection", "folder", "excluded", "")
-    for one in followed:
-        there = "" if is_folder(Path(one.path)) else "missing"
-        table.add_row(*cells(one.collection, one.path, "  ".join(one.exclude), there))
+    for folder in followed_folders:
+        status = "" if is_folder(Path(folder.path)) else "missing"
+        table.add_row(*cells(folder.collection, folder.path, "  ".join(folder.exclude), status))
     console().print(table)
 
 
 @app.command("changes")
 def changes(as_json: AsJson = False) -> None:
     """Show what changed in followed folders, newest first."""
-    listed = Folders(open_store()).changes()
+    entries = Folders(open_store()).changes()
     if as_json:
-        print_json(listed)
+        print_json(entries)
         return
-    if not listed:
+    if not entries:
         console().print("Nothing has changed in the followed folders yet.")
         return
     table = columns("when", "collection", "", "file", "", whole=("when",))
-    for change in listed:
+    for change in entries:
         table.add_row(
-            *cells(when(change), change.collection, change.outcome, change.name, described(change))
+            *cells(
+                change_time(change), change.collection, change.outcome, change.name, change_detail(change)
+            )
         )
     console().print(table)
 
@@ -275,7 +277,7 @@ def search(
 ) -> int:
     """Search without a language model.
 
-    Shows for each passage the score that each stage gave it.
+    Shows the score that each stage gave each passage.
     """
     words = one_line(" ".join(query))
     if not any(character.isalnum() for character in words):
@@ -312,20 +314,22 @@ def _show_hits(hits: list[Hit]) -> None:
 def embed() -> int:
     """Give every passage its vector by the embedder in use.
 
-    Only needed after another embedder was chosen; the app does it between answers.
+    Only needed after you chose another embedder; the app does it between answers.
     """
     store, embedder = open_store(), open_embedder(load())
     if embedding.embed(store, embedder):
         console().print(f"Every passage has its vector by {embedder.name}.")
         return failures.DONE
-    failures.warn("Not every passage has its vector yet: it was stopped, or another process is at it.")
+    failures.warn(
+        "Not every passage has its vector yet: this was stopped, or another process is embedding."
+    )
     return failures.EXIT_CODES["cancelled"]
 
 
 @app.command("remove")
 def remove(
     collection: Annotated[str, typer.Argument(metavar="COLLECTION", autocompletion=completion.collections)],
-    wanted: Annotated[
+    name: Annotated[
         str | None,
         typer.Argument(
             metavar="[DOCUMENT]", help="Its number or its name; without it, the whole collection."
@@ -339,26 +343,26 @@ def remove(
     """
     store = open_store()
     library = Library(store)
-    (held,) = library.require_collections([collection])
-    document = find_document(library, wanted, collection) if wanted is not None else None
-    what = (
+    (shelf,) = library.require_collections([collection])
+    document = find_document(library, name, collection) if name is not None else None
+    target = (
         f"{document.name} from {collection}"
         if document
-        else f"{collection} ({counted(held.documents, 'document')})"
+        else f"{collection} ({counted(shelf.documents, 'document')})"
     )
-    confirm(f"Remove {what}? The files stay where they are.", yes)
-    left_out = forget(store, document) if document else False
+    confirm(f"Remove {target}? The files stay where they are.", yes)
+    stays_excluded = forget(store, document) if document else False
     if document is None:
         library.remove_collection(collection)
-    typer.echo(f"Removed {clean(what)}.{LEFT_OUT if left_out else ''}")
+    typer.echo(f"Removed {clean(target)}.{LEFT_OUT if stays_excluded else ''}")
 
 
-def _documents(library: Library, documents: list[Document]) -> Table:
-    dated = any(document.date for document in documents)
-    paged = any(document.pages for document in documents)
-    signed = any(_by(document) for document in documents)
-    numbers = ["no.", "sections", *(["pages"] if paged else []), "passages", "coverage"]
-    facts = [*(["date"] if dated else []), *(["by"] if signed else [])]
+def _document_table(library: Library, documents: list[Document]) -> Table:
+    has_dates = any(document.date for document in documents)
+    has_pages = any(document.pages for document in documents)
+    has_authors = any(_author(document) for document in documents)
+    numbers = ["no.", "sections", *(["pages"] if has_pages else []), "passages", "coverage"]
+    facts = [*(["date"] if has_dates else []), *(["by"] if has_authors else [])]
     table = columns(numbers[0], "document", *numbers[1:], *facts, right=numbers, whole=("date",))
     for document in documents:
         sections = len(library.sections(Scope(documents=(document.id,))))
@@ -367,39 +371,41 @@ def _documents(library: Library, documents: list[Document]) -> Table:
                 document.id,
                 document.name,
                 sections or "",
-                *([document.pages or ""] if paged else []),
+                *([document.pages or ""] if has_pages else []),
                 document.chunks,
                 f"{document.coverage:.1%}",
-                *([document.date] if dated else []),
-                *([_by(document)] if signed else []),
+                *([document.date] if has_dates else []),
+                *([_author(document)] if has_authors else []),
             )
         )
     return table
 
 
-def _by(document: Document) -> str:
-    """Who wrote or sent a document, by name."""
-    stated = document.author or document.sender
-    return stated.partition("<")[0].strip(' "') or stated
+def _author(document: Document) -> str:
+    """The name of a document's author or sender."""
+    author = document.author or document.sender
+    return author.partition("<")[0].strip(' "') or author
 
 
-def find_document(library: Library, wanted: str, collection: str | None) -> Document:
-    """The document with this number, name or title; a part of the name will do if it fits only one.
+def find_document(library: Library, reference: str, collection: str | None) -> Document:
+    """Find a document by number, name, title or source, or by a part of its name that fits only one.
 
     Raises:
-        UnknownDocument: none fits, or several do.
+        UnknownDocument: no document fits, or several do.
     """
     documents = library.documents(collection)
-    by_number = [d for d in documents if wanted.isdecimal() and d.id == int(wanted)]
-    exact = [d for d in documents if wanted in {d.name, d.title, d.source}]
-    part = [d for d in documents if wanted and wanted.casefold() in d.name.casefold()]
-    for matches in (by_number, exact, part):
+    by_number = [d for d in documents if reference.isdecimal() and d.id == int(reference)]
+    exact = [d for d in documents if reference in {d.name, d.title, d.source}]
+    partial = [d for d in documents if reference and reference.casefold() in d.name.casefold()]
+    for matches in (by_number, exact, partial):
         if len(matches) == 1:
             return matches[0]
         if matches:
-            several = ", ".join(f"{d.id} ({d.collection}: {d.name})" for d in matches[:5])
-            raise UnknownDocument(f"“{wanted}” fits several documents: {several}.", "Give the number.")
-    where = f"{collection} holds" if collection else "The library holds"
+            candidates = ", ".join(f"{d.id} ({d.collection}: {d.name})" for d in matches[:5])
+            raise UnknownDocument(
+                f"“{reference}” fits several documents: {candidates}.", "Give the number."
+            )
+    place = f"{collection} holds" if collection else "The library holds"
     raise UnknownDocument(
-        f"{where} no document “{wanted}”.", "`deepthink library list` shows numbers and names."
+        f"{place} no document “{reference}”.", "`deepthink library list` shows numbers and names."
     )

@@ -1,4 +1,4 @@
-"""Embedding a library anew after its embedder was changed."""
+"""Embedding the library again after its embedder was changed."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from models.protocols import Embedder, GenerationCancelled
 from traces.library import Library
 from traces.store import Store
 from tui import failures
-from tui.bars import watched
+from tui.bars import show_progress
 from tui.interrupts import ctrl_c
 
-_FEW: Final = 32  # passages: about as long as loading the model
+_FEW: Final = 32  # passages; takes about as long as loading the model
 
 
 def before(store: Store, embedder: Embedder) -> None:
-    """Make the missing vectors if they are few, else warn that these passages are found by words.
+    """Make the missing vectors if they are few; else warn that only words find these passages.
 
     Raises:
         ModelError: the embedder fails.
@@ -36,12 +36,12 @@ def before(store: Store, embedder: Embedder) -> None:
 
 
 def embed(store: Store, embedder: Embedder, cancel: threading.Event | None = None) -> bool:
-    """Embed all that has no vector yet, with progress; whether all have one now.
+    """Embed the passages without a vector, showing progress; returns whether all have one now.
 
     Args:
-        store: Where the library is.
+        store: The store of the library.
         embedder: Makes the vectors.
-        cancel: Stops it; Ctrl-C does if None.
+        cancel: Stops the embedding; if None, Ctrl-C does.
 
     Raises:
         ModelError: the embedder fails.
@@ -49,7 +49,9 @@ def embed(store: Store, embedder: Embedder, cancel: threading.Event | None = Non
     library = Library(store)
     with nullcontext(cancel) if cancel is not None else ctrl_c() as stop:
         try:
-            watched(embed_library(library, embedder, cancel=stop), lambda _at: "embedding the library")
+            show_progress(
+                embed_library(library, embedder, cancel=stop), lambda _progress: "embedding the library"
+            )
         except GenerationCancelled:
             return False
     done, total = library.embedded(embedder.name)
@@ -57,7 +59,7 @@ def embed(store: Store, embedder: Embedder, cancel: threading.Event | None = Non
 
 
 def vectors_by(library: Library) -> str:
-    """Who makes the library's vectors, and how many passages have theirs where not all have."""
+    """The embedder of the library's vectors, with its progress unless all passages are embedded."""
     embedder = library.embedder()
     if embedder is None:
         return "no model yet"

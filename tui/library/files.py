@@ -1,4 +1,4 @@
-"""Choosing the files to read, and the collection they go to."""
+"""Choosing the files to read, and the collection for them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tui.app.key_line import KeyLine
 from tui.app.keys import bindings
 from tui.app.offers import deepthink
 from tui.app.work import in_background
-from tui.library.intake import DEFAULT_COLLECTION, Intake, WebOff, checked, completions, pasted
+from tui.library.intake import DEFAULT_COLLECTION, Intake, WebOff, checked_intake, completions, split_paths
 from tui.terminal import one_line
 
 if TYPE_CHECKING:
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 _DESCRIPTION = "Optional, in one line; helps to choose where to search"
 
 
-class _Completing(Suggester):
-    """Looks at the disk, beside what is typed."""
+class _PathSuggester(Suggester):
+    """Suggests a path on the disk, while the user types on."""
 
     def __init__(self) -> None:
         super().__init__(use_cache=False, case_sensitive=True)
@@ -50,32 +50,32 @@ class _Completing(Suggester):
 
 
 class PathInput(Input):
-    """Takes a path, several, or an address; Tab takes the completion where there is one."""
+    """Input for a path, several paths, or an address; Tab accepts the completion."""
 
     HELP = """\
 ### The path
 
 A path with `~`, several side by side in quotes, or an address where the web is on. **Tab** or **→** takes
-the completion. Files that are dropped on the terminal arrive here.
+the completion. Files dropped on the terminal are added here.
 """
 
     def __init__(self, *, placeholder: str = "", id: str | None = None) -> None:  # noqa: A002 - Textual's name
-        # What was typed in the tree is there already when the line gets the keys.
-        super().__init__(placeholder=placeholder, id=id, suggester=_Completing(), select_on_focus=False)
+        # The line already has text typed in the tree when it gets the focus.
+        super().__init__(placeholder=placeholder, id=id, suggester=_PathSuggester(), select_on_focus=False)
 
     def on_paste(self, event: events.Paste) -> None:
-        """Several lines are several paths."""
+        """Add each pasted line as a path."""
         event.prevent_default()
         event.stop()
         self.paste(event.text)
 
     def paste(self, text: str) -> None:
-        """Add paths as they were pasted."""
-        names = pasted(text)
+        """Insert pasted paths."""
+        names = split_paths(text)
         self.insert_text_at_cursor(names[0] if len(names) == 1 else shlex.join(names))
 
     def on_key(self, event: events.Key) -> None:
-        """Tab completes; with nothing to complete it goes to the next field."""
+        """Complete on Tab; without a completion, Tab goes to the next field."""
         if event.key != "tab" or not self.value or self.cursor_position < len(self.value):
             return
         before = self.value
@@ -86,10 +86,10 @@ the completion. Files that are dropped on the terminal arrive here.
 
 
 class PathTree(DirectoryTree):
-    """Folders and the files in them that can be read; some of them are marked.
+    """A tree of folders and readable files, which can be marked.
 
     Attributes:
-        marked: What was marked, in the order of marking.
+        marked: The marked paths, in the order of marking.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("file_tree")
@@ -97,9 +97,9 @@ class PathTree(DirectoryTree):
 ### The files
 
 **Space** marks files and folders, **Enter** reads what is marked, or the file under the cursor; paths in
-the line above are read with it. **→** opens a folder and **←** shuts it, **Backspace** shows the folder
-above, **.** shows or hides hidden files; other letters go to the line above. A folder is read whole: what
-was read from it before and is gone now is removed from the collection.
+the line above are read with it. **→** opens a folder and **←** closes it, **Backspace** shows the folder
+above, **.** shows or hides hidden files; other letters go to the line above. A folder is read as a
+whole: documents whose files are gone are removed from the collection.
 """
     ICON_NODE = "▸ "
     ICON_NODE_EXPANDED = "▾ "
@@ -111,15 +111,15 @@ was read from it before and is gone now is removed from the collection.
     PathTree > .directory-tree--extension { text-style: none; }
     """
 
-    class Taken(Message):
-        """What is marked, or the file under the cursor, is to be read."""
+    class ReadRequested(Message):
+        """The user wants to read the marked paths, or the file under the cursor."""
 
     class Changed(Message):
-        """Something was marked, or its mark taken away."""
+        """A path was marked or unmarked."""
 
     @dataclass
     class Typed(Message):
-        """A path begins to be typed, or was pasted; the line for paths takes it."""
+        """The user began to type a path here, or pasted one; it belongs in the path input."""
 
         text: str
 
@@ -137,7 +137,7 @@ was read from it before and is gone now is removed from the collection.
         return node.data.path if node is not None and node.data is not None else None
 
     def filter_paths(self, paths: Iterable[Path]) -> Iterable[Path]:
-        """What can be read, and folders."""
+        """Keep folders and readable files."""
         return [
             path
             for path in paths
@@ -146,13 +146,13 @@ was read from it before and is gone now is removed from the collection.
         ]
 
     def render_label(self, node: TreeNode[DirEntry], base_style: Style, style: Style) -> Text:
-        """A mark before what is marked."""
+        """Put a check mark before marked paths."""
         label = super().render_label(node, base_style, style)
-        marked = node.data is not None and node.data.path in self.marked
-        return Text.assemble(("✓ " if marked else "  ", base_style + Style(bold=marked)), label)
+        is_marked = node.data is not None and node.data.path in self.marked
+        return Text.assemble(("✓ " if is_marked else "  ", base_style + Style(bold=is_marked)), label)
 
     def process_label(self, label: str | Text) -> Text:
-        """A name as it is: file names may hold anything."""
+        """Show the name without markup: file names may hold anything."""
         return Text(one_line(label if isinstance(label, str) else label.plain) or "?")
 
     def action_mark(self) -> None:
@@ -176,7 +176,7 @@ was read from it before and is gone now is removed from the collection.
             self.post_message(self.Typed(event.character))
 
     def on_paste(self, event: events.Paste) -> None:
-        """Pass it on."""
+        """Pass pasted text on to the path input."""
         event.stop()
         self.post_message(self.Typed(event.text))
 
@@ -188,7 +188,7 @@ was read from it before and is gone now is removed from the collection.
         return super().check_action(action, parameters)
 
     def action_take(self) -> None:
-        self.post_message(self.Taken())
+        self.post_message(self.ReadRequested())
 
     def action_turn(self) -> None:
         if self.cursor_node is not None:
@@ -214,11 +214,11 @@ was read from it before and is gone now is removed from the collection.
 
 
 class FilesScreen(ModalScreen[Intake | None]):
-    """Returns what is to be read and where it goes; None if nothing is.
+    """Dialog that returns the files to read and their collection; None if cancelled.
 
     Args:
         start: The folder shown first.
-        collection: Where it goes if nothing else is said; "" for what is set.
+        collection: The collection proposed for them; "" for the one in the settings.
     """
 
     CSS_PATH = "files.tcss"
@@ -226,15 +226,15 @@ class FilesScreen(ModalScreen[Intake | None]):
     HELP = PathTree.HELP
 
     @dataclass
-    class Known(Message):
-        """The settings, and the collections there are with their descriptions."""
+    class CollectionsLoaded(Message):
+        """The settings, and the existing collections with their descriptions."""
 
         settings: Settings
         collections: dict[str, str]
 
     @dataclass
     class Checked(Message):
-        """The choice can be read, or why not."""
+        """The checked selection, or the error found in it."""
 
         choice: Intake | DeepthinkError
 
@@ -244,7 +244,7 @@ class FilesScreen(ModalScreen[Intake | None]):
         self._collection = collection
         self._settings: Settings | None = None
         self._descriptions: dict[str, str] = {}
-        self._choice: tuple[str, list[Path], Path | None] | None = None  # that was described last
+        self._choice: tuple[str, list[Path], Path | None] | None = None  # as described last
 
     def compose(self) -> ComposeResult:
         with Vertical(id="files"):
@@ -262,17 +262,17 @@ class FilesScreen(ModalScreen[Intake | None]):
 
     def on_mount(self) -> None:
         self.query_one(PathTree).focus()
-        in_background(self, self._know, group="known")
+        in_background(self, self._load_collections, group="collections")
 
-    def _know(self) -> Message:
+    def _load_collections(self) -> Message:
         from traces.library import Library
 
         engine = deepthink(self).engine
         collections = Library(engine.store).collections()
-        return self.Known(engine.settings(), {c.name: c.description for c in collections})
+        return self.CollectionsLoaded(engine.settings(), {c.name: c.description for c in collections})
 
-    @on(Known)
-    def _take_known(self, message: Known) -> None:
+    @on(CollectionsLoaded)
+    def _show_collections(self, message: CollectionsLoaded) -> None:
         self._settings = message.settings
         self._descriptions = message.collections
         field = self.query_one("#collection", Input)
@@ -281,9 +281,9 @@ class FilesScreen(ModalScreen[Intake | None]):
             field.value = self._collection or message.settings.collection or DEFAULT_COLLECTION
 
     @on(Input.Changed, "#collection")
-    def _tell_description(self, event: Input.Changed) -> None:
-        held = one_line(self._descriptions.get(event.value, ""), 80)
-        placeholder = held or _DESCRIPTION
+    def _show_description(self, event: Input.Changed) -> None:
+        description = one_line(self._descriptions.get(event.value, ""), 80)
+        placeholder = description or _DESCRIPTION
         self.query_one("#description", Input).placeholder = placeholder
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -292,10 +292,10 @@ class FilesScreen(ModalScreen[Intake | None]):
         return super().check_action(action, parameters)
 
     @on(PathTree.Typed)
-    def _typed(self, message: PathTree.Typed) -> None:
+    def _pass_on(self, message: PathTree.Typed) -> None:
         line = self.query_one(PathInput)
         line.cursor_position = len(line.value)
-        self.set_focus(line)  # at once: what is typed next belongs there
+        self.set_focus(line)  # at once: it gets the next key
         if len(message.text) == 1:
             line.insert_text_at_cursor(message.text)
         else:
@@ -306,81 +306,80 @@ class FilesScreen(ModalScreen[Intake | None]):
     @on(Tree.NodeHighlighted)
     def _describe(self) -> None:
         self.refresh_bindings()  # what Enter does
-        choice = self._what_is_chosen()
+        choice = self._selected_paths()
         if choice == self._choice:
-            return  # the line stays, which may say why it cannot be read
+            return  # keep the message, which may say why it cannot be read
         self._choice = choice
-        self._tell(_described(*choice))
+        self._tell(_enter_hint(*choice))
         text, tree = choice[0], self.query_one(PathTree)
         folder = existing_path(text) if text.endswith("/") else None
         if folder is not None and folder.is_dir() and folder != Path(tree.path):
             tree.path = folder
 
-    @on(PathTree.Taken)
+    @on(PathTree.ReadRequested)
     def action_read(self) -> None:
         names, settings = self._names(), self._settings
         if not names or settings is None:
-            self._tell("Mark something to read with the space bar, or write a path.", wrong=True)
+            self._tell("Mark something to read with the space bar, or type a path.", is_error=True)
             return
-        self._choice = self._what_is_chosen()
+        self._choice = self._selected_paths()
         collection = self.query_one("#collection", Input).value.strip()
         description = self.query_one("#description", Input).value
 
         def work() -> Message:
             try:
-                return self.Checked(checked(names, settings, collection or None, description))
-            except DeepthinkError as wrong:
-                return self.Checked(wrong)
+                return self.Checked(checked_intake(names, settings, collection or None, description))
+            except DeepthinkError as error:
+                return self.Checked(error)
 
         in_background(self, work, group="check", exclusive=True)
 
     @on(Checked)
-    def _leave(self, message: Checked) -> None:
+    def _accept(self, message: Checked) -> None:
         if isinstance(message.choice, DeepthinkError):
-            self._tell(_way_out(message.choice), wrong=True)
+            self._tell(_way_out(message.choice), is_error=True)
         else:
             self.dismiss(message.choice)
 
-    def _what_is_chosen(self) -> tuple[str, list[Path], Path | None]:
+    def _selected_paths(self) -> tuple[str, list[Path], Path | None]:
         text, tree = self.query_one("#path", PathInput).value, self.query_one(PathTree)
-        marked = list(tree.marked)
-        return text, marked, None if text.strip() or marked else tree.under_cursor
+        marked_paths = list(tree.marked)
+        return text, marked_paths, None if text.strip() or marked_paths else tree.under_cursor
 
     def _names(self) -> list[str]:
-        text, marked, under = self._what_is_chosen()
-        if under is None:
-            return [*pasted(text), *map(str, marked)]
+        text, marked_paths, highlighted = self._selected_paths()
+        if highlighted is None:
+            return [*split_paths(text), *map(str, marked_paths)]
         node = self.query_one(PathTree).cursor_node
-        return [str(under)] if node is not None and not node.allow_expand else []
+        return [str(highlighted)] if node is not None and not node.allow_expand else []
 
-    def _tell(self, message: str, *, wrong: bool = False) -> None:
+    def _tell(self, message: str, *, is_error: bool = False) -> None:
         line = self.query_one("#message", Static)
-        line.update(f"✗ {message}" if wrong else message)
-        line.set_class(wrong, "error")
+        line.update(f"✗ {message}" if is_error else message)
+        line.set_class(is_error, "error")
 
     def action_close(self) -> None:
         self.dismiss(None)
 
 
-def _described(text: str, marked: Sequence[Path], under: Path | None) -> str:
-    """What Enter would do with the choice."""
-    missing = next((n for n in pasted(text) if "://" not in n and existing_path(n) is None), None)
+def _enter_hint(text: str, marked_paths: Sequence[Path], highlighted: Path | None) -> str:
+    """What Enter would do with the selected paths."""
+    missing = next((n for n in split_paths(text) if "://" not in n and existing_path(n) is None), None)
     if missing is not None:
-        return f"{one_line(missing, 60)} is not there."
-    if marked:
-        return (
-            f"{len(marked)} marked: Enter reads {'them, and the path above' if text.strip() else 'them'}."
-        )
+        return f"{one_line(missing, 60)} does not exist."
+    if marked_paths:
+        reads = "them, and the path above" if text.strip() else "them"
+        return f"{len(marked_paths)} marked: Enter reads {reads}."
     if text.strip():
         return "Enter reads it."
-    if under is None:
+    if highlighted is None:
         return ""
-    name = one_line(under.name or str(under), 40)
-    return f"{name}: Space marks it." if under.is_dir() else f"Enter reads {name}. Space marks it."
+    name = one_line(highlighted.name or str(highlighted), 40)
+    return f"{name}: Space marks it." if highlighted.is_dir() else f"Enter reads {name}. Space marks it."
 
 
-def _way_out(wrong: DeepthinkError) -> str:
-    """What is wrong, and what to do about it here."""
-    if isinstance(wrong, WebOff):
-        return f"{wrong.message} Turn it on in the settings (web)."
-    return f"{wrong.message} {wrong.way_out}"
+def _way_out(error: DeepthinkError) -> str:
+    """The error, and what to do about it in the app."""
+    if isinstance(error, WebOff):
+        return f"{error.message} Turn it on in the settings (web)."
+    return f"{error.message} {error.way_out}"

@@ -1,4 +1,4 @@
-"""Followed folders in words, for the command line and the app."""
+"""Text about followed folders, for the command line and the app."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ LEFT_OUT = " Its file is excluded from the followed folder, so it stays removed.
 """Shown when a removed document is in a followed folder."""
 
 
-def when(change: Change) -> str:
+def change_time(change: Change) -> str:
     """The local time of a change, to the minute."""
     return f"{local(change.seen):%Y-%m-%d %H:%M}"
 
 
-def described(change: Change) -> str:
+def change_detail(change: Change) -> str:
     """The detail of a change."""
     return f"was {change.detail}" if change.outcome == "moved" else change.detail
 
 
 def summary(folders: Folders) -> str:
-    """The last changes in followed folders, in one line; "" if no folder is followed."""
-    followed = folders.followed()
-    if not followed:
+    """Summarise the last changes in followed folders in one line; "" if no folder is followed."""
+    followed_folders = folders.followed()
+    if not followed_folders:
         return ""
-    if away := folders.away():
-        path, detail = next(iter(away.items()))
+    if missing := folders.away():
+        path, detail = next(iter(missing.items()))
         return f"! {path}: {detail}. Its documents stay in the library."
-    line = f"Following {counted(len(followed), 'folder')}"
+    line = f"Following {counted(len(followed_folders), 'folder')}"
     changes = latest(folders.changes())
     if not changes:
         return f"{line}."
     counts = Counter(change.outcome for change in changes)
-    happened = ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
-    return f"{line}. Last change {when(changes[0])}: {happened}."
+    outcomes = ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
+    return f"{line}. Last change {change_time(changes[0])}: {outcomes}."

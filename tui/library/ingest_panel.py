@@ -1,4 +1,4 @@
-"""An ingestion in a thread, and the panel that shows how far it is."""
+"""An ingestion in a thread, and the panel that shows its progress."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 
 class IngestJob(Job["IngestEvent"]):
-    """One reading of documents; stopped between two batches, what is read stays read.
+    """One ingestion; stopping ends it between two batches and keeps the documents read so far.
 
     Args:
-        title: What is read, in a few words.
-        read: `agent.documents.ingest.ingest` with everything but ``cancel`` filled in.
-        into: The collections it goes to.
+        title: What it reads, in a few words.
+        read: `agent.documents.ingest.ingest` with every argument but ``cancel``.
+        into: The collections it reads into.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class IngestJob(Job["IngestEvent"]):
             with suppress(GenerationCancelled):
                 for event in read(cancel):
                     yield event
-                    if cancel.is_set():  # between files that bring no vectors as well
+                    if cancel.is_set():  # also between files without new vectors
                         return
 
         super().__init__(until_cancelled)
@@ -55,19 +55,19 @@ class IngestJob(Job["IngestEvent"]):
         self.into = frozenset(into)
 
     @classmethod
-    def of(cls, engine: Engine, chosen: Intake) -> IngestJob:
-        """Reads what a person chose."""
+    def of(cls, engine: Engine, selection: Intake) -> IngestJob:
+        """A job that reads what the user selected."""
 
         def read(cancel: threading.Event) -> Iterator[IngestEvent]:
             from tui.library.intake import read_in
 
-            return read_in(chosen, engine.settings(), engine.store, engine.embedder(), cancel)
+            return read_in(selection, engine.settings(), engine.store, engine.embedder(), cancel)
 
-        return cls(f"into {chosen.collection}", read, [chosen.collection])
+        return cls(f"into {selection.collection}", read, [selection.collection])
 
     @classmethod
     def of_samples(cls, engine: Engine) -> IngestJob:
-        """Reads the sample library."""
+        """A job that reads the sample library."""
         from agent.documents.sample_library import COLLECTIONS
 
         def read(cancel: threading.Event) -> Iterator[IngestEvent]:
@@ -79,24 +79,24 @@ class IngestJob(Job["IngestEvent"]):
         return cls("the sample library", read, COLLECTIONS)
 
 
-_REDRAW = 0.1  # seconds between two pictures of a reading
-_MOST = 50  # files that are named
+_REDRAW = 0.1  # seconds between two drawings
+_MAX_NAMED = 50  # files
 _NAME = 28  # characters
 
 
 class IngestPanel(VerticalScroll, can_focus=True):
-    """Progress of one reading after the other; stays until it is hidden.
+    """Shows the progress of ingestions, one after another; stays until it is hidden.
 
     Attributes:
-        job: The reading under way, or the last one; None while there was none.
-        running: Whether it is under way.
+        job: The current or last ingestion; None before the first.
+        running: Whether it is running.
     """
 
     HELP = """\
 ### What is being read
 
-The bar counts files, the line beneath it the passages of the file under way. A file that fails does not
-stop the others: it is named with what to do about it. You can go to any other screen meanwhile.
+The bar counts files, the line below it the passages of the current file. A file that fails does not stop
+the others; it is listed with what to do about it. You can go to any other screen meanwhile.
 """
     DEFAULT_CSS = """
     IngestPanel {
@@ -110,7 +110,7 @@ stop the others: it is named with what to do about it. You can go to any other s
 
     @dataclass
     class Changed(Message):
-        """The library has changed; ``ended`` sums up an ingestion that is over."""
+        """The library has changed; ``ended`` sums up a finished ingestion, "" if none finished."""
 
         ended: str = ""
 
@@ -120,16 +120,16 @@ stop the others: it is named with what to do about it. You can go to any other s
         self.running = False
         self.fold = IngestFold()
         self._failure = ""
-        self._next: list[IngestJob] = []
-        self._drawing: Timer | None = None
+        self._waiting: list[IngestJob] = []
+        self._redraw_timer: Timer | None = None
 
     def compose(self) -> Iterable[Static]:
         yield Static(markup=False)
 
     def begin(self, job: IngestJob) -> bool:
-        """Start a reading, or put it behind the one under way; whether it could begin at once."""
+        """Start an ingestion, or queue it behind the running one; returns whether it started at once."""
         if self.running:
-            self._next.append(job)
+            self._waiting.append(job)
             self._draw()
             return False
         self.show(job)
@@ -139,7 +139,7 @@ stop the others: it is named with what to do about it. You can go to any other s
         return True
 
     def show(self, job: IngestJob, events: Iterable[IngestEvent] = ()) -> None:
-        """Show a reading and what is known of it."""
+        """Show an ingestion and the events so far."""
         self.job, self.fold, self._failure = job, IngestFold(), ""
         self.running = True
         self.add_class("-shown")
@@ -147,42 +147,42 @@ stop the others: it is named with what to do about it. You can go to any other s
         self._draw()
 
     def is_reading_into(self, collection: str) -> bool:
-        """Whether the reading under way puts documents into a collection."""
+        """Whether the running ingestion reads into this collection."""
         return self.running and self.job is not None and collection in self.job.into
 
     def stop(self) -> None:
-        """Stop the reading under way, and do not begin what waits."""
-        self._next.clear()
+        """Stop the running ingestion and drop the queued ones."""
+        self._waiting.clear()
         if self.job is not None:
             self.job.cancel.set()
         self._draw()
 
     def put_away(self) -> bool:
-        """Hide what is over; whether there was something to hide."""
-        shown = self.has_class("-shown") and not self.running
-        if shown:
+        """Hide a finished ingestion; returns whether there was one to hide."""
+        can_hide = self.has_class("-shown") and not self.running
+        if can_hide:
             self.remove_class("-shown")
-        return shown
+        return can_hide
 
     def on_unmount(self) -> None:
-        self._next.clear()
+        self._waiting.clear()
         if self.job is not None:
             self.job.cancel.set()
 
     @on(Job.Progressed)
-    def _progressed(self, message: Job.Progressed) -> None:
+    def _schedule_drawing(self, message: Job.Progressed) -> None:
         message.stop()
-        if self._drawing is None:
-            self._drawing = self.set_timer(_REDRAW, self._catch_up)
+        if self._redraw_timer is None:
+            self._redraw_timer = self.set_timer(_REDRAW, self._catch_up)
 
     def _catch_up(self) -> None:
-        self._drawing = None
+        self._redraw_timer = None
         if self.job is not None:
             self.take(self.job.drain())
             self._draw()
 
     @on(Job.Ended)
-    def _ended(self, message: Job.Ended) -> None:
+    def _end_job(self, message: Job.Ended) -> None:
         message.stop()
         self.take(message.job.drain())
         if message.failure is not None:
@@ -190,18 +190,18 @@ stop the others: it is named with what to do about it. You can go to any other s
             self._failure = f"{error.message} {error.way_out}"
             self.post_message(message.failure)  # the app shows it too
         self.finish()
-        if self._next:
-            self.begin(self._next.pop(0))
+        if self._waiting:
+            self.begin(self._waiting.pop(0))
 
     def finish(self) -> None:
-        """The reading is over."""
+        """Show that the ingestion has ended."""
         self.running = False
         self._draw()
         self.post_message(self.Changed(self.fold.counts))
         self.screen.refresh_bindings()
 
     def take(self, events: Iterable[IngestEvent]) -> None:
-        """Add events to what is known of the reading."""
+        """Add events of the ingestion."""
         before = len(self.fold.news)
         for event in events:
             self.fold.take(event)
@@ -221,14 +221,16 @@ stop the others: it is named with what to do about it. You can go to any other s
         lines: list[Content] = []
         if self.running:
             state = "Stopping …" if job.cancel.is_set() else "Reading"
-            waiting = f"; then {', '.join(one_line(j.title, 30) for j in self._next)}" if self._next else ""
-            name = f"{state} {one_line(job.title, 40)}{waiting}"
+            following = (
+                f"; then {', '.join(one_line(j.title, 30) for j in self._waiting)}" if self._waiting else ""
+            )
+            name = f"{state} {one_line(job.title, 40)}{following}"
             lines.append(Content(name).stylize("bold $primary"))
             lines.append(_bar("all files", fold.finished, fold.total, "files", width))
-            lines += _under_way(fold, width)
+            lines += _current_file_lines(fold, width)
         else:
-            wrong = bool(self._failure or fold.failed)
-            sign, style = ("✗", "$error") if wrong else ("✓", "$success")
+            has_errors = bool(self._failure or fold.failed)
+            sign, style = ("✗", "$error") if has_errors else ("✓", "$success")
             title, counts = one_line(job.title, 40), fold.counts
             text = f"{sign} Read {title}: {counts}"
             if job.cancel.is_set():
@@ -243,28 +245,28 @@ stop the others: it is named with what to do about it. You can go to any other s
             )
         if self._failure:
             lines.append(Content(f"✗ {one_line(self._failure)}").stylize("$error"))
-        for failed in fold.failed[-_MOST:]:
-            text = f"✗ {one_line(failed.name, 60)}: {one_line(failed.error.message)}"
+        for failure in fold.failed[-_MAX_NAMED:]:
+            text = f"✗ {one_line(failure.name, 60)}: {one_line(failure.error.message)}"
             lines.append(Content.styled(text, "$error"))
-            if failed.error.way_out:
-                lines.append(Content.styled(f"  {one_line(failed.error.way_out)}", "$foreground 65%"))
-        for file in [file for file in fold.news if file.outcome != "removed"][-_MOST:]:
+            if failure.error.way_out:
+                lines.append(Content.styled(f"  {one_line(failure.error.way_out)}", "$foreground 65%"))
+        for file in [file for file in fold.news if file.outcome != "removed"][-_MAX_NAMED:]:
             low = [f"coverage {share(file.coverage)}"] if is_low(file.coverage) else []
             for notice in (*low, *file.notices):
                 lines.append(Content.styled(f"! {one_line(file.name, 60)}: {one_line(notice)}", "$warning"))
         return lines
 
 
-def _under_way(fold: IngestFold, width: int) -> list[Content]:
-    """The file under way, and what its scans will take."""
+def _current_file_lines(fold: IngestFold, width: int) -> list[Content]:
+    """The current file, and how long OCR of its scans will take."""
     if not fold.total:
         return [Content("Preparing …").stylize("$foreground 65%")]
     lines: list[Content] = []
     if fold.under_way is not None:
         name = padded(fold.under_way.name, _NAME)
-        done, of = fold.passages or fold.pages or (0, 0)
-        if of:
-            lines.append(_bar(name, done, of, "passages" if fold.passages else "scanned pages", width))
+        done, total = fold.passages or fold.pages or (0, 0)
+        if total:
+            lines.append(_bar(name, done, total, "passages" if fold.passages else "scanned pages", width))
         else:
             lines.append(Content.assemble(name, (f" {fold.doing}", "$foreground 65%")))
     if fold.scan_note:
@@ -272,8 +274,8 @@ def _under_way(fold: IngestFold, width: int) -> list[Content]:
     return lines
 
 
-def _bar(name: str, done: int, of: int, unit: str, width: int) -> Content:
-    """A name, a bar, and how many of how many."""
-    words = f" {done:,} of {of:,} {unit}"
+def _bar(name: str, done: int, total: int, unit: str, width: int) -> Content:
+    """A name, a bar, and the numbers."""
+    words = f" {done:,} of {total:,} {unit}"
     room = max(min(width - _NAME - len(words) - 1, 40), 8)
-    return Content.assemble(f"{name} ", gauge(done / of if of else 0.0, room), words)
+    return Content.assemble(f"{name} ", gauge(done / total if total else 0.0, room), words)

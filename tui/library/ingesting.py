@@ -117,16 +117,16 @@ class IngestFold:
 
     @property
     def doing(self) -> str:
-        """What is done with the current file; "" between two files."""
+        """The current activity; "" between two files."""
         if self.under_way is None:
             return ""
-        done, of = self.passages or self.pages or (0, 0)
-        if of:
-            return f"{done:,} of {of:,} {'passages' if self.passages else 'scanned pages'}"
+        done, total = self.passages or self.pages or (0, 0)
+        if total:
+            return f"{done:,} of {total:,} {'passages' if self.passages else 'scanned pages'}"
         return "fetching …" if "://" in self.under_way.source else "reading …"
 
     def share(self, total: int) -> float:
-        """The share of ``total`` files that is done, from 0 to 1; counts passages of the current one."""
+        """The finished share of ``total`` files, from 0 to 1; counts passages of the current file."""
         done, passages = self.passages or (0, 0)
         return (self.finished + (done / passages if passages else 0.0)) / max(1, total)
 
@@ -138,9 +138,9 @@ class IngestFold:
     @property
     def counts(self) -> str:
         """How many were added, updated and so on; "nothing to do" if there were none."""
-        done: Counter[str] = Counter(file.outcome for file in self.done)
-        done["unchanged"] = max(done["unchanged"], self.unchanged)
-        numbers = [(done[outcome], outcome) for outcome in OUTCOMES]
+        outcomes: Counter[str] = Counter(file.outcome for file in self.done)
+        outcomes["unchanged"] = max(outcomes["unchanged"], self.unchanged)
+        numbers = [(outcomes[outcome], outcome) for outcome in OUTCOMES]
         parts = [f"{count} {word}" for count, word in (*numbers, (len(self.failed), "failed")) if count]
         return ", ".join(parts) or "nothing to do"
 
@@ -149,9 +149,9 @@ class IngestFold:
         """How long OCR of the scanned pages takes; "" if there are none."""
         pages = sum(scan.pages for scan in self.scans)
         seconds = sum(scan.seconds for scan in self.scans)
-        are = "page is a scan" if pages == 1 else "pages are scans"
+        subject = "page is a scan" if pages == 1 else "pages are scans"
         time = counted(math.ceil(seconds / 60), "minute") if seconds > 90 else f"{seconds:.0f} seconds"
-        return f"{pages:,} {are}: about {time}." if pages else ""
+        return f"{pages:,} {subject}: about {time}." if pages else ""
 
     @property
     def unread_note(self) -> str:
@@ -165,9 +165,9 @@ class IngestFold:
     def folder_notes(self) -> list[str]:
         """A sentence for each followed folder that is missing or empty, and one on files being written."""
         notes = [
-            f"{one.path} is {'empty' if one.is_there else 'missing'}. Its documents stay in the library: "
-            f"{one.documents:,}."
-            for one in self.away
+            f"{folder.path} is {'empty' if folder.is_there else 'missing'}. "
+            f"Its documents stay in the library: {folder.documents:,}."
+            for folder in self.away
         ]
         if self.unsettled:
             notes.append(f"Still being written, so read in the next sync: {', '.join(self.unsettled)}.")
@@ -178,11 +178,12 @@ class IngestFold:
         """Which documents are in languages that the embedder does not support; "" if there are none."""
         if not self.unknown:
             return ""
-        documents = sum(one.documents for one in self.unknown)
-        languages = dict.fromkeys(name for one in self.unknown for name in one.languages)
-        what = f"{counted(documents, 'document')} in {', '.join(languages)}"
-        found = "it is found by its" if documents == 1 else "they are found by their"
-        return f"{what}, which {self.unknown[0].embedder} does not support: {found} words, not by meaning."
+        documents = sum(event.documents for event in self.unknown)
+        languages = dict.fromkeys(name for event in self.unknown for name in event.languages)
+        subject = f"{counted(documents, 'document')} in {', '.join(languages)}"
+        consequence = "it is found by its" if documents == 1 else "they are found by their"
+        embedder = self.unknown[0].embedder
+        return f"{subject}, which {embedder} does not support: {consequence} words, not by meaning."
 
     @property
     def summary(self) -> str:
@@ -196,7 +197,7 @@ def is_low(coverage: float) -> bool:
 
 
 def share(coverage: float) -> str:
-    """A coverage in words."""
+    """Format a coverage, marked where it is low."""
     return f"{coverage:.1%}{' low' if is_low(coverage) else ''}"
 
 
@@ -208,24 +209,24 @@ def show_ingestion(events: Iterable[ing.IngestEvent]) -> int:
     out = console()
     fold = IngestFold()
     live = is_live()
-    with bar(out) as shown:
+    with bar(out) as progress:
         for event in events:
             fold.take(event)
             if isinstance(event, ing.ScansFound):
                 out.print(IngestFold(scans=[event]).scan_note)
             elif live and fold.total:
-                shown.show(fold.current, fold.finished, fold.total, fold.doing)
+                progress.show(fold.current, fold.finished, fold.total, fold.doing)
             elif isinstance(event, ing.FileDone) and event.outcome not in {"unchanged", "removed"}:
                 out.print(f"{fold.looked_at} of {fold.total}: {clean(event.name)} {event.outcome}")
     if fold.ended or fold.away:
-        _summary(out, fold)
+        _show_summary(out, fold)
     for failure in fold.failed:
         failures.report(failure.error, about=clean(failure.name))
-    nothing = not fold.done and not fold.unchanged
-    return failures.EXIT_CODES["input"] if fold.failed or fold.away or nothing else failures.DONE
+    is_empty = not fold.done and not fold.unchanged
+    return failures.EXIT_CODES["input"] if fold.failed or fold.away or is_empty else failures.DONE
 
 
-def _summary(out: Console, fold: IngestFold) -> None:
+def _show_summary(out: Console, fold: IngestFold) -> None:
     if fold.news:
         table = columns(
             "file",

@@ -1,4 +1,4 @@
-"""What a person names to be read: files, folders and addresses, and the collection they go to."""
+"""What the user wants read: files, folders and addresses, and the collection for them."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 DEFAULT_COLLECTION = "documents"
 _ADDRESS = re.compile(r"([a-z][a-z0-9+.-]+)://", re.IGNORECASE)
 _NAME = re.compile(r"\w[\w .&+-]{0,63}")
-_FETCH_SECONDS = 120.0  # a person waits for this one, and a filing may be large
-_LOOKED_AT = 1000  # entries of a folder, for completion
+_FETCH_SECONDS = 120.0  # the user waits for it, and a filing may be large
+_MAX_ENTRIES = 1000  # entries of a folder, for completion
 
 
 class WebOff(DeepthinkError):
@@ -40,13 +40,13 @@ class WebOff(DeepthinkError):
 
 @dataclass(frozen=True, slots=True)
 class Intake:
-    """What is to be read, and where it goes.
+    """What to read, and the collection for it.
 
     Attributes:
         paths: Files and folders.
-        addresses: Pages and files of the web.
-        collection: Made if new.
-        description: What the collection holds; "" leaves it as it is.
+        addresses: Web pages and files.
+        collection: Created if new.
+        description: Of the collection; "" keeps the present one.
     """
 
     paths: tuple[Path, ...]
@@ -58,17 +58,17 @@ class Intake:
 def intake(
     names: Sequence[str], settings: Settings, collection: str | None = None, description: str = ""
 ) -> Intake:
-    """What ``names`` stand for, checked as far as that goes without looking at the disk.
+    """Sort ``names`` into paths and addresses, and check what can be checked without the disk.
 
     Args:
-        names: Paths and addresses as they were written.
-        settings: Say whether the web is on, and where documents go if nothing else is said.
-        collection: Where they go; as set if None.
+        names: Paths and addresses as typed.
+        settings: Whether the web is on, and the default collection.
+        collection: The collection for them; None for the default.
         description: What the collection holds, in one line.
 
     Raises:
-        WebOff: an address is among them while the web is off.
-        WrongUsage: an address is of a kind that is not fetched, or the collection cannot be called that.
+        WebOff: one of them is an address, and the web is off.
+        WrongUsage: an address is neither http nor https, or the collection's name is not valid.
     """
     from tui.failures import WrongUsage
     from tui.terminal import one_line
@@ -79,32 +79,32 @@ def intake(
             f"{one_line(addresses[0], 80)} is an address, and nothing is fetched while the web is off.",
             "Turn it on for this command with --web, or for good: `deepthink config set web true`.",
         )
-    called = collection if collection is not None else settings.collection or DEFAULT_COLLECTION
-    if not _NAME.fullmatch(called):
+    collection_name = collection if collection is not None else settings.collection or DEFAULT_COLLECTION
+    if not _NAME.fullmatch(collection_name):
         raise WrongUsage(
-            f"“{one_line(called, 80)}” cannot be the name of a collection.",
+            f"“{one_line(collection_name, 80)}” cannot be the name of a collection.",
             "Use up to 64 letters, digits, spaces and . & + - _, a letter or digit first.",
         )
     paths = tuple(Path(name) for name in names if name not in addresses)
-    return Intake(paths, addresses, called, " ".join(description.split()))
+    return Intake(paths, addresses, collection_name, " ".join(description.split()))
 
 
-def checked(
+def checked_intake(
     names: Sequence[str], settings: Settings, collection: str | None = None, description: str = ""
 ) -> Intake:
-    """The same as `intake`; also raises `NothingToIngest` for a path that is not there."""
+    """Like `intake`; also raises `NothingToIngest` for a path that does not exist."""
     from agent.documents.ingest import NothingToIngest
     from tui.terminal import one_line
 
-    chosen = intake(names, settings, collection, description)
-    for path in chosen.paths:
+    selection = intake(names, settings, collection, description)
+    for path in selection.paths:
         if existing_path(path) is None:
             raise NothingToIngest(f"{one_line(str(path), 80)} does not exist.", "Check the path.")
-    return chosen
+    return selection
 
 
 def is_address(name: str) -> bool:
-    """Whether it is an address, not a path. Raises `WrongUsage` for one that is not fetched."""
+    """Whether it is an address, not a path. Raises `WrongUsage` unless it is http or https."""
     from tui.failures import WrongUsage
     from tui.terminal import one_line
 
@@ -118,7 +118,7 @@ def is_address(name: str) -> bool:
 
 
 def read_in(
-    chosen: Intake,
+    selection: Intake,
     settings: Settings,
     store: Store,
     embedder: Embedder,
@@ -127,20 +127,20 @@ def read_in(
     follow: bool = True,
     exclude: Sequence[str] | None = None,
 ) -> Iterator[IngestEvent]:
-    """Read what was chosen into the library, telling each step; ``follow`` and the rest as there.
+    """Read an intake into the library, yielding events.
 
-    Raises what `agent.documents.ingest.ingest` raises.
+    The other arguments and the errors raised are those of `agent.documents.ingest.ingest`.
     """
     from agent.documents.ingest import ingest
     from traces.paths import scans_dir
     from tui.assemble import open_recogniser
 
     return ingest(
-        chosen.paths,
-        addresses=chosen.addresses,
-        fetch=_fetch(settings, cancel) if chosen.addresses else None,
-        collection=chosen.collection,
-        description=chosen.description,
+        selection.paths,
+        addresses=selection.addresses,
+        fetch=_fetch(settings, cancel) if selection.addresses else None,
+        collection=selection.collection,
+        description=selection.description,
         store=store,
         embedder=embedder,
         recogniser=open_recogniser(settings),
@@ -152,7 +152,7 @@ def read_in(
 
 
 def _fetch(settings: Settings, cancel: threading.Event) -> Callable[[str], Fetched]:
-    """What fetches an address: as a browser would, because a person named it."""
+    """A function that fetches an address; ignores robots.txt, like a browser: the user named it."""
     from agent.documents.reading import MAX_BYTES
     from agent.web.fetch import Limits
     from tui.assemble import open_fetcher
@@ -161,12 +161,12 @@ def _fetch(settings: Settings, cancel: threading.Event) -> Callable[[str], Fetch
     return lambda url: fetcher.fetch(url, robots=False, stop=cancel)
 
 
-def again(documents: Sequence[Document], settings: Settings) -> tuple[Intake, list[str]]:
-    """What is to be read to bring ``documents`` of one collection up to date, and what cannot be.
+def reread_intake(documents: Sequence[Document], settings: Settings) -> tuple[Intake, list[str]]:
+    """An intake that brings ``documents`` of one collection up to date.
 
     Returns:
-        Their files and pages, and a sentence for each document whose file is gone, or whose page cannot be
-        fetched while the web is off.
+        The intake, and a sentence for each document that cannot be read: its file is gone, or it is a page
+        and the web is off.
     """
     from tui.terminal import clean
 
@@ -179,8 +179,8 @@ def again(documents: Sequence[Document], settings: Settings) -> tuple[Intake, li
                 addresses.append(document.source)
             else:
                 missing.append(f"{clean(document.name)} is on the web, which is off.")
-        elif (there := _file_of(document.source)) is not None:
-            paths.append(there)
+        elif (file := _file_of(document.source)) is not None:
+            paths.append(file)
         else:
             missing.append(f"{clean(document.name)} is no longer at {clean(document.source)}.")
     collection = documents[0].collection if documents else DEFAULT_COLLECTION
@@ -188,57 +188,57 @@ def again(documents: Sequence[Document], settings: Settings) -> tuple[Intake, li
 
 
 def _file_of(source: str) -> Path | None:
-    """The file that a document was read from, or the one that its file lies in: a mail, an archive."""
+    """The file that a document was read from, or the mail or archive that contains it."""
     return next(filter(None, map(existing_file, [Path(source), *Path(source).parents])), None)
 
 
-def pasted(text: str) -> list[str]:
-    """The paths and addresses in a text that was typed, pasted or dropped on the terminal.
+def split_paths(text: str) -> list[str]:
+    """Split text that was typed, pasted or dropped on the terminal into paths and addresses.
 
     A terminal writes dropped files side by side, quoted or with backslashes, or one a line, some of them
-    as ``file:`` addresses. A path that exists as it is written is taken as it is, with its spaces.
+    as ``file:`` addresses. A line that is an existing path is kept whole, with its spaces.
     """
     names: list[str] = []
     for line in text.strip().splitlines():
-        bare = line.strip()
-        if bare and existing_path(bare) is not None:
-            names.append(bare)
+        entry = line.strip()
+        if entry and existing_path(entry) is not None:
+            names.append(entry)
             continue
         try:
-            parts = shlex.split(bare)
-        except ValueError:  # a quotation mark that is never closed, as in a name with an apostrophe
-            parts = [bare]
-        names.extend(_of_file_address(part) for part in parts)
+            parts = shlex.split(entry)
+        except ValueError:  # an unclosed quotation mark, as in a name with an apostrophe
+            parts = [entry]
+        names.extend(_path_of_file_url(part) for part in parts)
     return names
 
 
-def _of_file_address(name: str) -> str:
+def _path_of_file_url(name: str) -> str:
     if not name.startswith("file://"):
         return name
     try:
         return unquote(urlsplit(name).path)
-    except ValueError:  # a bracket that is never closed where the machine is named
+    except ValueError:  # an unclosed bracket in the host
         return name
 
 
-def completions(typed: str) -> list[str]:
-    """What ``typed`` may be the beginning of: folders, and files that can be read, in order.
+def completions(text: str) -> list[str]:
+    """Paths that begin with ``text``: folders and readable files, sorted.
 
-    A folder ends with the separator. Hidden names are left out unless one is being typed.
+    Folders end with the separator. Hidden names are left out unless the prefix is hidden.
     """
     from agent.documents.reading import SUFFIXES
 
-    head, slash, begun = typed.rpartition(os.sep)
+    head, slash, prefix = text.rpartition(os.sep)
     folder = existing_path(f"{head}{slash}" or ".")
     if folder is None:
         return []
     try:
         return sorted(
             f"{head}{slash}{entry.name}{os.sep if entry.is_dir() else ''}"
-            for entry in islice(folder.iterdir(), _LOOKED_AT)
-            if entry.name.startswith(begun)
-            and (begun.startswith(".") or not entry.name.startswith("."))
+            for entry in islice(folder.iterdir(), _MAX_ENTRIES)
+            if entry.name.startswith(prefix)
+            and (prefix.startswith(".") or not entry.name.startswith("."))
             and (entry.is_dir() or entry.suffix.casefold() in SUFFIXES)
         )
-    except OSError:  # not a folder, or not ours to read
+    except OSError:  # not a folder, or not readable
         return []

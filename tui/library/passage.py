@@ -1,4 +1,4 @@
-"""A passage in its document: the sentence that supports an answer is marked, and its page is pictured."""
+"""A passage in its document, with the supporting sentence marked and a picture of its page."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from tui.terminal import clean, one_line
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-    from tui.run.evidence import Passage as Found
+    from tui.run.evidence import Passage as RunPassage
 
 
 _PICTURED = "-pictured"  # class of a screen with a picture beside its text
@@ -46,10 +46,10 @@ _LONGEST_SIDE = 1400  # pixels: enough for half of a large screen
 
 
 class PagePicture(Container):
-    """A picture of one page; hidden where there is none.
+    """A picture of one page; hidden if there is none.
 
     Args:
-        widget: Draws pictures in this terminal.
+        widget: The widget class that draws pictures in this terminal.
     """
 
     @dataclass
@@ -64,11 +64,11 @@ class PagePicture(Container):
         self._page: tuple[str, int] | None = None
 
     def compose(self) -> ComposeResult:
-        """The picture, empty at first."""
+        """Add the picture, empty at first."""
         yield self._widget(id="page")
 
     def show(self, document: Document | None, page: int | None) -> None:
-        """Show a page of a document, counted from 1; nothing where its pages are no pictures."""
+        """Show a page of a document, counted from 1; hide the picture for types without page images."""
         from agent.documents.media_types import BY_TYPE
 
         kind = BY_TYPE.get(document.media_type) if document is not None else None
@@ -77,7 +77,7 @@ class PagePicture(Container):
             self.screen.remove_class(_PICTURED)
         elif self._page != (document.source, page or 1):
             self._page = (document.source, page or 1)
-            in_background(self, partial(_drawn, *self._page), group="picture", exclusive=True)
+            in_background(self, partial(_draw_page, *self._page), group="picture", exclusive=True)
 
     @on(Drawn)
     def _draw(self, message: Drawn) -> None:
@@ -86,7 +86,7 @@ class PagePicture(Container):
             setattr(self.query_one(self._widget), "image", message.picture)  # noqa: B010 - textual-image's
 
 
-def _drawn(source: str, page: int) -> PagePicture.Drawn:
+def _draw_page(source: str, page: int) -> PagePicture.Drawn:
     from agent.documents.document import UnreadableDocument
     from agent.documents.formats.pictures import page_picture
 
@@ -102,96 +102,96 @@ def _drawn(source: str, page: int) -> PagePicture.Drawn:
     return PagePicture.Drawn(Image.fromarray(pixels))
 
 
-_LONG_ENOUGH = 12  # letters and signs of a part that is looked for by itself
+_LONG_ENOUGH = 12  # characters that a part needs to be searched for alone
 
 
 def find_quote(text: str, quote: str) -> list[tuple[int, int]]:
     """Start and end of ``quote`` in ``text``, or of those of its sentences that are in it.
 
-    White space and the bars between a table's cells do not matter, nor does case; what was left out of the
-    quotation, written ``…``, parts it.
+    Ignores case, white space and the bars between table cells. An ellipsis ``…`` splits the quote into
+    parts.
     """
-    squeezed, places = _squeezed(text)
-    whole = [part for part in quote.split("…") if part.strip()]
-    for parts in (whole, [piece for part in whole for piece in sentences(part)]):
+    compact_text, indices = _compact_with_indices(text)
+    quoted_parts = [part for part in quote.split("…") if part.strip()]
+    for parts in (quoted_parts, [piece for part in quoted_parts for piece in sentences(part)]):
         spans: list[tuple[int, int]] = []
         for part in parts:
-            wanted, _ = _squeezed(part)
-            at = squeezed.find(wanted) if wanted else -1
-            if at >= 0 and (len(parts) == 1 or len(wanted) >= _LONG_ENOUGH):
-                spans.append((places[at], places[at + len(wanted) - 1] + 1))
+            needle, _ = _compact_with_indices(part)
+            start = compact_text.find(needle) if needle else -1
+            if start >= 0 and (len(parts) == 1 or len(needle) >= _LONG_ENOUGH):
+                spans.append((indices[start], indices[start + len(needle) - 1] + 1))
         if spans:
-            return _joined(spans)
+            return _merge_spans(spans)
     return []
 
 
 def find_words(text: str, words: str) -> list[tuple[int, int]]:
-    """Every place of ``words`` in ``text``, in order; white space and case do not matter."""
-    squeezed, places = _squeezed(text)
-    wanted, _ = _squeezed(words)
+    """Start and end of every occurrence of ``words`` in ``text``; ignores white space and case."""
+    compact_text, indices = _compact_with_indices(text)
+    needle, _ = _compact_with_indices(words)
     spans: list[tuple[int, int]] = []
-    at = squeezed.find(wanted) if wanted else -1
-    while at >= 0:
-        spans.append((places[at], places[at + len(wanted) - 1] + 1))
-        at = squeezed.find(wanted, at + len(wanted))
+    start = compact_text.find(needle) if needle else -1
+    while start >= 0:
+        spans.append((indices[start], indices[start + len(needle) - 1] + 1))
+        start = compact_text.find(needle, start + len(needle))
     return spans
 
 
-def bare(text: str) -> str:
-    """``text`` without what does not matter: words are in a passage if they are so when both are bare."""
+def compact(text: str) -> str:
+    """``text`` in lower case without white space and bars, for searching."""
     return "".join(text.split()).replace("|", "").lower()
 
 
-def _squeezed(text: str) -> tuple[str, list[int]]:
-    """``text`` without white space and bars, lower case, and the place of each of its letters."""
+def _compact_with_indices(text: str) -> tuple[str, list[int]]:
+    """``text`` in lower case without white space and bars, and the index of each letter in ``text``."""
     letters: list[str] = []
-    places: list[int] = []
-    for place, letter in enumerate(text):
+    indices: list[int] = []
+    for index, letter in enumerate(text):
         if not letter.isspace() and letter != "|":
             lower = letter.lower()
             letters.append(lower if len(lower) == 1 else letter)
-            places.append(place)
-    return "".join(letters), places
+            indices.append(index)
+    return "".join(letters), indices
 
 
-def _joined(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The same in order, those that overlap made one."""
-    joined: list[tuple[int, int]] = []
+def _merge_spans(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Sort spans, and merge those that overlap."""
+    merged: list[tuple[int, int]] = []
     for start, end in sorted(spans):
-        if joined and start <= joined[-1][1]:
-            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
         else:
-            joined.append((start, end))
-    return joined
+            merged.append((start, end))
+    return merged
 
 
 _NUMBER = re.compile(r"[^\w]*[\d.,]+[^\w]*|[^\w]*|n/?a", re.IGNORECASE)
 _GAP = 2  # columns between two cells
 
 
-def aligned(text: str, width: int) -> str:
-    """``text``, a line for each row with cells joined by `` | ``, aligned; as it is if that is too wide.
+def align_table(text: str, width: int) -> str:
+    """Align a table of lines with cells joined by `` | ``; unchanged if it would be too wide.
 
-    Columns of figures are aligned right. The names of columns go over several lines where they are longer
-    than the figures beneath. Lines without cells, such as the caption, stay as they are.
+    Columns of numbers are aligned right. Headings longer than the values below them are wrapped. Lines
+    without cells, such as the caption, stay as they are.
     """
     lines = text.splitlines()
     rows = [[cell.strip() for cell in line.split(" | ")] if " | " in line else None for line in lines]
-    full = [row for row in rows if row]
-    first = next((i for i, row in enumerate(full) if any(map(_is_number, row[1:]))), 0)
-    names, body = full[:first], full[first:]
-    count = max((len(row) for row in full), default=0)
+    table_rows = [row for row in rows if row]
+    header_rows = next((i for i, row in enumerate(table_rows) if any(map(_is_number, row[1:]))), 0)
+    names, body = table_rows[:header_rows], table_rows[header_rows:]
+    count = max((len(row) for row in table_rows), default=0)
     widths: list[int] = []
     right: list[bool] = []
     for i in range(count):
-        held = [row[i] for row in body if len(row) > i]
+        values = [row[i] for row in body if len(row) > i]
         words = [word for row in names if len(row) > i for word in row[i].split()]
-        widths.append(max(map(cell_len, [*held, *words]), default=0))
-        right.append(i > 0 and 2 * sum(map(_is_number, held)) >= len(held))
+        widths.append(max(map(cell_len, [*values, *words]), default=0))
+        right.append(i > 0 and 2 * sum(map(_is_number, values)) >= len(values))
     if not count or sum(widths) + _GAP * (count - 1) > width:
         return text
 
-    def put(row: list[str]) -> str:
+    def format_row(row: list[str]) -> str:
         cells = (
             " " * (widths[i] - cell_len(cell)) + cell
             if right[i]
@@ -200,31 +200,31 @@ def aligned(text: str, width: int) -> str:
         )
         return (" " * _GAP).join(cells).rstrip()
 
-    shown: list[str] = []
+    output: list[str] = []
     for line, row in zip(lines, rows, strict=True):
         if row is None:
-            shown.append(line)
+            output.append(line)
         elif any(row is name for name in names):
-            folded = [wrap(cell, widths[i]) if widths[i] else [] for i, cell in enumerate(row)]
-            height = max(map(len, folded))
-            stacked = [[""] * (height - len(cell)) + cell for cell in folded]
-            shown += [put(list(across)) for across in zip(*stacked, strict=True)]
+            cell_lines = [wrap(cell, widths[i]) if widths[i] else [] for i, cell in enumerate(row)]
+            height = max(map(len, cell_lines))
+            padded_cells = [[""] * (height - len(cell)) + cell for cell in cell_lines]
+            output += [format_row(list(row_line)) for row_line in zip(*padded_cells, strict=True)]
         else:
-            shown.append(put(row))
-    return "\n".join(shown)
+            output.append(format_row(row))
+    return "\n".join(output)
 
 
 def _is_number(cell: str) -> bool:
     return bool(cell) and _NUMBER.fullmatch(cell) is not None
 
 
-_NEAR = 20  # passages laid out before and after the wanted one, and again whenever an end comes near
+_NEAR = 20  # passages laid out before and after the target, and again near either end
 _MARGIN = 2
-_ABOVE = 3  # lines left above a passage that is gone to
+_ABOVE = 3  # lines above the passage scrolled to
 
 
 class DocumentText(ScrollView, can_focus=True):
-    """Passages in reading order; one of them is the current one, one may be the one that is cited.
+    """Passages in reading order, one of them current, one possibly cited.
 
     Attributes:
         current: Index of the current passage, which has a bar in the margin.
@@ -246,32 +246,32 @@ sentence is between “ and ”.
     current: reactive[int] = reactive(0)
 
     class Moved(Message):
-        """Another passage is the current one."""
+        """Another passage became current."""
 
     def __init__(self, label: str = "", quote: str = "") -> None:
         super().__init__()
         self._label = label
         self._quote = quote
-        self._wanted = -1
+        self._target = -1
         self._words = ""
         self._passages: Sequence[Passage] = ()
-        self._first = self._last = 0  # what is laid out, the last one not included
+        self._first = self._last = 0  # the range that is laid out, its end excluded
         self._lines: list[Strip] = []
-        self._starts: list[int] = []  # the line where each passage that is laid out begins
-        self._bare: list[str] = []  # the texts as they are looked through, once somebody does
-        # What was laid out: by passage, whether it is the current one, and the words found in it.
-        self._made: dict[tuple[int, bool, str], list[Strip]] = {}
-        self._made_for: tuple[object, ...] = ()
+        self._starts: list[int] = []  # the first line of each passage laid out
+        self._compact_texts: list[str] = []  # texts to search, made by the first search
+        # Lines by passage, whether it is current, and the words found in it.
+        self._strip_cache: dict[tuple[int, bool, str], list[Strip]] = {}
+        self._cached_for: tuple[object, ...] = ()
 
-    def open(self, passages: Sequence[Passage], wanted: int) -> None:
-        """Show ``passages``, scrolled to the one with this index."""
+    def open(self, passages: Sequence[Passage], target: int) -> None:
+        """Show ``passages``, scrolled to the one with index ``target``."""
         self._passages = passages
-        self._wanted = wanted
-        self._made, self._bare = {}, []
-        self.go_to(wanted)
+        self._target = target
+        self._strip_cache, self._compact_texts = {}, []
+        self.go_to(target)
 
     def go_to(self, index: int) -> None:
-        """Make a passage the current one, and bring it into view with its quotation or the words found."""
+        """Make a passage current, and scroll to it."""
         if not self._passages:
             return
         index = min(max(index, 0), len(self._passages) - 1)
@@ -283,38 +283,38 @@ sentence is between “ and ”.
         self.scroll_to(y=max(top - _ABOVE, 0), animate=False, force=True)
         self.post_message(self.Moved())
 
-    def find(self, words: str, by: int) -> int:
-        """Go to the next passage that holds ``words``, going on at the other end; how many hold them.
+    def find(self, words: str, direction: int) -> int:
+        """Go to the next passage that contains ``words``, wrapping around; returns how many contain them.
 
         Args:
-            words: Marked wherever they stand; nothing is if they are empty.
-            by: 1 forwards, -1 backwards, 0 from the current passage on, itself included.
+            words: Marked wherever they occur; "" marks nothing.
+            direction: 1 forwards, -1 backwards, 0 forwards from the current passage, itself included.
         """
         self._words = words
-        holding = [i for i in range(len(self._passages)) if self._holds(i)]
-        if holding:
-            ahead = [i for i in holding if (i >= self.current if by == 0 else i > self.current)]
-            behind = [i for i in holding if i < self.current]
-            self.go_to((behind or holding)[-1] if by < 0 else (ahead or holding)[0])
+        matches = [i for i in range(len(self._passages)) if self._is_match(i)]
+        if matches:
+            ahead = [i for i in matches if (i >= self.current if direction == 0 else i > self.current)]
+            behind = [i for i in matches if i < self.current]
+            self.go_to((behind or matches)[-1] if direction < 0 else (ahead or matches)[0])
         else:
             self._lay_out()
-        return len(holding)
+        return len(matches)
 
-    def _holds(self, index: int) -> bool:
-        """Whether the words that are looked for are in this passage."""
-        wanted = bare(self._words)
-        if wanted and not self._bare:
-            self._bare = [bare(passage.text) for passage in self._passages]
-        return bool(wanted) and wanted in self._bare[index]
+    def _is_match(self, index: int) -> bool:
+        """Whether this passage contains the searched words."""
+        needle = compact(self._words)
+        if needle and not self._compact_texts:
+            self._compact_texts = [compact(passage.text) for passage in self._passages]
+        return bool(needle) and needle in self._compact_texts[index]
 
     @property
     def passage(self) -> Passage | None:
-        """The current one."""
+        """The current passage; None if there are none."""
         return self._passages[self.current] if self._passages else None
 
     @property
     def laid_out(self) -> int:
-        """How many passages are laid out."""
+        """Number of passages laid out."""
         return self._last - self._first
 
     def _around(self, index: int) -> tuple[int, int]:
@@ -322,20 +322,20 @@ sentence is between “ and ”.
 
     def _lay_out(self) -> None:
         width = self.scrollable_content_region.width - _MARGIN
-        if width <= 0:  # not on the screen yet; `on_resize` will be
+        if width <= 0:  # not on the screen yet; `on_resize` lays out again
             self._lines, self._starts = [], [0] * (self._last - self._first)
             return
-        made_for = (width, self.visual_style, self.app.theme, self._wanted)
-        if made_for != self._made_for:
-            self._made, self._made_for = {}, made_for
+        cached_for = (width, self.visual_style, self.app.theme, self._target)
+        if cached_for != self._cached_for:
+            self._strip_cache, self._cached_for = {}, cached_for
         self._lines, self._starts = [], []
         for index in range(self._first, self._last):
             self._starts.append(len(self._lines))
-            words = self._words if self._holds(index) else ""
+            words = self._words if self._is_match(index) else ""
             key = (index, index == self.current, words)
-            if key not in self._made:
-                self._made[key] = self._strips(index, width)
-            self._lines.extend(self._made[key])
+            if key not in self._strip_cache:
+                self._strip_cache[key] = self._strips(index, width)
+            self._lines.extend(self._strip_cache[key])
         self.virtual_size = Size(width + _MARGIN, len(self._lines))
         self.refresh()
 
@@ -347,9 +347,9 @@ sentence is between “ and ”.
             pieces.append(("  ", Content(one_line(passage.section)).stylize("bold $primary")))
         if passage.page and (before is None or before.page != passage.page):
             pieces.append(("  ", Content(f"p. {passage.page}").stylize("$foreground 55%")))
-        if index == self._wanted and self._label:
+        if index == self._target and self._label:
             pieces.append((bar, Content(f"▸ {self._label}").stylize("bold $accent")))
-        pieces.append((bar, self._marked(index, width)))
+        pieces.append((bar, self._highlight(index, width)))
         strips: list[Strip] = []
         for margin, content in pieces:
             edge = Visual.to_strips(
@@ -361,61 +361,63 @@ sentence is between “ and ”.
             strips.extend(Strip.join([edge[0], line]) for line in lines)
         return [*strips, Strip.blank(width + _MARGIN, self.rich_style)]
 
-    def _marked(self, index: int, width: int) -> Content:
-        """The text of a passage with what is quoted from it and what was found in it marked."""
+    def _highlight(self, index: int, width: int) -> Content:
+        """The text of a passage, with the quote and the searched words marked."""
         passage = self._passages[index]
-        text = aligned(clean(passage.text), width - 2) if passage.kind == "table" else clean(passage.text)
+        text = (
+            align_table(clean(passage.text), width - 2) if passage.kind == "table" else clean(passage.text)
+        )
         content = Content(text)
         for start, end in find_words(text, self._words):
             content = content.stylize("reverse", start, end)
-        quoted = find_quote(text, self._quote) if index == self._wanted and self._quote else []
-        for start, end in reversed(quoted):
+        quote_spans = find_quote(text, self._quote) if index == self._target and self._quote else []
+        for start, end in reversed(quote_spans):
             inside = content[start:end].stylize("bold underline $accent")
-            sign = Content("“").stylize("bold $accent")
-            close = Content("”").stylize("bold $accent")
-            content = Content("").join([content[:start], sign, inside, close, content[end:]])
+            opening = Content("“").stylize("bold $accent")
+            closing = Content("”").stylize("bold $accent")
+            content = Content("").join([content[:start], opening, inside, closing, content[end:]])
         return content
 
     def render_line(self, y: int) -> Strip:
-        """A line of what is in view."""
-        at = self.scroll_offset.y + y
+        """Render line ``y`` of the view."""
+        index = self.scroll_offset.y + y
         width = self.scrollable_content_region.width
-        if at >= len(self._lines):
+        if index >= len(self._lines):
             return Strip.blank(width, self.rich_style)
-        return self._lines[at].crop_extend(0, width, self.rich_style)
+        return self._lines[index].crop_extend(0, width, self.rich_style)
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Lay out more where an end of what is laid out comes near."""
+        """Lay out more passages near either end."""
         super().watch_scroll_y(old_value, new_value)
         if any(self._ends_near()):
             self.call_later(self._extend)
 
     def _ends_near(self) -> tuple[bool, bool]:
-        """Whether the first and the last passage that are laid out are near, and not the document's."""
+        """Whether the start and the end of the laid-out range are near, with more passages beyond."""
         page = self.size.height
         before = self._first > 0 and self.scroll_y < page
         after = self._last < len(self._passages) and self.scroll_y + 2 * page >= len(self._lines)
         return before, after
 
     async def _extend(self) -> None:
-        # What is scrolled to is a line of the old text: the way there is not gone on with.
+        # The animation aims at a line of the old layout.
         await self.stop_animation("scroll_y")
         before, after = self._ends_near()
         more = min(_NEAR, self._first) if before else 0
         self._first -= more
         self._last = min(self._last + (_NEAR if after else 0), len(self._passages))
         if before or after:
-            at = self.scroll_y
+            scroll_y = self.scroll_y
             self._lay_out()
-            self.scroll_to(y=at + self._starts[more], animate=False, force=True)
+            self.scroll_to(y=scroll_y + self._starts[more], animate=False, force=True)
 
     def on_resize(self, _event: events.Resize) -> None:
-        """Lines break elsewhere; the current passage stays in view."""
+        """Lay out again, with the current passage in view."""
         if self._passages:
             self.go_to(self.current)
 
     def notify_style_update(self) -> None:
-        """Another theme has other colours."""
+        """Lay out again in the colours of the theme."""
         super().notify_style_update()
         if self._passages:
             self._lay_out()
@@ -427,9 +429,7 @@ sentence is between “ and ”.
         self.go_to(len(self._passages) - 1)
 
 
-_GONE = (
-    "This passage is no longer in the library: its document was removed, or read again and cut otherwise."
-)
+_GONE = "This passage is no longer in the library: its document was removed, or read again and split anew."
 
 
 class PassageScreen(ModalScreen[None]):
@@ -438,11 +438,11 @@ class PassageScreen(ModalScreen[None]):
     Args:
         passage_id: The stored passage.
         quote: The sentence or table row to mark in it.
-        collection: Where it was found; shown where the passage itself is gone.
-        number: The number it is cited by; 0 if it is not cited.
-        title: Of its document, likewise.
-        section: Likewise.
-        text: Likewise: the passage as the run kept it.
+        collection: Where it was found; shown if the passage is gone.
+        number: Its citation number; 0 if it is not cited.
+        title: The title of its document; shown if the passage is gone.
+        section: Its section; likewise.
+        text: The passage as the run kept it; likewise.
     """
 
     CSS_PATH = "passage.tcss"
@@ -451,7 +451,7 @@ class PassageScreen(ModalScreen[None]):
 
     @dataclass
     class Opened(Message):
-        """The document is here: its passages, none if it is gone, and which of them is the wanted one."""
+        """The document was loaded: its passages, none if it is gone, and the index of this one."""
 
         document: Document | None
         passages: Sequence[Passage]
@@ -469,16 +469,16 @@ class PassageScreen(ModalScreen[None]):
         text: str = "",
     ) -> None:
         super().__init__()
-        self._wanted = passage_id
+        self._passage_id = passage_id
         self._quote = quote
         self._number = number
-        self._kept = Passage(passage_id, 0, collection, "", title, "", section, None, 0, "text", text)
+        self._fallback = Passage(passage_id, 0, collection, "", title, "", section, None, 0, "text", text)
         self._document: Document | None = None
         self._count = 0
 
     @classmethod
-    def of(cls, passage: Found) -> PassageScreen:
-        """For a passage of a run; as the run kept it where the library no longer has it."""
+    def of(cls, passage: RunPassage) -> PassageScreen:
+        """A screen for a passage of a run, which shows the run's copy if the library no longer has it."""
         return cls(
             passage.passage_id,
             quote=passage.quote,
@@ -513,13 +513,13 @@ class PassageScreen(ModalScreen[None]):
 
         library = Library(deepthink(self).engine.store)
         with library.together():
-            wanted = library.passages([self._wanted])
-            if not wanted:
+            matches = library.passages([self._passage_id])
+            if not matches:
                 return self.Opened(None, (), 0)
-            passages = library.document_passages(wanted[0].document_id)
-            documents = library.documents(wanted[0].collection)
-        document = next((d for d in documents if d.id == wanted[0].document_id), None)
-        at = next((i for i, passage in enumerate(passages) if passage.id == self._wanted), 0)
+            passages = library.document_passages(matches[0].document_id)
+            documents = library.documents(matches[0].collection)
+        document = next((d for d in documents if d.id == matches[0].document_id), None)
+        at = next((i for i, passage in enumerate(passages) if passage.id == self._passage_id), 0)
         return self.Opened(document, passages, at)
 
     @on(Opened)
@@ -527,18 +527,18 @@ class PassageScreen(ModalScreen[None]):
         passages = message.passages
         self._document = message.document
         if not passages:
-            kept = " What the run kept of it:" if self._kept.text else ""
-            gone = self.query_one("#gone", Static)
-            gone.update(f"{_GONE}{kept}")
-            gone.display = True
-            passages = (self._kept,) if self._kept.text else ()
-            heading = one_line(self._kept.title) or "A passage that is gone"
+            suffix = " What the run kept of it:" if self._fallback.text else ""
+            notice = self.query_one("#gone", Static)
+            notice.update(f"{_GONE}{suffix}")
+            notice.display = True
+            passages = (self._fallback,) if self._fallback.text else ()
+            heading = one_line(self._fallback.title) or "A passage that is gone"
             self.query_one("#heading", Static).update(heading)
         self._count = len(passages)
         self.query_one(DocumentText).open(passages, message.at)
 
     @on(DocumentText.Moved)
-    def _tell_place(self) -> None:
+    def _show_place(self) -> None:
         text = self.query_one(DocumentText)
         passage, document = text.passage, self._document
         if passage is None:
@@ -548,8 +548,8 @@ class PassageScreen(ModalScreen[None]):
         name = source if "://" in source else passage.document
         facts = [passage.collection, clean(name), passage.date]
         if passage.page:
-            of = f" of {document.pages}" if document and document.pages else ""
-            facts.append(f"p. {passage.page}{of}")
+            total = f" of {document.pages}" if document and document.pages else ""
+            facts.append(f"p. {passage.page}{total}")
         if document:
             facts.append(f"passage {text.current + 1:,} of {self._count:,}")
         place = Content(" · ".join(one_line(fact) for fact in facts if fact))
@@ -560,23 +560,23 @@ class PassageScreen(ModalScreen[None]):
             picture.show(document, passage.page)
 
     @on(Input.Changed, "#words")
-    def _look(self, event: Input.Changed) -> None:
+    def _find_while_typing(self, event: Input.Changed) -> None:
         self._find(event.value, 0)
 
     @on(Input.Submitted, "#words")
-    def _look_on(self, event: Input.Submitted) -> None:
+    def _find_next(self, event: Input.Submitted) -> None:
         self._find(event.value, 1)
 
-    def _find(self, words: str, by: int) -> None:
-        count = self.query_one(DocumentText).find(words, by)
+    def _find(self, words: str, direction: int) -> None:
+        count = self.query_one(DocumentText).find(words, direction)
         passages = "passage" if count == 1 else "passages"
         self.query_one("#words", Input).border_subtitle = f"{count or 'no'} {passages}" if words else ""
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        finding = self.is_mounted and self.query_one("#words").display
+        is_finding = self.is_mounted and self.query_one("#words").display
         if action == "found":
-            return bool(finding)
-        return not (finding and action in {"passage", "copy", "original", "find", "leave"})
+            return bool(is_finding)
+        return not (is_finding and action in {"passage", "copy", "original", "find", "leave"})
 
     def action_passage(self, by: int) -> None:
         text = self.query_one(DocumentText)
@@ -585,7 +585,7 @@ class PassageScreen(ModalScreen[None]):
     def action_find(self) -> None:
         words = self.query_one("#words", Input)
         words.display = True
-        self.set_focus(words)  # at once: what is typed next belongs there
+        self.set_focus(words)  # at once: it gets the next key
         self.refresh_bindings()
 
     def action_found(self, by: int) -> None:
@@ -598,7 +598,7 @@ class PassageScreen(ModalScreen[None]):
             self.notify("Copied.")
 
     def action_original(self) -> None:
-        """Open the document itself, a PDF at the page; where nothing can show it, say where it is."""
+        """Open the document itself, a PDF at the page; without a desktop, say where it is."""
         passage = self.query_one(DocumentText).passage
         if self._document is not None and passage is not None:
             open_original(self, passage.id)
@@ -607,7 +607,7 @@ class PassageScreen(ModalScreen[None]):
         self.dismiss()
 
     def action_close(self) -> None:
-        """Stop finding; if nothing is looked for, back to the screen beneath."""
+        """Close the search; if none is open, go back to the screen below."""
         words = self.query_one("#words", Input)
         if not words.display:
             self.dismiss()

@@ -1,4 +1,4 @@
-"""Library: collections, documents and their sections; reading more; trying the search by hand."""
+"""Library: collections, documents and their sections, adding documents, and searching by hand."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tui.app.engine import EngineState
 from tui.app.keys import bindings
 from tui.app.work import in_background
 from tui.library.ingest_panel import IngestJob, IngestPanel
-from tui.library.intake import Intake, again, checked, pasted
+from tui.library.intake import Intake, checked_intake, reread_intake, split_paths
 from tui.library.search_panel import SearchPanel
 from tui.library.shelves import Details, Shelves
 from tui.terminal import one_line
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Shelved(Message):
-    """The collections there are, the model that made their vectors, and a line on followed folders."""
+class CollectionsLoaded(Message):
+    """The collections, the embedder of their vectors, and a line on followed folders."""
 
     collections: Sequence[Collection]
     embedder: str
@@ -41,7 +41,7 @@ class Shelved(Message):
 
 
 @dataclass
-class Listed(Message):
+class DocumentsLoaded(Message):
     """The documents of a collection."""
 
     collection: str
@@ -49,7 +49,7 @@ class Listed(Message):
 
 
 @dataclass
-class Outlined(Message):
+class PassagesLoaded(Message):
     """The passages of a document."""
 
     document: int
@@ -64,10 +64,10 @@ class Changed(Message):
 
 
 @dataclass
-class Named(Message):
-    """What is to be read, and a sentence for each document that cannot be."""
+class IntakeReady(Message):
+    """What to read, and a sentence for each document that cannot be read."""
 
-    chosen: Intake
+    intake: Intake
     missing: Sequence[str] = ()
 
 
@@ -78,11 +78,11 @@ Press {add} to add documents: files, folders, or an address where the web is on.
 Files that you drop on the window are read as well.
 
 Press {samples} to read the sample library: twelve documents about a company that does not exist."""
-_TOLD = 3  # documents that cannot be read again, by name
+_MAX_NAMED = 3  # documents that cannot be read again
 
 
 class LibraryScreen(DeepScreen):
-    """What is in the library, and everything that changes it."""
+    """Shows the library, and changes it."""
 
     MODE: ClassVar[str] = "library"
     PLACES = ("library",)
@@ -92,14 +92,14 @@ class LibraryScreen(DeepScreen):
 
     def __init__(self) -> None:
         super().__init__()
-        self._collections: list[Collection] | None = None  # None until they are known
+        self._collections: list[Collection] | None = None  # None until loaded
         self._documents: dict[str, tuple[int, list[Document]]] = {}  # with their collection's generation
         self._embedder = ""
-        self._followed: tuple[EngineState, str] | None = None  # the state of the folders
+        self._folder_state: tuple[EngineState, str] | None = None  # of the followed folders
         self._folder = Path.cwd()
 
     def body(self) -> ComposeResult:
-        """The shelves with what is known of them, or the search; beneath, what is being read."""
+        """The shelves with details, or the search; the ingestion below."""
         with ContentSwitcher(initial="shelves", id="views"):
             with Horizontal(id="shelves"):
                 yield Shelves(id="tree")
@@ -109,28 +109,28 @@ class LibraryScreen(DeepScreen):
         yield IngestPanel()
 
     def on_mount(self) -> None:
-        """Show what is read in followed folders as it happens."""
+        """Show the reading of followed folders as it happens."""
         self.query_one("#followed").display = False
-        self.watch(self.app, "engine_states", self._follow)
+        self.watch(self.app, "engine_states", self._show_folder_state)
 
-    def _follow(self, states: dict[str, tuple[EngineState, str]]) -> None:
-        now = states.get("folders")
-        if now == self._followed:
+    def _show_folder_state(self, states: dict[str, tuple[EngineState, str]]) -> None:
+        state = states.get("folders")
+        if state == self._folder_state:
             return
-        self._followed = now
-        if now is not None and now[0] == "loading":
-            self._tell_followed(f"Reading what has changed: {one_line(now[1], 60)}", "")
-        elif now is not None and self.is_current:
+        self._folder_state = state
+        if state is not None and state[0] == "loading":
+            self._show_following(f"Reading what has changed: {one_line(state[1], 60)}", "")
+        elif state is not None and self.is_current:
             self.action_refresh()
 
-    def _tell_followed(self, message: str, key: str) -> None:
+    def _show_following(self, message: str, key: str) -> None:
         line = self.query_one("#followed", Static)
         line.update(f"{message} {key.upper()} shows more." if key else message)
         line.display = bool(message)
 
     @on(events.ScreenResume)
     def action_refresh(self) -> None:
-        self._ask(self._list_shelves, "shelves")
+        self._start(self._list_shelves, "shelves")
 
     @property
     def _library(self) -> Library:
@@ -145,46 +145,46 @@ class LibraryScreen(DeepScreen):
 
         library, folders = self._library, Folders(self.deepthink.engine.store)
         with library.together():
-            return Shelved(library.collections(), vectors_by(library), summary(folders))
+            return CollectionsLoaded(library.collections(), vectors_by(library), summary(folders))
 
     def _list_documents(self, collection: str) -> Message:
-        return Listed(collection, self._library.documents(collection))
+        return DocumentsLoaded(collection, self._library.documents(collection))
 
     def _list_passages(self, document: int) -> Message:
-        return Outlined(document, self._library.document_passages(document))
+        return PassagesLoaded(document, self._library.document_passages(document))
 
-    def _ask(self, work: Callable[[], Message | None], group: str) -> None:
+    def _start(self, work: Callable[[], Message | None], group: str) -> None:
         in_background(self, work, group=group, exclusive=group != "change")
 
     @property
     def _searching(self) -> bool:
         return self.query_one(ContentSwitcher).current == "search"
 
-    # --- what is there -----------------------------------------------------------------------
+    # --- the shelves -------------------------------------------------------------------------
 
-    @on(Shelved)
-    def _show_shelves(self, message: Shelved) -> None:
+    @on(CollectionsLoaded)
+    def _show_shelves(self, message: CollectionsLoaded) -> None:
         self._collections, self._embedder = list(message.collections), message.embedder
         self.query_one(Shelves).show(message.collections)
         self.query_one("#shelves").set_class(not message.collections, "-empty")
         self.query_one(SearchPanel).offer([collection.name for collection in message.collections])
-        if message.collections and self.focused is None:  # the tree was not shown while it was empty
+        if message.collections and self.focused is None:  # the tree was hidden while it was empty
             self.set_focus(self.query_one(Shelves))
-        self._tell_followed(message.followed, self.deepthink.key_of("library.changes"))
+        self._show_following(message.followed, self.deepthink.key_of("library.changes"))
         self._show_details()
         self.refresh_bindings()
 
-    @on(Shelves.Wanted)
-    def _fetch(self, message: Shelves.Wanted) -> None:
-        known = self._documents.get(message.collection.name)
-        if known is not None and known[0] == message.collection.generation:
-            self.query_one(Shelves).fill(message.collection.name, known[1])
+    @on(Shelves.DocumentsRequested)
+    def _fetch(self, message: Shelves.DocumentsRequested) -> None:
+        cached = self._documents.get(message.collection.name)
+        if cached is not None and cached[0] == message.collection.generation:
+            self.query_one(Shelves).fill(message.collection.name, cached[1])
             return
         name = message.collection.name
-        self._ask(partial(self._list_documents, name), f"documents of {name}")
+        self._start(partial(self._list_documents, name), f"documents of {name}")
 
-    @on(Listed)
-    def _list(self, message: Listed) -> None:
+    @on(DocumentsLoaded)
+    def _fill_documents(self, message: DocumentsLoaded) -> None:
         generations = {c.name: c.generation for c in self._collections or ()}
         if message.collection not in generations:
             return
@@ -196,24 +196,24 @@ class LibraryScreen(DeepScreen):
 
     @on(Tree.NodeHighlighted, "#tree")
     def _show_details(self) -> None:
-        details, chosen = self.query_one(Details), self.query_one(Shelves).chosen
+        details, item = self.query_one(Details), self.query_one(Shelves).chosen
         self.refresh_bindings()
-        if isinstance(chosen, Document):
-            details.show_document(chosen)
-            self._ask(partial(self._list_passages, chosen.id), "outline")
-        elif chosen is not None:
-            generation, documents = self._documents.get(chosen.name, (-1, []))
-            details.show_collection(chosen, documents, self._embedder)
-            if generation != chosen.generation:
-                self._ask(partial(self._list_documents, chosen.name), "coverage")
+        if isinstance(item, Document):
+            details.show_document(item)
+            self._start(partial(self._list_passages, item.id), "outline")
+        elif item is not None:
+            generation, documents = self._documents.get(item.name, (-1, []))
+            details.show_collection(item, documents, self._embedder)
+            if generation != item.generation:
+                self._start(partial(self._list_documents, item.name), "coverage")
         elif self._collections is not None and not self._collections:
             add, samples = (self.deepthink.key_of(f"library.{name}") for name in ("add", "samples"))
             details.show_nothing(_EMPTY.format(add=add or "a", samples=samples or "t"))
 
-    @on(Outlined)
-    def _outline(self, message: Outlined) -> None:
-        chosen = self.query_one(Shelves).chosen
-        if isinstance(chosen, Document) and chosen.id == message.document:
+    @on(PassagesLoaded)
+    def _show_outline(self, message: PassagesLoaded) -> None:
+        item = self.query_one(Shelves).chosen
+        if isinstance(item, Document) and item.id == message.document:
             self.query_one(Details).show_sections(message.passages)
 
     @on(Tree.NodeSelected, "#tree")
@@ -225,7 +225,7 @@ class LibraryScreen(DeepScreen):
 
     def open_document(self, document: int) -> None:
         """Open a document at its beginning."""
-        self._ask(partial(self._first_passage, document), "open")
+        self._start(partial(self._first_passage, document), "open")
 
     def _first_passage(self, document: int) -> Message | None:
         passages = self._library.document_passages(document)
@@ -245,13 +245,13 @@ class LibraryScreen(DeepScreen):
 
         self.app.push_screen(FilesScreen(self._folder, self.query_one(Shelves).collection), self.read)
 
-    def read(self, chosen: Intake | None) -> None:
-        """Read what was chosen; after the reading under way, if there is one."""
-        if chosen is None:
+    def read(self, selection: Intake | None) -> None:
+        """Read a selection, after the current ingestion if one is running."""
+        if selection is None:
             return
-        if chosen.paths:
-            self._folder = expanded_path(chosen.paths[0]).parent
-        self._begin(IngestJob.of(self.deepthink.engine, chosen))
+        if selection.paths:
+            self._folder = expanded_path(selection.paths[0]).parent
+        self._begin(IngestJob.of(self.deepthink.engine, selection))
 
     def action_samples(self) -> None:
         self._begin(IngestJob.of_samples(self.deepthink.engine))
@@ -264,7 +264,7 @@ class LibraryScreen(DeepScreen):
         self.query_one(IngestPanel).stop()
 
     @on(IngestPanel.Changed)
-    def _look_again(self, message: IngestPanel.Changed) -> None:
+    def _refresh_library(self, message: IngestPanel.Changed) -> None:
         if message.ended and self.app.screen is not self:
             self.notify(f"Reading has ended: {message.ended}.", title="Library", markup=False)
         if message.ended:
@@ -272,77 +272,79 @@ class LibraryScreen(DeepScreen):
         self.action_refresh()
 
     @on(events.Paste)
-    def _dropped(self, event: events.Paste) -> None:
+    def _read_dropped(self, event: events.Paste) -> None:
         collection, engine = self.query_one(Shelves).collection, self.deepthink.engine
 
-        def take() -> Message:
-            return Named(checked(pasted(event.text), engine.settings(), collection or None))
+        def parse() -> Message:
+            return IntakeReady(
+                checked_intake(split_paths(event.text), engine.settings(), collection or None)
+            )
 
-        self._ask(take, "change")
+        self._start(parse, "change")
 
     def action_reread(self) -> None:
-        chosen = self.query_one(Shelves).chosen
-        if chosen is not None:
-            self._ask(partial(self._read_again, chosen), "change")
+        item = self.query_one(Shelves).chosen
+        if item is not None:
+            self._start(partial(self._reread, item), "change")
 
-    def _read_again(self, chosen: Collection | Document) -> Message:
-        documents = [chosen] if isinstance(chosen, Document) else self._library.documents(chosen.name)
-        return Named(*again(documents, self.deepthink.engine.settings()))
+    def _reread(self, item: Collection | Document) -> Message:
+        documents = [item] if isinstance(item, Document) else self._library.documents(item.name)
+        return IntakeReady(*reread_intake(documents, self.deepthink.engine.settings()))
 
-    @on(Named)
-    def _read_named(self, message: Named) -> None:
+    @on(IntakeReady)
+    def _read_intake(self, message: IntakeReady) -> None:
         if message.missing:
-            more = len(message.missing) - _TOLD
-            lines = [*message.missing[:_TOLD], *([f"And {more} more."] if more > 0 else [])]
-            lines.append("What the library holds of it stays.")
+            more = len(message.missing) - _MAX_NAMED
+            lines = [*message.missing[:_MAX_NAMED], *([f"And {more} more."] if more > 0 else [])]
+            lines.append("What is in the library stays.")
             self.notify("\n".join(lines), title="Not found any more", severity="warning", markup=False)
-        if message.chosen.paths or message.chosen.addresses:
-            self.read(message.chosen)
+        if message.intake.paths or message.intake.addresses:
+            self.read(message.intake)
 
     # --- changing ----------------------------------------------------------------------------
 
     def action_remove(self) -> None:
         from tui.app.confirm import ConfirmScreen
 
-        chosen = self.query_one(Shelves).chosen
-        if isinstance(chosen, Document):
-            question = f"Remove {one_line(chosen.name, 60)} from {one_line(chosen.collection)}?"
-            passages = f"Its {chosen.chunks:,} passages"
-        elif chosen is not None:
-            question = f"Remove {one_line(chosen.name)} with its {chosen.documents:,} documents?"
-            passages = f"Their {chosen.chunks:,} passages"
+        item = self.query_one(Shelves).chosen
+        if isinstance(item, Document):
+            question = f"Remove {one_line(item.name, 60)} from {one_line(item.collection)}?"
+            passages = f"Its {item.chunks:,} passages"
+        elif item is not None:
+            question = f"Remove {one_line(item.name)} with its {item.documents:,} documents?"
+            passages = f"Their {item.chunks:,} passages"
         else:
             return
-        if self._is_being_read(chosen):
+        if self._is_being_read(item):
             return
         detail = f"{passages} are no longer found. The files stay where they are."
 
         def remove() -> None:
-            if not self._is_being_read(chosen):  # a reading may have begun meanwhile
-                self._ask(partial(self._remove, chosen), "change")
+            if not self._is_being_read(item):  # an ingestion may have begun meanwhile
+                self._start(partial(self._remove, item), "change")
 
         ConfirmScreen.ask(self, question, detail, "Remove", remove)
 
-    def _remove(self, chosen: Collection | Document) -> Message:
+    def _remove(self, item: Collection | Document) -> Message:
         from agent.folders.sync import forget
         from tui.library.following import LEFT_OUT
 
-        if isinstance(chosen, Document):
-            left_out = LEFT_OUT if forget(self.deepthink.engine.store, chosen) else ""
-            return Changed(f"Removed {chosen.name} from {chosen.collection}.{left_out}")
-        self._library.remove_collection(chosen.name)
-        return Changed(f"Removed {chosen.name}.")
+        if isinstance(item, Document):
+            left_out = LEFT_OUT if forget(self.deepthink.engine.store, item) else ""
+            return Changed(f"Removed {item.name} from {item.collection}.{left_out}")
+        self._library.remove_collection(item.name)
+        return Changed(f"Removed {item.name}.")
 
-    def _is_being_read(self, chosen: Collection | Document) -> bool:
-        """Whether the collection is being read into, so that removing it would be undone; warn if so."""
-        if isinstance(chosen, Document) or not self.query_one(IngestPanel).is_reading_into(chosen.name):
+    def _is_being_read(self, item: Collection | Document) -> bool:
+        """Whether the collection is being read, which would undo its removal; warn if so."""
+        if isinstance(item, Document) or not self.query_one(IngestPanel).is_reading_into(item.name):
             return False
-        text = f"{one_line(chosen.name, 60)} is being read. Stop that first, or remove it afterwards."
+        text = f"{one_line(item.name, 60)} is being read. Stop that first, or remove it afterwards."
         self.notify(text, severity="warning", markup=False)
         return True
 
     def action_changes(self) -> None:
-        """Show the folders that are followed, and what changed in them."""
+        """Show the followed folders and their changes."""
         from tui.library.changes import ChangesScreen
 
         self.app.push_screen(ChangesScreen(), lambda _none: self.action_refresh())
@@ -351,20 +353,20 @@ class LibraryScreen(DeepScreen):
         from tui.library.shelves import DescribeScreen
 
         name = self.query_one(Shelves).collection
-        held = next((c.description for c in self._collections or () if c.name == name), "")
+        current = next((c.description for c in self._collections or () if c.name == name), "")
 
         def describe(text: str) -> Message:
             self._library.describe_collection(name, text)
             return Changed(f"{name} is described.")
 
-        def described(text: str | None) -> None:
+        def submit(text: str | None) -> None:
             if text:
-                self._ask(partial(describe, text), "change")
+                self._start(partial(describe, text), "change")
 
-        self.app.push_screen(DescribeScreen(name, held), described)
+        self.app.push_screen(DescribeScreen(name, current), submit)
 
     @on(Changed)
-    def _changed(self, message: Changed) -> None:
+    def _report_change(self, message: Changed) -> None:
         self.notify(one_line(message.message, 120), markup=False)
         self.action_refresh()
 
@@ -372,7 +374,7 @@ class LibraryScreen(DeepScreen):
 
     def action_search(self) -> None:
         self.query_one(ContentSwitcher).current = "search"
-        self.set_focus(self.query_one("#query", Input))  # at once: what is typed next belongs there
+        self.set_focus(self.query_one("#query", Input))  # at once: it gets the next key
         self.refresh_bindings()
 
     def action_hide(self) -> None:
@@ -388,19 +390,19 @@ class LibraryScreen(DeepScreen):
             return True
         from agent.documents.sample_library import COLLECTIONS
 
-        panel, chosen = self.query_one(IngestPanel), self.query_one(Shelves).chosen
-        held = {collection.name for collection in self._collections or () if collection.documents}
-        here = not self._searching
-        with_chosen = here and chosen is not None
+        panel, item = self.query_one(IngestPanel), self.query_one(Shelves).chosen
+        nonempty = {collection.name for collection in self._collections or () if collection.documents}
+        browsing = not self._searching
+        has_item = browsing and item is not None
         possible = {
-            "add": here,
-            "refresh": here,
-            "changes": here,
-            "reread": with_chosen,
-            "remove": with_chosen,
-            "describe": with_chosen,
-            "samples": here and not panel.running and not held.issuperset(COLLECTIONS),
-            "stop": here and panel.running,
-            "hide": not here or (panel.has_class("-shown") and not panel.running),
+            "add": browsing,
+            "refresh": browsing,
+            "changes": browsing,
+            "reread": has_item,
+            "remove": has_item,
+            "describe": has_item,
+            "samples": browsing and not panel.running and not nonempty.issuperset(COLLECTIONS),
+            "stop": browsing and panel.running,
+            "hide": not browsing or (panel.has_class("-shown") and not panel.running),
         }
         return possible.get(action, True)

@@ -1,4 +1,4 @@
-"""A search of the library: where it looks, and its passages as JSON."""
+"""Searching the library: the scope, and the passages as JSON."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from traces.records import Scope
 
 
 def as_json_object(hit: Hit) -> dict[str, object]:
-    """A passage with what a citation needs, and its scores; the keys are part of what scripts rely on."""
+    """A passage with the fields of a citation, and its scores; scripts rely on the keys."""
     passage = hit.passage
     return {
         "passage_id": passage.id,

@@ -1,4 +1,4 @@
-"""The retrieval funnel by hand: a query, where to search, and every stage's rank and score side by side."""
+"""Searching by hand: a query, a scope, and the rank and score of every retrieval stage."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 _STAGES = {"rerank": "reader", "fused": "fused", "vector": "vector", "mmr": "MMR", "keyword": "keyword"}
 _DIGITS = {"keyword": 2, "fused": 4}
 _NUMBER, _STAGE, _GRADE = 4, 10, 16  # columns
-_NAME = (16, 60)  # the fewest and the most
+_NAME_WIDTHS = (16, 60)  # columns: minimum and maximum
 
 
 class SearchPanel(Vertical):
-    """A query line, filters, the table and the passage under its cursor."""
+    """A query, a collection, the table of results and the passage under the cursor."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("search")
     HELP = """\
@@ -63,7 +63,7 @@ cursor.
 
     @dataclass
     class Opened(Message):
-        """A passage is to be opened."""
+        """The user wants to open a passage."""
 
         passage_id: int
 
@@ -81,8 +81,8 @@ cursor.
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id)
         self._staged: Sequence[Staged] = ()
-        self._offered: Sequence[str] = ()
-        self._recall: tuple[Embedder, Recall] | None = None  # keeps its keyword index from search to search
+        self._collections: Sequence[str] = ()
+        self._recall: tuple[Embedder, Recall] | None = None  # keeps its keyword index between searches
 
     def compose(self) -> ComposeResult:
         with Horizontal(classes="field"):
@@ -100,13 +100,13 @@ cursor.
         self._tell("Enter searches. No language model is used.")
 
     def offer(self, collections: Sequence[str]) -> None:
-        """These collections can be searched."""
-        if list(collections) == list(self._offered):
+        """Offer these collections as scopes."""
+        if list(collections) == list(self._collections):
             return
-        self._offered = list(collections)
+        self._collections = list(collections)
         within = cast("Select[str]", self.query_one("#within", Select))
         before = within.value
-        with within.prevent(Select.Changed):  # nobody has chosen anything
+        with within.prevent(Select.Changed):  # the user has not chosen anything
             within.set_options([("all collections", ""), *((one_line(name), name) for name in collections)])
             if before in collections:
                 within.value = before
@@ -121,11 +121,11 @@ cursor.
             self._fill()
 
     @on(Input.Submitted)
-    def _entered(self) -> None:
+    def _search_on_enter(self) -> None:
         self._search(entered=True)
 
     @on(Select.Changed)
-    def _chosen(self) -> None:
+    def _search_on_select(self) -> None:
         self._search(entered=False)
 
     def _search(self, *, entered: bool) -> None:
@@ -163,18 +163,18 @@ cursor.
 
     @on(Failed)
     def _tell_failure(self, message: Failed) -> None:
-        self._tell(f"✗ {one_line(message.error.message)} {one_line(message.error.way_out)}", wrong=True)
+        self._tell(f"✗ {one_line(message.error.message)} {one_line(message.error.way_out)}", is_error=True)
 
     @on(Found)
     def _show(self, message: Found) -> None:
         self.show(message.staged)
         line = self.query_one("#query", Input)
-        typed_on = one_line(line.value) != message.query
-        if message.staged and message.entered and line.has_focus and not typed_on:
+        query_changed = one_line(line.value) != message.query
+        if message.staged and message.entered and line.has_focus and not query_changed:
             self.query_one(DataTable).focus()
 
     def show(self, staged: Sequence[Staged]) -> None:
-        """Show what a search brought."""
+        """Show the results of a search."""
         self._staged = staged
         passages = f"{len(staged)} passage{'' if len(staged) == 1 else 's'}"
         self._tell(f"{passages}, in the reader's order" if staged else "Nothing found.")
@@ -190,28 +190,28 @@ cursor.
             (name, label) for name, label in _STAGES.items() if any(name in s.ranks for s in self._staged)
         ]
         rest = _NUMBER + _STAGE * len(stages) + _GRADE + 1  # and the scrollbar
-        name_width = min(max(table.container_size.width - rest, _NAME[0]), _NAME[1])
+        name_width = min(max(table.container_size.width - rest, _NAME_WIDTHS[0]), _NAME_WIDTHS[1])
         table.add_column(Text("#".rjust(_NUMBER - 2)), width=_NUMBER)
         table.add_column("passage", width=name_width)
         table.add_column(" grade", width=_GRADE)
         for _, label in stages:
             table.add_column(Text(label.rjust(_STAGE)), width=_STAGE)
-        for number, one in enumerate(self._staged, start=1):
-            cells = [Text(_stage(one, name).rjust(_STAGE)) for name, _ in stages]
-            name = Text(_name(one, name_width), no_wrap=True)
+        for number, result in enumerate(self._staged, start=1):
+            cells = [Text(_stage_cell(result, name).rjust(_STAGE)) for name, _ in stages]
+            name = Text(_name(result, name_width), no_wrap=True)
             table.add_row(
                 Text(str(number).rjust(_NUMBER - 2)),
                 name,
-                Text(f" {GRADES[one.grade]}"),
+                Text(f" {GRADES[result.grade]}"),
                 *cells,
-                key=str(one.passage.id),
+                key=str(result.passage.id),
             )
         if 0 <= row < len(self._staged):
             table.move_cursor(row=row)
         self._preview(0 if row >= len(self._staged) else row)
 
     @on(DataTable.RowHighlighted)
-    def _highlighted(self, event: DataTable.RowHighlighted) -> None:
+    def _preview_highlighted(self, event: DataTable.RowHighlighted) -> None:
         self._preview(event.cursor_row)
 
     def _preview(self, row: int) -> None:
@@ -220,15 +220,15 @@ cursor.
         if not 0 <= row < len(self._staged):
             self.query_one("#preview Static", Static).update("")
             return
-        one = self._staged[row]
-        passage = one.passage
+        result = self._staged[row]
+        passage = result.passage
         place = Content(located(passage.title or passage.document, passage.section, passage.page))
         facts = [passage.collection, clean(passage.document), passage.date]
-        facts.append(f"covers {one.scores['coverage']:.0%} of the query")
-        where = Content(" · ".join(one_line(fact) for fact in facts if fact)).stylize("$foreground 65%")
+        facts.append(f"covers {result.scores['coverage']:.0%} of the query")
+        details = Content(" · ".join(one_line(fact) for fact in facts if fact)).stylize("$foreground 65%")
         text = Content(clean(passage.text))
         self.query_one("#preview Static", Static).update(
-            Content("\n").join([place.stylize("bold"), where, text])
+            Content("\n").join([place.stylize("bold"), details, text])
         )
         self.query_one("#preview", VerticalScroll).scroll_home(animate=False)
 
@@ -241,24 +241,24 @@ cursor.
         if self._staged:
             self.query_one(DataTable).focus()
 
-    def _tell(self, text: str, *, wrong: bool = False) -> None:
+    def _tell(self, text: str, *, is_error: bool = False) -> None:
         state = self.query_one("#state", Static)
         state.update(text)
-        state.set_class(wrong, "error")
+        state.set_class(is_error, "error")
 
 
-def _stage(one: Staged, stage: str) -> str:
-    """Rank and score of a stage, or a dash where it did not rank the passage."""
-    if stage not in one.ranks:
+def _stage_cell(result: Staged, stage: str) -> str:
+    """Rank and score of a stage, or a dash if it did not rank the passage."""
+    if stage not in result.ranks:
         return "–"
-    return f"{one.ranks[stage]} {one.scores[stage]:>6.{_DIGITS.get(stage, 3)}f}"
+    return f"{result.ranks[stage]} {result.scores[stage]:>6.{_DIGITS.get(stage, 3)}f}"
 
 
-def _name(one: Staged, width: int) -> str:
-    """The innermost heading, which tells passages of a document apart, and the title."""
+def _name(result: Staged, width: int) -> str:
+    """The innermost heading, which distinguishes the passages of a document, and the title."""
     from traces.records import SECTION_SEPARATOR
 
-    passage = one.passage
+    passage = result.passage
     title = one_line(passage.title or passage.document)
     heading = one_line(passage.section.split(SECTION_SEPARATOR)[-1])
     return one_line(f"{heading} · {title}" if heading and heading != title else title, width)

@@ -1,4 +1,4 @@
-"""Collections and documents: as rows, and one of them in full."""
+"""Collections and documents as a tree, and one of them in detail."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from tui.terminal import clean, one_line, size
 
 
 class Shelves(Tree[Collection | Document]):
-    """The library as a tree; what a collection holds is asked for when it is opened."""
+    """The library as a tree; a collection's documents are requested when it is opened."""
 
     HELP = """\
 ### The library
 
-Collections and, once one is opened, their documents; beside them the facts about the one under the
-cursor. **→** opens and **←** shuts a collection, **Enter** on a document opens its text, **Tab** goes to
+Collections and, once opened, their documents; beside them are the facts about the one under the
+cursor. **→** opens and **←** closes a collection, **Enter** on a document opens its text, **Tab** goes to
 its sections.
 """
     ICON_NODE = "▸ "
@@ -45,8 +45,8 @@ its sections.
     """
 
     @dataclass
-    class Wanted(Message):
-        """The documents of a collection are to be shown."""
+    class DocumentsRequested(Message):
+        """The documents of a collection are needed."""
 
         collection: Collection
 
@@ -55,69 +55,70 @@ its sections.
         self.show_root = False
         self.guide_depth = 2
         self.auto_expand = False
-        self._listed: dict[str, list[tuple[int, str]]] = {}  # the documents shown of each collection
+        # Ids and hashes of the documents shown, by collection.
+        self._leaf_keys: dict[str, list[tuple[int, str]]] = {}
 
     @property
     def chosen(self) -> Collection | Document | None:
-        """What is under the cursor."""
+        """The collection or document under the cursor."""
         return self.cursor_node.data if self.cursor_node is not None else None
 
     @property
     def collection(self) -> str:
         """The collection under the cursor, or of the document there; "" if there is none."""
-        chosen = self.chosen
-        if isinstance(chosen, Document):
-            return chosen.collection
-        return chosen.name if chosen is not None else ""
+        item = self.chosen
+        if isinstance(item, Document):
+            return item.collection
+        return item.name if item is not None else ""
 
     def show(self, collections: Sequence[Collection]) -> None:
-        """Show these collections; those that were open stay so, and are asked for again if they changed."""
-        known = {node.data.name: node for node in self.root.children if node.data is not None}
-        wanted = {collection.name: collection for collection in collections}
-        for name, node in known.items():
-            if name not in wanted:
+        """Show these collections; open ones stay open, and reload if they changed."""
+        nodes = {node.data.name: node for node in self.root.children if node.data is not None}
+        by_name = {collection.name: collection for collection in collections}
+        for name, node in nodes.items():
+            if name not in by_name:
                 node.remove()
-                self._listed.pop(name, None)
+                self._leaf_keys.pop(name, None)
         for position, collection in enumerate(collections):
             before = position if position < len(self.root.children) else None
-            node = known.get(collection.name) or self.root.add("", collection, before=before)
+            node = nodes.get(collection.name) or self.root.add("", collection, before=before)
             changed = isinstance(node.data, Collection) and node.data.generation != collection.generation
             node.data = collection
             label = Text(one_line(collection.name))
             label.append(f"  {collection.documents:,}", style="dim")
             node.set_label(label)
             if node.is_expanded and changed:
-                self.post_message(self.Wanted(collection))
+                self.post_message(self.DocumentsRequested(collection))
         if self.cursor_node is None and self.root.children:
             self.call_after_refresh(self.move_cursor, self.root.children[0])
 
     def fill(self, name: str, documents: Sequence[Document]) -> None:
-        """Show the documents of a collection, the cursor where it was; nothing while it is shut."""
+        """Show the documents of a collection and keep the cursor; do nothing while it is closed."""
         node = next((node for node in self.root.children if node.data and node.data.name == name), None)
         if node is None or node.is_collapsed:
             return
-        chosen = self.chosen
-        within = isinstance(chosen, Document) and chosen.collection == name
-        same = [(document.id, document.sha256) for document in documents]
-        if self._listed.get(name) == same:
+        item = self.chosen
+        cursor_in_collection = isinstance(item, Document) and item.collection == name
+        leaf_keys = [(document.id, document.sha256) for document in documents]
+        if self._leaf_keys.get(name) == leaf_keys:
             return
-        self._listed[name] = same
+        self._leaf_keys[name] = leaf_keys
         node.remove_children()
-        again: TreeNode[Collection | Document] | None = None
+        same_leaf: TreeNode[Collection | Document] | None = None
         for document in documents:
             label = Text(one_line(document.name))
             if is_low(document.coverage):
                 label.append("  low", style="bold")
             leaf = node.add_leaf(label, document)
-            if isinstance(chosen, Document) and within and chosen.source == document.source:
-                again = leaf
-        if within:
-            self.call_after_refresh(self.move_cursor, again or node)
+            if isinstance(item, Document) and cursor_in_collection and item.source == document.source:
+                same_leaf = leaf
+        if cursor_in_collection:
+            self.call_after_refresh(self.move_cursor, same_leaf or node)
 
     @on(Tree.NodeExpanded)
-    def _expanded(self, event: Tree.NodeExpanded[Collection | Document]) -> None:
+    def _request_documents(self, event: Tree.NodeExpanded[Collection | Document]) -> None:
         if isinstance(event.node.data, Collection):
-            self.post_message(self.Wanted(event.node.data))
+            self.post_message(self.DocumentsRequested(event.node.data))
 
     def key_right(self) -> None:
         """Open the collection under the cursor."""
@@ -125,7 +126,7 @@ its sections.
             self.cursor_node.expand()
 
     def key_left(self) -> None:
-        """Shut the collection the cursor is in."""
+        """Close the collection under the cursor."""
         node = self.cursor_node
         if node is None:
             return
@@ -140,8 +141,8 @@ Facts = list[tuple[str, str]]
 _LABEL = 12  # columns
 
 
-def of_collection(collection: Collection, documents: Sequence[Document], embedder: str) -> Facts:
-    """Labels and values; what only the documents tell is left out while there are none."""
+def collection_facts(collection: Collection, documents: Sequence[Document], embedder: str) -> Facts:
+    """Labels and values of a collection; those that need its documents are left out without them."""
     rows = [("documents", f"{collection.documents:,}"), ("passages", f"{collection.chunks:,}")]
     if documents:
         mean = sum(document.coverage for document in documents) / len(documents)
@@ -150,17 +151,17 @@ def of_collection(collection: Collection, documents: Sequence[Document], embedde
         if low:
             others = f" and {len(low) - 1} more" if len(low) > 1 else ""
             text += f"; {share(low[0].coverage)} in {one_line(low[0].name)}{others}"
-        counted = Counter(_kind(document) for document in documents)
+        kinds = Counter(_kind(document) for document in documents)
         rows += [
             ("coverage", text),
-            ("kinds", ", ".join(f"{count:,} {kind}" for kind, count in counted.most_common())),
+            ("kinds", ", ".join(f"{count:,} {kind}" for kind, count in kinds.most_common())),
             ("size", size(sum(document.bytes for document in documents))),
         ]
     return [*rows, ("vectors by", embedder)]
 
 
-def of_document(document: Document) -> Facts:
-    """Labels and values."""
+def document_facts(document: Document) -> Facts:
+    """Labels and values of a document."""
     rows = [("kind", _kind(document)), ("source", clean(document.source)), ("size", size(document.bytes))]
     if document.pages:
         rows.append(("pages", f"{document.pages:,}"))
@@ -168,20 +169,20 @@ def of_document(document: Document) -> Facts:
     rows += [(label, one_line(name)) for label, name in people.items() if name]
     dates = {"date": document.date, "changed": document.changed}
     rows += [(label, clean(day)) for label, day in dates.items() if day]
-    covered = share(document.coverage)
+    coverage = share(document.coverage)
     if is_low(document.coverage):
-        covered += ": the rest of its text is in no passage, and is not found"
-    return [*rows, ("passages", f"{document.chunks:,}"), ("coverage", covered)]
+        coverage += ": the rest of its text is in no passage, and is not found"
+    return [*rows, ("passages", f"{document.chunks:,}"), ("coverage", coverage)]
 
 
 def _kind(document: Document) -> str:
-    page = "web page, " if "://" in document.source else ""
-    known = BY_TYPE.get(document.media_type)
-    return page + (known.name if known else document.media_type)
+    prefix = "web page, " if "://" in document.source else ""
+    media_type = BY_TYPE.get(document.media_type)
+    return prefix + (media_type.name if media_type else document.media_type)
 
 
 class Outline(Tree[int]):
-    """The sections of a document; each knows its first passage."""
+    """The sections of a document; each node has the id of its first passage."""
 
     HELP = """\
 ### The sections
@@ -202,7 +203,7 @@ The headings of the document. **Enter** opens the first passage of a section in 
         self.auto_expand = False
 
     def show(self, passages: Sequence[Passage]) -> None:
-        """Show the sections of these passages, which are a document in its order."""
+        """Show the sections of a document, given its passages in order."""
         self.clear()
         counts: Counter[tuple[str, ...]] = Counter()
         for passage in passages:
@@ -212,33 +213,33 @@ The headings of the document. **Enter** opens the first passage of a section in 
         for passage in passages:
             path = tuple(passage.section.split(SECTION_SEPARATOR))
             for depth in range(1, len(path) + 1):
-                here = path[:depth]
-                if here in nodes:
+                heading = path[:depth]
+                if heading in nodes:
                     continue
-                label = Text(one_line(here[-1]) or "(without a heading)")
-                label.append(f"  {counts[here]:,}", style="dim")
-                deeper = any(len(other) > depth and other[:depth] == here for other in counts)
-                parent = nodes[here[:-1]]
-                nodes[here] = parent.add(label, passage.id, expand=depth < 2, allow_expand=deeper)
+                label = Text(one_line(heading[-1]) or "(without a heading)")
+                label.append(f"  {counts[heading]:,}", style="dim")
+                has_children = any(len(other) > depth and other[:depth] == heading for other in counts)
+                parent = nodes[heading[:-1]]
+                nodes[heading] = parent.add(label, passage.id, expand=depth < 2, allow_expand=has_children)
         self.cursor_line = 0
 
 
 class FactSheet(Static):
-    """A title, labels with their values side by side, and notices."""
+    """A header, labels with their values, and notices."""
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id, markup=False)
-        self._above: Sequence[Content] = ()
+        self._header: Sequence[Content] = ()
         self._facts: Facts = []
         self._notices: Sequence[str] = ()
 
-    def show(self, above: Sequence[Content], facts: Facts, notices: Sequence[str] = ()) -> None:
-        """Show these."""
-        self._above, self._facts, self._notices = above, facts, notices
+    def show(self, header: Sequence[Content], facts: Facts, notices: Sequence[str] = ()) -> None:
+        """Show the sheet."""
+        self._header, self._facts, self._notices = header, facts, notices
         self.on_resize()
 
     def on_resize(self) -> None:
-        lines = [*self._above, *([Content("")] if self._facts else [])]
+        lines = [*self._header, *([Content("")] if self._facts else [])]
         lines += facts(self._facts, max(self.content_size.width, _LABEL + 16), _LABEL)
         lines += [Content.styled(f"! {one_line(notice)}", "$warning") for notice in self._notices]
         self.update(Content("\n").join(lines))
@@ -255,7 +256,7 @@ class Details(VerticalScroll, can_focus=False):
 
     @dataclass
     class Opened(Message):
-        """A passage is to be opened."""
+        """The user wants to open a passage."""
 
         passage_id: int
 
@@ -268,25 +269,25 @@ class Details(VerticalScroll, can_focus=False):
         self.show_sections(())
 
     def show_nothing(self, text: str) -> None:
-        """Nothing is chosen, or there is nothing."""
+        """Show a text, without facts."""
         self._show([Content(text)], [])
 
     def show_collection(self, collection: Collection, documents: Sequence[Document], embedder: str) -> None:
-        """Show a collection; ``documents`` may come later."""
+        """Show a collection; ``documents`` may be empty until they are loaded."""
         title = Content(one_line(collection.name)).stylize("bold $primary")
         holds = Content(one_line(collection.description))
         if not collection.description:
             holds = Content("No description yet; searches go by it.").stylize("$foreground 65%")
-        self._show([title, holds], of_collection(collection, documents, embedder))
+        self._show([title, holds], collection_facts(collection, documents, embedder))
 
     def show_document(self, document: Document) -> None:
-        """Show a document, whose sections come later."""
+        """Show a document; its sections follow later."""
         title = Content(one_line(document.title or document.name)).stylize("bold $primary")
         name = Content(one_line(document.name)).stylize("$foreground 65%")
-        self._show([title, name], of_document(document), document.notices)
+        self._show([title, name], document_facts(document), document.notices)
 
-    def _show(self, above: Sequence[Content], facts: Facts, notices: Sequence[str] = ()) -> None:
-        self.query_one(FactSheet).show(above, facts, notices)
+    def _show(self, header: Sequence[Content], facts: Facts, notices: Sequence[str] = ()) -> None:
+        self.query_one(FactSheet).show(header, facts, notices)
         self.scroll_home(animate=False)
         self.show_sections(())
 
@@ -304,7 +305,7 @@ class Details(VerticalScroll, can_focus=False):
 
 
 class DescribeScreen(ModalScreen[str]):
-    """Returns the description, in one line; "" leaves the one there is."""
+    """Dialog that returns a one-line description; "" keeps the present one."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("describe")
     HELP = "What the collection holds, in one line: the planner reads it to know where to search."
@@ -327,7 +328,7 @@ class DescribeScreen(ModalScreen[str]):
             yield KeyLine()
 
     @on(Input.Submitted)
-    def _keep(self, event: Input.Submitted) -> None:
+    def _submit(self, event: Input.Submitted) -> None:
         self.dismiss(" ".join(event.value.split()))
 
     def action_close(self) -> None:

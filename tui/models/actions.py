@@ -1,4 +1,4 @@
-"""The work on models, for threads, and the view of a download."""
+"""Work on models for worker threads, and the view of a download."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _SHARES: Final = 500
 
 @dataclass
 class PullTold(Message):
-    """How far a pull has come; ``given_up`` says which source was given up and why, "" if none was."""
+    """The progress of a pull; ``given_up`` says which source was given up and why, "" if none was."""
 
     progress: PullProgress
     given_up: str
@@ -43,7 +43,7 @@ class PullTold(Message):
 
 @dataclass
 class PullEnded(Message):
-    """The models are in place, or the pull was stopped, or it failed."""
+    """The pull has ended: the models are in place, or it was stopped or failed."""
 
     names: Sequence[str]
     stopped: bool = False
@@ -51,9 +51,9 @@ class PullEnded(Message):
 
 
 def pull_models(node: DOMNode, names: Sequence[str], cancel: threading.Event) -> PullEnded:
-    """Fetch catalogue models one after the other, telling ``node``; for a worker.
+    """Fetch catalogue models one after the other, posting progress to ``node``. Call it in a worker.
 
-    A failure is in the message, so that the widget that shows the pull knows that it has ended.
+    A failure is in the message, so that the widget that shows the pull learns that it has ended.
     """
     from models import fetch
     from models.catalogue import entry
@@ -63,16 +63,16 @@ def pull_models(node: DOMNode, names: Sequence[str], cancel: threading.Event) ->
     try:
         with fetch.shared_sources() as sources:
             for name in names:
-                given_up_sources, last = GivenUp(), ("", -1)
+                abandoned, last_state = GivenUp(), ("", -1)
 
-                def tell(progress: PullProgress, given_up_sources: GivenUp = given_up_sources) -> None:
-                    nonlocal last
-                    given_up = given_up_sources.reason(progress)
-                    # A block a message would be a thousand of them; what shows is a share of the bar.
-                    now = (progress.phase, _SHARES * progress.done // max(1, progress.total))
-                    if now != last or given_up or progress.phase != "fetching":
-                        last = now
-                        node.post_message(PullTold(progress, given_up))
+                def tell(progress: PullProgress, abandoned: GivenUp = abandoned) -> None:
+                    nonlocal last_state
+                    reason = abandoned.reason(progress)
+                    # Post only what changes the bar: a message per block would be thousands.
+                    shown_state = (progress.phase, _SHARES * progress.done // max(1, progress.total))
+                    if shown_state != last_state or reason or progress.phase != "fetching":
+                        last_state = shown_state
+                        node.post_message(PullTold(progress, reason))
 
                 fetch.pull(entry(name), progress=tell, cancel=cancel, sources=sources)
     except PullCancelled:
@@ -83,7 +83,7 @@ def pull_models(node: DOMNode, names: Sequence[str], cancel: threading.Event) ->
 
 
 class PullView(Static):
-    """Name, phase, bar, and the sources that were given up; empty while nothing is fetched."""
+    """Name, phase, bar, and the sources that were given up; hidden while nothing is fetched."""
 
     DEFAULT_CSS = """
     PullView { height: auto; color: $foreground; }
@@ -96,7 +96,7 @@ class PullView(Static):
         self._notes: list[str] = []
 
     def show(self, report: PullTold) -> None:
-        """Draw how far it is."""
+        """Show the progress."""
         self._progress = report.progress
         if report.given_up:
             self._notes = [*self._notes, report.given_up][-_NOTES:]
@@ -104,7 +104,7 @@ class PullView(Static):
         self.redraw()
 
     def clear(self) -> None:
-        """Nothing is fetched any more."""
+        """Hide the view."""
         self._progress = None
         self._notes = []
         self.add_class("-still")
@@ -113,7 +113,7 @@ class PullView(Static):
         self.redraw()
 
     def redraw(self) -> None:
-        """Draw it."""
+        """Draw the progress in the present width."""
         progress = self._progress
         if progress is None:
             return
@@ -131,15 +131,15 @@ class PullView(Static):
         self.update(Content("\n").join(lines))
 
 
-def bar(share: float, width: int, of: str) -> Content:
-    """A bar of ``width`` columns with its share of ``of`` in words behind it."""
-    words = f" {share:4.0%} of {of}"
+def bar(share: float, width: int, total: str) -> Content:
+    """A bar of ``width`` columns, followed by its share of ``total`` in words."""
+    words = f" {share:4.0%} of {total}"
     return gauge(share, max(width - len(words), 8)) + words
 
 
 @dataclass
 class ModelsListed(Message):
-    """What the catalogue and the models folder have, and what is in use."""
+    """The models of the catalogue and the models folder, and which are in use."""
 
     rows: Sequence[ModelRow]
     folder: str
@@ -147,7 +147,7 @@ class ModelsListed(Message):
 
 @dataclass
 class ServersListed(Message):
-    """What the servers that answer have; ``message`` says where they were looked for."""
+    """The models of the servers that answer; ``message`` says which servers were asked."""
 
     rows: Sequence[ModelRow]
     message: str
@@ -155,7 +155,7 @@ class ServersListed(Message):
 
 @dataclass
 class ModelUsed(Message):
-    """A model is in the settings; ``note`` is what follows from that, "" if nothing does."""
+    """A model was put into the settings; ``note`` says what follows from that, "" if nothing."""
 
     role: CatalogueRole
     name: str
@@ -164,7 +164,7 @@ class ModelUsed(Message):
 
 @dataclass
 class ToConfirm(Message):
-    """A model is on another machine, to which documents would be sent."""
+    """The user has to confirm a model on another machine, to which documents would be sent."""
 
     name: str
     url: str
@@ -172,7 +172,7 @@ class ToConfirm(Message):
 
 @dataclass
 class ProbeStep(Message):
-    """What is being measured."""
+    """The step of a probe that has begun."""
 
     step: str
 
@@ -186,7 +186,7 @@ class JobEnded(Message):
 
 
 def list_models(engine: Engine) -> ModelsListed:
-    """The catalogue, the models folder, and what the settings name beyond them. Raises `BadSetting`."""
+    """The catalogue, the models folder, and other models in the settings. Raises `BadSetting`."""
     from traces.paths import models_dir
     from tui.models.tables import local_rows
 
@@ -194,20 +194,20 @@ def list_models(engine: Engine) -> ModelsListed:
 
 
 def list_servers(engine: Engine) -> ServersListed:
-    """What the servers have that answer at once; none is needed. Raises `BadSetting`."""
-    from tui.models.tables import served, served_rows
+    """The models of servers that answer at once; servers are optional. Raises `BadSetting`."""
+    from tui.models.tables import find_servers, served_rows
 
     settings = engine.settings()
-    servers = served(settings)
+    servers = find_servers(settings)
     return ServersListed(served_rows(servers, settings), "\n".join(server.message for server in servers))
 
 
 def use(
     engine: Engine, name: str, role: CatalogueRole | None, *, confirmed: bool = False
 ) -> ModelUsed | ToConfirm:
-    """Put a model into the settings, which the engine reads again.
+    """Put a model into the settings, and reload the engine.
 
-    A model on another machine is not used before the user has agreed that documents are sent there.
+    A model on another machine is not used until the user agrees that documents are sent there.
 
     Raises:
         ModelMissing: it is not on this machine.
@@ -215,29 +215,29 @@ def use(
     """
     from traces.library import Library
     from tui.assemble import OPENAI, unconfirmed_address
-    from tui.models.tables import role_of, take
+    from tui.models.tables import choose, role_of
     from tui.settings.file import put
 
     if name.startswith(OPENAI) and (url := unconfirmed_address(engine.reload())):
         if not confirmed:
             return ToConfirm(name, url)
         put("openai_confirmed", url)
-    wanted: CatalogueRole = role or role_of(name)
-    _, stored = take(name, wanted)
+    model_role: CatalogueRole = role or role_of(name)
+    _, stored_name = choose(name, model_role)
     engine.reload()
     note = ""
-    if wanted == "embedder":
+    if model_role == "embedder":
         done, total = Library(engine.store).embedded(engine.embedder().name)
         if done < total:
             note = (
-                f"{total - done:,} passages are embedded anew in the background; until then they are found "
-                "by their words."
+                f"{total - done:,} passages are embedded again in the background; until then only words "
+                "find them."
             )
-    return ModelUsed(wanted, stored, note)
+    return ModelUsed(model_role, stored_name, note)
 
 
 def probe(node: DOMNode, engine: Engine, row: ModelRow, cancel: threading.Event) -> JobEnded:
-    """Measure a language model, telling ``node`` each step; what came out is remembered."""
+    """Measure a language model, posting each step to ``node``, and store the result."""
     from models.probe import probe as measure
     from models.probe import remember
     from models.protocols import GenerationCancelled

@@ -40,23 +40,23 @@ def models(context: typer.Context, as_json: AsJson = False) -> None:
 def list_models(as_json: AsJson = False) -> None:
     """List known models: which are here, which are in use."""
     settings = load()
-    servers = tables.served(settings)
+    servers = tables.find_servers(settings)
     if as_json:
-        known = [
+        catalogue = [
             {
-                "name": one.name,
-                "role": one.role,
-                "size": one.size,
-                "licence": one.licence,
-                "here": installed(one) is not None,
+                "name": model.name,
+                "role": model.role,
+                "size": model.size,
+                "licence": model.licence,
+                "here": installed(model) is not None,
             }
-            for one in CATALOGUE
+            for model in CATALOGUE
         ]
         print_json(
             {
                 "in_use": {tables.KEYS[role]: name for role, name in tables.in_use(settings).items()},
                 "folder": models_dir(),
-                "known": known,
+                "known": catalogue,
                 **{
                     server.kind.removesuffix(":"): {
                         "url": server.url,
@@ -68,9 +68,12 @@ def list_models(as_json: AsJson = False) -> None:
         )
         return
     out = console()
-    served = tables.served_rows(servers, settings)
-    from_servers = {row.name for row in served}
-    for row in [*(row for row in tables.local_rows(settings) if row.name not in from_servers), *served]:
+    server_rows = tables.served_rows(servers, settings)
+    from_servers = {row.name for row in server_rows}
+    for row in [
+        *(row for row in tables.local_rows(settings) if row.name not in from_servers),
+        *server_rows,
+    ]:
         if row.name == assemble.NO_RERANKER and not row.used:
             continue
         out.print(_line(row, from_server=row.name in from_servers))
@@ -103,21 +106,21 @@ def pull(
         list[str] | None,
         typer.Argument(
             metavar="[NAME]...",
-            help="The chosen language model, embedder and reranker if none is named.",
+            help="The models in the settings if none is named.",
             autocompletion=completion.models,
         ),
     ] = None,
     recheck: Annotated[
         bool,
-        typer.Option("--recheck", help="Compare what is here with its sha256, fetch it again if wrong."),
+        typer.Option("--recheck", help="Check the sha256 of models here; fetch them again if wrong."),
     ] = False,
 ) -> None:
     """Fetch models; a download that was cut off is resumed."""
-    wanted = list(dict.fromkeys(map(entry, names))) if names else assemble.default_entries(load())
-    if not wanted:
+    entries = list(dict.fromkeys(map(entry, names))) if names else assemble.default_entries(load())
+    if not entries:
         typer.echo("The settings name no model of the catalogue; nothing to fetch.")
         return
-    pull_models(wanted, recheck=recheck)
+    pull_models(entries, recheck=recheck)
 
 
 @app.command("probe")
@@ -131,17 +134,17 @@ def probe(
         ),
     ] = None,
 ) -> None:
-    """Measure a language model, and remember what came out.
+    """Measure a language model, and store the result.
 
-    Looks at the context really granted, JSON by schema, and speed."""
+    Measures the context really granted, JSON by schema, and speed."""
     settings = load({"model": name})
     out = console()
-    # A terminal shows the moving status, a pipe nothing of it.
+    # Shown on a terminal only.
     with closing(assemble.open_chat(settings)) as chat, out.status(chat.name) as status, ctrl_c() as cancel:
         result = measure(chat, cancel=cancel, on_step=lambda step: status.update(f"{chat.name}: {step}"))
     remember(result)
     out.print(Text(result.name, style="bold"))
-    for label, value in tables.measured(result).items():
+    for label, value in tables.probe_facts(result).items():
         out.print(f"  {label:<18}{value}")
 
 
@@ -156,22 +159,24 @@ def use(
         ),
     ],
     role: Annotated[
-        CatalogueRole | None, typer.Option("--as", help="What for, where the name does not tell.")
+        CatalogueRole | None, typer.Option("--as", help="Its role, if the name does not tell.")
     ] = None,
 ) -> None:
     """Choose a model from now on: writes it into the settings."""
     if name.startswith(assemble.OPENAI):
         _confirm_address()
-    key, stored = tables.take(name, role)
-    typer.echo(f"{key} = {stored}")
-    for server in tables.served(load()) if stored.startswith(tables.SERVERS) else ():
-        there = {name for model, _ in server.models for name in (model, model.removesuffix(":latest"))}
-        if stored.startswith(server.kind) and stored not in there:
-            how = ": `ollama pull` fetches a model" if server.kind == assemble.OLLAMA else ""
-            failures.warn(f"{server.message} Without {stored} nothing can be answered{how}.")
+    key, stored_name = tables.choose(name, role)
+    typer.echo(f"{key} = {stored_name}")
+    for server in tables.find_servers(load()) if stored_name.startswith(tables.SERVERS) else ():
+        served_names = {
+            name for model, _ in server.models for name in (model, model.removesuffix(":latest"))
+        }
+        if stored_name.startswith(server.kind) and stored_name not in served_names:
+            hint = ": `ollama pull` fetches a model" if server.kind == assemble.OLLAMA else ""
+            failures.warn(f"{server.message} Without {stored_name} nothing can be answered{hint}.")
     if key == tables.KEYS["embedder"]:
         failures.warn(
-            "A library that another made is embedded anew by `library embed`, or by the app meanwhile."
+            "A library embedded by another model is embedded again by `library embed`, or by the app."
         )
 
 

@@ -1,4 +1,4 @@
-"""Fetching models with something to look at: bars on a terminal, a line every tenth elsewhere."""
+"""Fetching models and showing progress: bars on a terminal, elsewhere a line for each tenth."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from tui.terminal import clean, console, is_live, size
 _PHASES = {"waiting": "waiting", "fetching": "fetching", "checking": "checking sha256", "done": "done"}
 
 
-_Watcher = Callable[[PullProgress], None]
+_ShowProgress = Callable[[PullProgress], None]
 
 
 def pull_models(entries: Sequence[ModelEntry], *, recheck: bool = False) -> None:
-    """Fetch each of ``entries`` that is missing or not the published one, and print what is already here.
+    """Fetch each of ``entries`` that is missing or not the published file; report those already here.
 
     Raises what `models.fetch.pull` raises; Ctrl-C keeps what was fetched and raises `PullCancelled`.
     """
@@ -39,20 +39,20 @@ def pull_models(entries: Sequence[ModelEntry], *, recheck: bool = False) -> None
             if not recheck and _is_here(entry, cancel):
                 out.print(f"{entry.name} is already here.")
                 continue
-            with _watching(out, entry) as watcher:
-                pull(entry, progress=watcher, cancel=cancel, recheck=recheck, sources=sources)
+            with _progress_display(out, entry) as show_progress:
+                pull(entry, progress=show_progress, cancel=cancel, recheck=recheck, sources=sources)
             out.print(f"{entry.name}: {size(entry.size)} in place, sha256 as the catalogue lists it.")
 
 
 def _is_here(entry: ModelEntry, cancel: threading.Event) -> bool:
     try:
         return checked(entry, cancel=cancel) is not None
-    except ChecksumMismatch:  # to be fetched, as if it were missing
+    except ChecksumMismatch:  # fetch it, as if it were missing
         return False
 
 
 @contextmanager
-def _watching(out: Console, entry: ModelEntry) -> Iterator[_Watcher]:
+def _progress_display(out: Console, entry: ModelEntry) -> Iterator[_ShowProgress]:
     if not is_live():
         yield _Lines(entry)
         return
@@ -71,13 +71,13 @@ def _watching(out: Console, entry: ModelEntry) -> Iterator[_Watcher]:
 
 
 class GivenUp:
-    """Notices that a source was given up: the next report comes from another one."""
+    """Notices when a source was given up: the next report comes from another one."""
 
     def __init__(self) -> None:
         self._last: PullProgress | None = None
 
     def reason(self, progress: PullProgress) -> str:
-        """Why the source before this report was given up; "" if it was not."""
+        """Why the previous source was given up; "" if it was not."""
         if progress.phase != "fetching":
             return ""
         last, self._last = self._last, progress
@@ -97,8 +97,8 @@ class _Bars:
             self._phase = progress.phase
             # Fetched and checked bytes run at different speeds; an average over both says nothing.
             self._bars.reset(self._task, total=progress.total, start=True)
-        doing = progress.source or "" if progress.phase == "fetching" else _PHASES[progress.phase]
-        self._bars.update(self._task, completed=progress.done, source=doing)
+        note = progress.source or "" if progress.phase == "fetching" else _PHASES[progress.phase]
+        self._bars.update(self._task, completed=progress.done, source=note)
         if reason := self._given_up.reason(progress):
             self._bars.console.print(reason, style="dim")
 
@@ -108,13 +108,13 @@ class _Lines:
         self._entry = entry
         self._tenth = -1
         self._given_up = GivenUp()
-        self._waited = False
+        self._reported_waiting = False
 
     def __call__(self, progress: PullProgress) -> None:
         if reason := self._given_up.reason(progress):
             typer.echo(f"{self._entry.name}: {reason}")
-        if progress.phase == "waiting" and not self._waited:
-            self._waited = True
+        if progress.phase == "waiting" and not self._reported_waiting:
+            self._reported_waiting = True
             typer.echo(f"{self._entry.name}: {clean(progress.detail)}")
         tenth = 10 * progress.done // max(1, progress.total)
         if progress.phase == "fetching" and tenth > self._tenth and progress.source:

@@ -1,4 +1,4 @@
-"""Models: what is here, what is in use; fetching, measuring, verifying and choosing."""
+"""Models: listing, fetching, measuring, verifying and choosing them."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ TITLES: Final[Mapping[CatalogueRole, str]] = {
 
 
 class ModelList(ScreenRows):
-    """The models by what they are for."""
+    """The models by role."""
 
     def __init__(self) -> None:
         super().__init__(id="rows")
@@ -63,7 +63,7 @@ class ModelList(ScreenRows):
         return self._rows.get(self.chosen)
 
     def fill(self, rows: Sequence[ModelRow]) -> None:
-        """Draw them, the cursor where it was, at first on the language model in use."""
+        """Draw them and keep the cursor, which begins on the language model in use."""
         self._rows = {_id(row): row for row in rows}
         lines: list[Line] = []
         for role, title in TITLES.items():
@@ -76,7 +76,7 @@ class ModelList(ScreenRows):
 
 
 class ModelDetail(Static):
-    """What a model is, where it lies, and what was measured."""
+    """What a model is, where it is, and its measurements."""
 
     DEFAULT_CSS = "ModelDetail { height: auto; }"
 
@@ -105,7 +105,7 @@ class ModelDetail(Static):
 
 
 def _line(row: ModelRow, width: int) -> Content:
-    """Whether it is here, name, what it weighs, whether it is in use."""
+    """Whether it is here, its name, its size, and whether it is in use."""
     room = width - 26
     name = padded(row.label, room)
     sign, style = ("✓", "$success") if row.here else ("–", "$foreground 55%")
@@ -148,8 +148,8 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
 
     def __init__(self) -> None:
         super().__init__()
-        self._listed: Sequence[ModelRow] = ()
-        self._served: Sequence[ModelRow] = ()
+        self._local_rows: Sequence[ModelRow] = ()
+        self._server_rows: Sequence[ModelRow] = ()
         self._servers_message = ""
         self._busy = ""
         self._cancel = threading.Event()
@@ -177,23 +177,23 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
         self.action_refresh()
 
     def on_unmount(self) -> None:
-        """Stop the work of a screen that is gone, or the app could not end."""
+        """Stop the work of this screen, or the app could not end."""
         self._cancel.set()
 
     # --- what is possible ------------------------------------------------------------------------
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         row = self.query_one(ModelList).row
-        typing = self.query_one("#path").has_focus
-        free = not self._busy and not typing
+        is_typing = self.query_one("#path").has_focus
+        is_idle = not self._busy and not is_typing
         possible: dict[str, Callable[[], bool]] = {
-            "use": lambda: free and row is not None and row.here and not row.used,
-            "pull": lambda: free and row is not None and row.known and not row.here,
-            "probe": lambda: free and row is not None and row.role == "chat" and row.here,
-            "file": lambda: free,
+            "use": lambda: is_idle and row is not None and row.here and not row.used,
+            "pull": lambda: is_idle and row is not None and row.known and not row.here,
+            "probe": lambda: is_idle and row is not None and row.role == "chat" and row.here,
+            "file": lambda: is_idle,
             "stop": lambda: self._busy in {"fetching", "measuring"},
-            "leave": lambda: typing,
-            "refresh": lambda: free,
+            "leave": lambda: is_typing,
+            "refresh": lambda: is_idle,
         }
         return possible[action]() if action in possible else True
 
@@ -206,7 +206,7 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
         self._on_row("fetching", lambda row, cancel: pull_models(self, [row.name], cancel))
 
     def action_probe(self) -> None:
-        if a_run_goes_on(self):  # two models might not fit, and neither would be as fast as it is
+        if a_run_goes_on(self):  # two models might not fit in memory, and each would be slower
             self._tell("! A run is in progress. Measure it when the run has ended.")
             return
         engine = self.deepthink.engine
@@ -215,7 +215,7 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
     def action_file(self) -> None:
         path = self.query_one("#path", Input)
         path.display = True
-        self.set_focus(path)  # at once: what is typed next belongs there
+        self.set_focus(path)  # at once: it gets the next key
 
     def action_stop(self) -> None:
         self._cancel.set()
@@ -227,96 +227,96 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
         self.query_one(ModelList).focus()
 
     def action_refresh(self) -> None:
-        """List the models again; the servers in the background."""
+        """List the models again, and the servers beside them."""
         engine = self.deepthink.engine
         in_background(self, partial(list_models, engine), group="list", exclusive=True)
         in_background(self, partial(list_servers, engine), group="servers", exclusive=True)
 
-    # --- what a person does ----------------------------------------------------------------------
+    # --- events of widgets -----------------------------------------------------------------------
 
     @on(OptionList.OptionHighlighted)
-    def _moved(self) -> None:
+    def _show_highlighted(self) -> None:
         self.query_one(ModelDetail).show(self.query_one(ModelList).row)
         self.refresh_bindings()
 
     @on(OptionList.OptionSelected)
-    def _clicked(self) -> None:
+    def _use_clicked(self) -> None:
         if self.check_action("use", ()):
             self.action_use()
 
     @on(Input.Submitted)
-    def _named(self, event: Input.Submitted) -> None:
+    def _use_named(self, event: Input.Submitted) -> None:
         if event.value.strip():
             self._use(event.value.strip(), None)
 
     # --- messages of workers -----------------------------------------------------------------------
 
     @on(ModelsListed)
-    def _take(self, message: ModelsListed) -> None:
-        self._listed = message.rows
+    def _show_local(self, message: ModelsListed) -> None:
+        self._local_rows = message.rows
         self._redraw()
 
     @on(ServersListed)
-    def _take_servers(self, message: ServersListed) -> None:
-        self._served, self._servers_message = message.rows, message.message
+    def _show_servers(self, message: ServersListed) -> None:
+        self._server_rows, self._servers_message = message.rows, message.message
         self._redraw()
 
     @on(ModelUsed)
-    def _used(self, message: ModelUsed) -> None:
+    def _report_use(self, message: ModelUsed) -> None:
         self._busy = ""
         if self.query_one("#path").display:
             self.action_leave()
-        loading = message.role == "reranker" or load_anew(self)
-        when = "from now on" if loading else "after the current run, which keeps its own"
+        takes_effect_now = message.role == "reranker" or load_anew(self)
+        when = "from now on" if takes_effect_now else "after the current run, which keeps its own"
         self._tell(f"✓ In use {when}." + (f"\n! {message.note}" if message.note else ""))
         self.action_refresh()
 
     @on(ToConfirm)
-    def _ask(self, message: ToConfirm) -> None:
+    def _ask_to_confirm(self, message: ToConfirm) -> None:
         from tui.app.confirm import ConfirmScreen
 
         self._busy = ""
         self.refresh_bindings()
 
-        def answered(yes: bool | None) -> None:
+        def use_if_yes(yes: bool | None) -> None:
             if yes:
                 self._use(message.name, "chat", confirmed=True)
 
         detail = (
             f"It is on another machine: questions and passages of your documents will go to {message.url}."
         )
-        self.app.push_screen(ConfirmScreen(f"Use {message.name}?", detail, yes="Send"), answered)
+        self.app.push_screen(ConfirmScreen(f"Use {message.name}?", detail, yes="Send"), use_if_yes)
 
     @on(PullTold)
-    def _pull_told(self, message: PullTold) -> None:
+    def _show_pull(self, message: PullTold) -> None:
         if self._busy:
             self.query_one(PullView).show(message)
 
     @on(PullEnded)
-    def _pulled(self, message: PullEnded) -> None:
+    def _end_pull(self, message: PullEnded) -> None:
         text = "Stopped; what was fetched is kept." if message.stopped else f"✓ {message.names[0]} is here."
         self._end(text, message.failure)
-        row = next((row for row in self._listed if row.name == message.names[0]), None)
+        row = next((row for row in self._local_rows if row.name == message.names[0]), None)
         if message.stopped or message.failure is not None or row is None or row.used:
             return
         if self.app.screen is self:
             self._offer(row)
-        else:  # a question would take the keys from someone who is typing
+        else:  # a dialog would take the keys from a user who is typing
             key = self.deepthink.key_of("app.models") or "f7"
             self.notify(f"{row.label} is here; {key} uses it.", title="Models", markup=False)
 
     @on(ProbeStep)
-    def _step(self, message: ProbeStep) -> None:
+    def _show_step(self, message: ProbeStep) -> None:
         if self._busy == "measuring":
             self._tell(f"… measuring: {message.step}")
 
     @on(JobEnded)
-    def _done(self, message: JobEnded) -> None:
+    def _end_probe(self, message: JobEnded) -> None:
         self._end(message.message, message.failure)
 
     @on(Failed)
-    def _failed(self, message: Failed) -> None:
-        """The app shows it too."""
+    def _show_failure(self, message: Failed) -> None:
+        """Show the failure here; the app shows it too."""
         self._busy = ""
         way_out = in_the_app(message.error, self.deepthink.keys)
         self._tell(f"✗ {message.error.title}: {message.error.message}\n{way_out}".rstrip())
@@ -360,9 +360,9 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
     # --- drawing ---------------------------------------------------------------------------------
 
     def _redraw(self) -> None:
-        served = {_id(row) for row in self._served}  # the one in use is in both
-        listed = [row for row in self._listed if _id(row) not in served]
-        self.query_one(ModelList).fill([*listed, *self._served])
+        server_ids = {_id(row) for row in self._server_rows}  # the model in use is in both lists
+        local_rows = [row for row in self._local_rows if _id(row) not in server_ids]
+        self.query_one(ModelList).fill([*local_rows, *self._server_rows])
         self.query_one(ModelDetail).show(self.query_one(ModelList).row)
         self.query_one("#servers", Static).update(self._servers_message)
         self.refresh_bindings()

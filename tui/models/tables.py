@@ -1,4 +1,4 @@
-"""Which models there are, which are in use, and changing that."""
+"""Listing the models, which of them are in use, and choosing one."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ SHORT: Final = Patience(connect=1.5, first_token=3.0, idle=3.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Served:
-    """What one server has.
+class ServerModels:
+    """The models of one server.
 
     Attributes:
-        kind: How its models' names begin: ``ollama:`` or ``openai:``.
+        kind: The prefix of its models' names: ``ollama:`` or ``openai:``.
         url: Its address.
-        models: As the settings name them, each with what it is for.
+        models: Names as in the settings, each with its role.
         message: The same in words, or why there are none.
     """
 
@@ -45,40 +45,40 @@ class Served:
     message: str
 
 
-def served(settings: Settings) -> list[Served]:
-    """What Ollama has, and the server that ``openai_url`` names, if they answer at once."""
+def find_servers(settings: Settings) -> list[ServerModels]:
+    """The models of Ollama and of the server at ``openai_url``, if they answer at once."""
     return [_ollama(settings), *([_openai(settings)] if settings.openai_url else [])]
 
 
-def _ollama(settings: Settings) -> Served:
+def _ollama(settings: Settings) -> ServerModels:
     try:
         server = OllamaServer(settings.ollama_url or None, SHORT)
     except DeepthinkError as error:
-        return Served(OLLAMA, settings.ollama_url, [], f"{error.message} {error.way_out}")
+        return ServerModels(OLLAMA, settings.ollama_url, [], f"{error.message} {error.way_out}")
     models: list[tuple[str, CatalogueRole]] = []
     try:
         for name in server.models():
             embeds = "embedding" in server.facts(name).capabilities
             models.append((f"{OLLAMA}{name}", "embedder" if embeds else "chat"))
     except DeepthinkError:
-        return Served(OLLAMA, server.url, [], f"No Ollama answers at {server.url}; it is optional.")
-    return Served(
+        return ServerModels(OLLAMA, server.url, [], f"No Ollama answers at {server.url}; it is optional.")
+    return ServerModels(
         OLLAMA, server.url, models, f"Ollama at {server.url} has {counted(len(models), 'model')}."
     )
 
 
-def _openai(settings: Settings) -> Served:
+def _openai(settings: Settings) -> ServerModels:
     server = OpenAiServer(settings.openai_url, SHORT)
     try:
         models: list[tuple[str, CatalogueRole]] = [(f"{OPENAI}{name}", "chat") for name in server.models()]
     except DeepthinkError as error:
-        return Served(OPENAI, server.url, [], error.message)
+        return ServerModels(OPENAI, server.url, [], error.message)
     text = f"The server at {server.url} has {counted(len(models), 'model')}."
-    return Served(OPENAI, server.url, models, text)
+    return ServerModels(OPENAI, server.url, models, text)
 
 
 KEYS: dict[CatalogueRole, str] = {"chat": "model", "embedder": "embedder", "reranker": "reranker"}
-"""CatalogueRole of a model to the setting that names the one in use."""
+"""The setting for each role."""
 SERVERS: Final = (assemble.OLLAMA, assemble.OPENAI)
 
 
@@ -87,12 +87,12 @@ class ModelRow:
     """One model.
 
     Attributes:
-        name: As the setting takes it: a catalogue name, a path, a server's model, or none.
-        label: As it is shown.
+        name: As in the settings: a catalogue name, a path, a server's model, or none.
+        label: The name to show.
         size: Bytes; 0 if unknown.
-        known: Whether the catalogue has it, so that it can be fetched and verified.
-        about: What it is and where it lies.
-        probe: What was measured, as labels and words; empty if it was not.
+        known: Whether it is in the catalogue, so that it can be fetched and verified.
+        about: What it is, or where it is.
+        probe: Results of its probe by label; empty if it was not measured.
     """
 
     role: CatalogueRole
@@ -107,14 +107,14 @@ class ModelRow:
 
 
 def local_rows(settings: Settings) -> list[ModelRow]:
-    """The catalogue, the models folder, and what the settings name beyond them, by role."""
-    rows = [_of_catalogue(known, settings) for known in CATALOGUE]
+    """The catalogue, the models folder, and other models in the settings, by role."""
+    rows = [_of_catalogue(entry, settings) for entry in CATALOGUE]
     rows += _of_folder(settings)
-    named = {(row.role, row.name) for row in rows}
+    listed_names = {(row.role, row.name) for row in rows}
     for role, name in in_use(settings).items():
         if name == assemble.NO_RERANKER:
             continue
-        if (role, name.lower()) not in named and (role, name) not in named:
+        if (role, name.lower()) not in listed_names and (role, name) not in listed_names:
             rows.append(_row(role, name, Path(name).stem if _is_path(name) else name, settings, about=name))
     none = assemble.NO_RERANKER
     about = "The reader that ships orders the passages by itself."
@@ -122,7 +122,7 @@ def local_rows(settings: Settings) -> list[ModelRow]:
     return sorted(rows, key=lambda row: list(KEYS).index(row.role))
 
 
-def served_rows(servers: Sequence[Served], settings: Settings) -> list[ModelRow]:
+def served_rows(servers: Sequence[ServerModels], settings: Settings) -> list[ModelRow]:
     """The models of servers."""
     return [
         _row(role, name, name.removesuffix(":latest"), settings, about=server.url)
@@ -132,30 +132,34 @@ def served_rows(servers: Sequence[Served], settings: Settings) -> list[ModelRow]
 
 
 def _of_catalogue(entry: ModelEntry, settings: Settings) -> ModelRow:
-    here, left = installed(entry) is not None, begun(entry)
-    half = f" {size(left)} of it is fetched; fetching resumes there." if left and not here else ""
+    is_here, fetched_bytes = installed(entry) is not None, begun(entry)
+    progress = (
+        f" {size(fetched_bytes)} of it is fetched; fetching resumes there."
+        if fetched_bytes and not is_here
+        else ""
+    )
     return _row(
         entry.role,
         entry.name,
         entry.name,
         settings,
-        about=f"{entry.description} ({entry.licence}){half}",
+        about=f"{entry.description} ({entry.licence}){progress}",
         size=entry.size,
-        here=here,
+        here=is_here,
         known=True,
     )
 
 
 def _of_folder(settings: Settings) -> Iterator[ModelRow]:
-    """Files and folders in the models folder that the catalogue does not name."""
-    known = {entry.name for entry in CATALOGUE}
+    """Files and folders in the models folder that are not in the catalogue."""
+    catalogue_names = {entry.name for entry in CATALOGUE}
     folder = models_dir()
-    places = sorted(folder.iterdir()) if folder.is_dir() else []
-    for place in places:
-        if place.name in known or place.name.startswith("."):
+    paths = sorted(folder.iterdir()) if folder.is_dir() else []
+    for item in paths:
+        if item.name in catalogue_names or item.name.startswith("."):
             continue
-        inside = sorted(place.glob("*.gguf")) if place.is_dir() else [place]
-        for path in inside or [place]:
+        candidates = sorted(item.glob("*.gguf")) if item.is_dir() else [item]
+        for path in candidates or [item]:
             if path.is_file() and path.suffix.lower() != ".gguf":
                 continue
             try:
@@ -178,11 +182,13 @@ def _row(
     here: bool = True,
     known: bool = False,
 ) -> ModelRow:
-    wanted = in_use(settings)[role]
-    used = (wanted.lower() if known else wanted) == name
-    called = name if name.startswith(SERVERS) else f"llama.cpp:{label}"
-    result = recall(called) if role == "chat" else None
-    return ModelRow(role, name, label, size, here, used, known, about, measured(result) if result else {})
+    name_in_use = in_use(settings)[role]
+    used = (name_in_use.lower() if known else name_in_use) == name
+    probe_name = name if name.startswith(SERVERS) else f"llama.cpp:{label}"
+    result = recall(probe_name) if role == "chat" else None
+    return ModelRow(
+        role, name, label, size, here, used, known, about, probe_facts(result) if result else {}
+    )
 
 
 def in_use(settings: Settings) -> dict[CatalogueRole, str]:
@@ -198,8 +204,8 @@ def _is_path(name: str) -> bool:
     return "/" in name or name.lower().endswith(".gguf")
 
 
-def measured(result: ProbeResult) -> dict[str, str]:
-    """What a probe found, as labels and words."""
+def probe_facts(result: ProbeResult) -> dict[str, str]:
+    """The results of a probe in words, by label."""
     thinking = {None: "no such switch", True: "honoured", False: "not honoured"}[result.schema_thinking]
     return {
         "context": f"{result.context_tokens:,} tokens are really granted",
@@ -210,16 +216,16 @@ def measured(result: ProbeResult) -> dict[str, str]:
     }
 
 
-def take(name: str, role: CatalogueRole | None) -> tuple[str, str]:
-    """Write ``name`` into the settings for its role; the setting and its value.
+def choose(name: str, role: CatalogueRole | None) -> tuple[str, str]:
+    """Write ``name`` into the settings for its role; returns the setting and its value.
 
     Raises:
-        ModelMissing: it is not known or not on this machine.
+        ModelMissing: the model is unknown or not on this machine.
         BadSetting: the settings file cannot be read or written.
     """
     role = role or role_of(name)
     if role == "reranker" and name == assemble.NO_RERANKER:
-        pass  # it is no place
+        pass  # not a file
     elif name in SERVERS:
         raise ModelMissing("No model of the server's is named.", f"Name one, as in {name}llama3.")
     elif name.startswith(assemble.OPENAI) and role != "chat":
@@ -227,13 +233,13 @@ def take(name: str, role: CatalogueRole | None) -> tuple[str, str]:
             f"{name} can only be the language model.", "Choose another embedder or reranker."
         )
     elif not name.startswith(SERVERS):
-        name = _located(name, role)
+        name = _stored_name(name, role)
     put(KEYS[role], name)
     return KEYS[role], name
 
 
 def role_of(name: str) -> CatalogueRole:
-    """What a model is for, by its name or by what lies at its path. Raises `ModelMissing`."""
+    """The role of a model, by its name or by the files at its path. Raises `ModelMissing`."""
     if name.lower().endswith(".gguf") or name.startswith(SERVERS):
         return "chat"
     folder = expanded_path(name)
@@ -256,16 +262,16 @@ def role_of(name: str) -> CatalogueRole:
     return "reranker" if scores else "embedder"
 
 
-def _located(name: str, role: CatalogueRole) -> str:
-    """The name as it is stored: a catalogue name, or an absolute path of something that is there."""
+def _stored_name(name: str, role: CatalogueRole) -> str:
+    """The name to store: a catalogue name, or an absolute path. Raises `ModelMissing`."""
     is_folder = expanded_path(name).is_dir()
     if "/" in name or name.lower().endswith(".gguf") or is_folder:
         path = expanded_path(name).absolute()
         if role == "chat":
             return str(assemble.chat_file(str(path))[0])
-        return str(assemble.located(str(path), role))
+        return str(assemble.model_folder(str(path), role))
     if role == "chat":
         assemble.chat_file(name)
     else:
-        assemble.located(name, role)
+        assemble.model_folder(name, role)
     return entry(name).name

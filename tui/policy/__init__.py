@@ -1,1 +1,1 @@
-"""Policies: which there are, which decides, training new ones, collecting and evaluating."""
+"""Policies: listing and choosing them, training new ones, collecting decisions and evaluating."""

@@ -1,4 +1,4 @@
-"""What the screen of the policy shows, read and changed in workers: policies, and who decides."""
+"""Reading and changing, in workers, what the policy screen shows: the policies, and who decides."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from tui.app.engine import Engine
 
 RULES, LLM, LEARNED = "rules", "llm", "learned"
-GateSaid = Literal["passed", "not passed", "not asked", "unusable"]
+GateVerdict = Literal["passed", "not passed", "not asked", "unusable"]
 
 _GAIN = "utility over the default schedule"
-_CHANGES = 8  # of the active policy, shown at most
+_CHANGES = 8  # most changes of the active policy shown
 _HOW = {"use": "chosen", "rollback": "rolled back to", "train": "trained"}
 
 
@@ -32,20 +32,20 @@ class PolicyRow:
     """One policy.
 
     Attributes:
-        name: By which it is chosen; ``box`` for the one that came with this version.
+        name: Its name; ``box`` for the one shipped with this version.
         method: How it was trained; "" if it cannot be used.
         gain: Its utility over the default schedule on held-out questions, with the interval; "" if unknown.
-        said: What the gate said of it.
-        reason: Why, or why it cannot be used.
-        boxed: Whether it came with this version.
-        active: Whether it decides where `learned` decides.
-        sections: Everything else there is to know, under titles.
+        verdict: Of the gate.
+        reason: The gate's reason, or why the policy cannot be used.
+        boxed: Whether it was shipped with this version.
+        active: Whether it decides if `learned` decides.
+        sections: All other facts, under titles.
     """
 
     name: str
     method: str
     gain: tuple[float, ...]
-    said: GateSaid
+    verdict: GateVerdict
     reason: str
     boxed: bool
     active: bool
@@ -54,12 +54,12 @@ class PolicyRow:
 
 @dataclass(frozen=True, slots=True)
 class Policies:
-    """What there is.
+    """All policies.
 
     Attributes:
-        rows: The box's first, then the newest first.
+        rows: The shipped one first, then the newest first.
         warning: What is wrong with the record of the active one; "" if nothing.
-        changes: How the active one came to be, the latest first.
+        changes: When and how each policy became active, the latest first.
     """
 
     rows: tuple[PolicyRow, ...] = ()
@@ -68,30 +68,30 @@ class Policies:
 
     @property
     def active(self) -> PolicyRow | None:
-        """The one that decides where `learned` decides."""
+        """The policy that decides if `learned` decides."""
         return next((row for row in self.rows if row.active), None)
 
 
 def read_policies(registry: Registry) -> Policies:
-    """Read every policy and its manifest; for a worker."""
-    listed = registry.listed()
-    single = sum(one.boxed for one in listed) == 1
+    """Read every policy and its manifest. Call it in a worker."""
+    policies = registry.listed()
+    single = sum(policy.boxed for policy in policies) == 1
     return Policies(
-        tuple(_row(one, box=one.boxed and single) for one in listed),
+        tuple(_row(policy, is_the_box=policy.boxed and single) for policy in policies),
         registry.active().warning,
-        tuple(_described(change) for change in registry.history()[:_CHANGES]),
+        tuple(_change_facts(change) for change in registry.history()[:_CHANGES]),
     )
 
 
-def _row(one: Listed, *, box: bool) -> PolicyRow:
+def _row(policy: Listed, *, is_the_box: bool) -> PolicyRow:
     from policy.serving.card import sections
     from policy.serving.manifest import BOX
 
-    name, manifest = BOX if box else one.name, one.manifest
+    name, manifest = BOX if is_the_box else policy.name, policy.manifest
     if manifest is None:
-        return PolicyRow(name, "", (), "unusable", one.problem, one.boxed, one.active)
+        return PolicyRow(name, "", (), "unusable", policy.problem, policy.boxed, policy.active)
     gate = manifest.gate
-    said: GateSaid = "not asked" if gate is None else "passed" if gate.passed else "not passed"
+    verdict: GateVerdict = "not asked" if gate is None else "passed" if gate.passed else "not passed"
     reason = gate.reason if gate else "The gate was not asked when it was trained."
     measures: Mapping[str, Any] = {**manifest.metrics, **(gate.measures if gate else {})}
     gain = measures.get(_GAIN)
@@ -99,27 +99,27 @@ def _row(one: Listed, *, box: bool) -> PolicyRow:
         name,
         manifest.method,
         tuple(gain) if isinstance(gain, list | tuple) and len(gain) == 3 else (),
-        said,
+        verdict,
         reason,
-        one.boxed,
-        one.active,
+        policy.boxed,
+        policy.active,
         sections(manifest),
     )
 
 
-def _described(change: Activation) -> tuple[str, str]:
+def _change_facts(change: Activation) -> tuple[str, str]:
     forced = ", although the gate did not pass it" if change.forced else ""
     return moment(change.at), f"{_HOW[change.how]} {change.name}{forced}"
 
 
 @dataclass(frozen=True, slots=True)
 class Deciding:
-    """Who takes the decisions of runs to come.
+    """Who decides in future runs.
 
     Attributes:
         decider: Rules, language model or learned policy.
-        profile: The profile that says so; "" where the setting ``decider`` does.
-        shadow: Whose second opinion is recorded; "" for nobody's.
+        profile: The profile that sets it; "" if the setting ``decider`` does.
+        shadow: Whose second opinion is recorded; "" for none.
     """
 
     decider: str
@@ -129,7 +129,7 @@ class Deciding:
 
 @dataclass
 class PolicyRead(Message):
-    """What was gathered, what was learned, what could be learned from, and who decides."""
+    """The gathered decisions, who decides, the policies, and the stores to learn from."""
 
     gathered: Gathered
     deciding: Deciding
@@ -139,7 +139,7 @@ class PolicyRead(Message):
 
 @dataclass
 class PolicyChanged(Message):
-    """Another policy is active."""
+    """Another policy became active."""
 
     name: str
     forced: bool
@@ -154,7 +154,7 @@ def read_policy(node: DOMNode, engine: Engine) -> None:
 
         learnable = gathered(engine.store)
         policies = read_policies(Registry())
-        return PolicyRead(learnable, _deciding(engine), policies, collected())
+        return PolicyRead(learnable, _read_deciding(engine), policies, collected_stores())
 
     in_background(node, work, group="policy", exclusive=True)
 
@@ -165,7 +165,7 @@ def use_policy(node: DOMNode, row: PolicyRow, *, force: bool) -> None:
 
 
 def roll_back(node: DOMNode) -> None:
-    """Go back to the policy before in a worker; `PolicyChanged` or `Failed` is posted to ``node``."""
+    """Go back to the previous policy in a worker; `PolicyChanged` or `Failed` is posted to ``node``."""
     _change(node, lambda registry: registry.rollback())
 
 
@@ -173,21 +173,21 @@ def _change(node: DOMNode, change: Callable[[Registry], Activation]) -> None:
     def work() -> Message:
         from policy.serving.registry import Registry
 
-        done = change(Registry())
-        return PolicyChanged(done.name, forced=done.forced)
+        activation = change(Registry())
+        return PolicyChanged(activation.name, forced=activation.forced)
 
     in_background(node, work, group="promote")
 
 
-def collected() -> tuple[Source, ...]:
-    """The stores that `deepthink collect` has filled, by name."""
+def collected_stores() -> tuple[Source, ...]:
+    """The stores that `deepthink collect` filled, sorted by name."""
     from traces.paths import data_dir
 
     folder = data_dir() / "collected"
     return tuple(Source(path, path.stat().st_size) for path in sorted(folder.glob("*.duckdb")))
 
 
-def _deciding(engine: Engine) -> Deciding:
+def _read_deciding(engine: Engine) -> Deciding:
     from agent.profiles import decides
 
     settings = engine.settings()

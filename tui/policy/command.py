@@ -59,20 +59,20 @@ def list_policies(as_json: AsJson = False) -> None:
         print_json(policies)
         return
     out = console()
-    _tell_damage(registry)
+    _warn_if_damaged(registry)
     if not policies:
         out.print(_NONE)
         return
     table = columns("", "policy", "method", "made", "learned from", "gate", whole=("policy", "made"))
     for policy in policies:
-        table.add_row(*cells("●" if policy.active else "", policy.name, *_columns(policy)))
+        table.add_row(*cells("●" if policy.active else "", policy.name, *_policy_cells(policy)))
     out.print(table)
-    _tell_who_decides(registry)
+    _report_decider(registry)
 
 
 @app.command("show")
 def show(
-    wanted: Annotated[
+    name: Annotated[
         str,
         typer.Argument(
             metavar="[NAME]",
@@ -85,8 +85,8 @@ def show(
 ) -> None:
     """Show one policy: its data, its measures, the gate's verdict."""
     registry = Registry()
-    _tell_damage(registry)
-    folder = registry.find(wanted) if wanted else registry.active().folder
+    _warn_if_damaged(registry)
+    folder = registry.find(name) if name else registry.active().folder
     if folder is None:
         console().print(_NONE)
         return
@@ -100,47 +100,47 @@ def show(
         return
     out = console()
     title = Text(manifest.name, style="bold")
-    title.append(f"  {_standing(registry, folder)}", style="not bold")
+    title.append(f"  {_status(registry, folder)}", style="not bold")
     out.print(title)
     gate = manifest.gate
     verdict = f"{'passed' if gate.passed else 'not passed'}: {gate.reason}" if gate else "not asked"
-    out.print(_pairs({"gate": verdict, "folder": str(folder)}))
+    out.print(_pair_table({"gate": verdict, "folder": str(folder)}))
     for heading, facts in sections(manifest):
         out.print(Text(f"\n{heading}", style="bold"))
-        out.print(_pairs(dict(facts)))
+        out.print(_pair_table(dict(facts)))
 
 
 @app.command("use")
 def use(
-    wanted: _Name,
+    name: _Name,
     force: Annotated[
         bool, typer.Option("--force", help="Even if the gate did not pass it; that is recorded.")
     ] = False,
 ) -> None:
     """Make a policy the active one, from the next question on.
 
-    Only one that the gate has passed, unless --force is given: its rule was stated before the policy was
-    measured, and `policy show` tells both.
+    Only one that the gate passed, unless --force is given: its rule was fixed before the policy was
+    measured, and `policy show` shows both.
     """
     registry = Registry()
-    done = registry.use(wanted, force=force)
-    _told(done)
-    _tell_who_decides(registry)
+    activation = registry.use(name, force=force)
+    _report_active(activation)
+    _report_decider(registry)
 
 
 @app.command("rollback")
 def rollback() -> None:
     """Go back to the policy that was active before."""
     registry = Registry()
-    _told(registry.rollback())
-    _tell_who_decides(registry)
+    _report_active(registry.rollback())
+    _report_decider(registry)
 
 
 @app.command("history")
 def history(as_json: AsJson = False) -> None:
-    """List when which policy became active, and why."""
+    """List when each policy became active, and why."""
     registry = Registry()
-    _tell_damage(registry)
+    _warn_if_damaged(registry)
     entries = registry.history()
     if as_json:
         print_json(entries)
@@ -165,7 +165,7 @@ def remove(
 ) -> None:
     """Delete a policy of your own; the active one and the box stay."""
     registry = Registry()
-    registry.removable(name)  # before a yes is asked for
+    registry.removable(name)  # before asking for confirmation
     confirm(f"Delete the policy {name}?", yes)
     typer.echo(f"Deleted the policy {registry.remove(name)}.")
 
@@ -180,7 +180,7 @@ def train_policy(
     ] = "reward",
     base: Annotated[
         str,
-        typer.Option("--base", metavar="MODEL", help="What is adapted: a catalogue name or a folder."),
+        typer.Option("--base", metavar="MODEL", help="The model to adapt: a catalogue name or a folder."),
     ] = "",
     sources: Annotated[
         list[str] | None,
@@ -223,11 +223,11 @@ def train_policy(
 
     if name and not is_name(name):
         raise typer.BadParameter(
-            f"a policy's name is of small letters, digits, dots and dashes, and not {BOX}."
+            f"a policy's name has only small letters, digits, dots and dashes, and is not {BOX}."
         )
     if force and not activate:
         raise typer.BadParameter("--force and --no-activate contradict each other.")
-    places = [store_file() if one == "traces" else expanded_path(one) for one in sources or []]
+    places = [store_file() if source == "traces" else expanded_path(source) for source in sources or []]
     request = TrainingRequest(
         method=method,
         sources=tuple(places),
@@ -266,7 +266,7 @@ def collect(
     epsilon: Annotated[
         float, typer.Option("--epsilon", min=0.0, max=1.0, help="Share of exploration.")
     ] = 0.1,
-    seed: Annotated[int, typer.Option("--seed", help="Of shuffle and exploration.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", help="Random seed of shuffle and exploration.")] = 0,
 ) -> int:
     """Gather decisions to learn a policy from.
 
@@ -278,11 +278,11 @@ def collect(
     return collect_own(questions, collections or [], answers, limit, epsilon, seed)
 
 
-class _Asking(TyperGroup):
-    """What is not the name of a command is a set of questions, and asked."""
+class _RunByDefault(TyperGroup):
+    """Runs an evaluation if the first argument is a set of questions, not a command."""
 
     def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
-        """Put the command's name before a set's."""
+        """Insert `run` before the name of a set."""
         if args and args[0] not in {*self.commands, "-h", "--help"}:
             args = ["run", *args]
         return super().parse_args(ctx, args)
@@ -290,7 +290,7 @@ class _Asking(TyperGroup):
 
 evaluate_app = typer.Typer(
     help="Compare systems on questions with known answers.",
-    cls=_Asking,
+    cls=_RunByDefault,
     invoke_without_command=True,
     rich_markup_mode=None,
 )
@@ -308,13 +308,13 @@ _Systems = Annotated[
 ]
 
 
-def _named(systems: str) -> tuple[str, ...]:
+def _split_names(systems: str) -> tuple[str, ...]:
     return tuple(" ".join(name.split()) for name in systems.split(",") if name.strip())
 
 
 @evaluate_app.callback()
 def evaluate(context: typer.Context) -> None:
-    """Hold whole systems against each other on questions whose answers are known.
+    """Compare whole systems on questions with known answers.
 
     Begin with `deepthink evaluate sample`. A finished question is kept: the same command continues.
     """
@@ -337,7 +337,10 @@ def run(
     models: Annotated[
         list[str] | None,
         typer.Option(
-            "--model", "-m", metavar="NAME", help="As in ask; the settings' if left out; may be repeated."
+            "--model",
+            "-m",
+            metavar="NAME",
+            help="As in ask; from the settings if left out; may be repeated.",
         ),
     ] = None,
     limit: Annotated[
@@ -348,7 +351,7 @@ def run(
         list[str] | None,
         typer.Option("--few", metavar="SYSTEM=N", help="A slow system, asked N questions of each set."),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Of the order of the questions.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", help="Random seed of the order of questions.")] = 0,
     work: _Work = None,
     out: Annotated[
         Path | None,
@@ -367,8 +370,8 @@ def run(
         if not system or not number.isdecimal() or int(number) < 1:
             raise typer.BadParameter(f"--few {pair}: name a system and a number, as in seed=20.")
         fewer[system] = int(number)
-    named = _named(systems)
-    return run_evaluation(Wanted(tuple(sets), named, tuple(models or ()), limit, fewer, seed, work, out))
+    request = Wanted(tuple(sets), _split_names(systems), tuple(models or ()), limit, fewer, seed, work, out)
+    return run_evaluation(request)
 
 
 @evaluate_app.command("report")
@@ -379,7 +382,7 @@ def report(
         typer.Option("--out", metavar="FILE.md", help="The tables, as Markdown."),
     ] = None,
 ) -> int:
-    """Print the tables again, without asking anything."""
+    """Print the tables again, without asking questions."""
     from tui.policy.evaluating import show_tables, tables_file, work_folder
 
     show_tables(work_folder(work), "deepthink evaluate report", tables_file(out))
@@ -388,7 +391,7 @@ def report(
 
 @evaluate_app.command("show")
 def show_evaluation(
-    question: Annotated[str, typer.Argument(metavar="ID", help="Of the question, or how it begins.")],
+    question: Annotated[str, typer.Argument(metavar="ID", help="Id of the question, or its beginning.")],
     work: _Work = None,
     as_json: AsJson = False,
 ) -> int:
@@ -403,7 +406,7 @@ _NONE = (
 )
 
 
-def _columns(policy: Listed) -> tuple[object, ...]:
+def _policy_cells(policy: Listed) -> tuple[object, ...]:
     if policy.manifest is None:
         return ("", "", "", Text(f"cannot be used: {clean(policy.problem)}", style="red"))
     manifest = policy.manifest
@@ -417,7 +420,7 @@ def _columns(policy: Listed) -> tuple[object, ...]:
     )
 
 
-def _standing(registry: Registry, folder: Path) -> str:
+def _status(registry: Registry, folder: Path) -> str:
     boxed = "in the box" if any(p.boxed and p.folder == folder for p in registry.listed()) else "your own"
     if registry.active().folder != folder:
         return f"{boxed}, not active"
@@ -427,7 +430,7 @@ def _standing(registry: Registry, folder: Path) -> str:
     return f"{boxed}, active since {moment(since.at)}{', forced' if since.forced else ''}"
 
 
-def _pairs(values: Mapping[str, str]) -> Table:
+def _pair_table(values: Mapping[str, str]) -> Table:
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
@@ -436,27 +439,28 @@ def _pairs(values: Mapping[str, str]) -> Table:
     return table
 
 
-def _told(done: Activation) -> None:
-    name = "The policy in the box" if done.name == BOX else done.name
-    forced = " It was forced, and that is recorded." if done.forced else ""
+def _report_active(activation: Activation) -> None:
+    name = "The policy in the box" if activation.name == BOX else activation.name
+    forced = " It was forced, and that is recorded." if activation.forced else ""
     typer.echo(f"{name} is active now.{forced}")
 
 
-def _tell_who_decides(registry: Registry) -> None:
-    """A note where the settings have something else decide."""
+def _report_decider(registry: Registry) -> None:
+    """Say if no policy is active, and warn if the settings let something else decide."""
     settings = load()
     if registry.active().folder is None:
         typer.echo("None is active: the rules decide.")
         return
-    who = settings.decider or decides(settings.profile, learned=True)
-    if who != LEARNED:
-        setting = f"decider = {who}" if settings.decider else f"profile = {settings.profile}"
+    decider = settings.decider or decides(settings.profile, learned=True)
+    if decider != LEARNED:
+        setting = f"decider = {decider}" if settings.decider else f"profile = {settings.profile}"
         warn(
-            f"The setting {setting} has {who} decide: `deepthink config set decider learned` changes that."
+            f"The setting {setting} lets {decider} decide: "
+            "`deepthink config set decider learned` changes that."
         )
 
 
-def _tell_damage(registry: Registry) -> None:
+def _warn_if_damaged(registry: Registry) -> None:
     damage = registry.active().warning
     if damage:
         warn(damage)

@@ -1,4 +1,4 @@
-"""Evaluating whole systems: running it, its tables, and one question with every system's answer."""
+"""Evaluating whole systems: running an evaluation, its tables, and all answers to one question."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from traces.store import Store
 from traces.typed_path import expanded_path
 from tui import failures
 from tui.assemble import open_chat, open_embedder, open_learned, open_planner, open_reader, open_store
-from tui.bars import watched
+from tui.bars import show_progress
 from tui.failures import WrongUsage
 from tui.interrupts import ctrl_c
 from tui.library import embedding
@@ -35,91 +35,89 @@ from tui.terminal import cells, clean, columns, console, duration, print_json
 
 
 class NothingEvaluated(DeepthinkError):
-    """Raised when there is no row to show."""
+    """Raised if there is no row to show."""
 
     title = "Nothing was evaluated"
     kind: ClassVar[Literal["usage"]] = "usage"
 
 
-def work_folder(named: Path | None) -> Path:
-    """Where rows and libraries are."""
-    return expanded_path(named) if named else paths.data_dir() / "evaluation"
+def work_folder(folder: Path | None) -> Path:
+    """The folder for rows and libraries, by default in the data folder."""
+    return expanded_path(folder) if folder else paths.data_dir() / "evaluation"
 
 
-def tables_file(named: Path | None) -> Path | None:
-    """Where the Markdown goes; None for nowhere.
+def tables_file(file: Path | None) -> Path | None:
+    """The Markdown file to write; None for none.
 
     Raises:
         WrongUsage: it is a folder.
     """
-    if named is None:
+    if file is None:
         return None
-    out = expanded_path(named)
+    out = expanded_path(file)
     if out.is_dir():
-        raise WrongUsage(f"--out {named} is a folder.", "Name a file in it, as in tables.md.")
+        raise WrongUsage(f"--out {file} is a folder.", "Name a file in it, as in tables.md.")
     return out
 
 
-def show_tables(place: Path, command: str, out: Path | None) -> None:
-    """Print a work folder's tables; with ``out`` write them there as Markdown.
-
-    ``out`` is of `tables_file`.
+def show_tables(folder: Path, command: str, out: Path | None) -> None:
+    """Print a work folder's tables; with ``out``, from `tables_file`, also write them as Markdown.
 
     Raises:
-        NothingEvaluated: there is no row.
+        NothingEvaluated: the folder has no rows.
         BadLines: a file of the folder is damaged.
     """
-    rows = Rows(place / "rows.jsonl").all()
+    rows = Rows(folder / "rows.jsonl").all()
     if not rows:
         raise NothingEvaluated("There is no finished question yet.", "Begin: deepthink evaluate sample")
     scopes = summarise(rows)
-    shown = console()
+    terminal = console()
     for scope in scopes:
-        shown.print(Text(f"\n{clean(scope.name)}, {clean(scope.model)}", style="bold"))
+        terminal.print(Text(f"\n{clean(scope.name)}, {clean(scope.model)}", style="bold"))
         for table in tables(scope):
-            shown.print(Text(f"\n{table.title}", style="dim"))
-            shown.print(_drawn(table))
+            terminal.print(Text(f"\n{table.title}", style="dim"))
+            terminal.print(_draw_table(table))
     if out is not None:
         out.parent.mkdir(parents=True, exist_ok=True)
         out.write_text(markdown(scopes, circumstances(command)), encoding="utf-8")
-        shown.print(Text(f"Written: {out}"), soft_wrap=True)
+        terminal.print(Text(f"Written: {out}"), soft_wrap=True)
 
 
-def _drawn(table: Table) -> RichTable:
+def _draw_table(table: Table) -> RichTable:
     first, *numbers = table.head
-    drawn = columns(first, *numbers, whole=(first,))
-    for column in drawn.columns[1:]:  # their headings fold, unlike those of `columns(right=…)`
+    grid = columns(first, *numbers, whole=(first,))
+    for column in grid.columns[1:]:  # these headings fold, unlike those of `columns(right=…)`
         column.justify = "right"
     for row in table.rows:
-        drawn.add_row(*cells(*row))
-    return drawn
+        grid.add_row(*cells(*row))
+    return grid
 
 
 def show_question(question: str, work: Path | None, *, as_json: bool = False) -> int:
-    """Show what every system answered to one question.
+    """Show every system's answer to one question.
 
     Raises:
-        NothingEvaluated: no finished question's id begins so, or several do.
+        NothingEvaluated: no finished question's id begins like this, or several do.
     """
-    place = work_folder(work)
-    rows = Rows(place / "rows.jsonl").all()
+    folder = work_folder(work)
+    rows = Rows(folder / "rows.jsonl").all()
     ids = sorted({row.question for row in rows if row.question.startswith(question)})
     if question in ids:
         ids = [question]
     if len(ids) != 1:
-        many = f"{len(ids)} finished questions begin with {question}." if ids else ""
+        ambiguity = f"{len(ids)} finished questions begin with {question}." if ids else ""
         raise NothingEvaluated(
-            many or f"No finished question is called {question}.",
+            ambiguity or f"No finished question is called {question}.",
             f"For example: {', '.join(ids[:3])}" if ids else "See what there is: deepthink evaluate report",
         )
-    shown = console()
-    mine = [row for row in rows if row.question == ids[0]]
+    terminal = console()
+    matches = [row for row in rows if row.question == ids[0]]
     if as_json:
-        print_json({"question": ids[0], "rows": mine})
+        print_json({"question": ids[0], "rows": matches})
         return failures.DONE
-    shown.print(Text(clean(f"{mine[0].questions} · {ids[0]}"), style="bold"))
+    terminal.print(Text(clean(f"{matches[0].questions} · {ids[0]}"), style="bold"))
     table = columns("system", "model", "answer", "outcome", "steps", "seconds", "stopped", "lost at")
-    for row in mine:
+    for row in matches:
         measures = row.measures
         table.add_row(
             *cells(
@@ -133,8 +131,8 @@ def show_question(question: str, work: Path | None, *, as_json: bool = False) ->
                 row.lost,
             )
         )
-    shown.print()
-    shown.print(table)
+    terminal.print()
+    terminal.print(table)
     return failures.DONE
 
 
@@ -146,17 +144,17 @@ def _outcome(measures: Mapping[str, float]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """An evaluation as it is typed.
+    """An evaluation as requested on the command line.
 
     Attributes:
         sets: Files of questions, or ``sample``.
         systems: Their names; all if empty.
         models: Language models; the settings' if empty.
         limit: Questions of each set; None for all.
-        few: A slow system's number of questions, by its name.
-        seed: Of the order of the questions.
-        work: Where everything on the way is kept; None for the usual place.
-        out: The Markdown; None for none.
+        few: The number of questions for slow systems, by name.
+        seed: Random seed of the order of questions.
+        work: Folder for rows, answers and libraries; None for the default.
+        out: Markdown file; None for none.
     """
 
     sets: tuple[str, ...]
@@ -170,7 +168,7 @@ class Wanted:
 
     @property
     def command(self) -> str:
-        """What has to be typed for it; files by their names, wherever they lie."""
+        """The command that requests it; files by name, without their folders."""
         words = ["deepthink", "evaluate", *(Path(name).name for name in self.sets)]
         words += ["--systems", ",".join(self.systems)] if self.systems else []
         words += [word for name in self.models for word in ("--model", name)]
@@ -181,82 +179,84 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class _Opened:
-    """What every set and model shares."""
+class _Resources:
+    """What all sets and models share."""
 
     systems: tuple[str, ...]
     embedder: Embedder
     reader: Reader
-    place: Path
+    folder: Path
     cancel: threading.Event
 
 
-def run_evaluation(wanted: Wanted) -> int:
-    """Run it and print the tables; the exit code.
+def run_evaluation(request: Wanted) -> int:
+    """Run an evaluation and print its tables; returns the exit code.
 
     Raises:
-        WrongUsage, UnknownSystem, BadQuestions, ModelMissing: nothing was begun.
-        DeepthinkError: a library cannot be made, or a file of the work folder is damaged.
+        WrongUsage, UnknownSystem, BadQuestions, ModelMissing: before any question is asked.
+        DeepthinkError: a library cannot be created, or a file of the work folder is damaged.
     """
-    out = tables_file(wanted.out)
-    systems = checked(wanted.systems)
-    checked(tuple(wanted.few))
-    sets = [one for name in wanted.sets for one in sets_in(name)]
-    asked = [read_set(name).first(wanted.limit, wanted.seed) for name in sets]
-    settings = [load({"model": name}) for name in wanted.models] or [load()]
-    place = work_folder(wanted.work)
+    out = tables_file(request.out)
+    systems = checked(request.systems)
+    checked(tuple(request.few))
+    names = [name for source in request.sets for name in sets_in(source)]
+    case_sets = [read_set(name).first(request.limit, request.seed) for name in names]
+    all_settings = [load({"model": name}) for name in request.models] or [load()]
+    folder = work_folder(request.work)
     with ctrl_c() as cancel:
-        opened = _Opened(
+        resources = _Resources(
             systems,
-            open_embedder(settings[0]),
-            open_reader(settings[0]),
-            place,
+            open_embedder(all_settings[0]),
+            open_reader(all_settings[0]),
+            folder,
             cancel,
         )
         failed: list[str] = []
-        for one in asked:
-            store = _library(one, opened)
-            for setting in settings:
-                failed += _evaluated(one, store, setting, wanted.few, opened)
+        for case_set in case_sets:
+            store = _open_library(case_set, resources)
+            for settings in all_settings:
+                failed += _evaluate_set(case_set, store, settings, request.few, resources)
         if cancel.is_set():
             failures.warn("Stopped. Finished questions are kept; the same command continues.")
             return failures.EXIT_CODES["cancelled"]
-    for why in failed:
-        failures.warn(clean(why))
-    show_tables(place, wanted.command, out)
+    for reason in failed:
+        failures.warn(clean(reason))
+    show_tables(folder, request.command, out)
     return failures.EXIT_CODES["input"] if failed else failures.DONE
 
 
-def _library(asked: CaseSet, opened: _Opened) -> Store:
-    if not asked.files:
+def _open_library(case_set: CaseSet, resources: _Resources) -> Store:
+    if not case_set.files:
         store = open_store()
-        embedding.embed(store, opened.embedder, opened.cancel)
+        embedding.embed(store, resources.embedder, resources.cancel)
         return store
-    store = Store(opened.place / "library.duckdb")
-    filled = fill(asked, store, opened.embedder, opened.cancel)
-    watched((Progress(asked.name, "reading", done, total) for done, total in filled), _described)
+    store = Store(resources.folder / "library.duckdb")
+    counts = fill(case_set, store, resources.embedder, resources.cancel)
+    show_progress(
+        (Progress(case_set.name, "reading", done, total) for done, total in counts), _progress_name
+    )
     return store
 
 
-def _evaluated(
-    asked: CaseSet, store: Store, settings: Settings, few: Mapping[str, int], opened: _Opened
+def _evaluate_set(
+    case_set: CaseSet, store: Store, settings: Settings, few: Mapping[str, int], resources: _Resources
 ) -> tuple[str, ...]:
-    """Questions that failed."""
+    """Ask all systems the questions of a set; returns those that failed."""
     with closing(open_chat(settings)) as chat:
         parts = Parts(
             chat=chat,
-            embedder=opened.embedder,
-            reader=opened.reader,
+            embedder=resources.embedder,
+            reader=resources.reader,
             store=store,
-            collections=asked.collections,
+            collections=case_set.collections,
             budget=settings.run_budget(),
-            learned=open_learned() if LEAN in opened.systems else None,
-            planner=open_planner(settings) if LEAN in opened.systems else None,
+            learned=open_learned() if LEAN in resources.systems else None,
+            planner=open_planner(settings) if LEAN in resources.systems else None,
         )
-        evaluation = Evaluation(asked, opened.systems, opened.place, few)
-        last = watched(evaluate(evaluation, parts, opened.cancel), _described)
+        evaluation = Evaluation(case_set, resources.systems, resources.folder, few)
+        last = show_progress(evaluate(evaluation, parts, resources.cancel), _progress_name)
     return last.failed if last else ()
 
 
-def _described(progress: Progress) -> str:
+def _progress_name(progress: Progress) -> str:
     return f"{clean(progress.questions)}: {progress.doing or 'answers'}"

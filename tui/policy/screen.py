@@ -37,7 +37,7 @@ GATE: Final = {
     "not asked": ("– not asked", "$foreground 65%"),
     "unusable": ("✗ unusable", "$error"),
 }
-"""What the gate said, in a sign and a word."""
+"""Sign, word and style of each verdict of the gate."""
 
 _QUIET = "$foreground 65%"
 _METHOD, _GAINS, _GATE, _ACTIVE = 8, 8, 14, 8
@@ -54,13 +54,13 @@ class PolicyRows(ScreenRows):
     HELP = """\
 ### Policies
 
-Each was trained, here or by whoever made this version (the *box*). The figure is what it gains over the
-default schedule on questions it has not seen; the gate says whether that is enough. One of them is active.
+Each was trained on this machine or shipped with this version (the *box*). The number is its gain over the
+default schedule on held-out questions; the gate says whether that is enough. One of them is active.
 """
 
 
 class PolicyBook(Container):
-    """The list, and under it the policy that is under the cursor."""
+    """The list of policies, and the card of the one under the cursor."""
 
     DEFAULT_CSS = """
     PolicyBook { layout: vertical; height: 1fr; }
@@ -83,7 +83,7 @@ class PolicyBook(Container):
 
     def compose(self) -> ComposeResult:
         with Container(id="listed"):
-            yield Static(_heads(), id="head")
+            yield Static(_table_head(), id="head")
             yield PolicyRows(id="policy-rows")
         with VerticalScroll(id="card"):
             yield Static(markup=False)
@@ -92,27 +92,27 @@ class PolicyBook(Container):
     @property
     def row(self) -> PolicyRow | None:
         """The policy under the cursor."""
-        chosen = self.query_one(PolicyRows).chosen
-        return next((row for row in self._policies.rows if row.name == chosen), None)
+        name = self.query_one(PolicyRows).chosen
+        return next((row for row in self._policies.rows if row.name == name), None)
 
-    def show(self, policies: Policies, decided_by: str, train: str) -> None:
-        """Draw them.
+    def show(self, policies: Policies, clause: str, train: str) -> None:
+        """Draw the policies.
 
         Args:
-            policies: What there is.
-            decided_by: Who decides while there is none, in words.
-            train: The key of a training.
+            policies: All policies.
+            clause: Who decides while there is none.
+            train: The key that starts a training.
         """
         self._policies = policies
         self.set_class(not policies.rows, "-none")
-        self.query_one("#none", Static).update(_NOTHING.format(train=train, by=decided_by))
+        self.query_one("#none", Static).update(_NOTHING.format(train=train, by=clause))
         active = policies.active
         lines = [Line(row.name, partial(_line, row)) for row in policies.rows]
         self.query_one(PolicyRows).show(lines, active.name if active else "")
         self._draw_card()
 
     def take_focus(self) -> None:
-        """The keys go to the list, if there is one."""
+        """Focus the list, if there are policies."""
         if self._policies.rows:
             self.query_one(PolicyRows).focus()
 
@@ -120,7 +120,7 @@ class PolicyBook(Container):
         self.call_after_refresh(self._draw_card)
 
     @on(OptionList.OptionHighlighted)
-    def _moved(self, event: OptionList.OptionHighlighted) -> None:
+    def _show_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         event.stop()
         self.query_one("#card").scroll_home(animate=False)
         self._draw_card()
@@ -133,15 +133,15 @@ class PolicyBook(Container):
         card.update(Content("\n").join(_card(row, self._policies, width)) if row else "")
 
 
-def _heads() -> Content:
+def _table_head() -> Content:
     return Content(f"  {{:<24}}{'method':<{_METHOD}}{'gain':>{_GAINS}}  {'gate':<{_GATE}}".format("policy"))
 
 
 def _line(row: PolicyRow, width: int) -> Content:
-    """Name, method, gain, gate, and whether it is the active one."""
+    """Name, method, gain, verdict of the gate, and whether it is active."""
     room = min(width - _METHOD - _GAINS - 2 - _GATE - _ACTIVE, 24)
     gain = f"{row.gain[0]:+.3f}" if row.gain else "–"
-    sign, style = GATE[row.said]
+    sign, style = GATE[row.verdict]
     return Content.assemble(
         (padded(one_line(row.name, room - 1), room), "bold" if row.active else ""),
         (row.method.ljust(_METHOD), _QUIET),
@@ -152,9 +152,9 @@ def _line(row: PolicyRow, width: int) -> Content:
 
 
 def _card(row: PolicyRow, policies: Policies, width: int) -> list[Content]:
-    sign, style = GATE[row.said]
+    sign, style = GATE[row.verdict]
     gain = [("gain", f"{difference(row.gain)} over the default schedule")] if row.gain else []
-    gate = sign if row.said == "unusable" else f"{sign[0]} gate {sign[2:]}"
+    gate = sign if row.verdict == "unusable" else f"{sign[0]} gate {sign[2:]}"
     lines = [
         Content.assemble(
             (clean(row.name), "bold $primary"),
@@ -173,14 +173,14 @@ def _card(row: PolicyRow, policies: Policies, width: int) -> list[Content]:
 
 
 class Pane(TabPane):
-    """A `TabPane` that stays in the background once another tab was chosen.
+    """A `TabPane` that stays in the background after another tab was chosen.
 
-    Textual shows the pane in which something gets the focus. A focus that comes a moment late, because
-    somebody has pressed the next tab's key meanwhile, would bring the earlier tab back.
+    Textual shows the pane in which a widget gets the focus. A focus that arrives late, after the user has
+    pressed another tab's key, would bring the earlier tab back.
     """
 
     def on_tab_pane_focused(self, event: TabPane.Focused) -> None:
-        """Only what is shown can be focused here: there is no tab to change."""
+        """Stop the event: a focus must not change the tab."""
         event.stop()
 
 
@@ -190,45 +190,47 @@ _HOW: Mapping[str, str] = {
 }
 
 
-def deciding(who: Deciding, policies: Policies, width: int) -> Content:
-    """Who decides, and whose second opinion is kept, a line each; then what is in the way of that."""
-    origin = f"default of the profile {who.profile}" if who.profile else "as set"
-    if who.shadow == who.decider:
-        beside, why = f"{who.shadow}, which already decides", "nothing to compare"
-    elif who.shadow:
-        beside, why = f"{who.shadow}, recorded and not acted on", ""
+def decider_lines(deciding: Deciding, policies: Policies, width: int) -> Content:
+    """Who decides, whose second opinion is recorded, and the warning if there is one, a line each."""
+    origin = f"default of the profile {deciding.profile}" if deciding.profile else "as set"
+    if deciding.shadow == deciding.decider:
+        second_opinion, reason = f"{deciding.shadow}, which already decides", "nothing to compare"
+    elif deciding.shadow:
+        second_opinion, reason = f"{deciding.shadow}, recorded and not acted on", ""
     else:
-        beside, why = "off", "with one, you can see where they agree"
+        second_opinion, reason = "off", "with one, you can see where they agree"
     lines = [
-        _told("decides", f"{who.decider}, {origin}", _how(who.decider, policies), width),
-        _told("second opinion", beside, why, width),
+        _decider_line(
+            "decides", f"{deciding.decider}, {origin}", _explanation(deciding.decider, policies), width
+        ),
+        _decider_line("second opinion", second_opinion, reason, width),
     ]
     if policies.warning:
         lines.append(Content.styled(f"! {one_line(policies.warning)}", "$warning"))
     return Content("\n").join(lines)
 
 
-def decided_by(who: Deciding, policies: Policies) -> str:
+def decider_clause(deciding: Deciding, policies: Policies) -> str:
     """Who decides, in a clause."""
-    if who.decider == LLM:
+    if deciding.decider == LLM:
         return "the language model decides"
-    return "the policy decides" if who.decider == LEARNED and policies.active else "the rules decide"
+    return "the policy decides" if deciding.decider == LEARNED and policies.active else "the rules decide"
 
 
-def _how(decider: str, policies: Policies) -> str:
+def _explanation(decider: str, policies: Policies) -> str:
     if decider != LEARNED:
         return _HOW.get(decider, "")
     return f"the policy {policies.active.name}" if policies.active else "no policy is there: the rules do"
 
 
-def _told(name: str, value: str, why: str, width: int) -> Content:
+def _decider_line(name: str, value: str, reason: str, width: int) -> Content:
     line = Content.assemble((f"{name:<16}", _QUIET), value)
-    longer = Content.assemble(line, (f" · {why}", _QUIET)) if why else line
-    return longer if longer.cell_length <= width else line
+    full_line = Content.assemble(line, (f" · {reason}", _QUIET)) if reason else line
+    return full_line if full_line.cell_length <= width else line
 
 
-def enough(learnable: Gathered) -> Content:
-    """How much there is to learn from, and how to get what is missing."""
+def data_summary(learnable: Gathered) -> Content:
+    """How many decisions there are to learn from, and how many are missing."""
     share = min(1.0, learnable.usable / learnable.needed)
     figures = f" {percent(share)}  {learnable.usable:,} of {learnable.needed:,} decisions"
     lines = [
@@ -264,7 +266,7 @@ class PolicyScreen(DeepScreen):
     PLACES: ClassVar[tuple[str, ...]] = ("policy",)
     BINDINGS: ClassVar[list[BindingType]] = bindings("policy")
     CSS_PATH = "policy.tcss"
-    AUTO_FOCUS: ClassVar[str | None] = ""  # what would have the focus may not be shown
+    AUTO_FOCUS: ClassVar[str | None] = ""  # the widget that would get it may be hidden
     HELP = """
 ### Policy
 
@@ -274,11 +276,11 @@ takes these decisions. **1** and **2** go to the policies and the training.
 The settings *decider* and *shadow* (F8) choose the rules, the language model or the learned policy, and
 whose *second opinion* is recorded beside each decision without being acted on.
 
-- **Enter** or **p** makes the policy under the cursor the active one, **b** goes back to the one before. A
-  policy that the gate did not pass can be used all the same; that is recorded.
-- **t** goes to the training and, pressed there, begins it. **Escape** stops it after the step under way. It
-  continues while you are on other screens. Stopped, or cut off by leaving the app, it is resumed as soon as
-  the same training is started again.
+- **Enter** or **p** makes the policy under the cursor active, **b** goes back to the previous one. A policy
+  that the gate did not pass can still be used; that is recorded.
+- **t** goes to the training and, pressed there, starts it. **Escape** stops it after the current step. It
+  continues while you are on other screens. A training that was stopped, also by leaving the app, is resumed
+  when you start the same one again.
 - **u** reads everything again.
 
 Labels are given on the screen *Decisions*, ratings on the screen *Runs*. `deepthink traces stats` counts
@@ -305,13 +307,13 @@ both, and how often two sources agree.
         self.query_one("#message", Static).update("Counting what has been gathered …")
 
     @on(events.ScreenResume)
-    def _resumed(self) -> None:
+    def _reload(self) -> None:
         self.action_reload()
 
-    # --- what a person does ----------------------------------------------------------------------
+    # --- actions of the user ---------------------------------------------------------------------
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Nothing can be changed before it is known; only what is there can be used or stopped."""
+        """Whether an action is possible now; before everything is loaded, only reloading is."""
         if self._deciding is None:
             return action == "reload" or not hasattr(self, f"action_{action}")
         if action == "use":
@@ -332,24 +334,24 @@ both, and how often two sources agree.
         self.call_after_refresh(self._take_focus)
 
     def action_use(self) -> None:
-        """Make the policy under the cursor the active one; asked first if the gate did not pass it."""
+        """Make the policy under the cursor active; ask first if the gate did not pass it."""
         row = self._usable
         if row is None:
             return
-        if row.boxed or row.said == "passed":
+        if row.boxed or row.verdict == "passed":
             actions.use_policy(self, row, force=False)
         else:
-            gate = "was not asked about" if row.said == "not asked" else "did not pass"
-            recorded = "It is recorded as forced. The policy before stays, and can be gone back to."
+            gate = "was not asked about" if row.verdict == "not asked" else "did not pass"
+            consequence = "It is recorded as forced. The previous policy stays, and you can go back to it."
             force = partial(actions.use_policy, self, row, force=True)
             question = f"Use {row.name}, which the gate {gate}?"
-            ConfirmScreen.ask(self, question, f"{row.reason}\n\n{recorded}", "Use", force)
+            ConfirmScreen.ask(self, question, f"{row.reason}\n\n{consequence}", "Use", force)
 
     def action_rollback(self) -> None:
         actions.roll_back(self)
 
     def action_train(self) -> None:
-        """Go to the training; on its tab, clear a finished one, or else start the chosen one."""
+        """Go to the training; on its tab, clear a finished training or start the chosen one."""
         if self._tab != "training":
             self.action_tab("training")
         elif self._panel.job is not None:
@@ -360,33 +362,35 @@ both, and how often two sources agree.
         else:
             self._begin()
 
-    @on(TrainingChoice.Wanted)
+    @on(TrainingChoice.Submitted)
     def _begin(self) -> None:
-        self._panel.begin(self.query_one(TrainingChoice).wish)
+        self._panel.begin(self.query_one(TrainingChoice).spec)
         self.add_class("-training")
         self._take_focus()
 
     def action_stop(self) -> None:
-        kept = "It ends after this step. What it saved is kept: the same training continues from there."
-        ConfirmScreen.ask(self, "Stop the training?", kept, "Stop", self._panel.stop)
+        detail = "It ends after this step. What it saved is kept: the same training continues from there."
+        ConfirmScreen.ask(self, "Stop the training?", detail, "Stop", self._panel.stop)
 
-    # --- what has been read and done -------------------------------------------------------------
+    # --- messages of the workers -----------------------------------------------------------------
 
     @on(actions.PolicyRead)
-    def _read(self, message: actions.PolicyRead) -> None:
+    def _show_policies(self, message: actions.PolicyRead) -> None:
         self._deciding = message.deciding
         self._policies = message.policies
         self.query_one("#message").display = False
-        everything = self.query_one("#all")
-        first, everything.display = not everything.display, True
+        container = self.query_one("#all")
+        is_first, container.display = not container.display, True
         choice = self.query_one(TrainingChoice)
-        choice.show(message.sources, message.gathered.usable, enough(message.gathered), self._train_key)
+        choice.show(
+            message.sources, message.gathered.usable, data_summary(message.gathered), self._train_key
+        )
         self._draw()
-        if first:
+        if is_first:
             self.call_after_refresh(self._take_focus)
 
     @on(actions.PolicyChanged)
-    def _promoted(self, message: actions.PolicyChanged) -> None:
+    def _report_change(self, message: actions.PolicyChanged) -> None:
         forced = ", although the gate did not pass it" if message.forced else ""
         self.notify(
             f"{message.name} is active{forced}. It decides from the next question on.", markup=False
@@ -395,34 +399,34 @@ both, and how often two sources agree.
         self.tell_ask()
 
     @on(TrainingPanel.Changed)
-    def _trained(self, message: TrainingPanel.Changed) -> None:
+    def _report_training(self, message: TrainingPanel.Changed) -> None:
         self._label()
         self.refresh_bindings()
         if not message.ended:
             return
-        done, verdict = self._panel.fold.finished, self._panel.fold.verdict
-        if done is not None and verdict is not None:
+        finished, verdict = self._panel.fold.finished, self._panel.fold.verdict
+        if finished is not None and verdict is not None:
             gate = "passed" if verdict.passed else "did not pass"
-            active = " and is active" if done.active else ""
+            active = " and is active" if finished.active else ""
             self.app.notify(
-                f"The gate {gate} {done.name}; it is kept{active}.", title="Trained", markup=False
+                f"The gate {gate} {finished.name}; it is kept{active}.", title="Trained", markup=False
             )
             self.tell_ask()
         self.action_reload()
 
     @on(PolicyBook.Moved)
     @on(TabbedContent.TabActivated)
-    def _elsewhere(self) -> None:
+    def _update_keys(self) -> None:
         self.refresh_bindings()
 
     @on(Failed)
-    def _failed(self, message: Failed) -> None:
-        if self._deciding is None:  # later failures are shown by the app, and what is shown stays
+    def _show_failure(self, message: Failed) -> None:
+        if self._deciding is None:  # the app shows later failures, and the screen stays as it is
             error = message.error
-            again = f"{self.deepthink.key_of('policy.reload') or 'u'} reads again."
-            text = "\n".join(filter(None, (error.message, error.way_out, f"\n{again}")))
-            message_shown = Content.assemble((f"✗ {error.title}", "bold $error"), "\n\n", text)
-            self.query_one("#message", Static).update(message_shown)
+            hint = f"{self.deepthink.key_of('policy.reload') or 'u'} reads again."
+            text = "\n".join(filter(None, (error.message, error.way_out, f"\n{hint}")))
+            content = Content.assemble((f"✗ {error.title}", "bold $error"), "\n\n", text)
+            self.query_one("#message", Static).update(content)
 
     def on_resize(self) -> None:
         self._draw()
@@ -441,21 +445,21 @@ both, and how often two sources agree.
     def _usable(self) -> PolicyRow | None:
         """The policy under the cursor, if it could become active."""
         row = self.query_one(PolicyBook).row
-        return row if row is not None and not row.active and row.said != "unusable" else None
+        return row if row is not None and not row.active and row.verdict != "unusable" else None
 
     @property
     def _train_key(self) -> str:
         return next(self.deepthink.key_for(a) for a in ACTIONS["policy"] if a.id == "policy.train")
 
     def _draw(self) -> None:
-        who = self._deciding
-        if who is None:
+        deciding = self._deciding
+        if deciding is None:
             return
         width = self.size.width - 2
-        self.query_one("#deciding", Static).update(deciding(who, self._policies, width))
-        self._panel.learned_decides = who.decider == LEARNED
-        by = decided_by(who, self._policies)
-        self.query_one(PolicyBook).show(self._policies, by, self._train_key)
+        self.query_one("#deciding", Static).update(decider_lines(deciding, self._policies, width))
+        self._panel.learned_decides = deciding.decider == LEARNED
+        clause = decider_clause(deciding, self._policies)
+        self.query_one(PolicyBook).show(self._policies, clause, self._train_key)
         self.refresh_bindings()
 
     def _label(self) -> None:
@@ -464,7 +468,7 @@ both, and how often two sources agree.
         self.query_one(TabbedContent).get_tab("training").label = label
 
     def _take_focus(self) -> None:
-        """The keys go to what the tab shows."""
+        """Focus the main widget of the tab."""
         if self._tab == "policies":
             self.query_one(PolicyBook).take_focus()
         elif self._panel.job is not None:

@@ -1,4 +1,4 @@
-"""A training on the command line: what it learns from, its progress, held-out measures, the verdict."""
+"""A training on the command line: data, progress, held-out measures and verdict."""
 
 from __future__ import annotations
 
@@ -15,42 +15,42 @@ from tui.terminal import cells, clean, columns, console, duration
 
 
 def show_training(events: Iterable[progress.TrainingEvent], *, plain: bool = False) -> int:
-    """Show a training until its end; the exit code."""
+    """Show a training until it ends; returns the exit code."""
     out = console()
     phase = ""
-    with bar(out, plain=plain) as shown:
+    with bar(out, plain=plain) as progress_bar:
         for event in events:
             match event:
                 case progress.Began():
                     phase = clean(event.message)
-                    shown.show(phase)
+                    progress_bar.show(phase)
                 case progress.Trained():
-                    shown.show(phase, event.step, event.steps, _step(event))
+                    progress_bar.show(phase, event.step, event.steps, _step_note(event))
                 case progress.HeldOut():
-                    out.print(Text(_held_out(event)))
+                    out.print(Text(_held_out_line(event)))
                 case progress.DataSheet():
-                    shown.clear()
-                    _sheet(out, event)
+                    progress_bar.clear()
+                    _show_sheet(out, event)
                 case progress.Warned():
-                    shown.clear()
+                    progress_bar.clear()
                     failures.warn(clean(event.message))
                 case progress.Verdict():
-                    shown.clear()
-                    _verdict(out, event)
+                    progress_bar.clear()
+                    _show_verdict(out, event)
                 case progress.Finished():
-                    shown.clear()
-                    _finished(out, event)
+                    progress_bar.clear()
+                    _show_result(out, event)
     return failures.DONE
 
 
-def _step(event: progress.Trained) -> str:
-    said = [] if math.isnan(event.loss) else [f"loss {event.loss:.3f}"]
+def _step_note(event: progress.Trained) -> str:
+    parts = [] if math.isnan(event.loss) else [f"loss {event.loss:.3f}"]
     if not math.isnan(event.seconds_left) and event.step < event.steps:
-        said.append(f"about {duration(event.seconds_left)} left")
-    return ", ".join(said)
+        parts.append(f"about {duration(event.seconds_left)} left")
+    return ", ".join(parts)
 
 
-def _held_out(event: progress.HeldOut) -> str:
+def _held_out_line(event: progress.HeldOut) -> str:
     line = (
         f"  held-out questions after step {event.step}: value {event.utility:.3f} with {event.steps:.2f} "
         f"steps, default schedule {event.default:.3f}"
@@ -58,7 +58,7 @@ def _held_out(event: progress.HeldOut) -> str:
     return line if math.isnan(event.loss) else f"{line}, Brier {event.loss:.3f}"
 
 
-def _sheet(out: Console, event: progress.DataSheet) -> None:
+def _show_sheet(out: Console, event: progress.DataSheet) -> None:
     table = columns("learned from", "")
     for name, figures in event.rows.items():
         table.add_row(*cells(name, figures))
@@ -67,16 +67,16 @@ def _sheet(out: Console, event: progress.DataSheet) -> None:
     out.print()
 
 
-def _verdict(out: Console, event: progress.Verdict) -> None:
+def _show_verdict(out: Console, event: progress.Verdict) -> None:
     out.print()
     passed = Text("The gate: passed. " if event.passed else "The gate: not passed. ", style="bold")
     out.print(passed + Text(clean(event.reason), style="not bold"))
 
 
-def _finished(out: Console, event: progress.Finished) -> None:
+def _show_result(out: Console, event: progress.Finished) -> None:
     name = clean(event.name)
     out.print(Text(f"{name} is in {event.folder}"))
     if event.active:
-        out.print(Text("It is active now; `deepthink policy rollback` goes back to the one before."))
+        out.print(Text("It is active now; `deepthink policy rollback` goes back to the previous one."))
     else:
-        out.print(Text(f"It is not active. `deepthink policy show {name}` tells more of it."))
+        out.print(Text(f"It is not active. `deepthink policy show {name}` shows more."))

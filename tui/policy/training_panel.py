@@ -33,23 +33,23 @@ if TYPE_CHECKING:
 
 
 PHASES = ("data", "train", "calibrate", "evaluate", "gate", "write")
-"""In the order in which they come."""
+"""The phases, in order."""
 
 
 class TrainingFold:
-    """One training.
+    """The state of a training, folded from its events.
 
     Attributes:
-        phase: The one under way, of `PHASES`; "" before the first.
-        message: What it says of itself.
-        sheet: What is learned from, by name.
-        step: Optimiser steps done in this go.
-        steps: Of how many; 0 until it is known.
-        seconds_left: Estimate; NaN where there is none.
-        losses: Step and training loss; none where the method has no loss.
-        held_out: Looks at the held-out questions, in order.
-        warnings: What a person should know.
-        verdict: The gate's, once it was asked.
+        phase: The current one of `PHASES`; "" before the first.
+        message: Its message.
+        sheet: Facts about the training data, by name.
+        step: Optimiser steps done since the start or the last resumption.
+        steps: Number of steps; 0 until it is known.
+        seconds_left: Estimate; NaN if there is none.
+        losses: Step and training loss; empty if the method has no loss.
+        held_out: Measures on the held-out questions, in order.
+        warnings: For the user.
+        verdict: Of the gate, once it was asked.
         finished: The policy, once it is written.
     """
 
@@ -68,7 +68,7 @@ class TrainingFold:
 
     @property
     def share(self) -> float:
-        """Of the steps, those that are done; 0 while their number is not known."""
+        """The share of steps done; 0 while their number is unknown."""
         return self.step / self.steps if self.steps else 0.0
 
     def take(self, event: progress.TrainingEvent) -> None:
@@ -93,13 +93,13 @@ class TrainingFold:
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
-    """What a person wants trained.
+class TrainingSpec:
+    """A training that the user asks for.
 
     Attributes:
         method: As `policy.serving.manifest.Method`.
-        sources: Collected stores; none for the person's own runs.
-        learned_from: The same in a few words.
+        sources: Collected stores; empty for the user's own runs.
+        learned_from: The sources in a few words.
     """
 
     method: Method
@@ -107,7 +107,7 @@ class Wish:
     learned_from: str
 
     def train(self, cancel: threading.Event) -> Iterator[progress.TrainingEvent]:
-        """Train it; the same wish, once stopped, is resumed."""
+        """Train it; a stopped training of the same spec is resumed."""
         from policy.training.course import train
         from policy.training.request import TrainingRequest
 
@@ -116,8 +116,8 @@ class Wish:
 
 _QUIET = "$foreground 65%"
 _BAR = 30
-_AS_IT_WAS = "The active policy is the one it was."
-_CALLED: Final[Mapping[str, str]] = {
+_UNCHANGED = "The active policy has not changed."
+_PHASE_NAMES: Final[Mapping[str, str]] = {
     "data": "data",
     "train": "training",
     "calibrate": "calibration",
@@ -128,40 +128,40 @@ _CALLED: Final[Mapping[str, str]] = {
 
 
 KeyOf = Callable[[str], str]
-"""How a person calls the key of an action of the policy's, as it is mapped now."""
+"""Names the key that an action of the policy screen is mapped to."""
 
 
 def state(
-    fold: TrainingFold, wish: Wish, *, running: bool, stopping: bool, lasted: float, width: int
+    fold: TrainingFold, spec: TrainingSpec, *, running: bool, stopping: bool, elapsed: float, width: int
 ) -> list[Content]:
-    """What is trained, the phases, how far the one under way is, and its latest measures.
+    """The method and its data, the phases, the progress of the current one, and the latest measures.
 
     Args:
-        fold: What is known.
-        wish: What is trained.
-        running: Whether it is under way.
+        fold: The state of the training.
+        spec: What is trained.
+        running: Whether it is running.
         stopping: Whether it was asked to stop.
-        lasted: Seconds of the phase so far; NaN where it is not shown.
+        elapsed: Seconds of the phase so far; NaN to leave them out.
         width: Of a line.
     """
     doing = "Stopping" if stopping else "Training"
-    title = f"{doing} {wish.method}" if running else wish.method
+    title = f"{doing} {spec.method}" if running else spec.method
     lines = [
-        Content.assemble((title, "bold $primary"), f"  on {one_line(wish.learned_from, width - 30)}"),
+        Content.assemble((title, "bold $primary"), f"  on {one_line(spec.learned_from, width - 30)}"),
         _phases(fold, "▸" if running else "■" if stopping else "✗"),
     ]
     if running:
-        since = "" if math.isnan(lasted) else f"  {duration(lasted)} so far"
+        so_far = "" if math.isnan(elapsed) else f"  {duration(elapsed)} so far"
         if fold.phase == "train" and fold.steps:
             lines.append(_bar(fold))
         else:
-            lines.append(Content.assemble(one_line(fold.message) or "Preparing …", (since, _QUIET)))
+            lines.append(Content.assemble(one_line(fold.message) or "Preparing …", (so_far, _QUIET)))
         if stopping:
             lines.append(Content.styled("It ends after the step under way.", _QUIET))
     lines += [
-        Content.styled(("! " if not at else "  ") + line, "$warning")
+        Content.styled(("! " if not index else "  ") + line, "$warning")
         for warning in fold.warnings
-        for at, line in enumerate(_folded(warning, width - 2))
+        for index, line in enumerate(_wrap(warning, width - 2))
     ]
     if fold.losses:
         step, loss = fold.losses[-1]
@@ -184,11 +184,11 @@ def outcome(
     decides: bool,
     remapped: Mapping[str, str],
 ) -> list[Content]:
-    """The result of a training that is over; empty if there is none.
+    """The result of a finished training; empty if there is none.
 
     Args:
-        fold: What is known.
-        error: What it failed with, if it did.
+        fold: The state of the training.
+        error: The error it failed with, if it did.
         key_of: Names keys.
         width: Of a line.
         decides: Whether `learned` decides now.
@@ -197,42 +197,42 @@ def outcome(
     if error is not None and error.kind == "cancelled":
         return [
             Content.styled(f"■ {one_line(error.message) or 'Stopped.'}", "bold"),
-            *_plain(
+            *_text_lines(
                 "What it saved is kept: the same method on the same decisions continues from there, "
                 f"now ({key_of('train')}) or another day.",
                 width,
             ),
-            Content.styled(_AS_IT_WAS, _QUIET),
+            Content.styled(_UNCHANGED, _QUIET),
         ]
     if error is not None:
         return [
-            *(Content.styled(x, "bold $error") for x in _folded(f"✗ {error.title}", width)),
-            *_plain(error.message, width),
-            *_plain(in_the_app(error, remapped), width),
-            Content.styled(_AS_IT_WAS, _QUIET),
+            *(Content.styled(line, "bold $error") for line in _wrap(f"✗ {error.title}", width)),
+            *_text_lines(error.message, width),
+            *_text_lines(in_the_app(error, remapped), width),
+            Content.styled(_UNCHANGED, _QUIET),
         ]
     if fold.verdict is None or fold.finished is None:
         return []
-    return [*_verdict(fold, width), Content(""), *_next(fold, key_of, width, decides=decides)]
+    return [*_verdict(fold, width), Content(""), *_next_steps(fold, key_of, width, decides=decides)]
 
 
 def _verdict(fold: TrainingFold, width: int) -> list[Content]:
     verdict = fold.verdict
     assert verdict is not None
-    words, style = (
+    headline, style = (
         ("✓ The gate passed it.", "$success")
         if verdict.passed
         else ("✗ The gate did not pass it.", "$error")
     )
     rows = tuple((name, figure(value)) for name, value in verdict.measures.items())
     return [
-        Content.styled(words, f"bold {style}"),
-        *_plain(verdict.reason, width),
+        Content.styled(headline, f"bold {style}"),
+        *_text_lines(verdict.reason, width),
         *facts(rows, width),
     ]
 
 
-def _next(fold: TrainingFold, key_of: KeyOf, width: int, *, decides: bool) -> list[Content]:
+def _next_steps(fold: TrainingFold, key_of: KeyOf, width: int, *, decides: bool) -> list[Content]:
     finished = fold.finished
     assert finished is not None
     name = one_line(finished.name)
@@ -241,67 +241,69 @@ def _next(fold: TrainingFold, key_of: KeyOf, width: int, *, decides: bool) -> li
             f"It is kept: among the policies ({key_of('policies')}), {key_of('use')} uses it all the same; "
             "that is recorded."
         )
-        return [Content.styled(f"· {name} is not active", "bold"), *_plain(text, width)]
-    then = "It decides from the next question on" if decides else "Set decider to learned to have it decide"
-    text = f"{then}; {key_of('rollback')} goes back to the policy before."
-    return [Content.styled(f"● {name} is active now", "bold $primary"), *_plain(text, width)]
+        return [Content.styled(f"· {name} is not active", "bold"), *_text_lines(text, width)]
+    effect = (
+        "It decides from the next question on" if decides else "Set decider to learned to have it decide"
+    )
+    text = f"{effect}; {key_of('rollback')} goes back to the policy before."
+    return [Content.styled(f"● {name} is active now", "bold $primary"), *_text_lines(text, width)]
 
 
 def _phases(fold: TrainingFold, sign: str) -> Content:
-    """Each with a sign: done, to come, and ``sign`` for the one that the training is in or ended in."""
-    at = PHASES.index(fold.phase) if fold.phase in PHASES else -1
+    """The phases with a sign each: done, to come, and ``sign`` for the current or last one."""
+    current = PHASES.index(fold.phase) if fold.phase in PHASES else -1
     if fold.finished is not None:
-        at = len(PHASES)
+        current = len(PHASES)
     pieces = []
     for number, phase in enumerate(PHASES):
-        called = _CALLED[phase]
-        if number < at:
-            pieces.append(Content.assemble(("✓ ", "$success"), called))
-        elif number == at:
-            pieces.append(Content.styled(f"{sign} {called}", "bold $accent"))
+        name = _PHASE_NAMES[phase]
+        if number < current:
+            pieces.append(Content.assemble(("✓ ", "$success"), name))
+        elif number == current:
+            pieces.append(Content.styled(f"{sign} {name}", "bold $accent"))
         else:
-            pieces.append(Content.styled(f"· {called}", _QUIET))
+            pieces.append(Content.styled(f"· {name}", _QUIET))
     return Content("  ").join(pieces)
 
 
 def _bar(fold: TrainingFold) -> Content:
-    left = ""
+    time_left = ""
     if math.isfinite(fold.seconds_left) and fold.step < fold.steps:
-        left = f", about {duration(fold.seconds_left)} left"
-    return gauge(fold.share, _BAR) + f" step {fold.step:,} of {fold.steps:,}{left}"
+        time_left = f", about {duration(fold.seconds_left)} left"
+    return gauge(fold.share, _BAR) + f" step {fold.step:,} of {fold.steps:,}{time_left}"
 
 
-def _plain(text: str, width: int) -> list[Content]:
-    return [Content(line) for line in _folded(text, width)]
+def _text_lines(text: str, width: int) -> list[Content]:
+    return [Content(line) for line in _wrap(text, width)]
 
 
-def _folded(text: str, width: int) -> list[str]:
+def _wrap(text: str, width: int) -> list[str]:
     from textwrap import wrap
 
     return [line for part in clean(text).splitlines() for line in wrap(part, width)]
 
 
-_REDRAW = 0.25  # seconds between two pictures
-_SILENT = 10.0  # seconds of a phase after which its duration is shown: silence looks like a hang
+_REDRAW = 0.25  # seconds between two drawings
+_SILENT = 10.0  # seconds of a phase after which its duration is shown, so that it does not look like a hang
 
 
 class TrainingPanel(VerticalScroll, can_focus=True):
-    """Shows one training after the other; the last one stays until it is cleared.
+    """Shows a training; a finished one stays until it is cleared.
 
     Attributes:
-        job: The training under way, or the last one; None while there was none.
-        running: Whether it is under way.
-        fold: What is known of it.
-        failure: What it raised.
+        job: The current or last training; None if there is none.
+        running: Whether it is running.
+        fold: Its state.
+        failure: The error it raised.
         learned_decides: Whether `learned` decides now.
     """
 
     HELP = """\
 ### A training
 
-The loss falls as it learns; what counts is the utility on held-out questions, which has to rise above the
-default schedule's. At the end the gate applies a rule that was stated before. You can go to any other
-screen meanwhile; leaving the app stops the training, and starting the same one again continues it.
+The loss falls as it learns; what counts is the utility on held-out questions, which must rise above the
+default schedule's. At the end the gate applies a rule that was fixed in advance. You can go to any other
+screen meanwhile; leaving the app stops the training, and starting the same one again resumes it.
 """
     DEFAULT_CSS = """
     TrainingPanel { height: 1fr; padding: 0 1; scrollbar-gutter: stable; }
@@ -317,13 +319,13 @@ screen meanwhile; leaving the app stops the training, and starting the same one 
     def __init__(self) -> None:
         super().__init__()
         self.job: Job[progress.TrainingEvent] | None = None
-        self._wish: Wish | None = None
+        self._spec: TrainingSpec | None = None
         self.running = False
         self.fold = TrainingFold()
         self.failure: Failed | None = None
         self.learned_decides = False
         self._phase, self._since = ("", ""), 0.0
-        self._drawing: Timer | None = None
+        self._redraw_timer: Timer | None = None
 
     def compose(self) -> ComposeResult:
         yield Static(id="state")
@@ -333,10 +335,10 @@ screen meanwhile; leaving the app stops the training, and starting the same one 
     def on_mount(self) -> None:
         self.set_interval(1.0, self._tick)
 
-    def begin(self, wish: Wish) -> None:
+    def begin(self, spec: TrainingSpec) -> None:
         """Start a training."""
-        self.job, self.fold, self.failure = Job(wish.train), TrainingFold(), None
-        self._wish = wish
+        self.job, self.fold, self.failure = Job(spec.train), TrainingFold(), None
+        self._spec = spec
         self.running = True
         self._phase, self._since = ("", ""), time.monotonic()
         self.scroll_home(animate=False)
@@ -345,36 +347,38 @@ screen meanwhile; leaving the app stops the training, and starting the same one 
         self.post_message(self.Changed())
 
     def stop(self) -> None:
-        """Stop after the step under way."""
+        """Stop after the current step."""
         if self.job is not None:
             self.job.cancel.set()
         self._draw()
         self.post_message(self.Changed())
 
     def put_away(self) -> None:
-        """Forget the one that is over."""
+        """Clear a finished training."""
         if not self.running:
             self.job = None
 
     @property
     def stopping(self) -> bool:
-        """Whether it was asked to stop."""
+        """Whether the training was asked to stop."""
         return self.job is not None and self.job.cancel.is_set()
 
     @property
     def sign(self) -> str:
-        """How it goes, in a word; "" while there is none."""
+        """The progress or result in a word; "" if there is no training."""
         if self.job is None:
             return ""
         if self.running:
             fold = self.fold
-            return f"▸ {f'{fold.share:.0%}' if fold.phase == 'train' else _CALLED.get(fold.phase, '…')}"
+            return (
+                f"▸ {f'{fold.share:.0%}' if fold.phase == 'train' else _PHASE_NAMES.get(fold.phase, '…')}"
+            )
         if self.failure is not None and self.failure.error.kind == "cancelled":
             return "■"
         return "✓" if self.fold.verdict is not None and self.fold.verdict.passed else "✗"
 
     def on_unmount(self) -> None:
-        """The app ends; the same training can be resumed."""
+        """Leave the training when the app ends; it can be resumed."""
         if self.job is not None and self.running:
             self.job.leave()
 
@@ -382,20 +386,20 @@ screen meanwhile; leaving the app stops the training, and starting the same one 
         self._draw()
 
     @on(Job.Progressed)
-    def _progressed(self, message: Job.Progressed) -> None:
+    def _schedule_drawing(self, message: Job.Progressed) -> None:
         message.stop()
-        if self._drawing is None and message.job is self.job:
-            self._drawing = self.set_timer(_REDRAW, self._catch_up)
+        if self._redraw_timer is None and message.job is self.job:
+            self._redraw_timer = self.set_timer(_REDRAW, self._catch_up)
 
     def _catch_up(self) -> None:
-        self._drawing = None
+        self._redraw_timer = None
         if self.job is not None:
             self._take_events()
             self._draw()
             self.post_message(self.Changed())
 
     @on(Job.Ended)
-    def _ended(self, message: Job.Ended) -> None:
+    def _end_job(self, message: Job.Ended) -> None:
         message.stop()
         self._take_events()
         self.running = False
@@ -415,37 +419,37 @@ screen meanwhile; leaving the app stops the training, and starting the same one 
             self._draw()
 
     def _draw(self) -> None:
-        if self.job is None or self._wish is None or not self.is_mounted:
+        if self.job is None or self._spec is None or not self.is_mounted:
             return
         fold, width = self.fold, max(self.scrollable_content_region.width - 1, 40)
         if (fold.phase, fold.message) != self._phase:
             self._phase, self._since = (fold.phase, fold.message), time.monotonic()
-        lasted = time.monotonic() - self._since
+        elapsed = time.monotonic() - self._since
         self.query_one("#state", Static).update(
             Content("\n").join(
                 state(
                     fold,
-                    self._wish,
+                    self._spec,
                     running=self.running,
                     stopping=self.stopping,
-                    lasted=lasted if lasted >= _SILENT else math.nan,
+                    elapsed=elapsed if elapsed >= _SILENT else math.nan,
                     width=width,
                 )
             )
         )
         app = deepthink(self)
-        called = {action.id: app.key_for(action) for action in ACTIONS["policy"]}
+        key_names = {action.id: app.key_for(action) for action in ACTIONS["policy"]}
         result = outcome(
             fold,
             self.failure.error if self.failure else None,
-            lambda name: called[f"policy.{name}"],
+            lambda name: key_names[f"policy.{name}"],
             width,
             decides=self.learned_decides,
             remapped=app.keys,
         )
-        shown = self.query_one("#outcome", Static)
-        shown.display = bool(result) and not self.running
-        shown.update(Content("\n").join(result))
+        outcome_view = self.query_one("#outcome", Static)
+        outcome_view.display = bool(result) and not self.running
+        outcome_view.update(Content("\n").join(result))
         sheet = self.query_one("#sheet", Static)
         sheet.display = bool(fold.sheet)
         rows = tuple(fold.sheet.items())

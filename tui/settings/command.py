@@ -31,13 +31,13 @@ def config(
     from tui.settings.settings import entries
     from tui.terminal import console, one_line, print_json
 
-    listed = entries()
+    settings_in_force = entries()
     if as_json:
-        rows = {e.key: {"value": e.value, "layer": e.layer, "origin": e.origin} for e in listed}
+        rows = {e.key: {"value": e.value, "layer": e.layer, "origin": e.origin} for e in settings_in_force}
         print_json(rows)
         return
     out = console()
-    for entry in listed:
+    for entry in settings_in_force:
         value = one_line(str(entry.value)) or "(empty)"
         origin = entry.origin if entry.layer == "environment" else entry.layer
         changed = entry.layer != "default"
@@ -46,8 +46,8 @@ def config(
         line.append(f"  ({origin})", style="dim")
         out.print(line)
         out.print(Text(f"    {entry.description}", style="dim"))
-    there = "" if config_file().exists() else " (not there yet)"
-    out.print(Text(f"\nChange one: deepthink config set KEY VALUE. The file is {config_file()}{there}."))
+    note = "" if config_file().exists() else " (not created yet)"
+    out.print(Text(f"\nChange one: deepthink config set KEY VALUE. The file is {config_file()}{note}."))
 
 
 @app.command("set")
@@ -57,16 +57,16 @@ def set_value(
 ) -> None:
     """Write one setting into the file.
 
-    Comments and everything else in it stay.
+    Comments and everything else in the file stay.
     """
     from tui import failures
     from tui.settings.file import put
     from tui.settings.settings import variable
 
     typer.echo(f"{key} = {put(key, value)}")
-    for name, said in os.environ.items():  # not by loading: another setting may be wrong
+    for name, environment_value in os.environ.items():  # not `load`: another setting may be wrong
         if name.upper() == variable(key):
-            failures.warn(f"{name} in the environment says {said} and wins over the file.")
+            failures.warn(f"{name} in the environment says {environment_value} and wins over the file.")
 
 
 @app.command("get")
@@ -94,18 +94,18 @@ def paths(
     as_json: AsJson = False,
 ) -> None:
     """Show where everything is kept."""
-    from traces import paths as known
+    from traces import paths as locations
     from tui.terminal import print_json
 
     places = {
-        "library": known.store_file(),
-        "models": known.models_dir(),
-        "settings": known.config_file(),
-        "probes": known.probes_file(),
-        "log": known.log_file(),
+        "library": locations.store_file(),
+        "models": locations.models_dir(),
+        "settings": locations.config_file(),
+        "probes": locations.probes_file(),
+        "log": locations.log_file(),
     }
     if as_json:
         print_json(places)
         return
     for name, path in places.items():
-        typer.echo(f"{name:<9} {path}{'' if path.exists() else '  (not there yet)'}")
+        typer.echo(f"{name:<9} {path}{'' if path.exists() else '  (not created yet)'}")

@@ -11,7 +11,7 @@ import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
 from traces.paths import config_file
-from tui.settings.settings import BadSetting, checked, read_file, require_key
+from tui.settings.settings import BadSetting, parse_value, read_file, require_key
 
 
 def put(key: str, text: str) -> object:
@@ -20,41 +20,41 @@ def put(key: str, text: str) -> object:
     Raises:
         BadSetting: unknown key, unusable value, or a file that cannot be read or written.
     """
-    value = checked(key, text)
+    value = parse_value(key, text)
     document = _document()
     *groups, name = key.split(".")
-    place = cast(dict[str, Any], document)
+    table = cast(dict[str, Any], document)
     for group in groups:
-        if not isinstance(place.get(group), dict):
-            place[group] = tomlkit.table()
-        place = place[group]
-    place[name] = value
+        if not isinstance(table.get(group), dict):
+            table[group] = tomlkit.table()
+        table = table[group]
+    table[name] = value
     _write(document)
     return value
 
 
 def drop(key: str) -> bool:
-    """Remove ``key`` from the file, also one this version does not know; False if it was not there.
+    """Remove ``key`` from the file, even if this version does not know it; False if it was not there.
 
     Raises:
         BadSetting: neither a setting nor in the file, or the file cannot be read or written.
     """
     document = _document()
     *groups, name = key.split(".")
-    place = cast(dict[str, Any], document)
+    table = cast(dict[str, Any], document)
     for group in groups:
-        inner = place.get(group)
-        place = inner if isinstance(inner, dict) else {}
-    if name not in place:
+        inner = table.get(group)
+        table = inner if isinstance(inner, dict) else {}
+    if name not in table:
         require_key(key)
         return False
-    del place[name]
+    del table[name]
     _write(document)
     return True
 
 
 def _document() -> tomlkit.TOMLDocument:
-    read_file()  # says what is wrong with a file that cannot be parsed
+    read_file()  # raises an error with the reason if the file cannot be parsed
     path = config_file()
     if not path.exists():
         return tomlkit.document()
@@ -67,21 +67,21 @@ def _document() -> tomlkit.TOMLDocument:
 
 
 def _write(document: tomlkit.TOMLDocument) -> None:
-    """Write beside the file and move into place, so that a full disk leaves the old one whole."""
-    path = config_file().resolve()  # a link into a folder of dotfiles stays a link
+    """Write a temporary file and move it into place, so that a full disk leaves the old one intact."""
+    path = config_file().resolve()  # a link into a dotfiles folder stays a link
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        fresh = Path(name)
+        temporary = Path(name)
         try:
             with os.fdopen(handle, "w", encoding="utf-8") as stream:
                 stream.write(tomlkit.dumps(document).rstrip("\n") + "\n")
                 stream.flush()
                 os.fsync(stream.fileno())
-            fresh.chmod(path.stat().st_mode & 0o777 if path.exists() else 0o600)
-            fresh.replace(path)
+            temporary.chmod(path.stat().st_mode & 0o777 if path.exists() else 0o600)
+            temporary.replace(path)
         except BaseException:
-            fresh.unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
             raise
     except OSError as error:
         raise BadSetting(

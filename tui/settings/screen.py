@@ -1,4 +1,4 @@
-"""Settings: every one with its value and where that comes from, changed in place."""
+"""Settings: each with its value and its origin, edited in place."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _OF_MODEL: Final = frozenset(
     "model embedder reranker ollama_url openai_url openai_confirmed context_tokens threads".split()
 )
 LOADED: Final = _OF_MODEL - {"reranker"}
-"""Settings that mean another model in memory."""
+"""Settings that require loading another model."""
 _MEANS: Final[Mapping[tuple[str, str], str]] = {
     ("ollama_url", ""): "from OLLAMA_HOST",
     ("openai_url", ""): "no such server",
@@ -53,7 +53,7 @@ _MEANS: Final[Mapping[tuple[str, str], str]] = {
     ("web_contact", ""): "none",
     ("app.keys", ""): "none remapped",
 }
-"""What values mean that do not say it themselves."""
+"""Explanations of values that do not explain themselves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +61,10 @@ class Row:
     """One setting.
 
     Attributes:
-        value: As it would be written on the command line; "" if it is empty.
+        value: As on the command line; "" if it is empty.
         layer: Where the value comes from.
-        origin: The variable or the file, "" for a default.
-        choices: All values it can have, where those are few.
+        origin: The environment variable or the file; "" for a default.
+        choices: All possible values, if they are few.
     """
 
     key: str
@@ -78,13 +78,13 @@ class Row:
 
 
 def meaning(key: str, value: str) -> str:
-    """What ``value`` means where it does not say so itself; "" where it does."""
+    """An explanation of ``value``; "" if it explains itself."""
     return _MEANS.get((key, value), "" if value else "empty")
 
 
 @dataclass
 class SettingsRead(Message):
-    """Every setting as it is in force; ``changed`` is the one that was just written, "" if none was."""
+    """All settings in force; ``changed`` is the key that was just written, "" if none was."""
 
     rows: Sequence[Row]
     changed: str = ""
@@ -92,35 +92,35 @@ class SettingsRead(Message):
 
 @dataclass
 class SettingRefused(Message):
-    """A text cannot be the value of a setting; ``why`` says so in a sentence."""
+    """A text cannot be the value of a setting; ``reason`` is a sentence."""
 
     key: str
-    why: str
+    reason: str
 
 
 def read(engine: Engine | None = None) -> SettingsRead:
-    """Read them all, the ``engine`` too if one is given. Raises `BadSetting`."""
+    """Read all settings; an ``engine`` reloads them too. Raises `BadSetting`."""
     if engine is not None:
         engine.reload()
     return SettingsRead(_rows())
 
 
 def change(engine: Engine, key: str, text: str | None) -> Message:
-    """Write a setting, or take it out of the file if ``text`` is None; the engine reads it again.
+    """Write a setting, or remove it from the file if ``text`` is None, and reload the engine.
 
     Raises:
         BadSetting: the file cannot be read or written.
     """
     from tui.settings.file import drop, put
-    from tui.settings.settings import BadSetting, checked
+    from tui.settings.settings import BadSetting, parse_value
 
     if text is None:
         drop(key)
     else:
         try:
-            checked(key, text)
-        except BadSetting as bad:
-            return SettingRefused(key, bad.message)
+            parse_value(key, text)
+        except BadSetting as error:
+            return SettingRefused(key, error.message)
         put(key, text)
     engine.reload()
     return SettingsRead(_rows(), key)
@@ -175,7 +175,7 @@ def _field(key: str) -> FieldInfo:
 
 
 class SettingEditor(VerticalScroll, can_focus=False):
-    """Shows a setting; posts `Changed` when it is edited."""
+    """Shows and edits a setting; posts `Changed` with the new text."""
 
     DEFAULT_CSS = """
     SettingEditor { height: auto; max-height: 12; padding: 0 1; border-top: solid $panel; }
@@ -191,12 +191,12 @@ class SettingEditor(VerticalScroll, can_focus=False):
     SettingEditor > #wrong { color: $error; }
     """
     HELP: ClassVar[str] = """\
-**Enter** takes what was typed, **Escape** leaves the setting as it is. The possible values are under it.
+**Enter** saves the typed value, **Escape** keeps the old one. The possible values are listed below.
 """
 
     @dataclass
     class Changed(Message):
-        """A person wants the setting ``key`` to be ``text``."""
+        """The user sets ``key`` to ``text``."""
 
         key: str
         text: str
@@ -214,7 +214,7 @@ class SettingEditor(VerticalScroll, can_focus=False):
         yield Static(id="message", markup=False)
 
     def show(self, row: Row | None) -> None:
-        """Draw a setting as it is in force."""
+        """Show a setting, and ways to edit it."""
         same = row is not None and self.row is not None and row.key == self.row.key
         self.row = row
         self.display = row is not None
@@ -223,15 +223,15 @@ class SettingEditor(VerticalScroll, can_focus=False):
         name = Content(row.key).stylize("bold $primary")
         self.query_one("#name", Static).update(Content.assemble(name, f"  {_origin(row)}"))
         self.query_one("#description", Static).update(clean(row.description))
-        fixed = row.layer == "environment"
+        is_fixed = row.layer == "environment"
         text = f"{row.origin} in the environment wins over the file; unset it to change the setting here."
-        self.query_one("#message", Static).update(text if fixed else "")
-        self.query_one("#message").display = fixed
+        self.query_one("#message", Static).update(text if is_fixed else "")
+        self.query_one("#message").display = is_fixed
         if not same:
-            self.wrong("")
+            self.show_error("")
         line = self.query_one("#text", Input)
-        self.query_one("#choice").display = row.kind != "text" and not fixed
-        line.display = row.kind == "text" and not fixed
+        self.query_one("#choice").display = row.kind != "text" and not is_fixed
+        line.display = row.kind == "text" and not is_fixed
         with self.prevent(Input.Changed):
             if row.kind != "text":
                 self._offer(row)
@@ -261,32 +261,32 @@ class SettingEditor(VerticalScroll, can_focus=False):
             case _:
                 line = self.query_one("#text", Input)
                 line.value = self.row.value
-                self.screen.set_focus(line)  # at once: what is typed next belongs there
+                self.screen.set_focus(line)  # at once: it gets the next key
 
-    def wrong(self, words: str) -> None:
-        """Say what is wrong with what was typed; nothing if ``words`` is empty."""
+    def show_error(self, message: str) -> None:
+        """Show what is wrong with the typed text; "" clears it."""
         line = self.query_one("#wrong", Static)
-        line.update(f"✗ {clean(words)}" if words else "")
-        line.display = bool(words)
+        line.update(f"✗ {clean(message)}" if message else "")
+        line.display = bool(message)
 
     @on(OptionList.OptionHighlighted)
-    def _moved(self, event: OptionList.OptionHighlighted) -> None:
+    def _ignore_highlight(self, event: OptionList.OptionHighlighted) -> None:
         event.stop()
 
     @on(OptionList.OptionSelected)
-    def _chosen(self, event: OptionList.OptionSelected) -> None:
+    def _post_choice(self, event: OptionList.OptionSelected) -> None:
         event.stop()
         self._post(str(event.option_id).removeprefix("="))
 
     @on(Input.Submitted)
-    def _taken(self, event: Input.Submitted) -> None:
+    def _post_line(self, event: Input.Submitted) -> None:
         event.stop()
         self._post(event.value)
 
     @on(Input.Changed)
-    def _typed(self, event: Input.Changed) -> None:
+    def _clear_error(self, event: Input.Changed) -> None:
         event.stop()
-        self.wrong("")
+        self.show_error("")
 
     def _post(self, text: str) -> None:
         if self.row is not None:
@@ -310,7 +310,7 @@ _TITLES = {
 
 
 class SettingsScreen(DeepScreen):
-    """The list of settings, and the one under the cursor in full with its editor."""
+    """The list of settings, and an editor for the one under the cursor."""
 
     MODE: ClassVar[str] = "settings"
     PLACES: ClassVar[Sequence[str]] = ("settings",)
@@ -319,15 +319,15 @@ class SettingsScreen(DeepScreen):
     HELP = """\
 ### Settings
 
-Everything that can be set, as it is in force. A flag of a command wins over the environment, that over the
-settings file, the file over the default. What is changed here is written into the file at once; all else in
-it stays. Theme, motion and keys take effect at once, a model with the next question.
+All settings in force. A flag of a command wins over the environment, the environment over the settings
+file, the file over the default. A change here is written to the file at once; everything else in it stays.
+Theme, motion and keys take effect at once, a model with the next question.
 """
 
     def __init__(self) -> None:
         super().__init__()
         self._rows: Sequence[Row] = ()
-        self._trouble = ""
+        self._error_text = ""
 
     def body(self) -> ComposeResult:
         with Container(id="sides"):
@@ -371,81 +371,81 @@ it stays. Theme, motion and keys take effect at once, a model with the next ques
             in_background(self, partial(change, self.deepthink.engine, row.key, None), group="change")
 
     def action_refresh(self) -> None:
-        """Read them again; the engine too, where it could not."""
-        engine = self.deepthink.engine if self._trouble else None
+        """Read the settings again; the engine too, if they could not be read before."""
+        engine = self.deepthink.engine if self._error_text else None
         in_background(self, partial(read, engine), group="read", exclusive=True)
 
     def action_search(self) -> None:
-        self.set_focus(self.query_one("#search"))  # at once: what is typed next belongs there
+        self.set_focus(self.query_one("#search"))  # at once: it gets the next key
 
     def action_leave(self) -> None:
-        """Back to the list; from the search, or once more, with all of it."""
+        """Go back to the list; from the search or the list itself, also clear the search."""
         search, rows = self.query_one("#search", Input), self.query_one("#rows")
         if search.has_focus or rows.has_focus:
             search.value = ""
-        self.set_focus(self.query_one("#rows"))  # at once: what was typed into the editor is put back
+        self.set_focus(self.query_one("#rows"))  # at once, so that the editor can restore the value
         editor = self.query_one(SettingEditor)
-        editor.wrong("")
+        editor.show_error("")
         editor.show(self._under_cursor())
 
-    # --- what a person does ----------------------------------------------------------------------
+    # --- events of widgets -----------------------------------------------------------------------
 
     @on(Input.Changed, "#search")
-    def _searched(self) -> None:
+    def _filter_rows(self) -> None:
         self._redraw()
 
     @on(Input.Submitted, "#search")
-    def _found(self) -> None:
-        self.set_focus(self.query_one("#rows"))  # at once: a second Enter is for the row
+    def _focus_rows(self) -> None:
+        self.set_focus(self.query_one("#rows"))  # at once: a second Enter belongs to the row
 
     @on(OptionList.OptionHighlighted)
-    def _moved(self) -> None:
+    def _show_highlighted(self) -> None:
         self.query_one(SettingEditor).show(self._under_cursor())
         self.refresh_bindings()
 
     @on(OptionList.OptionSelected)
-    def _clicked(self) -> None:
+    def _edit_clicked(self) -> None:
         if self.check_action("edit", ()):
             self.action_edit()
 
     @on(SettingEditor.Changed)
-    def _changed(self, message: SettingEditor.Changed) -> None:
+    def _write_change(self, message: SettingEditor.Changed) -> None:
         work = partial(change, self.deepthink.engine, message.key, message.text)
         in_background(self, work, group="change")
 
     # --- messages of workers -----------------------------------------------------------------------
 
     @on(SettingRefused)
-    def _refused(self, message: SettingRefused) -> None:
+    def _show_refusal(self, message: SettingRefused) -> None:
         editor = self.query_one(SettingEditor)
         if editor.row is not None and editor.row.key == message.key:
-            editor.wrong(message.why)
+            editor.show_error(message.reason)
 
     @on(SettingsRead)
-    def _read(self, message: SettingsRead) -> None:
+    def _show_settings(self, message: SettingsRead) -> None:
         self._rows = message.rows
-        if self._trouble:  # nothing of the file was in force
+        if self._error_text:  # the file was not in force
             self._tell("")
             for key in ("app.theme", "app.reduced_motion", "app.keys", "model"):
                 self._take_effect(key)
         if message.changed:
             self._take_effect(message.changed)
-            self.query_one(SettingEditor).wrong("")
+            self.query_one(SettingEditor).show_error("")
             self.query_one("#rows").focus()
         self._redraw()
 
     @on(Failed)
-    def _failed(self, message: Failed) -> None:
-        """The app shows it too; keep what is shown."""
+    def _show_failure(self, message: Failed) -> None:
+        """Show the failure, and keep the settings; the app shows it too."""
         error = message.error
         keys = self.deepthink.keys
-        again = f"{keys.get('settings.refresh', 'r')} reads the file again."
+        hint = f"{keys.get('settings.refresh', 'r')} reads the file again."
         way_out = in_the_app(error, keys)
-        self._tell("\n  ".join(filter(None, (f"✗ {error.message}", way_out, "" if self._rows else again))))
+        self._tell("\n  ".join(filter(None, (f"✗ {error.message}", way_out, "" if self._rows else hint))))
         self._redraw()
 
     def _take_effect(self, key: str) -> None:
-        """What the app itself is made of changes at once; another model is loaded."""
+        """Apply settings of the app at once, and load another model."""
         value = next(row.value for row in self._rows if row.key == key)
         match key:
             case "app.theme":
@@ -459,11 +459,11 @@ it stays. Theme, motion and keys take effect at once, a model with the next ques
 
     # --- drawing ---------------------------------------------------------------------------------
 
-    def _tell(self, trouble: str) -> None:
-        self._trouble = trouble
-        line = self.query_one("#trouble", Static)
-        line.update(trouble)
-        line.display = bool(trouble)
+    def _tell(self, error_text: str) -> None:
+        self._error_text = error_text
+        view = self.query_one("#trouble", Static)
+        view.update(error_text)
+        view.display = bool(error_text)
 
     def _under_cursor(self) -> Row | None:
         key = self.query_one(ScreenRows).chosen
@@ -488,13 +488,13 @@ it stays. Theme, motion and keys take effect at once, a model with the next ques
 
 
 def _line(row: Row, width: int) -> Content:
-    """Name, value, and where it comes from unless that is the default."""
+    """Name and value, and the layer unless it is the default."""
     changed = row.layer != "default"
     layer = {"default": "", "file": "file", "environment": "environment", "flag": "flag"}[row.layer]
     room = width - _KEY - 14
-    means = meaning(row.key, row.value)
+    explanation = meaning(row.key, row.value)
     value = one_line(row.value, room)
-    text = one_line(f"({means})" if means else "", max(room - cell_len(value) - 1, 0))
+    text = one_line(f"({explanation})" if explanation else "", max(room - cell_len(value) - 1, 0))
     return Content.assemble(
         (f"{'•' if changed else ' '} {row.key:<{_KEY - 2}} ", "bold" if changed else ""),
         f"{value} " if value else "",

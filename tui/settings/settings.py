@@ -33,13 +33,13 @@ from traces.paths import config_file
 from tui import failures
 
 DESCRIBED = ConfigDict(extra="ignore", use_attribute_docstrings=True)
-"""Every field says under it what it is for; `deepthink config` shows that."""
+"""For models whose fields are described by docstrings, which `deepthink config` shows."""
 
 _DEFAULT_BUDGET = Budget()
 
 
 class BudgetSettings(BaseModel):
-    """What one run may spend."""
+    """The budget of one run."""
 
     model_config = DESCRIBED
 
@@ -90,7 +90,7 @@ _EMAIL = re.compile(r"[!-?A-~]+@[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)+")
 
 
 class BadSetting(DeepthinkError):
-    """Raised when a setting is unknown or its value cannot be used, or the file cannot be read."""
+    """Raised if a setting is unknown, its value cannot be used, or the file cannot be read."""
 
     title = "Settings"
     kind = "usage"
@@ -126,7 +126,7 @@ class Settings(BaseModel):
     """Tokens of prompt and answer together; more takes more memory, less forgets sooner."""
 
     threads: int = Field(default=0, ge=0, le=1024)
-    """Threads llama.cpp computes with; 0: chosen from the machine."""
+    """Number of threads of llama.cpp; 0: chosen for this machine."""
 
     warm_minutes: float = Field(default=10, ge=0, allow_inf_nan=False)
     """Minutes for which a server keeps the models warm after an ask on a terminal; 0: none is started."""
@@ -159,7 +159,7 @@ class Settings(BaseModel):
     """What searches the web: ddgs, or the address of a SearXNG server."""
 
     web_contact: str = ""
-    """An e-mail address, told only to the SEC's EDGAR, which turns away programs that give none."""
+    """An e-mail address, sent only to the SEC's EDGAR, which rejects programs that give none."""
 
     budget: BudgetSettings = Field(default_factory=BudgetSettings)
     """What one run may spend."""
@@ -215,7 +215,7 @@ class Settings(BaseModel):
 
 
 class _Layered(Settings, BaseSettings):
-    """The same fields, filled from flags, environment and file."""
+    """The same fields, read from flags, environment and file."""
 
     model_config = SettingsConfigDict(
         env_prefix=_PREFIX,
@@ -231,16 +231,16 @@ class _Layered(Settings, BaseSettings):
         settings_cls: type[BaseSettings],
         init_settings: PydanticBaseSettingsSource,
         env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - the signature is given
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - the signature is pydantic's
         file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - likewise
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """No ``.env`` file of the current folder, and no secrets folder."""
+        """Use no ``.env`` file and no secrets folder."""
         return init_settings, env_settings, InitSettingsSource(settings_cls, init_kwargs=read_file())
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One setting as it is in force: its dotted key, its value, and where that comes from."""
+    """One setting in force: its dotted key, its value, and the value's origin."""
 
     key: str
     value: object
@@ -255,29 +255,29 @@ def load(
     """The settings in force.
 
     Args:
-        flags: Dotted key to value as given on the command line; None means that it was not given.
-        warn: Takes a sentence about each setting that is passed over, which stops no answer: one that does
-            not exist, or a value of the app's looks that cannot be used.
+        flags: Values from the command line by dotted key; None for a flag that was not given.
+        warn: Called with a sentence for each setting that is ignored: one that does not exist, or an
+            unusable value of the app's own settings.
 
     Raises:
         BadSetting: a value cannot be used, or the file cannot be read.
     """
-    given = {key: value for key, value in (flags or {}).items() if value is not None}
+    flag_values = {key: value for key, value in (flags or {}).items() if value is not None}
     try:
         for key in _unknown():
             warn(f"{_place(key)}: there is no such setting; it is ignored. {_suggestion(key)}")
-        return _Layered(**_nested(given))
+        return _Layered(**_nest(flag_values))
     except ValidationError as error:
-        wrong = {".".join(str(part) for part in problem["loc"]): problem for problem in error.errors()}
-        for key, problem in wrong.items():
+        problems = {".".join(str(part) for part in problem["loc"]): problem for problem in error.errors()}
+        for key, problem in problems.items():
             if not key.startswith(_APP):
-                raise _explained(key, problem, given) from error
-        for key, problem in wrong.items():
+                raise _setting_error(key, problem, flag_values) from error
+        for key, problem in problems.items():
             warn(f"{_place(key)}: {_reason(problem)}; the default is used.")
-        return _Layered(**_nested({**{key: value_of(Settings(), key) for key in wrong}, **given}))
+        return _Layered(**_nest({**{key: value_of(Settings(), key) for key in problems}, **flag_values}))
     except SettingsError as error:
-        named = re.search(r'field "(\w+)"', str(error))  # a group of settings, which has to be JSON
-        group = f"{_PREFIX}{named.group(1).upper()}" if named else f"{_PREFIX}…"
+        match = re.search(r'field "(\w+)"', str(error))  # a group of settings, which must be JSON
+        group = f"{_PREFIX}{match.group(1).upper()}" if match else f"{_PREFIX}…"
         raise BadSetting(
             f"{group} in the environment is no group of settings in JSON.",
             f"Unset it, and set each on its own, as in {group}_NAME.",
@@ -287,13 +287,13 @@ def load(
 def entries() -> list[Entry]:
     """All settings with their origins. Raises what `load` raises."""
     settings = load()
-    environment, file = _environment(), _flat(read_file())
-    listed: list[Entry] = []
+    environment, file = _environment(), _flatten(read_file())
+    rows: list[Entry] = []
     for key, description in keys().items():
         layer: Layer = "environment" if key in environment else "file" if key in file else "default"
         origin = {"environment": variable(key), "file": str(config_file())}.get(layer, "")
-        listed.append(Entry(key, value_of(settings, key), layer, origin, description))
-    return listed
+        rows.append(Entry(key, value_of(settings, key), layer, origin, description))
+    return rows
 
 
 def keys() -> dict[str, str]:
@@ -302,22 +302,22 @@ def keys() -> dict[str, str]:
 
 
 def value_of(settings: Settings, key: str) -> object:
-    """The value under a dotted key that exists."""
+    """The value of an existing dotted key."""
     value: object = settings
     for part in key.split("."):
         value = getattr(value, part)
     return value
 
 
-def checked(key: str, text: str) -> object:
-    """``text`` as the value of ``key``, of the right type.
+def parse_value(key: str, text: str) -> object:
+    """Convert ``text`` to the type of ``key``.
 
     Raises:
-        BadSetting: there is no such setting, or it cannot have that value.
+        BadSetting: there is no such setting, or it cannot have this value.
     """
     require_key(key)
     try:
-        settings = Settings.model_validate(_nested({key: text}))
+        settings = Settings.model_validate(_nest({key: text}))
     except ValidationError as error:
         reason = _reason(error.errors()[0])
         raise BadSetting(f"{key}: {reason}.", f"{key}: {keys()[key]}") from error
@@ -325,7 +325,7 @@ def checked(key: str, text: str) -> object:
 
 
 def require_key(key: str) -> None:
-    """Raises `BadSetting` unless there is a setting of that name."""
+    """Raise `BadSetting` unless the key exists."""
     if key not in keys():
         raise BadSetting(f"There is no setting “{key}”.", _suggestion(key))
 
@@ -336,10 +336,10 @@ def variable(key: str) -> str:
 
 
 def read_file() -> dict[str, Any]:
-    """What the settings file says; empty if there is none.
+    """The contents of the settings file; empty if there is none.
 
     Raises:
-        BadSetting: it is there and cannot be read, or is not TOML.
+        BadSetting: the file cannot be read, or is not TOML.
     """
     path = config_file()
     try:
@@ -356,7 +356,7 @@ def read_file() -> dict[str, Any]:
             f"The settings file {path} cannot be read: {error.strerror}.",
             "Make it readable, or delete it to go back to the defaults.",
         ) from error
-    except ValueError as error:  # TOMLDecodeError and UnicodeDecodeError are both of this kind
+    except ValueError as error:  # TOMLDecodeError and UnicodeDecodeError are subclasses
         raise BadSetting(
             f"The settings file {path} is not valid TOML: {error}.",
             "Correct that line, or delete the file to go back to the defaults.",
@@ -372,18 +372,18 @@ def _fields(shape: type[BaseModel], prefix: str) -> Iterator[tuple[str, str]]:
 
 
 def _environment() -> dict[str, object]:
-    return _flat(cast(dict[str, object], EnvSettingsSource(_Layered)()))
+    return _flatten(cast(dict[str, object], EnvSettingsSource(_Layered)()))
 
 
 def _unknown() -> list[str]:
-    """Keys of the file and the environment that are no settings, nor groups of them."""
-    known = keys()
-    present = {**_flat(read_file()), **_environment()}
-    return [key for key in present if key not in known and not any(k.startswith(f"{key}.") for k in known)]
+    """Keys of the file and the environment that are neither settings nor groups of settings."""
+    names = keys()
+    values = {**_flatten(read_file()), **_environment()}
+    return [key for key in values if key not in names and not any(k.startswith(f"{key}.") for k in names)]
 
 
-def _explained(key: str, problem: Mapping[str, Any], flags: Mapping[str, object]) -> BadSetting:
-    """What is wrong with a value, named by where it can be changed."""
+def _setting_error(key: str, problem: Mapping[str, Any], flags: Mapping[str, object]) -> BadSetting:
+    """The error for an unusable value, with the place where it can be changed."""
     reason, way_out = _reason(problem), f"{key}: {keys().get(key, '')}".rstrip(": ")
     if key in flags:
         return BadSetting(f"--{key.rsplit('.', maxsplit=1)[-1].replace('_', '-')}: {reason}.", way_out)
@@ -393,7 +393,7 @@ def _explained(key: str, problem: Mapping[str, Any], flags: Mapping[str, object]
 
 
 def _place(key: str) -> str:
-    """A setting by where its value is from."""
+    """A setting with the place its value comes from."""
     return f"{variable(key)} in the environment" if _in_environment(key) else f"{key} in {config_file()}"
 
 
@@ -402,10 +402,10 @@ def _in_environment(key: str) -> bool:
 
 
 def _reason(problem: Mapping[str, Any]) -> str:
-    """What is wrong with a value, in words; pydantic's own where there are none for it here."""
+    """What is wrong with a value; pydantic's own message for types of errors not listed here."""
     limits = problem.get("ctx", {})
-    given = f", not “{problem['input']}”" if isinstance(problem["input"], str | int | float) else ""
-    choices = str(limits.get("expected", "")).replace("'", "").lstrip(", ")  # pydantic's list, "" left out
+    given_value = f", not “{problem['input']}”" if isinstance(problem["input"], str | int | float) else ""
+    choices = str(limits.get("expected", "")).replace("'", "").lstrip(", ")  # pydantic's list, without ""
     words = {
         "int_parsing": "it has to be a whole number",
         "int_from_float": "it has to be a whole number",
@@ -424,15 +424,15 @@ def _reason(problem: Mapping[str, Any]) -> str:
         "value_error": str(limits.get("error", "")),
     }
     text = words.get(str(problem["type"])) or str(problem["msg"])
-    says_itself = problem["type"] == "value_error" and not text.startswith("it has to")
-    return text if says_itself else text + given
+    is_complete = problem["type"] == "value_error" and not text.startswith("it has to")
+    return text if is_complete else text + given_value
 
 
 def _is_address(text: str) -> bool:
     try:
         parts = urlsplit(text)
         return parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # a port that is no number, or half an IPv6 address
+    except ValueError:  # a port that is not a number, or an unclosed IPv6 address
         return False
 
 
@@ -441,22 +441,22 @@ def _suggestion(key: str) -> str:
     return f"Did you mean {near[0]}?" if near else "`deepthink config` lists the settings."
 
 
-def _nested(flat: Mapping[str, object]) -> dict[str, Any]:
+def _nest(values: Mapping[str, object]) -> dict[str, Any]:
     nested: dict[str, Any] = {}
-    for key, value in flat.items():
+    for key, value in values.items():
         *groups, name = key.split(".")
-        place = nested
+        table = nested
         for group in groups:
-            place = place.setdefault(group, {})
-        place[name] = value
+            table = table.setdefault(group, {})
+        table[name] = value
     return nested
 
 
-def _flat(nested: Mapping[str, Any], prefix: str = "") -> dict[str, object]:
-    flat: dict[str, object] = {}
+def _flatten(nested: Mapping[str, Any], prefix: str = "") -> dict[str, object]:
+    values: dict[str, object] = {}
     for name, value in nested.items():
         if isinstance(value, Mapping):
-            flat.update(_flat(value, f"{prefix}{name}."))
+            values.update(_flatten(value, f"{prefix}{name}."))
         else:
-            flat[prefix + name] = value
-    return flat
+            values[prefix + name] = value
+    return values

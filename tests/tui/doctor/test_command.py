@@ -98,7 +98,7 @@ def test_a_policy_that_cannot_be_used_is_told_with_a_way_out(deepthink: Run) -> 
     assert "but rules decide" in row["detail"]
     assert "deepthink policy use" in row["way_out"]
     shutil.rmtree(folder)
-    assert _rows(deepthink)[1]["policy"]["detail"] == f"{folder.name} is not there; rules decide"
+    assert _rows(deepthink)[1]["policy"]["detail"] == f"{folder.name} is missing; rules decide"
     (root / "active.json").write_text("{")
     row = _rows(deepthink)[1]["policy"]
     assert (row["state"], "it is damaged" in row["detail"]) == ("warn", True)
@@ -137,7 +137,7 @@ def test_paths_names_every_place(deepthink: Run, home: Path) -> None:
     shown = json.loads(deepthink("paths", "--json").out)
     assert set(shown) == {"library", "models", "settings", "probes", "log"}
     assert shown["library"] == str(home / "data" / "deepthink.duckdb")
-    assert "(not there yet)" in deepthink("paths").out
+    assert "(not created yet)" in deepthink("paths").out
 
 
 def test_every_package_that_is_needed_is_looked_for() -> None:

@@ -115,7 +115,7 @@ async def test_paths_are_typed_completed_and_pasted(shelf: Path, app: DeepthinkA
         await until(pilot, lambda: rows(screen) == ["april.md", "may.txt"])
         await until(pilot, lambda: told(screen) == "Enter reads it.")
         await pilot.press("ctrl+u", *"nowhere.md")
-        await until(pilot, lambda: "nowhere.md is not there" in told(screen))
+        await until(pilot, lambda: "nowhere.md does not exist" in told(screen))
         await pilot.press("enter")
         await until(pilot, lambda: "does not exist" in told(screen))
         await pilot.press("ctrl+u")

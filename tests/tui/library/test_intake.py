@@ -9,31 +9,31 @@ import pytest
 
 from traces.records import Document
 from tui.failures import WrongUsage
-from tui.library.intake import Intake, WebOff, again, intake, pasted
+from tui.library.intake import Intake, WebOff, intake, reread_intake, split_paths
 from tui.settings.settings import Settings
 
 
 def test_dropped_files_are_taken_apart(tmp_path: Path) -> None:
     spaced = tmp_path / "two words.md"
     spaced.touch()
-    assert pasted(str(spaced)) == [str(spaced)], "it stands there just so"
-    assert pasted(r"/a/two\ words.md '/b/it is.pdf' ~/c.txt") == [
+    assert split_paths(str(spaced)) == [str(spaced)], "it stands there just so"
+    assert split_paths(r"/a/two\ words.md '/b/it is.pdf' ~/c.txt") == [
         "/a/two words.md",
         "/b/it is.pdf",
         "~/c.txt",
     ]
-    assert pasted("/a.md\n\n/b.md\n") == ["/a.md", "/b.md"]
-    assert pasted("file:///a/two%20words.md") == ["/a/two words.md"]
-    assert pasted("/it's.md") == ["/it's.md"]
-    assert pasted("https://example.org/a?b=c") == ["https://example.org/a?b=c"]
-    assert pasted("  ") == []
+    assert split_paths("/a.md\n\n/b.md\n") == ["/a.md", "/b.md"]
+    assert split_paths("file:///a/two%20words.md") == ["/a/two words.md"]
+    assert split_paths("/it's.md") == ["/it's.md"]
+    assert split_paths("https://example.org/a?b=c") == ["https://example.org/a?b=c"]
+    assert split_paths("  ") == []
 
 
 def test_what_can_be_no_path_is_left_as_it_was_typed() -> None:
-    assert pasted("~nobody-here/a.md") == ["~nobody-here/a.md"]
-    assert pasted("x" * 300) == ["x" * 300]
-    assert pasted("a\0b") == ["a\0b"]
-    assert pasted("file://[") == ["file://["]
+    assert split_paths("~nobody-here/a.md") == ["~nobody-here/a.md"]
+    assert split_paths("x" * 300) == ["x" * 300]
+    assert split_paths("a\0b") == ["a\0b"]
+    assert split_paths("file://[") == ["file://["]
 
 
 def test_names_are_sorted_into_paths_and_addresses() -> None:
@@ -64,7 +64,10 @@ def test_what_is_read_again_is_what_can_be_found(tmp_path: Path) -> None:
         document("b.md", str(tmp_path / "b.md")),
         document("page", "https://example.org/page"),
     ]
-    chosen, missing = again(documents, Settings())
+    chosen, missing = reread_intake(documents, Settings())
     assert chosen == Intake((tmp_path / "a.md",), (), "c")
     assert missing == [f"b.md is no longer at {tmp_path / 'b.md'}.", "page is on the web, which is off."]
-    assert again(documents[2:], Settings(web=True)) == (Intake((), ("https://example.org/page",), "c"), [])
+    assert reread_intake(documents[2:], Settings(web=True)) == (
+        Intake((), ("https://example.org/page",), "c"),
+        [],
+    )

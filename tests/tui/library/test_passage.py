@@ -20,7 +20,14 @@ from traces.library import Library
 from tui.app.app import DeepthinkApp
 from tui.app.engine import Engine
 from tui.library.original import find_original
-from tui.library.passage import DocumentText, PagePicture, PassageScreen, aligned, find_quote, find_words
+from tui.library.passage import (
+    DocumentText,
+    PagePicture,
+    PassageScreen,
+    align_table,
+    find_quote,
+    find_words,
+)
 
 SIZE = (80, 24)
 
@@ -240,22 +247,22 @@ def test_a_quotation_is_found_however_it_is_broken() -> None:
 
 
 def test_a_table_is_aligned_where_there_is_room() -> None:
-    assert aligned(TABLE, 60).splitlines() == [
+    assert align_table(TABLE, 60).splitlines() == [
         "Net sales by region (in millions)",
         "Region   2024   2023",
         "Europe  1,204  1,118",
         "Asia      618    655",
     ]
-    assert aligned(TABLE, 10) == TABLE
+    assert align_table(TABLE, 10) == TABLE
     named = (
         "(in millions) | Year ended 2024 | Year ended 2023\nNet income | $92.8 | $74.2\nTaxes | (27.0) | —"
     )
-    assert aligned(named, 40).splitlines() == [
+    assert align_table(named, 40).splitlines() == [
         "              Year   Year",
         "(in          ended  ended",
         "millions)     2024   2023",
         "Net income   $92.8  $74.2",
         "Taxes       (27.0)      —",
     ]
-    assert aligned("No cells", 60) == "No cells"
-    assert aligned("a | b | c\nlonger | x", 60) == "a       b  c\nlonger  x"
+    assert align_table("No cells", 60) == "No cells"
+    assert align_table("a | b | c\nlonger | x", 60) == "a       b  c\nlonger  x"

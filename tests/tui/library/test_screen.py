@@ -185,7 +185,7 @@ async def test_a_document_is_read_again_and_what_is_gone_is_said(folder: Path, a
         await pilot.press("u", "r")
         await until(pilot, lambda: "✓ Read into documents: 1 updated" in told(pilot))
         await until(pilot, lambda: "gone.md is no longer at /documents/gone.md." in notices(app))
-        assert "What the library holds of it stays." in notices(app)
+        assert "What is in the library stays." in notices(app)
         assert held(app) == {"documents": ["fire.md", "gone.md"]}
         await pilot.press("right")
         shelf = screen.query_one(Shelves).root.children[0]

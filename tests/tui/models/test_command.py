@@ -145,7 +145,7 @@ def test_use_writes_what_is_there(deepthink: Run, tmp_path: Path, monkeypatch: p
     assert deepthink("models", "use", str(reranker)).out == f"reranker = {reranker}\n"
     chosen = deepthink("models", "use", str(embedder))
     assert chosen.out == f"embedder = {embedder}\n"
-    assert "embedded anew" in chosen.err
+    assert "embedded again" in chosen.err
     settings = load()
     assert (settings.model, settings.embedder, settings.reranker) == (
         str(gguf),

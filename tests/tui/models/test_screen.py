@@ -210,7 +210,7 @@ async def test_another_embedder_says_that_the_library_is_embedded_anew(
         await pilot.press("f7", "i", *"ollama:nomic-embed-text")
         app.screen.query_one("#path", Input).value = str(machine.folder / BGE_SMALL_EN.name)
         await pilot.press("enter")
-        await until(pilot, lambda: "! 2 passages are embedded anew in the background" in _shown(app))
+        await until(pilot, lambda: "! 2 passages are embedded again in the background" in _shown(app))
         assert load().embedder == str(machine.folder / BGE_SMALL_EN.name)
 
 

@@ -179,12 +179,12 @@ def test_only_ones_own_can_be_removed_and_only_with_a_yes(deepthink: Run) -> Non
 @pytest.mark.usefixtures("boxed")
 def test_where_the_settings_have_another_decide_it_is_said(deepthink: Run, own: Path) -> None:
     deepthink("config", "set", "decider", "rules")
-    assert "decider = rules has rules decide" in _plain(deepthink("policy", "use", A).err)
+    assert "decider = rules lets rules decide" in _plain(deepthink("policy", "use", A).err)
     deepthink("config", "set", "decider", "learned")
     assert deepthink("policy", "list").err == ""
     deepthink("config", "unset", "decider")
     deepthink("config", "set", "profile", "seed")
-    assert "profile = seed has llm decide" in _plain(deepthink("policy", "list").err)
+    assert "profile = seed lets llm decide" in _plain(deepthink("policy", "list").err)
 
 
 # --- a run ------------------------------------------------------------------------------------------------

@@ -152,7 +152,7 @@ def test_what_a_manifest_tells_is_read_into_plain_words(home: Path) -> None:
         metrics={"quality": 0.5, "interval": [0.1, -0.2, 0.3], "by set": {"musique": 1}},
     )
     (row,) = read_policies(Registry()).rows
-    assert (row.said, row.boxed, row.gain) == ("unusable", False, ())
+    assert (row.verdict, row.boxed, row.gain) == ("unusable", False, ())
     assert "nowhere" in row.reason
     policy(root, "forest-b", metrics={"by set": {"musique": 1}, GAIN: [0.1, -0.2, 0.3]})
     row = next(row for row in read_policies(Registry()).rows if row.name == "forest-b")

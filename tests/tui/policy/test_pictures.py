@@ -86,7 +86,7 @@ STORES = (
 def _told(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is there is always the same."""
     monkeypatch.setattr("policy.decisions.gathered.gathered", lambda _store: some())
-    monkeypatch.setattr("tui.policy.actions.collected", lambda: STORES)
+    monkeypatch.setattr("tui.policy.actions.collected_stores", lambda: STORES)
     have(monkeypatch, BOX)
 
 
@@ -95,7 +95,7 @@ def have(patch: pytest.MonkeyPatch, *rows: PolicyRow) -> None:
     there = Policies(rows, "", (("2026-11-20 10:20", "chosen box"),))
     patch.setattr("tui.policy.actions.read_policies", lambda _registry: there)
     deciding = Deciding("learned" if rows else "rules", "lean", "")
-    patch.setattr("tui.policy.actions._deciding", lambda _engine: deciding)
+    patch.setattr("tui.policy.actions._read_deciding", lambda _engine: deciding)
 
 
 async def train(pilot: Pilot[Any], *, ends: bool = True) -> PolicyScreen:

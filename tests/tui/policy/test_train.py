@@ -63,7 +63,7 @@ def test_it_shows_what_is_learned_from_how_it_goes_and_what_the_gate_says(
         "The gate: passed. Utility over the default schedule +0.040 [+0.010, +0.070] on 200 held-out "
         "questions.",
         "value-20261121-203000 is in policies/value-20261121-203000",
-        "It is active now; `deepthink policy rollback` goes back to the one before.",
+        "It is active now; `deepthink policy rollback` goes back to the previous one.",
     ]
     assert "3 runs are left out." in ran.err
 

@@ -64,20 +64,20 @@ async def test_method_and_source_are_chosen_by_key(
     async with make_app().run_test(size=(80, 24)) as pilot:
         screen = await choosing(pilot)
         choice, panel = screen.query_one(TrainingChoice), screen.query_one(TrainingPanel)
-        assert choice.wish.method == "reward", "the usual one"
+        assert choice.spec.method == "reward", "the usual one"
         await pilot.press("up")
-        await until(pilot, lambda: choice.wish.method == "forest")
+        await until(pilot, lambda: choice.spec.method == "forest")
         assert "floor" in text(screen, "#means")
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(screen.focused, SourceList))
-        assert choice.wish.sources == ()
+        assert choice.spec.sources == ()
         assert screen.query_one("#until").display, "how many decisions of one's own are missing"
         await pilot.press("down")
-        await until(pilot, lambda: choice.wish.sources == (hotpot,))
+        await until(pilot, lambda: choice.spec.sources == (hotpot,))
         assert "t trains forest on hotpotqa" in text(screen, "#means")
         assert not screen.query_one("#until").display
         await pilot.press("down")
-        await until(pilot, lambda: choice.wish.sources == (musique,))
+        await until(pilot, lambda: choice.spec.sources == (musique,))
         await pilot.press("enter")
         await until(pilot, lambda: panel.job is not None and not panel.running)
     (request,) = trainer.requests
@@ -181,7 +181,7 @@ async def test_a_training_is_stopped_after_a_yes_and_goes_on_by_the_same_request
         came = text(screen, "#outcome")
         assert "■ Stopped after step 480 of 1200." in came
         assert "continues from there" in came.replace("\n", " ")
-        assert "The active policy is the one it was." in came
+        assert "The active policy has not changed." in came
         assert app.failures == [], "what one did oneself is no failure"
         assert tab(screen) == "2 Training ■"
         assert "■ training" in text(screen, "#state")
@@ -225,7 +225,7 @@ async def test_what_goes_wrong_is_told_and_the_active_policy_stays(
         screen, panel = await begun(pilot)
         await until(pilot, lambda: app.failures)
         came = text(screen, "#outcome")
-        for part in (*parts, "The active policy is the one it was."):
+        for part in (*parts, "The active policy has not changed."):
             assert part in came, part
         assert "✗ training" in text(screen, "#state")
         assert len(app._notifications) == 1, "a toast"
