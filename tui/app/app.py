@@ -125,7 +125,7 @@ class DeepthinkApp(App[int]):
         self.engine = engine or Engine()
         self.engine.tell = self.post_message
         self.failures: list[Failed] = []
-        self.left: list[str] = []  # ids of runs that were under way when the app was left
+        self.interrupted_runs: list[str] = []  # ids of runs that were under way when the app was left
         self.keys: dict[str, str] = {}
         self._look = look or appearance()
         self._prepare = prepare

@@ -69,7 +69,7 @@ def _open() -> int:
     loop = asyncio.new_event_loop()  # asyncio.run would wait for every thread
     loop.set_default_executor(ThreadPoolExecutor(initializer=_give_way))
     code = app.run(loop=loop)
-    for run_id in app.left:
+    for run_id in app.interrupted_runs:
         failures.warn(f"{going_on(run_id, 'interrupted')}.")
     if code and app.failures:
         failures.report(app.failures[-1].error)

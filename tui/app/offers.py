@@ -19,14 +19,14 @@ class Deepthink(Protocol):
 
     Attributes:
         keys: Remapped keys by action id.
-        left: Ids of runs that were under way when the app was left.
+        interrupted_runs: Ids of runs that were under way when the app was left.
         engine_states: Part of the engine to its state and a word about it.
         picture_widget: Draws pictures in this terminal; None if it cannot show them.
     """
 
     engine: Engine
     keys: dict[str, str]
-    left: list[str]
+    interrupted_runs: list[str]
     picture_widget: type[Widget] | None
 
     @property

@@ -434,7 +434,7 @@ class Exchange(Vertical):
         sources.show(answered)
         if fold.over and hasattr(self.screen, "on_ways_on_ask"):  # not where a run is only replayed
             searched = fold.outcome.started.collections if fold.outcome.started else ()
-            library: frozenset[str] = getattr(self.screen, "known", frozenset())
+            library: frozenset[str] = getattr(self.screen, "collection_names", frozenset())
             self.query_one(WaysOn).show(fold.outcome, narrowed=not library <= set(searched))
 
     def _show_look(self, fold: RunFold) -> None:
