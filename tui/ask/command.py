@@ -191,15 +191,15 @@ def compare(
         typer.Option(
             "--systems",
             metavar="A,B",
-            help="Some of closed-book, shallow, search-and-answer, search-and-guess, crag, seed, lean; they "
-            "answer in the given order.",
+            help="Some of closed-book, shallow, search-and-answer, search-and-guess, crag, seed, lean; "
+            "they answer in the given order.",
         ),
     ] = "shallow,search-and-answer,lean",
     collection: Collections = None,
     model: Model = None,
     as_json: Json = False,
     plain: Annotated[
-        bool, typer.Option("--plain", help="One answer after the other, without colour or animation.")
+        bool, typer.Option("--plain", help="One answer after another, without colour or animation.")
     ] = False,
 ) -> int:
     """Ask several systems the same question.
