@@ -58,7 +58,7 @@ def _open() -> int:
     from tui import failures
     from tui.app.app import DeepthinkApp
     from tui.app.pictures import picture_widget
-    from tui.run.words import going_on
+    from tui.run.words import resume_hint
 
     served = os.environ.get("TEXTUAL_DRIVER")  # its input and output are pipes to the server
     if not served and not (sys.stdin.isatty() and sys.stdout.isatty()):
@@ -70,7 +70,7 @@ def _open() -> int:
     loop.set_default_executor(ThreadPoolExecutor(initializer=_give_way))
     code = app.run(loop=loop)
     for run_id in app.interrupted_runs:
-        failures.warn(f"{going_on(run_id, 'interrupted')}.")
+        failures.warn(f"{resume_hint(run_id, 'interrupted')}.")
     if code and app.failures:
         failures.report(app.failures[-1].error)
     return code or failures.DONE

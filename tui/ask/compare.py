@@ -30,7 +30,7 @@ from tui.assemble import open_chat, open_embedder, open_learned, open_planner, o
 from tui.interrupts import ctrl_c
 from tui.library import embedding
 from tui.run.render import as_grid, as_line
-from tui.run.words import Block, doing, going_on, located
+from tui.run.words import Block, doing, located, resume_hint
 from tui.settings.settings import Settings
 from tui.terminal import cells, clean, columns, console, counted, duration, is_live, one_line, print_json
 
@@ -85,7 +85,7 @@ class Column:
         return self.checked.sources if self.checked is not None and self.status == "answered" else []
 
     @property
-    def going_on(self) -> str:
+    def progress(self) -> str:
         """The current activity and its duration."""
         return f"{self.doing} · {duration(time.monotonic() - self._began)}"
 
@@ -94,10 +94,10 @@ class Column:
         answered = self.answered
         if answered is None:
             reason = self.error.title if self.error is not None and self.status == "failed" else ""
-            resume_hint = (
-                (going_on(self.run_id, self.status),) if self.error is not None and self.run_id else ()
+            resume_hints = (
+                (resume_hint(self.run_id, self.status),) if self.error is not None and self.run_id else ()
             )
-            return [Block(self.status, reason, resume_hint, "warning")]
+            return [Block(self.status, reason, resume_hints, "warning")]
         blocks = [Block("answer", clean(answered.text).strip() or "(nothing)", tone="answer")]
         if answered.abstained:
             blocks.append(Block("abstained", "it says that it does not know", tone="warning"))
@@ -164,7 +164,7 @@ class AnswerPrinter:
     def doing(self, column: Column) -> None:
         """Update the line with the current activity."""
         if self._live is not None:
-            self._live.update(Text(f"{column.system}: {column.going_on}", "dim"))
+            self._live.update(Text(f"{column.system}: {column.progress}", "dim"))
 
     def close(self, columns: Sequence[Column]) -> None:
         """Show the summary."""

@@ -64,12 +64,12 @@ def read_run(node: DOMNode, store: Store, run_id: str) -> None:
 
     def work() -> Message:
         from traces.runs import Runs
-        from tui.run.fold import events_of, stored_or_told
+        from tui.run.fold import events_of, stored_or_implied
 
         runs = Runs(store)
         with store.connect():
             run = runs.find(run_id)
-            stored = stored_or_told(runs, run)
+            stored = stored_or_implied(runs, run)
         fold = RunFold(run_id=run_id)
         fold.take_all(events_of(stored))
         return RunRead(run, fold)

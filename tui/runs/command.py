@@ -18,10 +18,10 @@ from tui import completion
 from tui.assemble import open_store
 from tui.failures import WrongUsage
 from tui.options import AsJson, RunId, Yes, confirm
-from tui.run.export import written
-from tui.run.fold import events_of, stored_or_told
+from tui.run.export import to_document
+from tui.run.fold import events_of, stored_or_implied
 from tui.run.render import LiveRun, PlainRun, Renderer
-from tui.run.words import WHY, local, status
+from tui.run.words import UNFINISHED_REASONS, local, status
 from tui.runs import actions
 from tui.terminal import cells, clean, columns, console, counted, duration, is_live, one_line, print_json
 
@@ -82,7 +82,7 @@ def show(
     store = open_store()
     runs = Runs(store)
     run = runs.find(wanted)
-    stored = stored_or_told(runs, run)
+    stored = stored_or_implied(runs, run)
     live = is_live(plain=plain)
     screen: Renderer = LiveRun(console(), replay=True) if live else PlainRun(replay=True)
     with screen:
@@ -164,7 +164,7 @@ def export(
     """
     runs = Runs(open_store())
     run = runs.find(wanted)
-    text = written(run, stored_or_told(runs, run), form)
+    text = to_document(run, stored_or_implied(runs, run), form)
     if output is None:
         sys.stdout.write(text)
         return
@@ -317,7 +317,9 @@ def _list_unfinished(*, as_json: bool) -> None:
         run = entry.run
         command = "" if entry.why == "going on" else f"deepthink resume {run.id}"
         when = f"{local(run.started):%Y-%m-%d %H:%M}"
-        table.add_row(*cells(run.id, when, WHY[entry.why], command, one_line(run.question, 120)))
+        table.add_row(
+            *cells(run.id, when, UNFINISHED_REASONS[entry.why], command, one_line(run.question, 120))
+        )
     out.print(table)
 
 

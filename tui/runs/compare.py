@@ -23,7 +23,7 @@ from traces.store import Store
 from tui.app.base import DeepScreen
 from tui.app.keys import bindings
 from tui.app.work import Failed, in_background
-from tui.run.fold import Outcome, outcome_of, stored_or_told
+from tui.run.fold import Outcome, outcome_of, stored_or_implied
 from tui.run.words import local, place, status, step_question
 from tui.terminal import clean, duration, one_line
 
@@ -310,6 +310,6 @@ def _read(store: Store, ids: tuple[str, str]) -> CompareScreen.Ready:
 
     def one(run_id: str) -> Compared:
         run = runs.find(run_id)
-        return Compared(run, outcome_of(run, stored_or_told(runs, run)))
+        return Compared(run, outcome_of(run, stored_or_implied(runs, run)))
 
     return CompareScreen.Ready((one(ids[0]), one(ids[1])))

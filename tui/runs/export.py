@@ -21,8 +21,8 @@ from tui.app.key_line import KeyLine
 from tui.app.keys import bindings
 from tui.app.offers import deepthink
 from tui.app.work import Failed, in_background
-from tui.run.export import Form, file_name, written
-from tui.run.fold import stored_or_told
+from tui.run.export import Form, file_name, to_document
+from tui.run.fold import stored_or_implied
 from tui.terminal import one_line
 
 _FORMS: dict[Form, str] = {
@@ -127,5 +127,5 @@ without a folder is in the folder that the app was started in; `~` is your home.
 def _write(store: Store, run_id: str, form: Form, path: Path) -> Path:
     runs = Runs(store)
     run = runs.find(run_id)
-    path.write_text(written(run, stored_or_told(runs, run), form), encoding="utf-8")
+    path.write_text(to_document(run, stored_or_implied(runs, run), form), encoding="utf-8")
     return path.absolute()

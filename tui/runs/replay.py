@@ -27,7 +27,7 @@ from tui.app.keys import bindings
 from tui.app.work import Failed, in_background
 from tui.run.evidence import EvidenceList
 from tui.run.exchange import Exchange
-from tui.run.fold import EVERYTHING, Part, RunFold, events_of, stored_or_told
+from tui.run.fold import EVERYTHING, Part, RunFold, events_of, stored_or_implied
 from tui.run.meters import Meters
 from tui.run.panel import RunPanel
 from tui.run.words import as_text
@@ -375,5 +375,5 @@ def _read(store: Store, run_id: str) -> ReplayScreen.Ready:
     runs = Runs(store)
     with store.connect():
         run = runs.find(run_id)
-        stored = stored_or_told(runs, run)
+        stored = stored_or_implied(runs, run)
     return ReplayScreen.Ready(run, events_of(stored), [entry.elapsed for entry in stored])

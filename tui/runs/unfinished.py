@@ -23,7 +23,7 @@ from tui.app.key_line import KeyLine
 from tui.app.keys import bindings
 from tui.app.offers import deepthink
 from tui.app.work import in_background
-from tui.run.words import WHY, local
+from tui.run.words import UNFINISHED_REASONS, local
 from tui.terminal import one_line
 
 if TYPE_CHECKING:
@@ -139,5 +139,6 @@ stopped; no answered model call is repeated. `d` gives one up: it stays among th
 
 def _row(entry: Resumable) -> Content:
     run = entry.run
-    why = f"{WHY[entry.why]} · {local(run.started):%Y-%m-%d %H:%M} · {one_line(run.chat_model)}"
-    return Content.assemble(one_line(run.question, _LONGEST), "\n", (f"  {why}", "$foreground 65%"))
+    why, started = UNFINISHED_REASONS[entry.why], f"{local(run.started):%Y-%m-%d %H:%M}"
+    facts = f"  {why} · {started} · {one_line(run.chat_model)}"
+    return Content.assemble(one_line(run.question, _LONGEST), "\n", (facts, "$foreground 65%"))

@@ -153,13 +153,13 @@ async def test_answer_now_skip_and_add(make_app: MakeApp, filled: Path) -> None:
         gate.open()
         await until(pilot, lambda: screen.fold and len(screen.fold.outcome.plan) > 2)
         assert screen.fold is not None
-        assert screen.fold.steered
+        assert screen.fold.skipped_steps
         await pilot.press("ctrl+n")
         await until(pilot, lambda: screen.live is None or asking(screen, "approve")())
         await accept(pilot, screen)
         await over(pilot, screen)
-        steered = [event.what for event in screen.fold.outcome.steering]
-        assert {"skip", "add"} <= set(steered)
+        skipped_steps = [event.what for event in screen.fold.outcome.steering]
+        assert {"skip", "add"} <= set(skipped_steps)
 
 
 async def test_a_decision_is_taken_by_the_person_and_is_a_label(make_app: MakeApp, filled: Path) -> None:
