@@ -75,7 +75,7 @@ def load_beginning(engine: Engine) -> Beginning:
     from agent.run import resumable
     from traces.library import Library
     from traces.runs import Runs
-    from tui.runs.unfinished import offered
+    from tui.runs.unfinished import worth_offering
 
     settings = engine.settings()
     runs = Runs(engine.store)
@@ -86,7 +86,7 @@ def load_beginning(engine: Engine) -> Beginning:
         not settings.web,
         [(c.name, c.documents) for c in Library(engine.store).collections()],
         history[::-1],
-        offered(resumable(engine.store)),
+        worth_offering(resumable(engine.store)),
         len(recent),
     )
 

@@ -210,7 +210,7 @@ Every `[n]` of the answer opens its passage.
                 self.look_again()  # the user may have given some up
 
         live_run_id = self.fold.run_id if self.live is not None and self.fold is not None else ""
-        others = [entry for entry in message.found if entry.run.id != live_run_id]
+        others = [entry for entry in message.entries if entry.run.id != live_run_id]
         if not self.is_current:
             return
         if others:

@@ -27,7 +27,7 @@ from tui.run.asked import AskedBox
 from tui.run.exchange import Exchange
 from tui.run.meters import Meters, RunBar
 from tui.run.words import IN_STEP
-from tui.runs.unfinished import find_unfinished, offered
+from tui.runs.unfinished import find_unfinished, worth_offering
 
 UNSUPPORTED = "Orlavane buys its ceramic bearings from Mars Mining, which employs 4,711 people."
 
@@ -276,5 +276,5 @@ async def test_leaving_the_app_interrupts_what_goes_on(make_app: MakeApp, filled
     async with app.run_test(size=(80, 24)) as pilot:
         await held(pilot, gate)
         await pilot.press("ctrl+q")
-    (left,) = offered(find_unfinished(open_store()).found)
+    (left,) = worth_offering(find_unfinished(open_store()).entries)
     assert (left.why, left.run.status, left.run.finished) == ("interrupted", "running", None)
