@@ -15,8 +15,8 @@ _LOOPBACK = "127.0.0.1"
 def main(arguments: Sequence[str] | None = None) -> None:
     """Entry point of the console script.
 
-    The process ends without waiting for its threads, since taking torch apart takes seconds: a thread that
-    loads a model has nothing to lose, and what is stored is stored whole or not at all.
+    The process ends without waiting for its threads, since unloading torch takes seconds: a thread that
+    loads a model has nothing to lose, and every write to the store is atomic.
     """
     from traces.paths import keep_private
 
@@ -34,20 +34,20 @@ def open_app() -> int:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Open the app, or serve it; the exit code."""
+    """Open the app, or serve it, and return the exit code."""
     from tui import failures
 
-    given = _parser().parse_args(arguments)
-    if given.debug:
+    options = _parser().parse_args(arguments)
+    if options.debug:
         failures.debug()
-    if given.version:
+    if options.version:
         from tui.cli import show_version
 
         return failures.guarded(show_version)
-    if given.serve:
+    if options.serve:
         from tui.app.serve import serve
 
-        return failures.guarded(lambda: serve(given.host, given.port))
+        return failures.guarded(lambda: serve(options.host, options.port))
     return failures.guarded(_open)
 
 
@@ -60,8 +60,8 @@ def _open() -> int:
     from tui.app.pictures import picture_widget
     from tui.run.words import resume_hint
 
-    served = os.environ.get("TEXTUAL_DRIVER")  # its input and output are pipes to the server
-    if not served and not (sys.stdin.isatty() and sys.stdout.isatty()):
+    driver = os.environ.get("TEXTUAL_DRIVER")  # set by the server, to which stdin and stdout are pipes
+    if not driver and not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise failures.WrongUsage(
             "The app needs a terminal.", 'Without one there is the command line: deepthink ask "…".'
         )

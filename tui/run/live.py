@@ -71,7 +71,7 @@ class LiveRun:
 
     def start(self, widget: Widget) -> None:
         """Start the thread; it posts `RunEvents` and finally `RunEnded` to ``widget``."""
-        self._events.goes_to(widget)
+        self._events.post_to(widget)
         widget.run_worker(
             lambda: self._work(widget), thread=True, group="run", exit_on_error=False, name="run"
         )
