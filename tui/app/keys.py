@@ -4,7 +4,7 @@ An action belongs to a place: the app, a screen, or a widget. Its id never chang
 by it: ``deepthink config set app.keys "run.pause=f11, app.runs=alt+r"``.
 
 Three kinds of keys are refused: one that no terminal sends would disable the action, a letter with priority
-over the focus could not be typed into the prompt, and a key of another action nearby would perform only one.
+over the focus could not be typed into the prompt, and with the key of another action nearby only one works.
 """
 
 from __future__ import annotations

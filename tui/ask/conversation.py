@@ -115,7 +115,7 @@ def load_resumed(engine: Engine, run_id: str) -> ResumeReady:
     from tui.ask.asking import model_of, web_of
 
     run = Runs(engine.store).find(run_id)
-    before = load_session(engine, run.session, but=run.id) if run.session else SessionLoaded("", "", ())
+    before = load_session(engine, run.session, except_run=run.id) if run.session else SessionLoaded("", "", ())
     return ResumeReady(run.id, before, model_of(run) or "", web_of(run), load_fold(engine, run))
 
 

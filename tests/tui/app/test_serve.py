@@ -96,7 +96,7 @@ async def test_ending_the_server_ends_the_apps_that_are_open() -> None:
 
 
 async def test_an_app_that_does_not_leave_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(serving, "_PATIENCE", 0.2)
+    monkeypatch.setattr(serving, "_TIMEOUT_SECONDS", 0.2)
     async for _, client in _up(_DEAF):
         async with client.ws_connect("/ws") as page:
             assert (await page.receive()).data == b"deaf"
