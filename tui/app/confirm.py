@@ -51,7 +51,7 @@ class ConfirmScreen(ModalScreen[bool]):
         self.query_one("#no").focus()
 
     @on(Button.Pressed)
-    def _pressed(self, event: Button.Pressed) -> None:
+    def _answer_with_button(self, event: Button.Pressed) -> None:
         self.dismiss(event.button.id == "yes")
 
     def action_yes(self) -> None:

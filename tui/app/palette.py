@@ -223,18 +223,18 @@ class Stored(Provider):
     async def search(self, query: str) -> Hits:
         """The documents, conversations and runs that contain the words."""
         from traces.runs import Runs
-        from tui.runs.list import when
+        from tui.runs.list import short_time
 
         for document in _matching(self._documents, query, lambda doc: f"{doc.name} {doc.title}"):
             text = f"{document.title or document.name} · {document.collection}"
             yield _hit("Document", document.name, text, partial(self._open_document, document.id))
         for session in _matching(self._sessions, query, lambda item: f"{item.name} {item.first}"):
-            text = f"{session.runs} question{'s' * (session.runs != 1)} · {when(session.latest)}"
+            text = f"{session.runs} question{'s' * (session.runs != 1)} · {short_time(session.latest)}"
             name = session.name or session.first
             yield _hit("Conversation", name, text, partial(self._open_session, session.id))
         find = partial(Runs(self._app.engine.store).search, query, limit=_MAX_HITS)
         for run in await asyncio.to_thread(find):
-            text = f"{run.status} · {when(run.started)}"
+            text = f"{run.status} · {short_time(run.started)}"
             yield _hit("Run", run.question, text, partial(self._open_run, run.id))
 
     def _open_run(self, run_id: str) -> None:

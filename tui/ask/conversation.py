@@ -115,7 +115,9 @@ def load_resumed(engine: Engine, run_id: str) -> ResumeReady:
     from tui.ask.asking import model_of, web_of
 
     run = Runs(engine.store).find(run_id)
-    before = load_session(engine, run.session, except_run=run.id) if run.session else SessionLoaded("", "", ())
+    before = (
+        load_session(engine, run.session, except_run=run.id) if run.session else SessionLoaded("", "", ())
+    )
     return ResumeReady(run.id, before, model_of(run) or "", web_of(run), load_fold(engine, run))
 
 
@@ -209,10 +211,10 @@ through the answers: in one, **→** goes to the next citation and **Enter** ope
 
     async def show_earlier(self, folds: Sequence[RunFold]) -> None:
         """Show earlier turns above; what is in view stays where it is."""
-        height, at = self.virtual_size.height, self.scroll_y
+        height, position = self.virtual_size.height, self.scroll_y
         await self._put_above(folds)
         self.call_after_refresh(
-            lambda: self.scroll_to(y=at + self.virtual_size.height - height, animate=False)
+            lambda: self.scroll_to(y=position + self.virtual_size.height - height, animate=False)
         )
 
     async def _put_above(self, folds: Sequence[RunFold]) -> None:
@@ -313,7 +315,7 @@ class Finder:
     def __init__(self, conversation: Conversation) -> None:
         self._conversation = conversation
         self._words = ""
-        self._at = -1
+        self._index = -1
         self._mark: tuple[Static, Content, Content] | None = (
             None  # block, its text without and with the mark
         )
@@ -333,18 +335,18 @@ class Finder:
             for span in find_words(_content(block).plain, words)
         ]
         if not places:
-            self._words, self._at = words, -1
+            self._words, self._index = words, -1
             return 0, 0
-        continues = words == self._words and 0 <= self._at < len(places)
-        self._at = (self._at + by) % len(places) if continues else len(places) - 1
+        continues = words == self._words and 0 <= self._index < len(places)
+        self._index = (self._index + by) % len(places) if continues else len(places) - 1
         self._words = words
-        block, (start, end) = places[self._at]
+        block, (start, end) = places[self._index]
         original = _content(block)
         highlighted = original.stylize("reverse bold", start, end)
         block.update(highlighted)
         self._mark = (block, original, highlighted)
         self._conversation.screen.scroll_to_widget(block)
-        return self._at + 1, len(places)
+        return self._index + 1, len(places)
 
     def clear(self) -> None:
         """Remove the mark, unless its text has been redrawn since."""

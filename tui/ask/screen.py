@@ -219,7 +219,7 @@ Every `[n]` of the answer opens its passage.
             self.notify("No run was interrupted.")
 
     @on(Failed)
-    def _failed(self, message: Failed) -> None:
+    def _show_failure(self, message: Failed) -> None:
         """Show a failure before the first question until there is one."""
         if self.exchange is None:
             error = message.error

@@ -276,7 +276,7 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
             self._finish_work(message.failure, stopped=message.job.cancel.is_set())
 
     @on(Failed)
-    def _failed(self, message: Failed) -> None:
+    def _show_failure(self, message: Failed) -> None:
         """Show the failure here as well; the app shows it too."""
         self._busy = ""
         way_out = in_the_app(message.error, self._deepthink.keys)

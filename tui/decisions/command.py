@@ -348,13 +348,13 @@ def _quality_range(run: TraceSummary) -> str:
 
 
 def _choice(row: DecisionRow) -> str:
-    why = f", {row.latency_ms:.1f} ms"
+    details = f", {row.latency_ms:.1f} ms"
     if len(row.valid_actions) > 1:
         shares = ", ".join(f"{name} {row.probabilities.get(name, 0.0):.2f}" for name in row.valid_actions)
-        why += f" ({shares})"
+        details += f" ({shares})"
     elif row.valid_actions:
-        why += f" (only {row.valid_actions[0]} was possible)"
-    return f"{row.action} by {row.source}{why}"
+        details += f" (only {row.valid_actions[0]} was possible)"
+    return f"{row.action} by {row.source}{details}"
 
 
 def _details(row: DecisionRow, label: Label | None, qualities: Mapping[str, float]) -> Iterator[str]:

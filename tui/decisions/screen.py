@@ -69,9 +69,9 @@ def read_run(node: DOMNode, store: Store, run_id: str) -> None:
         runs = Runs(store)
         with store.connect():
             run = runs.find(run_id)
-            stored = stored_or_implied(runs, run)
+            stored_events = stored_or_implied(runs, run)
         fold = RunFold(run_id=run_id)
-        fold.take_all(events_of(stored))
+        fold.take_all(events_of(stored_events))
         return RunRead(run, fold)
 
     in_background(node, work, group="run", exclusive=True)
@@ -436,13 +436,13 @@ would have done.
             self._show_fold(message.fold, message.run)
 
     @on(Failed)
-    def _failed(self, message: Failed) -> None:
+    def _show_failure(self, message: Failed) -> None:
         if not self._shown_id:  # the app shows later failures, and the run stays on the screen
             error = message.error
             self._stored_runs = None
-            again = f"{self.deepthink.key_of('decisions.reload') or 'u'} reads again."
+            hint = f"{self.deepthink.key_of('decisions.reload') or 'u'} reads again."
             self._show_message(
-                f"✗ {error.title}", "\n".join(filter(None, (error.message, error.way_out, f"\n{again}")))
+                f"✗ {error.title}", "\n".join(filter(None, (error.message, error.way_out, f"\n{hint}")))
             )
 
     def _show_fold(self, fold: RunFold, run: Run | None) -> None:
@@ -488,7 +488,7 @@ would have done.
         fold = self._ask_fold()
         return [fold.run_id, *ids] if fold is not None and fold.run_id not in ids else ids
 
-    # --- what a person does ----------------------------------------------------------------------
+    # --- actions ---------------------------------------------------------------------------------
 
     def action_run(self, newer: int) -> None:
         """Go to the older (-1) or newer (1) run."""

@@ -231,8 +231,8 @@ behind it in its document, with the supporting sentence marked. A mouse click on
         if not self._citations:
             return
         self._unmark()
-        at = self._citation_index + by if self._citation_index >= 0 else (0 if by > 0 else -1)
-        self._citation_index = at % len(self._citations)
+        index = self._citation_index + by if self._citation_index >= 0 else (0 if by > 0 else -1)
+        self._citation_index = index % len(self._citations)
         block, start, end, _ = self._citations[self._citation_index]
         block.update(self._plain_blocks[block].stylize("reverse bold", start, end))
         self.screen.scroll_to_widget(block)

@@ -71,9 +71,9 @@ def _answer(answer: str) -> list[str]:
 def _claim(claim: Claim) -> str:
     marks = "".join(f"[{number}]" for number in claim["cites"])
     verdict = words.VERDICTS[claim["verdict"]]
-    why = f" ({_text(claim['reason'])})" if claim["reason"] else ""
+    reason = f" ({_text(claim['reason'])})" if claim["reason"] else ""
     label = verdict if claim["verdict"] == "supported" else f"**{verdict}**"
-    return f"- {label}{why}: {_text(claim['text'])} {marks}".rstrip()
+    return f"- {label}{reason}: {_text(claim['text'])} {marks}".rstrip()
 
 
 def _source(item: Evidence, outcome: Outcome) -> list[str]:
@@ -105,8 +105,8 @@ def _decision(event: ev.Decided) -> str:
     """The action, its source, the probabilities and the reason."""
     ranking = sorted(event.probabilities.items(), key=lambda entry: -entry[1])
     shares = f" ({', '.join(f'{action} {share:.0%}' for action, share in ranking)})" if ranking else ""
-    why = f": {event.justification}" if event.justification else ""
-    return f"after step {event.step}: {event.action} by {event.source}{shares}{why}"
+    reason = f": {event.justification}" if event.justification else ""
+    return f"after step {event.step}: {event.action} by {event.source}{shares}{reason}"
 
 
 def _page(url: str) -> str:

@@ -146,8 +146,8 @@ class RunPanel(Vertical):
 
     def action_tab(self, by: int) -> None:
         tabs = self.query_one(TabbedContent)
-        at = _TABS.index(tabs.active) if tabs.active in _TABS else 0
-        tabs.active = _TABS[(at + by) % len(_TABS)]
+        index = _TABS.index(tabs.active) if tabs.active in _TABS else 0
+        tabs.active = _TABS[(index + by) % len(_TABS)]
         self.call_after_refresh(self.focus_first)
 
     def show(self, fold: RunFold, changed: frozenset[Part] = EVERYTHING) -> None:

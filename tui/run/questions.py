@@ -71,8 +71,8 @@ def judged_sentence(claim: Claim) -> str:
     sentence = f"{one_line(claim['text'])} {marks}".rstrip()
     if claim["verdict"] == "supported":
         return sentence
-    why = f": {one_line(claim['reason'])}" if claim["reason"] else ""
-    return f"{sentence} ({VERDICTS[claim['verdict']]}{why})"
+    reason = f": {one_line(claim['reason'])}" if claim["reason"] else ""
+    return f"{sentence} ({VERDICTS[claim['verdict']]}{reason})"
 
 
 def _show(question_blocks: Sequence[Block], *, live: bool) -> None:

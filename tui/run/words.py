@@ -205,8 +205,8 @@ def support_count(claims: Sequence[Claim]) -> str:
 
 def doubt(claim: Claim) -> str:
     """A sentence that is not, or only partly, supported by its sources, and why."""
-    why = f" ({one_line(claim['reason'])})" if claim["reason"] else ""
-    return f"{VERDICTS[claim['verdict']]}: “{one_line(claim['text'])}”{why}"
+    reason = f" ({one_line(claim['reason'])})" if claim["reason"] else ""
+    return f"{VERDICTS[claim['verdict']]}: “{one_line(claim['text'])}”{reason}"
 
 
 def source(item: Evidence, quote: str = "") -> Block:
@@ -236,11 +236,11 @@ def located(title: str, section: str, page: int | None) -> str:
 def route(event: ev.Routed) -> Block:
     """The kind of question and why; for a follow-up, also the complete question it became."""
     kind = _ROUTES.get(event.route, event.route)
-    why = f": {one_line(event.reason)}" if event.reason else ""
+    reason = f": {one_line(event.reason)}" if event.reason else ""
     by = "" if event.source in {"rules", "person"} else f" (by {event.source})"
     read_as = one_line(event.question)
     items = (f"read as: {read_as}",) if read_as != one_line(event.asked) else ()
-    return Block("route", f"{kind}{by}{why}", items)
+    return Block("route", f"{kind}{by}{reason}", items)
 
 
 def first_look(event: ev.FirstLook) -> Block:
@@ -362,9 +362,9 @@ def answer(event: ev.Answered) -> list[Block]:
 def decision(event: ev.Decided) -> Block:
     """The action, with its source and reason."""
     probability = event.probabilities.get(event.action, 1.0)
-    sure = f", {probability:.0%}" if probability < 1 else ""
-    why = f": {one_line(event.justification)}" if event.justification else ""
-    return Block("decide", f"{event.action} ({event.source}{sure}){why}")
+    confidence = f", {probability:.0%}" if probability < 1 else ""
+    reason = f": {one_line(event.justification)}" if event.justification else ""
+    return Block("decide", f"{event.action} ({event.source}{confidence}){reason}")
 
 
 def steering(event: ev.Steered) -> Block:
@@ -545,7 +545,7 @@ class Transcript:
                 return [block] if block.text or block.items else []  # else it is from a later version
 
     def _same_round(self, event: ev.Searched) -> bool:
-        return all((other.step, other.rung) == (event.step, event.rung) for other in self._searches)
+        return all((search.step, search.rung) == (event.step, event.rung) for search in self._searches)
 
     def _finish_round(self) -> list[Block]:
         searches, self._searches = self._searches, []

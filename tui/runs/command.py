@@ -247,7 +247,7 @@ def show_session(reference: _SessionReference = "last", as_json: AsJson = False)
         out.print(Text(f"› {one_line(run.question)}", style="bold"))
         if run.standalone and run.standalone != run.question:
             out.print(Text(f"  taken to ask: {one_line(run.standalone)}", style="dim"))
-        out.print(Text(clean(run.answer).strip() or _unanswered(run)))
+        out.print(Text(clean(run.answer).strip() or _no_answer_text(run)))
         out.print(Text(f"run {run.id} · {local(run.started):%Y-%m-%d %H:%M} · {status(run)}", style="dim"))
     if not runs:
         quoted_name = shlex.quote(clean(session.name) or session.id)
@@ -323,7 +323,7 @@ def _list_unfinished(*, as_json: bool) -> None:
     out.print(table)
 
 
-def _unanswered(run: Run) -> str:
+def _no_answer_text(run: Run) -> str:
     if run.finished is None or run.status in {"failed", "cancelled"}:
         return "(no answer yet; deepthink runs --unfinished says whether it can be resumed)"
     return "(no answer)"

@@ -71,7 +71,7 @@ def compare(a: ComparedRun, b: ComparedRun) -> list[Section]:
     ]
 
 
-def when(run: Run) -> str:
+def start_and_id(run: Run) -> str:
     """A run's start time and id."""
     return f"{local(run.started):%Y-%m-%d %H:%M} · run {run.id}"
 
@@ -137,20 +137,20 @@ def _decisions(a: Outcome, b: Outcome) -> tuple[list[str], list[str]]:
 
 def _decision(event: ev.Decided) -> str:
     probability = event.probabilities.get(event.action, 1.0)
-    sure = f", {probability:.0%}" if probability < 1 else ""
-    return f"after step {event.step}: {event.action} ({event.source}{sure})"
+    confidence = f", {probability:.0%}" if probability < 1 else ""
+    return f"after step {event.step}: {event.action} ({event.source}{confidence})"
 
 
 def _evidence(a: Outcome, b: Outcome) -> Section:
     """The passages that both kept first, then those that only one did."""
     first, second = ({_key(item): item for item in outcome.evidence} for outcome in (a, b))
     shared = [
-        Row(_cited(item, second[key]), _cited(second[key]), "same")
+        Row(_citation(item, second[key]), _citation(second[key]), "same")
         for key, item in first.items()
         if key in second
     ]
-    only_a = [Row(_cited(item), "–", "only A") for key, item in first.items() if key not in second]
-    only_b = [Row("–", _cited(item), "only B") for key, item in second.items() if key not in first]
+    only_a = [Row(_citation(item), "–", "only A") for key, item in first.items() if key not in second]
+    only_b = [Row("–", _citation(item), "only B") for key, item in second.items() if key not in first]
     words = f"{len(shared)} in both, {len(only_a)} only in A, {len(only_b)} only in B"
     return Section(
         "Evidence", (*shared, *only_a, *only_b), words if first or second else "Neither kept any passage."
@@ -162,7 +162,7 @@ def _key(item: Evidence) -> tuple[str, str, str]:
     return item["collection"], item["document"], " ".join(item["text"].split())
 
 
-def _cited(item: Evidence, other: Evidence | None = None) -> str:
+def _citation(item: Evidence, other: Evidence | None = None) -> str:
     """Number and place; also the other run's number if it differs."""
     number = f"[{item['number']}]"
     if other is not None and other["number"] != item["number"]:
@@ -247,7 +247,7 @@ amount divided by A's. `1` and `2` replay either, `s` swaps them.
         await self._show()
 
     @on(Failed)
-    def _failed(self, message: Failed) -> None:
+    def _show_failure(self, message: Failed) -> None:
         if self._pair is None:
             text = f"✗ They cannot be compared.\n\n{message.error.message}\n{message.error.way_out}"
             self.query_one("#compare-state", Static).update(text)
@@ -255,7 +255,7 @@ amount divided by A's. `1` and `2` replay either, `s` swaps them.
     async def _show(self) -> None:
         assert self._pair is not None
         for name, compared, side in zip(("A", "B"), self._pair, ("first", "second"), strict=True):
-            head = Content.assemble((name, "bold"), "  ", (when(compared.run), "$foreground 65%"))
+            head = Content.assemble((name, "bold"), "  ", (start_and_id(compared.run), "$foreground 65%"))
             self.query_one(f"#compare-{side}", Static).update(head)
         page = self.query_one("#compare")
         await page.remove_children()
@@ -275,11 +275,11 @@ amount divided by A's. `1` and `2` replay either, `s` swaps them.
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         return True if action == "close" else self._pair is not None
 
-    def action_replay(self, which: int) -> None:
+    def action_replay(self, index: int) -> None:
         from tui.runs.replay import ReplayScreen
 
         if self._pair is not None:
-            self.app.push_screen(ReplayScreen(self._pair[which].run.id))
+            self.app.push_screen(ReplayScreen(self._pair[index].run.id))
 
     async def action_swap(self) -> None:
         if self._pair is not None:

@@ -117,7 +117,7 @@ without a folder is in the folder that the app was started in; `~` is your home 
         self.dismiss()
 
     @on(Failed)
-    def _failed(self, message: Failed) -> None:
+    def _show_failure(self, message: Failed) -> None:
         self.query_one("#export-note", Static).update(f"✗ {message.error.message}")
 
     def action_close(self) -> None:

@@ -103,7 +103,7 @@ class RowTable(DataTable[Text]):
         return cell
 
 
-def when(moment: datetime) -> str:
+def short_time(moment: datetime) -> str:
     """Day and time in this year, else only the day; at most 11 columns."""
     moment = local(moment)
     return f"{moment:%m-%d %H:%M}" if moment.year == local(now()).year else f"{moment:%Y-%m-%d}"
@@ -170,7 +170,7 @@ class RunList(RowTable):
             status(run),
             _RATINGS.get(run.rating, ""),
             _format_seconds(run.seconds),
-            when(run.started),
+            short_time(run.started),
         )
         self.put(run.id, values)
 

@@ -74,7 +74,7 @@ class Player:
         return self.times[-1] if self.times else 0.0
 
     @property
-    def last(self) -> ev.Event | None:
+    def last_event(self) -> ev.Event | None:
         """The last event before the position."""
         return self.events[self.position - 1] if self.position else None
 
@@ -192,8 +192,9 @@ cut to two seconds.
             prefix, (cells[: current + 1], "$accent"), (cells[current + 1 :], "$foreground 50%"), suffix
         )
         self.query_one("#player-track", Static).update(track)
-        last = as_text(player.last) if player.last is not None else "Before the beginning: Space plays."
-        self.query_one("#player-words", Static).update(Content(last))
+        event = player.last_event
+        words = as_text(event) if event is not None else "Before the beginning: Space plays."
+        self.query_one("#player-words", Static).update(Content(words))
 
 
 def _column(position: int, count: int, width: int) -> int:
@@ -260,7 +261,7 @@ plan, the evidence and the decisions, where you can say what a decision should h
         self.refresh_bindings()
 
     @on(Failed)
-    def _failed(self, message: Failed) -> None:
+    def _show_failure(self, message: Failed) -> None:
         if self._run is None:
             text = f"✗ The run cannot be read.\n\n{message.error.message}\n{message.error.way_out}"
             self.query_one("#replay-none", Static).update(Content(text))
@@ -304,9 +305,9 @@ plan, the evidence and the decisions, where you can say what a decision should h
         await self._go(self.player.step_position(by))
         self._play_on()
 
-    async def action_ends(self, which: int) -> None:
+    async def action_ends(self, end: int) -> None:
         """Go to the beginning (0) or the end (1)."""
-        await self._go(which * len(self.player.events))
+        await self._go(end * len(self.player.events))
         self._play_on()
 
     @on(PlayerBar.Seek)
@@ -376,5 +377,5 @@ def _read(store: Store, run_id: str) -> ReplayScreen.Ready:
     runs = Runs(store)
     with store.connect():
         run = runs.find(run_id)
-        stored = stored_or_implied(runs, run)
-    return ReplayScreen.Ready(run, events_of(stored), [entry.elapsed for entry in stored])
+        stored_events = stored_or_implied(runs, run)
+    return ReplayScreen.Ready(run, events_of(stored_events), [entry.elapsed for entry in stored_events])

@@ -99,7 +99,7 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
                 self.call_after_refresh(runs.focus)
 
     @on(Failed)
-    def _failed(self, message: Failed) -> None:
+    def _show_failure(self, message: Failed) -> None:
         self._loading = False
         if self._total < 0:  # with a list on the screen, the app's message is enough
             error, key = message.error, self.deepthink.key_for(REFRESH)

@@ -22,7 +22,7 @@ from tui.app.key_line import KeyLine
 from tui.app.keys import bindings
 from tui.app.offers import deepthink
 from tui.app.work import Failed, in_background
-from tui.runs.list import RowTable, when
+from tui.runs.list import RowTable, short_time
 from tui.terminal import one_line
 
 _MAX_SESSIONS = 2000  # nobody scrolls through more
@@ -104,7 +104,7 @@ gives it a name, which the command line knows too, `d` deletes it with its runs.
             self.set_focus(None)  # not the filter, which would take the key for a new session
 
     @on(Failed)
-    def _failed(self, message: Failed) -> None:
+    def _show_failure(self, message: Failed) -> None:
         if not self._is_read:
             text = f"✗ The sessions cannot be read.\n\n{message.error.message}\n{message.error.way_out}"
             self._show_none(text)
@@ -118,7 +118,7 @@ gives it a name, which the command line knows too, `d` deletes it with its runs.
             if all(word in f"{session.name} {session.first}".casefold() for word in self._filter_words):
                 text = one_line(session.first, _MAX_QUESTION) or "(nothing asked yet)"
                 name = f"{one_line(session.name)} · " if session.name else ""
-                table.put(session.id, (when(session.latest), f"{session.runs:,}", name + text))
+                table.put(session.id, (short_time(session.latest), f"{session.runs:,}", name + text))
         table.go_to(current_id)
         if table.row_count:
             self.query_one("#sessions").remove_class("-none")

@@ -55,7 +55,7 @@ def test_it_stays_within_the_run(player: Player) -> None:
     player.seek(10_000)
     assert (player.over, player.position) == (True, len(player.events))
     player.seek(-5)
-    assert (player.position, player.elapsed, player.over, player.last) == (0, 0.0, False, None)
+    assert (player.position, player.elapsed, player.over, player.last_event) == (0, 0.0, False, None)
     assert Player((), ()).over
 
 
@@ -71,7 +71,7 @@ def test_research_steps_are_gone_through(player: Player) -> None:
     first, second = player.steps
     assert player.step_position(1) == first
     player.seek(first)
-    assert isinstance(player.last, ev.StepStarted)
+    assert isinstance(player.last_event, ev.StepStarted)
     assert (player.step_position(1), player.step_position(-1)) == (second, 0)
     player.seek(second + 1)
     assert (player.step_position(1), player.step_position(-1)) == (len(player.events), second)
