@@ -18,7 +18,7 @@ from tui.app.keys import all_actions, bindings
 from tui.app.work import Failed
 
 _WAYS_OUT: Final[Mapping[str, str]] = {
-    "NoModelYet": "Fetch one in {models}; a file or a model of Ollama's can be chosen there too.",
+    "NoModelYet": "Fetch one in {models}; a file or an Ollama model can be chosen there too.",
     "ModelMissing": "Fetch it in {models}, or choose another one there.",
     "EmptyLibrary": "Add documents in {library}, or read the samples there.",
     "WebOff": "Turn on web in {settings}.",

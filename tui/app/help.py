@@ -40,8 +40,8 @@ The names on the right are for keys of your own: F8, the setting *app.keys*, for
 `run.pause=f11, app.runs=alt+r`; what you set works at once.
 """
 _PLAIN: Final = """\
-**Without the screen:** `deepthink ask --plain "…"` tells a run line by line, with nothing that moves, for a
-screen reader, a log or a slow connection; `deepthink runs show` tells one that is stored.
+**Without the screen:** `deepthink ask --plain "…"` shows a run line by line, without animation, for a
+screen reader, a log or a slow connection; `deepthink runs show` shows a stored run.
 """
 
 

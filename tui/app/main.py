@@ -92,9 +92,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--host",
         default=_LOOPBACK,
-        help="address to serve at; others can reach any but this one (%(default)s)",
+        help="address to serve on; other machines can reach any but this one (%(default)s)",
     )
-    parser.add_argument("--port", type=int, default=8000, help="port to serve at (%(default)s)")
+    parser.add_argument("--port", type=int, default=8000, help="port to serve on (%(default)s)")
     parser.add_argument("--version", action="store_true", help="show the version")
     parser.add_argument(
         "--debug", action="store_true", help="show tracebacks and write everything to the log"

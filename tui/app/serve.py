@@ -104,7 +104,7 @@ class AppServer(Server):
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, stop.set)
         print(f"deepthink is served at {self.link}", flush=True)  # noqa: T201
-        print("Each page opened there is an app of its own. Ctrl-C ends them.", flush=True)  # noqa: T201
+        print("Each page opened there runs its own app. Ctrl-C stops them all.", flush=True)  # noqa: T201
         try:
             await stop.wait()
         finally:
@@ -178,7 +178,7 @@ class AppServer(Server):
             raise web.HTTPForbidden(text="Opened from another site.")
         name = urlsplit(f"//{request.host}").hostname or ""
         if self.only_here and not _is_loopback(name) and name != self._given_host.lower():
-            raise web.HTTPForbidden(text="Asked for by a name that is not this machine's.")
+            raise web.HTTPForbidden(text="The host name is not this machine's.")
         tokens = (request.query.get("token", ""), request.cookies.get(self._cookie, ""))  # one may be stale
         if not any(secrets.compare_digest(token.encode(), self._token.encode()) for token in tokens):
             raise web.HTTPForbidden(text="Open the link that deepthink-tui --serve has printed.")
@@ -215,7 +215,7 @@ def _listen(host: str, port: int) -> socket.socket:
         )[0]
     except (socket.gaierror, UnicodeError) as error:
         raise CannotServe(
-            f"“{host}” is no address.", "Leave --host out to serve to this machine alone."
+            f"“{host}” is not a valid address.", "Leave --host out to serve to this machine alone."
         ) from error
     listener = socket.socket(family, kind, protocol)
     try:

@@ -265,7 +265,7 @@ Every `[n]` of the answer opens its passage.
             return (
                 f"No collection is called {word[1:]}; there are {', '.join(sorted(self.collection_names))}."
             )
-        return "" if typed.question else "Write the question beside it."
+        return "" if typed.question else "Add a question to it."
 
     def on_asked_box_posed(self, event: AskedBox.Posed) -> None:
         """Focus a question of the run, unless the user is typing something else."""

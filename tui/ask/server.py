@@ -60,10 +60,10 @@ def serve(minutes: float) -> int:
             closing(_Server()) as server,
             ctrl_c() as stop,
         ):
-            warn("The models are kept warm for `deepthink ask`; Ctrl-C ends it.")
+            warn("Keeping the models warm for `deepthink ask`; Ctrl-C stops it.")
             server.run(listener, minutes * 60, stop)
     except Timeout:
-        raise AlreadyServed("A server runs already.") from None
+        raise AlreadyServed("A server is already running.") from None
     return DONE
 
 

@@ -192,7 +192,7 @@ def _events(
         elif "warning" in message:
             failures.warn_once(message["warning"])
         message = lines.receive()
-    raise ServerGone("It ended while it answered.", "`deepthink resume` continues the run.")
+    raise ServerGone("It ended during the run.", "`deepthink resume` continues the run.")
 
 
 def _pass_on_cancel(steering: Steering, lines: Lines) -> None:

@@ -186,7 +186,7 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
         """Stop the work, or the app could not end."""
         self._cancel.set()
 
-    # --- what is possible ------------------------------------------------------------------------
+    # --- actions ---------------------------------------------------------------------------------
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """One thing at a time; the smaller model only if there is no model yet."""
@@ -283,7 +283,7 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
         self._trouble = f"✗ {message.error.title}: {message.error.message}\n  {way_out}".rstrip()
         self._redraw()
 
-    # --- doing -----------------------------------------------------------------------------------
+    # --- work ------------------------------------------------------------------------------------
 
     @property
     def _deepthink(self) -> Deepthink:
@@ -354,7 +354,7 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
         inventory = self._inventory
         title = "A language model"
         if inventory is None:
-            return title, "Looking what is here …"
+            return title, "Looking for models and documents …"
         if self._busy == "fetching":
             return title, f"Fetching; {self._key('stop')} stops it, and what was fetched is kept."
         if self._busy == "taking":

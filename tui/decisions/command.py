@@ -148,7 +148,7 @@ def show(
         names = ", ".join(missing_documents)
         out.print(Text(clean(f"no longer in the library: {names}; the states stand as they were seen")))
     if not decisions:
-        out.print("It took no decision.")
+        out.print("It took no decisions.")
     for row in decisions:
         if row.shadow:
             out.print(Text(clean(f"    second opinion: {_choice(row)}"), style="dim"))

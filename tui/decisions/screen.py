@@ -379,7 +379,7 @@ would have done.
             self._requested_id = run_id
             read_run(self, self.deepthink.engine.store, run_id)
 
-    # --- the run of the main screen ------------------------------------------------------------
+    # --- the run of the Ask screen ---------------------------------------------------------------
 
     def _ask_screen(self) -> Steers | None:
         """The Ask screen, if it exists."""
@@ -415,7 +415,7 @@ would have done.
         teaching = ask_screen is not None and ask_screen.teaching
         return (id(fold), len(fold.outcome.decisions), fold.asked, fold.over, fold.paused, teaching)
 
-    # --- what is stored --------------------------------------------------------------------------
+    # --- stored runs -----------------------------------------------------------------------------
 
     @on(RunsListed)
     def _show_listed_runs(self, message: RunsListed) -> None:

@@ -151,7 +151,7 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
     def _empty_text(self) -> Content:
         clear, ask = self.deepthink.key_for(CLEAR), self.deepthink.key_of("app.ask")
         if self.query_one(RunFilter).active:
-            return Content(f"No run fits.\n\n{clear} shows every run.")
+            return Content(f"No run matches.\n\n{clear} shows every run.")
         return Content(f"No run is stored yet.\n\nAsk something: {ask} goes to the prompt.")
 
     # The run under the cursor

@@ -125,7 +125,7 @@ gives it a name, which the command line knows too, `d` deletes it with its runs.
         else:
             key = deepthink(self).key_of("sessions.new") or "n"
             self._show_none(
-                "No session fits." if self._filter_words else f"No session yet: {key} begins one."
+                "No session matches." if self._filter_words else f"No session yet: {key} begins one."
             )
         self.refresh_bindings()
 

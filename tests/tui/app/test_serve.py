@@ -145,7 +145,7 @@ async def test_only_the_link_of_this_start_opens_an_app(echoing: Up) -> None:
     [
         ("127.0.0.1", 65536, "There is no port 65536."),
         ("127.0.0.1", -1, "There is no port -1."),
-        ("no.such.host.invalid", 0, "“no.such.host.invalid” is no address."),
+        ("no.such.host.invalid", 0, "“no.such.host.invalid” is not a valid address."),
         ("192.0.2.1", 0, "192.0.2.1 is not an address of this machine"),
     ],
 )
