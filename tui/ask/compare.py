@@ -327,7 +327,7 @@ def _answer(
     cancel: threading.Event,
     printer: AnswerPrinter,
 ) -> None:
-    """Have a system answer, and keep its column and the screen up to date."""
+    """Let a system answer, and keep its column and the screen up to date."""
 
     def take(event: ev.Event) -> None:
         column.take(event)
