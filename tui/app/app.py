@@ -1,7 +1,7 @@
 """The app: its screens as modes, its theme and keys, and how failures are shown.
 
-Only the settings file and the environment are looked at, without checking: the settings proper are loaded,
-checked and reported by a worker once the first frame is drawn.
+At the start, only the ``[app]`` settings are read, without validation; a worker loads and validates all
+settings once the first frame is drawn.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from tui.library.original import OriginalFound, show
 
 @dataclass(frozen=True, slots=True)
 class Appearance:
-    """A theme by Textual's name, whether things move, and remapped keys as they are written."""
+    """A theme by Textual's name, whether motion is reduced, and the remapped keys as set."""
 
     theme: str = "dark"
     reduced_motion: bool = False
@@ -44,10 +44,10 @@ class Appearance:
 
 
 def appearance() -> Appearance:
-    """The appearance set in the environment or the file; the default where neither is usable."""
+    """The appearance set in the environment or the settings file, else the default."""
     try:
         file = tomllib.loads(config_file().read_text(encoding="utf-8")).get("app", {})
-    except (OSError, ValueError):  # shown by the worker that loads the settings
+    except (OSError, ValueError):  # reported by the worker that loads the settings
         file = {}
     file = file if isinstance(file, dict) else {}
 
@@ -64,20 +64,20 @@ def appearance() -> Appearance:
 _log = logging.getLogger("deepthink.app")
 
 
-def _palette() -> type[Provider]:
+def _actions_provider() -> type[Provider]:
     from tui.app.palette import Actions
 
     return Actions
 
 
-def _stored() -> type[Provider]:
+def _stored_provider() -> type[Provider]:
     from tui.app.palette import Stored
 
     return Stored
 
 
 def _screen(module: str, name: str) -> Callable[[], Screen[Any]]:
-    """Makes a screen; its module is imported by then."""
+    """A factory of a screen that imports its module on the first call."""
     return lambda: cast("Screen[Any]", getattr(import_module(module), name)())
 
 
@@ -85,8 +85,8 @@ class DeepthinkApp(App[int]):
     """The app; one screen is shown at a time.
 
     Args:
-        engine: Models and store; those of the settings if not given.
-        look: Theme, motion and keys; as set if not given.
+        engine: Models and store; by default those of the settings.
+        look: Theme, motion and keys; by default those of the settings.
         prepare: Whether to load the models once the first frame is drawn.
         picture_widget: Draws pictures in this terminal; None if it cannot show them.
     """
@@ -95,7 +95,7 @@ class DeepthinkApp(App[int]):
     NOTIFICATION_TIMEOUT = 3
     CSS_PATH = "app.tcss"
     BINDINGS: ClassVar[list[BindingType]] = bindings("app")
-    COMMANDS: ClassVar[set[Any]] = {_palette, _stored}
+    COMMANDS: ClassVar[set[Any]] = {_actions_provider, _stored_provider}
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]  # noqa: RUF012 - as Textual declares it
     DEFAULT_MODE = "ask"
     MODES: ClassVar[dict[str, str | Callable[[], Screen[Any]]]] = {
@@ -110,7 +110,7 @@ class DeepthinkApp(App[int]):
     }
 
     engine_states: reactive[dict[str, tuple[EngineState, str]]] = reactive(dict)
-    """Part of the engine to its state and a word about it; widgets watch it."""
+    """Part of the engine to its state and a detail; widgets watch it."""
 
     def __init__(
         self,
@@ -125,19 +125,19 @@ class DeepthinkApp(App[int]):
         self.engine = engine or Engine()
         self.engine.tell = self.post_message
         self.failures: list[Failed] = []
-        self.left: list[str] = []  # ids of runs that were under way when the app was left
+        self.interrupted_runs: list[str] = []  # ids of runs in progress when the app ended
         self.keys: dict[str, str] = {}
-        self._look = look or appearance()
+        self._appearance = look or appearance()
         self._prepare = prepare
         for theme in OURS:
             self.register_theme(theme)
-        self.theme = self._look.theme
-        if self._look.reduced_motion:
+        self.theme = self._appearance.theme
+        if self._appearance.reduced_motion:
             self.animation_level = "none"
 
     def on_mount(self) -> None:
-        """Take the keys as remapped; what is heavy begins once the first frame is drawn."""
-        self.take_keys(self._look.keys)
+        """Apply the remapped keys; start the heavy work once the first frame is drawn."""
+        self.take_keys(self._appearance.keys)
         if self._prepare:
             self.call_after_refresh(in_background, self, self.engine.prepare, group="prepare")
             self.call_after_refresh(in_background, self, self.engine.keep_in_step, group="folders")
@@ -150,7 +150,7 @@ class DeepthinkApp(App[int]):
         self.engine_states = {**self.engine_states, message.part: (message.state, message.detail)}
 
     @on(Noticed)
-    def _noticed(self, message: Noticed) -> None:
+    def _show_notice(self, message: Noticed) -> None:
         self.notify(message.text, title=message.title, severity="warning", timeout=8, markup=False)
 
     @on(OriginalFound)
@@ -166,7 +166,7 @@ class DeepthinkApp(App[int]):
     def tell_failure(self, message: Failed) -> None:
         """Show a toast; `action_failure` shows the full text."""
         self.failures.append(message)
-        key = self.key_of("app.failure")  # none in a window over a screen
+        key = self.key_of("app.failure")  # "" in a window over a screen
         self.notify(
             f"{message.error.message}\n{key} shows it in full." if key else message.error.message,
             title=message.error.title,
@@ -175,22 +175,22 @@ class DeepthinkApp(App[int]):
             markup=False,
         )
 
-    def take_keys(self, written: str) -> None:
-        """Map the keys as ``app.keys`` says; warn about what is wrong with it."""
+    def take_keys(self, text: str) -> None:
+        """Apply the keys of the setting ``app.keys``; warn if it is invalid."""
         try:
-            self.keys = keymap(written)
-        except ValueError as wrong:
-            self.notify(f"app.keys: {wrong}", title="Settings", severity="warning", markup=False)
+            self.keys = keymap(text)
+        except ValueError as error:
+            self.notify(f"app.keys: {error}", title="Settings", severity="warning", markup=False)
         self.set_keymap(self.keys)
 
     def key_for(self, action: Action) -> str:
-        """The first key of an action as it is mapped now, for display."""
+        """The first key that is mapped to an action, for display."""
         key = self.keys.get(action.id, action.key).split(",")[0]
         return self.get_key_display(Binding(key, action.does))
 
     def key_of(self, action_id: str) -> str:
         """The key of an action that is possible now, for display; "" if it has none."""
-        if not self.screen.is_mounted:  # a screen that is being opened cannot say what is possible on it
+        if not self.screen.is_mounted:  # a screen that is being opened has no active bindings
             return ""
         for _, binding, enabled, _ in self.screen.active_bindings.values():
             if binding.id == action_id and enabled:
@@ -205,7 +205,7 @@ class DeepthinkApp(App[int]):
     def action_mode(self, name: str) -> None:
         """Go to a screen; if it is shown already, focus its input."""
         self.clear_notifications()
-        while len(self.screen_stack) > 1:  # what lies over the screen that is left would wait under the key
+        while len(self.screen_stack) > 1:  # windows left open over this screen would reappear
             self.pop_screen()
         if name == self.current_mode:
             self.screen.post_message(AlreadyHere())
@@ -239,15 +239,15 @@ class DeepthinkApp(App[int]):
         return self.return_code is not None or not self.is_running
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
-        """None of Textual's own: the registry has everything, themes included."""
+        """None of Textual's own: the registry has them all, including themes."""
         return ()
 
     def _handle_exception(self, error: Exception) -> None:
-        """A fault in a handler ends the app with a sentence and a log entry, not with a traceback."""
+        """End the app after an unhandled error with a sentence and a log entry, without a traceback."""
         cause = error.error if isinstance(error, WorkerFailed) else error
         if self._is_leaving and isinstance(cause, NoMatches | MountError | KeyError):
-            # While the app closes, Textual mounts nothing and computes no styles, but a window that was
-            # just opened still looks for both.
+            # While the app closes, Textual mounts nothing and computes no styles, but a window that has
+            # just opened still needs both.
             _log.info("a window was left while it opened: %s", error)
             return
         if self.is_headless or os.environ.get("DEEPTHINK_DEBUG"):

@@ -1,4 +1,4 @@
-"""What every full screen has: places at the top, its own body, the keys at the bottom."""
+"""The frame of every full screen: navigation at the top, a body, the keys at the bottom."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from tui.app.offers import Deepthink, deepthink
 
 
 class AlreadyHere(Message):
-    """The key of a screen was pressed on that screen: focus its input."""
+    """The key of a screen was pressed on that screen: it should focus its input."""
 
 
 class StoreChanged(Message):
-    """Settings, collections or runs have changed: read them again."""
+    """Settings, collections or runs have changed: the screen should read them again."""
 
 
-_MARKS: Mapping[str, str] = {"loading": "…", "ready": "✓", "missing": "✗", "cold": "·"}
+_STATE_SIGNS: Mapping[str, str] = {"loading": "…", "ready": "✓", "missing": "✗", "cold": "·"}
 
 
 class Navigation(Horizontal):
-    """One line; the current screen is marked by brackets as well as by colour."""
+    """The line of screens; brackets mark the current one, not colour alone."""
 
     DEFAULT_CSS = """
     Navigation { height: 1; background: $panel; }
@@ -39,9 +39,9 @@ class Navigation(Horizontal):
     """
     _SHORT: ClassVar[Mapping[str, str]] = {"settings": "Set", "decisions": "Decide", "library": "Lib"}
 
-    def __init__(self, here: str) -> None:
+    def __init__(self, mode: str) -> None:
         super().__init__()
-        self._here = here
+        self._mode = mode
 
     def compose(self) -> ComposeResult:
         places = Static(id="places")
@@ -55,21 +55,23 @@ class Navigation(Horizontal):
     def on_resize(self) -> None:
         engine = self.query_one("#engine", Static).content
         room = self.size.width - (engine.cell_length + 2 if isinstance(engine, Content) else 0)
-        lines = [
+        candidates = [
             self._places(short=short, keys=keys)
             for short, keys in ((False, True), (True, True), (False, False), (True, False))
         ]
-        fitting = next((line for line in lines if line.cell_length <= room), lines[-1])
-        self.query_one("#places", Static).update(fitting)
+        line = next(
+            (candidate for candidate in candidates if candidate.cell_length <= room), candidates[-1]
+        )
+        self.query_one("#places", Static).update(line)
 
     def _places(self, *, short: bool, keys: bool) -> Content:
         pieces: list[Content] = []
         for name, action in modes():
             label = self._SHORT.get(name, action.label) if short else action.label
             key = f"{action.key.upper()} " if keys else ""
-            here = name == self._here
-            piece = Content(f"[{key}{label}]" if here else f" {key}{label} ")
-            piece = piece.stylize("bold $primary" if here else "$foreground 75%")
+            is_current = name == self._mode
+            piece = Content(f"[{key}{label}]" if is_current else f" {key}{label} ")
+            piece = piece.stylize("bold $primary" if is_current else "$foreground 75%")
             pieces.append(piece.stylize(f"@click=app.mode('{name}')"))
         return Content("").join(pieces)
 
@@ -79,29 +81,29 @@ class Navigation(Horizontal):
 
 
 def _engine_text(states: Mapping[str, tuple[EngineState, str]]) -> str:
-    """What is missing, else what is not ready yet, else the model's name."""
-    if states.get("settings", ("cold", ""))[0] == "missing":  # which models are wanted is not known
-        return f"{_MARKS['missing']} settings"
+    """The part that is missing, else one that is not ready yet, else the model's name."""
+    if states.get("settings", ("cold", ""))[0] == "missing":  # so the models are unknown
+        return f"{_STATE_SIGNS['missing']} settings"
     parts = {part: states.get(part, ("cold", "")) for part in ("model", "embedder")}
     for part, (state, _) in parts.items():
         if state == "missing":
-            return f"{_MARKS[state]} {part} not here"
-    state, done = states.get("library", ("cold", ""))
+            return f"{_STATE_SIGNS[state]} {part} not here"
+    state, progress = states.get("library", ("cold", ""))
     if state == "loading":
-        return f"{_MARKS[state]} library embedded: {done}"
+        return f"{_STATE_SIGNS[state]} library embedded: {progress}"
     part, (state, name) = next(
         ((part, state) for part, state in parts.items() if state[0] != "ready"), ("", parts["model"])
     )
-    return f"{_MARKS[state]} {part or name.removeprefix('llama.cpp:')}"
+    return f"{_STATE_SIGNS[state]} {part or name.removeprefix('llama.cpp:')}"
 
 
 class DeepScreen(Screen[None]):
-    """A screen of its own mode.
+    """A screen with its own mode.
 
     Attributes:
-        MODE: Its name among the app's modes.
+        MODE: The name of its mode.
         PLACES: Places of the registry whose actions the palette offers here.
-        HELP: What F1 tells of it, in Markdown.
+        HELP: The help that F1 shows, in Markdown.
     """
 
     MODE: ClassVar[str]
@@ -117,7 +119,7 @@ class DeepScreen(Screen[None]):
         yield from ()
 
     def on_mount(self) -> None:
-        """Be wide or narrow from the first layout on; by default the second one is."""
+        """Set the width classes for the first layout; Textual sets them only for the second."""
         breakpoints = self.app.HORIZONTAL_BREAKPOINTS or []
         self.add_class(*self._get_breakpoint_classes(self.app.size.width, breakpoints))
 
@@ -127,10 +129,10 @@ class DeepScreen(Screen[None]):
         return deepthink(self)
 
     def tell_ask(self) -> None:
-        """Have the Ask screen read store and settings again."""
+        """Make the Ask screen read store and settings again."""
         try:
             stack = self.app.get_screen_stack("ask")
-        except KeyError:  # nobody has been there yet
+        except KeyError:  # it was never opened
             return
         for screen in stack[:1]:
             screen.post_message(StoreChanged())

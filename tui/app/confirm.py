@@ -17,7 +17,7 @@ from tui.app.keys import bindings
 
 
 class ConfirmScreen(ModalScreen[bool]):
-    """Asks, and returns whether the answer was yes; “No” has the focus at first."""
+    """Asks, and returns whether the answer was yes; “No” has the initial focus."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("confirm")
     HELP = "A question before something that cannot be undone. Y is yes, N and Escape are no."
@@ -30,13 +30,13 @@ class ConfirmScreen(ModalScreen[bool]):
 
     @classmethod
     def ask(cls, node: DOMNode, question: str, detail: str, yes: str, then: Callable[[], object]) -> None:
-        """Ask over what is shown; ``then`` is called after a yes."""
+        """Open the question as a window; call ``then`` after a yes."""
 
-        def answered(is_yes: bool | None) -> None:
+        def after_answer(is_yes: bool | None) -> None:
             if is_yes:
                 then()
 
-        node.app.push_screen(cls(question, detail, yes), answered)
+        node.app.push_screen(cls(question, detail, yes), after_answer)
 
     def compose(self) -> ComposeResult:
         with Vertical(id="confirm"):
@@ -51,7 +51,7 @@ class ConfirmScreen(ModalScreen[bool]):
         self.query_one("#no").focus()
 
     @on(Button.Pressed)
-    def _pressed(self, event: Button.Pressed) -> None:
+    def _answer_with_button(self, event: Button.Pressed) -> None:
         self.dismiss(event.button.id == "yes")
 
     def action_yes(self) -> None:

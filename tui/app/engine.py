@@ -1,4 +1,4 @@
-"""The models and the store, opened once for the whole app and only when needed."""
+"""The models and the store, opened once for the whole app, when first needed."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from policy.serving.learned import Served
     from tui.settings.settings import Settings
 
-_FIRST = ("tui.run.exchange", "tui.run.panel")  # what shows a run
-_THEN = ("langgraph.graph", "agent.graph")  # what works on it: seconds, before somebody waits for them
+_VIEW_MODULES = ("tui.run.exchange", "tui.run.panel")  # show a run
+_RUN_MODULES = ("langgraph.graph", "agent.graph")  # take seconds to import, so before the first question
 
 _POLL_SECONDS = 0.2
 
@@ -32,13 +32,13 @@ EngineState = Literal["cold", "loading", "ready", "missing"]
 
 @dataclass
 class EngineChanged(Message):
-    """A part of the engine is in another state.
+    """A part of the engine has changed its state.
 
     Attributes:
-        part: ``settings``, ``model`` or ``embedder``; ``library`` while its passages are embedded anew;
-            ``folders`` while what changed in followed ones is read.
+        part: ``settings``, ``model`` or ``embedder``; ``library`` while its passages are embedded;
+            ``folders`` while changes in followed folders are read.
         state: Its state.
-        detail: The model's name, how far it is, or what is wrong, in a few words.
+        detail: The model's name, the progress, or what is wrong, in a few words.
     """
 
     part: str
@@ -48,7 +48,7 @@ class EngineChanged(Message):
 
 @dataclass
 class Noticed(Message):
-    """A warning that stops nothing: an ignored setting, a library in use elsewhere."""
+    """A warning: an ignored setting, a library in use elsewhere."""
 
     title: str
     text: str
@@ -56,19 +56,19 @@ class Noticed(Message):
 
 @dataclass(eq=False)
 class _OpenChat:
-    """A language model, the settings it was opened with, and how many use it now."""
+    """A language model, the settings it was opened with, and the number of current users."""
 
     chat: Chat
-    made_of: tuple[object, ...]
+    settings_key: tuple[object, ...]
     users: int = 0
 
 
 class Engine:
-    """What runs need. Every method may be called from any thread.
+    """Everything that runs need. Every method may be called from any thread.
 
     Attributes:
-        tell: Takes messages about what is loaded.
-        closing: To be set when the app ends: work in the background stops.
+        tell: Takes messages about the state of the parts.
+        closing: Set when the app ends: it stops the work in the background.
     """
 
     def __init__(self, tell: Callable[[Message], object] | None = None) -> None:
@@ -77,7 +77,7 @@ class Engine:
         self._lock = threading.RLock()
         self._settings: Settings | None = None
         self._chat: _OpenChat | None = None
-        self._opened: dict[str, tuple[object, Any]] = {}  # part to what it was opened with, and itself
+        self._open_parts: dict[str, tuple[object, Any]] = {}  # part: settings, instance
         self._learned: Served | None = None
         self._embedding = threading.Lock()
         self.closing = threading.Event()
@@ -89,31 +89,31 @@ class Engine:
             if self._settings is None:
                 from tui.settings.settings import load
 
-                self._settings = load(warn=self._doubt)
+                self._settings = load(warn=self._warn_about_settings)
             return self._settings
 
-    def _doubt(self, message: str) -> None:
+    def _warn_about_settings(self, message: str) -> None:
         self.tell(Noticed("Settings", message))
 
     def reload(self) -> Settings:
-        """Read the settings again; models that they no longer name are closed at their next use."""
+        """Read the settings again; models that they no longer name are replaced at the next use."""
         with self._lock:
             self._settings = None
             return self.settings()
 
     @contextmanager
     def chat(self, model: str = "") -> Iterator[Chat]:
-        """The language model, not necessarily loaded, for as long as it is used. Raises `ModelMissing`.
+        """The language model, perhaps not loaded yet, for as long as it is used. Raises `ModelMissing`.
 
-        ``model`` is named as in the settings; "" for the one that is set. Another one is closed once it is
-        no longer used.
+        ``model`` is a name as in the settings; "" for the current setting. A previous model is closed once
+        it is no longer used.
         """
         from tui import assemble
 
         settings = self.settings()
         if model:
             settings = settings.model_copy(update={"model": model})
-        made_of = (
+        settings_key = (
             settings.model,
             settings.context_tokens,
             settings.threads,
@@ -121,75 +121,75 @@ class Engine:
             settings.openai_url,
         )
         with self._lock:
-            before = self._chat
-            if before is None or made_of != before.made_of:
-                self._chat = _OpenChat(assemble.open_chat(settings), made_of)
-                if before is not None and not before.users:
-                    before.chat.close()
-            used = self._chat
-            assert used is not None
-            used.users += 1
+            previous = self._chat
+            if previous is None or settings_key != previous.settings_key:
+                self._chat = _OpenChat(assemble.open_chat(settings), settings_key)
+                if previous is not None and not previous.users:
+                    previous.chat.close()
+            open_chat = self._chat
+            assert open_chat is not None
+            open_chat.users += 1
         try:
-            yield used.chat
+            yield open_chat.chat
         finally:
             with self._lock:
-                used.users -= 1
-                if not used.users and used is not self._chat:
-                    used.chat.close()
+                open_chat.users -= 1
+                if not open_chat.users and open_chat is not self._chat:
+                    open_chat.chat.close()
 
     def embedder(self) -> Embedder:
-        """The embedder, not necessarily loaded. Raises `ModelMissing`."""
+        """The embedder, perhaps not loaded yet. Raises `ModelMissing`."""
         from tui.assemble import open_embedder
 
         settings = self.settings()
-        made_of = (settings.embedder, settings.ollama_url)
-        return self._kept("embedder", made_of, lambda: open_embedder(settings))
+        settings_key = (settings.embedder, settings.ollama_url)
+        return self._open_once("embedder", settings_key, lambda: open_embedder(settings))
 
     def reader(self) -> Reader:
-        """The reader, not necessarily loaded. Raises `ModelMissing` where a named reranker is not there."""
+        """The reader, perhaps not loaded yet. Raises `ModelMissing` if the set reranker is missing."""
         from tui.assemble import open_reader
 
         settings = self.settings()
-        return self._kept("reader", settings.reranker, lambda: open_reader(settings))
+        return self._open_once("reader", settings.reranker, lambda: open_reader(settings))
 
     def planner(self) -> Completer | None:
-        """The taught planner, not necessarily loaded; None where the language model plans."""
+        """The taught planner, perhaps not loaded yet; None if the language model plans."""
         from tui.assemble import open_planner
 
         settings = self.settings()
-        return self._kept("planner", settings.planner, lambda: open_planner(settings))
+        return self._open_once("planner", settings.planner, lambda: open_planner(settings))
 
-    def _kept(self, part: str, made_of: object, make: Callable[[], T]) -> T:
-        """A part that is opened once, and anew when the settings it is made of have changed."""
+    def _open_once(self, part: str, settings_key: object, make: Callable[[], T]) -> T:
+        """The instance of a part, opened again if its settings have changed."""
         with self._lock:
-            if part not in self._opened or self._opened[part][0] != made_of:
-                self._opened[part] = (made_of, make())
-            kept: T = self._opened[part][1]
-            return kept
+            if part not in self._open_parts or self._open_parts[part][0] != settings_key:
+                self._open_parts[part] = (settings_key, make())
+            instance: T = self._open_parts[part][1]
+            return instance
 
     def learned(self) -> Served | None:
-        """The active learned policy, loaded at its first decision; None where there is none.
+        """The active learned policy, loaded at its first decision; None if there is none.
 
-        Which one is active is looked up each time: another process may have chosen.
+        The active policy is looked up each time, since another process may change it.
         """
         from tui import assemble
 
         active = assemble.open_learned()
         with self._lock:
-            kept = self._learned
-            if kept is None or active is None or kept.failed or kept.made_of != active.made_of:
+            current = self._learned
+            if current is None or active is None or current.failed or current.made_of != active.made_of:
                 self._learned = active
             return self._learned
 
     def prepare(self) -> None:
-        """Load everything that the first question needs, posting each state; for a worker.
+        """Load everything that the first question needs, and post each state; for a worker.
 
-        What cannot be loaded is reported as missing, not raised: the app can be used without it.
+        A part that cannot be loaded is reported as missing, not raised: the app can be used without it.
         """
-        for module in _FIRST:
+        for module in _VIEW_MODULES:
             import_module(module)
         self._load("settings", lambda: self.settings().profile)
-        for module in _THEN:
+        for module in _RUN_MODULES:
             import_module(module)
         self._load("model", self._warm_chat)
         has_embedder = self._load("embedder", self._warm_embedder)
@@ -198,9 +198,9 @@ class Engine:
             self.embed_library()
 
     def keep_in_step(self) -> None:
-        """Bring the library up to date with the folders it follows, in between answers; for a worker.
+        """Keep the library in sync with the folders it follows, between answers; for a worker.
 
-        It goes on until the app ends, and begins once the models are loaded.
+        It starts once the models are loaded, and runs until the app ends.
         """
         from agent.folders.watch import due
 
@@ -233,31 +233,31 @@ class Engine:
         except GenerationCancelled:
             return
         except (SyncUnderWay, ModelMissing):
-            pass  # another process does it; a missing model has been shown already
+            pass  # another process does it, or the missing model is already shown
         except DeepthinkError as error:
             self.tell(failed(error))
         self.tell(EngineChanged("folders", "ready", ""))
 
     def _let_answer(self) -> None:
-        """Wait while the language model is in use, which wants the processor for itself."""
+        """Wait while the language model is in use, since it needs the whole processor."""
         while self._answers() and not self.closing.wait(_POLL_SECONDS):
             pass
 
     def embed_library(self) -> None:
-        """Embed the passages that have no vector by the embedder in use, in between answers; for a worker.
+        """Embed the passages that the current embedder has no vectors of, between answers; for a worker.
 
-        It ends where another embedder is chosen: whoever loads that one begins anew.
+        It ends if another embedder is chosen: loading that one starts it again.
         """
         from agent.documents.embedding import embed_library
         from models.protocols import GenerationCancelled
         from traces.library import Library
 
-        embedder, begun = self.embedder(), False
+        embedder, started = self.embedder(), False
         with self._embedding:
             try:
-                for at in embed_library(Library(self.store), embedder, cancel=self.closing):
-                    begun = True
-                    self.tell(EngineChanged("library", "loading", f"{at.done / at.total:.0%}"))
+                for progress in embed_library(Library(self.store), embedder, cancel=self.closing):
+                    started = True
+                    self.tell(EngineChanged("library", "loading", f"{progress.done / progress.total:.0%}"))
                     self._let_answer()
                     if self.embedder() is not embedder:
                         break
@@ -265,7 +265,7 @@ class Engine:
                 return
             except DeepthinkError as error:
                 self.tell(failed(error))
-            if begun:
+            if started:
                 self.tell(EngineChanged("library", "ready", ""))
 
     def _answers(self) -> bool:
@@ -292,12 +292,12 @@ class Engine:
         return embedder.name
 
     def _load(self, part: str, load: Callable[[], str]) -> bool:
-        """Whether it was loaded; its state is posted either way."""
+        """Load a part and post its state; return whether it was loaded."""
         self.tell(EngineChanged(part, "loading", ""))
         try:
             detail = load()
-        except DeepthinkError as missing:
-            self.tell(EngineChanged(part, "missing", missing.title))
+        except DeepthinkError as error:
+            self.tell(EngineChanged(part, "missing", error.title))
         except Exception as error:  # noqa: BLE001 - shown, as every failure of a worker
             self.tell(EngineChanged(part, "missing", type(error).__name__))
             self.tell(failed(error))

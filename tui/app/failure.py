@@ -1,4 +1,4 @@
-"""The last failures in full, with ways out as they are done in the app."""
+"""The last failures in full, with ways out that work in the app."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from textual.widgets import Static, TextArea
 
 from traces.errors import DeepthinkError
 from tui.app.key_line import KeyLine
-from tui.app.keys import bindings, every
+from tui.app.keys import all_actions, bindings
 from tui.app.work import Failed
 
-_BY_ERROR: Final[Mapping[str, str]] = {
-    "NoModelYet": "Fetch one in {models}; a file or a model of Ollama's can be chosen there too.",
+_WAYS_OUT: Final[Mapping[str, str]] = {
+    "NoModelYet": "Fetch one in {models}; a file or an Ollama model can be chosen there too.",
     "ModelMissing": "Fetch it in {models}, or choose another one there.",
     "EmptyLibrary": "Add documents in {library}, or read the samples there.",
     "WebOff": "Turn on web in {settings}.",
 }
-"""By the class's name: the classes themselves are in modules that take long to import."""
+"""By class name, since the modules of the classes take long to import."""
 
 _PHRASES: Final = (
     (re.compile(r', for example: deepthink ask "[^"]*"'), "."),
@@ -48,31 +48,31 @@ _SCREENS: Final[Mapping[str, str]] = {
     "traces": "decisions",
     "train-policy": "policy",
 }
-"""Command to the screen that does the same."""
+"""Command to the equivalent screen."""
 
 
 def in_the_app(error: DeepthinkError, keys: Mapping[str, str] | None = None) -> str:
-    """What to do next, by the app's screens and keys where the error's way out names commands."""
+    """The error's way out, with commands replaced by the app's screens and keys."""
     if "deepthink " not in error.way_out:
         return error.way_out
-    text = _BY_ERROR.get(type(error).__name__) or _without_commands(error.way_out)
-    for name, called in _called(keys or {}).items():
-        text = text.replace(f"{{{name}}}", called)
+    text = _WAYS_OUT.get(type(error).__name__) or _without_commands(error.way_out)
+    for name, label in _screen_labels(keys or {}).items():
+        text = text.replace(f"{{{name}}}", label)
     return text
 
 
 def _without_commands(way_out: str) -> str:
-    for pattern, instead in _PHRASES:
-        way_out = pattern.sub(instead, way_out)
+    for pattern, replacement in _PHRASES:
+        way_out = pattern.sub(replacement, way_out)
     return _COMMAND.sub(
         lambda command: f"{{{_SCREENS[command[1]]}}}" if command[1] in _SCREENS else command[0], way_out
     )
 
 
-def _called(keys: Mapping[str, str]) -> dict[str, str]:
-    """Screen to its key and name, like ``F7 Models``."""
+def _screen_labels(keys: Mapping[str, str]) -> dict[str, str]:
+    """Screen to its key and name, such as ``F7 Models``."""
     screens = {}
-    for _, action in every():
+    for _, action in all_actions():
         if action.does.startswith("mode(") or action.id == "ask.sessions":
             key = keys.get(action.id, action.key).split(",")[0]
             screens[action.id.partition(".")[2]] = f"{key.upper()} {action.label}"
@@ -87,7 +87,7 @@ class FailureScreen(ModalScreen[None]):
 
     def __init__(self, failures: Sequence[Failed]) -> None:
         super().__init__()
-        self._text = "\n\n".join(_written(failure) for failure in reversed(failures))
+        self._text = "\n\n".join(_failure_text(failure) for failure in reversed(failures))
 
     def compose(self) -> ComposeResult:
         with Vertical(id="failure"):
@@ -103,9 +103,9 @@ class FailureScreen(ModalScreen[None]):
         self.dismiss()
 
 
-def _written(failure: Failed) -> str:
+def _failure_text(failure: Failed) -> str:
     error = failure.error
-    is_fault = error.kind == "internal"  # of the program; for what a person can mend the words will do
+    is_fault = error.kind == "internal"  # other errors need no traceback
     return "\n".join(
         (f"{error.title}: {error.message}", in_the_app(error), *(["", failure.detail] * is_fault))
     )

@@ -19,27 +19,27 @@ def _is_everywhere(key: Widget) -> bool:
 
 
 class _WholeKeys(HorizontalLayout):
-    """From left to right; the last that do not fit are left out, those of every screen after all others."""
+    """Left to right; drops keys from the end until the rest fit, those of every screen last."""
 
     def arrange(
         self, parent: Widget, children: list[Widget], size: Size, greedy: bool = True
     ) -> ArrangeResult:
-        placed = super().arrange(parent, children, size, greedy)
+        arrangement = super().arrange(parent, children, size, greedy)
         by_importance = sorted(children, key=_is_everywhere, reverse=True)
-        while by_importance and placed[-1].region.right > size.width:
-            least = by_importance.pop()
-            children = [child for child in children if child is not least]
-            placed = super().arrange(parent, children, size, greedy)
-        return placed
+        while by_importance and arrangement[-1].region.right > size.width:
+            child_to_drop = by_importance.pop()
+            children = [child for child in children if child is not child_to_drop]
+            arrangement = super().arrange(parent, children, size, greedy)
+        return arrangement
 
 
 class KeyLine(Footer):
-    """One line of whole keys; help and palette tell of those that do not fit."""
+    """One line of whole keys; help and palette list those that do not fit."""
 
     def __init__(self) -> None:
         super().__init__(compact=True, show_command_palette=False)
 
     @property
     def layout(self) -> Layout:
-        """Not the one of its styles, which knows Textual's own by their names."""
+        """`_WholeKeys`; the styles can only name Textual's own layouts."""
         return _WholeKeys()

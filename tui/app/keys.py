@@ -1,10 +1,10 @@
-"""The one registry of actions: keys, footer, palette and help all read it.
+"""The registry of actions, which keys, footer, palette and help all read.
 
-A key that no terminal sends would take an action away, a letter on an action that goes before what has the
-focus would take it from the prompt, and a key that another action near by has would do only one of the two.
+An action belongs to a place: the app, a screen, or a widget. Its id never changes, since users remap keys
+by it: ``deepthink config set app.keys "run.pause=f11, app.runs=alt+r"``.
 
-An action belongs to a place: the app, a screen, or a widget. Its id stays the same for ever, since people
-remap keys by it: ``deepthink config set app.keys "run.pause=f11, app.runs=alt+r"``.
+Three kinds of keys are refused: one that no terminal sends would disable the action, a letter with priority
+over the focus could not be typed into the prompt, and with the key of another action nearby only one works.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from textual.keys import KEY_ALIASES, REPLACED_KEYS, Keys, key_to_character
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """Something a person can do.
+    """Something the user can do.
 
     Attributes:
-        id: For remapping, ``place.what``.
-        key: Keys as Textual calls them, separated by commas; "" for what only the palette offers.
-        does: Textual's action, its arguments included.
+        id: For remapping, ``place.name``.
+        key: Textual's names of the keys, separated by commas; "" if only the palette offers the action.
+        does: Textual's action, with its arguments.
         label: One to three words, for the footer.
         help: What it does, in one sentence.
-        shown: Whether the footer has it.
-        priority: Whether it goes before what has the focus (the prompt takes most keys).
+        in_footer: Whether the footer shows it.
+        priority: Whether it precedes the focused widget (the prompt takes most keys).
     """
 
     id: str
@@ -37,13 +37,13 @@ class Action:
     does: str
     label: str
     help: str
-    shown: bool = True
+    in_footer: bool = True
     priority: bool = False
 
 
-_hidden = partial(Action, shown=False)
+_hidden = partial(Action, in_footer=False)
 _first = partial(Action, priority=True)
-_hidden_first = partial(Action, shown=False, priority=True)
+_hidden_first = partial(Action, in_footer=False, priority=True)
 
 ASK = (
     _first("ask.panel", "ctrl+l", "panel", "Thinking", "Show or hide the thinking."),
@@ -143,7 +143,7 @@ POLICY = (
 
 
 def _screen(key: str, mode: str, label: str, help_text: str) -> Action:
-    return Action(f"app.{mode}", key, f"mode('{mode}')", label, help_text, shown=False, priority=True)
+    return Action(f"app.{mode}", key, f"mode('{mode}')", label, help_text, in_footer=False, priority=True)
 
 
 APP = (
@@ -239,7 +239,7 @@ CONFIRM = (
     _hidden("confirm.move", "left,right", "app.focus_next", "Other", "Move to the other choice."),
 )
 HELP = (Action("help.close", "escape,q", "close", "Close", "Close the help; F1 does too."),)
-WELCOME = (  # no letter begins anything: one that was meant for the prompt would fetch a model
+WELCOME = (  # no letters: one that was meant for the prompt would fetch a model
     Action("welcome.next", "enter", "next", "Next step", "Take the next step."),
     Action("welcome.small", "ctrl+s", "small", "Smaller model", "Fetch the smaller language model."),
     Action("welcome.files", "ctrl+o", "files", "Own documents", "Choose documents of your own."),
@@ -270,7 +270,7 @@ UNFINISHED_RUNS = _hidden("runs.unfinished", "u", "unfinished", "Unfinished", "W
 REFRESH = _hidden("runs.refresh", "R", "refresh", "Refresh", "Read the list again.")
 CLEAR = _hidden("runs.clear", "escape", "clear", "Clear", "Show all runs, none marked.")
 BESIDES = (STATUS, MARK, AGAIN, DELETE, UNFINISHED_RUNS)
-"""What the footer has no room for in 80 columns; the preview names their keys."""
+"""Actions that do not fit in the footer in 80 columns; the preview names their keys."""
 
 
 RUNS = (
@@ -324,7 +324,7 @@ SESSIONS = (
 )
 
 
-_WITHIN: Final[Mapping[str, Sequence[str]]] = {
+_ENCLOSING_PLACES: Final[Mapping[str, Sequence[str]]] = {
     "run": ("ask",),
     "prompt": ("ask", "run"),
     "find": ("ask", "run"),
@@ -335,25 +335,25 @@ _WITHIN: Final[Mapping[str, Sequence[str]]] = {
     "describe": ("library",),
     "file_tree": ("files",),
 }
-"""Place to what holds it, besides the app, which holds them all."""
+"""Place to the places around it, besides the app, which is around them all."""
 
 _MODIFIERS: Final = {"alt", "ctrl", "hyper", "meta", "shift", "super"}
-_NAMED: Final = {key.value.rpartition("+")[2] for key in Keys if not key.value.startswith("<")}
+_NAMED_KEYS: Final = {key.value.rpartition("+")[2] for key in Keys if not key.value.startswith("<")}
 _EDITING: Final = {"backspace", "delete", "left", "right", "home", "end"}
-_SAME: Final = {alias: key for key, aliases in KEY_ALIASES.items() for alias in aliases}
+_ALIASES: Final = {alias: key for key, aliases in KEY_ALIASES.items() for alias in aliases}
 
 
-def _keys(written: str) -> Iterator[str]:
-    yield from (_plain(key) for key in written.split(",") if key)
+def _split_keys(text: str) -> Iterator[str]:
+    yield from (_normalise(key) for key in text.split(",") if key)
 
 
-def _plain(key: str) -> str:
-    """One spelling for each key: "slash" is "/", and terminals send the same for ctrl+i as for tab."""
-    return _printable(key) or _SAME.get(key, key)
+def _normalise(key: str) -> str:
+    """The same spelling for equal keys: "slash" is "/", and terminals send ctrl+i as tab."""
+    return _printable(key) or _ALIASES.get(key, key)
 
 
 def _printable(key: str) -> str:
-    """The character that a key types, "" if it types none."""
+    """The character that a key types, or ""."""
     character = key_to_character(REPLACED_KEYS.get(key, key))
     return character if character is not None and character.isprintable() else ""
 
@@ -362,10 +362,10 @@ def _is_key(key: str) -> bool:
     *modifiers, name = key.split("+") if len(key) > 1 else [key]
     if not set(modifiers) <= _MODIFIERS:
         return False
-    types = bool(_printable(name))
-    if types and (modifiers == ["shift"] or (modifiers and name != name.lower())):
-        return False  # a terminal sends the capital letter alone
-    return types or name in _NAMED
+    is_printable = bool(_printable(name))
+    if is_printable and (modifiers == ["shift"] or (modifiers and name != name.lower())):
+        return False  # a terminal sends only the capital letter
+    return is_printable or name in _NAMED_KEYS
 
 
 ACTIONS: Mapping[str, Sequence[Action]] = {
@@ -400,7 +400,7 @@ ACTIONS: Mapping[str, Sequence[Action]] = {
     "help": HELP,
     "welcome": WELCOME,
 }
-"""Place to its actions, in the order in which help and footer have them."""
+"""Place to its actions, in the order of help and footer."""
 
 
 def bindings(place: str) -> list[BindingType]:
@@ -410,7 +410,7 @@ def bindings(place: str) -> list[BindingType]:
             action.key,
             action.does,
             action.label,
-            show=action.shown,
+            show=action.in_footer,
             priority=action.priority,
             tooltip=action.help,
             id=action.id,
@@ -420,7 +420,7 @@ def bindings(place: str) -> list[BindingType]:
     ]
 
 
-def every() -> Iterator[tuple[str, Action]]:
+def all_actions() -> Iterator[tuple[str, Action]]:
     """Each action with its place."""
     for place, actions in ACTIONS.items():
         for action in actions:
@@ -428,7 +428,7 @@ def every() -> Iterator[tuple[str, Action]]:
 
 
 def modes() -> Iterator[tuple[str, Action]]:
-    """Each main screen's mode, with the action that goes there."""
+    """Each main screen's mode, with the action that opens it."""
     return ((action.id.removeprefix("app."), action) for action in APP if action.does.startswith("mode("))
 
 
@@ -436,38 +436,40 @@ def keymap(text: str) -> dict[str, str]:
     """Remapped keys by action id, from ``"run.pause=f11, app.runs=alt+r"``.
 
     Raises:
-        ValueError: an action or a key is unknown, a pair has no key, a key is another action's in the same
-            place or one around it, or it would keep the prompt from being typed in; in words.
+        ValueError: an action or a key is unknown, a pair has no key, a key belongs to another action in the
+            same place or one around it, or could not be typed into the prompt; in words.
     """
-    known = {action.id: action for _, action in every()}
-    mapped: dict[str, str] = {}
+    actions_by_id = {action.id: action for _, action in all_actions()}
+    mapping: dict[str, str] = {}
     for pair in filter(None, (part.strip() for part in text.split(","))):
         name, _, key = (part.strip() for part in pair.partition("="))
-        if name not in known:
+        if name not in actions_by_id:
             raise ValueError(f"there is no action “{name}”; the help (F1) lists them")
         if not key:
             raise ValueError(f"“{pair}” names no key; write for example {name}=f11")
         if not _is_key(key):
             raise ValueError(f"“{pair}”: there is no key “{key}”; keys are f11, ctrl+f, slash and the like")
-        if known[name].priority and (_printable(key) or key in _EDITING):
+        if actions_by_id[name].priority and (_printable(key) or key in _EDITING):
             raise ValueError(
                 f"“{pair}” would take {key} from the prompt; use a function key, or one with ctrl or alt"
             )
-        mapped[name] = f"{mapped[name]},{key}" if name in mapped else key
-    for name, written in mapped.items():
-        for key in written.split(","):
-            if other := _same_key(known[name], _plain(key), mapped):
+        mapping[name] = f"{mapping[name]},{key}" if name in mapping else key
+    for name, keys in mapping.items():
+        for key in keys.split(","):
+            if other := _conflicting_action(actions_by_id[name], _normalise(key), mapping):
                 raise ValueError(f"“{name}={key}”: {key} is the key of {other}")
-    return mapped
+    return mapping
 
 
-def _same_key(action: Action, key: str, mapped: Mapping[str, str]) -> str:
-    """Id of an action that has the same key where ``action`` is possible; "" if there is none."""
-    here = action.id.partition(".")[0]
-    for place, other in every():
-        shared = set(_keys(action.key)) & set(_keys(other.key))  # by default: the inner of the two has it
-        nested = place in {here, "app", *_WITHIN.get(here, ())} or here in {"app", *_WITHIN.get(place, ())}
-        taken = key in _keys(mapped.get(other.id, other.key))
-        if other.id != action.id and taken and nested and key not in shared:
+def _conflicting_action(action: Action, key: str, mapping: Mapping[str, str]) -> str:
+    """Id of an action that has the same key where ``action`` is possible, or ""."""
+    own_place = action.id.partition(".")[0]
+    for place, other in all_actions():
+        # A key that both have by default goes to the inner of the two.
+        shared = set(_split_keys(action.key)) & set(_split_keys(other.key))
+        around_own = {own_place, "app", *_ENCLOSING_PLACES.get(own_place, ())}
+        nested = place in around_own or own_place in {"app", *_ENCLOSING_PLACES.get(place, ())}
+        is_used = key in _split_keys(mapping.get(other.id, other.key))
+        if other.id != action.id and is_used and nested and key not in shared:
             return other.id
     return ""

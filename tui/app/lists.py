@@ -1,4 +1,4 @@
-"""Lines and lists that several screens show: facts in two columns, hanging lines, a marked list."""
+"""Lines and lists that several screens use: facts in two columns, hanging lines, a marked list."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _NARROWEST = 12
 
 
 def facts(rows: Sequence[tuple[str, str]], width: int, column: int = 0) -> list[Content]:
-    """Names and texts in two columns, folded to ``width`` cells.
+    """Names and texts in two columns, wrapped to ``width`` cells.
 
-    With ``column`` 0 the names are as wide as the longest, and half the width at most.
+    With ``column`` 0, the first column is as wide as the longest name, at most half the width.
     """
     widest = max((cell_len(name) for name, _ in rows), default=0) + 2
     column = column or max(_NARROWEST, min(widest, width // 2))
@@ -38,7 +38,7 @@ def facts(rows: Sequence[tuple[str, str]], width: int, column: int = 0) -> list[
 
 
 def folded(text: str, width: int) -> list[str]:
-    """``text`` in lines of at most ``width`` cells: wide characters, as of Chinese, take two."""
+    """``text`` in lines of at most ``width`` cells; wide characters, such as Chinese, take two."""
     line = one_line(text)
     if line.isascii():
         return wrap(line, width)
@@ -46,10 +46,10 @@ def folded(text: str, width: int) -> list[str]:
 
 
 def titled(title: str, lines: Sequence[Content | str]) -> list[Content]:
-    """The lines under a title, and an empty one after them."""
+    """The lines under a title, followed by an empty one."""
     return [
         Content.styled(title, "bold $primary"),
-        *(Content(x) if isinstance(x, str) else x for x in lines),
+        *(Content(line) if isinstance(line, str) else line for line in lines),
         Content(""),
     ]
 
@@ -61,13 +61,13 @@ def gauge(share: float, width: int) -> Content:
 
 
 _NARROWEST_TEXT = 16
-_PADDING = 2  # cells that a list keeps free beside its entries
+_PADDING = 2  # cells beside the entries of a list
 
 
 class HangingList(OptionList):
-    """A list whose entries are folded by `hanging` and redrawn when the width changes.
+    """A list whose entries are wrapped by `hanging` and redrawn when the width changes.
 
-    An entry always has some cells: Textual cannot draw one without.
+    It has a minimum width, because Textual cannot draw an entry without cells.
     """
 
     DEFAULT_CSS = "HangingList { min-width: 8; }"
@@ -75,7 +75,7 @@ class HangingList(OptionList):
     def __init__(self, *, classes: str | None = None) -> None:
         super().__init__(markup=False, classes=classes)
         self.width = 0
-        """Cells an entry has, as it was last drawn."""
+        """Cells of an entry, as last drawn."""
 
     def on_resize(self) -> None:
         if self.scrollable_content_region.width - _PADDING != self.width:
@@ -87,14 +87,14 @@ class HangingList(OptionList):
         self.draw()
 
     def draw(self) -> None:
-        """Fold the entries to `width`; there may be none yet."""
+        """Draw the entries, wrapped to `width`; there may be none yet."""
         raise NotImplementedError
 
 
 def hanging(lead: str, text: str, width: int) -> str:
-    """``lead`` and ``text``, folded to ``width`` cells with its further lines indented by the lead.
+    """``lead`` and ``text``, wrapped to ``width`` cells; further lines are indented by the lead.
 
-    A list that is not laid out yet has no width, and is drawn again when it has.
+    ``width`` is 0 in a list that is not laid out yet; it is drawn again later.
     """
     indent = cell_len(lead)
     lines = folded(text, max(width - indent, _NARROWEST_TEXT)) or [""]
@@ -102,25 +102,25 @@ def hanging(lead: str, text: str, width: int) -> str:
 
 
 MARK = "▸ "
-_ROW_PADDING = 1  # cells that are kept free beside the rows
+_ROW_PADDING = 1  # cells beside the rows
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One row: its name, "" for a heading, and how it is drawn in so many cells."""
+    """One row: its name, "" for a heading, and the function that draws it in so many cells."""
 
     id: str
-    drawn: Callable[[int], Content]
+    draw: Callable[[int], Content]
 
 
 def heading(title: str, *, first: bool) -> Line:
-    """The title of the rows after it, with an empty line before it unless it is the ``first``."""
+    """A title for the rows below, with an empty line before it unless it is the ``first``."""
     content = Content.styled(title, "bold $primary")
     return Line("", lambda _width: content if first else Content("\n") + content)
 
 
 class MarkedList(OptionList):
-    """Rows, one of them under the cursor; redrawn when the width changes."""
+    """Rows with a mark at the cursor; redrawn when the width changes."""
 
     DEFAULT_CSS = """
     MarkedList {
@@ -137,55 +137,59 @@ class MarkedList(OptionList):
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id, markup=False)
         self._entries: Sequence[Line] = ()
-        self._marked: int | None = None
+        self._marked_row: int | None = None
 
     @property
     def chosen(self) -> str:
         """Name of the row under the cursor; "" if there is none."""
-        at = self.highlighted
-        return self._entries[at].id if at is not None and at < len(self._entries) else ""
+        index = self.highlighted
+        return self._entries[index].id if index is not None and index < len(self._entries) else ""
 
     def show(self, lines: Sequence[Line], first: str = "") -> None:
-        """Draw other rows, the cursor where it was; at first on ``first``."""
-        rows = {line.id: at for at, line in enumerate(lines) if line.id}
-        kept = next((rows[name] for name in (self.chosen, first) if name in rows), None)
+        """Show new rows; the cursor stays on its row, and starts on ``first``."""
+        rows = {line.id: index for index, line in enumerate(lines) if line.id}
+        cursor = next((rows[name] for name in (self.chosen, first) if name in rows), None)
         self._entries = lines
-        self._marked = kept if kept is not None else next(iter(rows.values()), None)
+        self._marked_row = cursor if cursor is not None else next(iter(rows.values()), None)
         self.set_options(
-            Option(self._drawn(at), id=line.id or None, disabled=not line.id)
-            for at, line in enumerate(lines)
+            Option(self._draw_line(index), id=line.id or None, disabled=not line.id)
+            for index, line in enumerate(lines)
         )
-        self.highlighted = self._marked
+        self.highlighted = self._marked_row
 
     def go_to(self, name: str) -> None:
         """Put the cursor on a row, if it is there."""
-        at = next((at for at, line in enumerate(self._entries) if line.id == name), None)
-        if at is not None:
-            self.highlighted = at
+        index = next((index for index, line in enumerate(self._entries) if line.id == name), None)
+        if index is not None:
+            self.highlighted = index
 
     def on_resize(self) -> None:
         self._redraw(range(len(self._entries)))
 
     @on(OptionList.OptionHighlighted)
     def _move_mark(self) -> None:
-        before, self._marked = self._marked, self.highlighted
-        self._redraw(at for at in (before, self._marked) if at is not None and at < len(self._entries))
+        previous, self._marked_row = self._marked_row, self.highlighted
+        self._redraw(
+            index
+            for index in (previous, self._marked_row)
+            if index is not None and index < len(self._entries)
+        )
 
-    def _redraw(self, which: Iterable[int]) -> None:
-        for at in which:
-            self.replace_option_prompt_at_index(at, self._drawn(at))
+    def _redraw(self, indexes: Iterable[int]) -> None:
+        for index in indexes:
+            self.replace_option_prompt_at_index(index, self._draw_line(index))
 
-    def _drawn(self, at: int) -> Content:
-        line = self._entries[at]
+    def _draw_line(self, index: int) -> Content:
+        line = self._entries[index]
         width = max(self.scrollable_content_region.width - _ROW_PADDING, 40)
         if not line.id:
-            return line.drawn(width)
-        mark = (MARK, "bold $accent") if at == self._marked else "  "
-        return Content.assemble(mark, line.drawn(width - len(MARK)))
+            return line.draw(width)
+        mark = (MARK, "bold $accent") if index == self._marked_row else "  "
+        return Content.assemble(mark, line.draw(width - len(MARK)))
 
 
 class ScreenRows(MarkedList, inherit_bindings=False):
-    """The rows of a screen; Enter is the screen's, so that it can be remapped."""
+    """The rows of a screen, which handles Enter itself, so that it can be remapped."""
 
     DEFAULT_CSS = "ScreenRows { height: 1fr; scrollbar-gutter: stable; }"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -196,7 +200,7 @@ class ScreenRows(MarkedList, inherit_bindings=False):
 
 
 class Offers(HangingList):
-    """Rows under an answer; the first is under the cursor once the list has the focus."""
+    """Rows under an answer; the cursor starts on the first once the list has the focus."""
 
     DEFAULT_CSS = """
     Offers { height: auto; border: none; background: transparent; padding: 1 0 1 2; }
@@ -209,9 +213,9 @@ class Offers(HangingList):
         super().__init__(classes="hidden")
 
     def draw(self) -> None:
-        at = self.highlighted
+        cursor = self.highlighted
         self.set_options(self.rows())
-        self.highlighted = at if at is not None and at < self.option_count else None
+        self.highlighted = cursor if cursor is not None and cursor < self.option_count else None
 
     def rows(self) -> Iterable[Option]:
         raise NotImplementedError

@@ -15,8 +15,8 @@ _LOOPBACK = "127.0.0.1"
 def main(arguments: Sequence[str] | None = None) -> None:
     """Entry point of the console script.
 
-    The process ends without waiting for its threads, since taking torch apart takes seconds: a thread that
-    loads a model has nothing to lose, and what is stored is stored whole or not at all.
+    The process ends without waiting for its threads, since unloading torch takes seconds: a thread that
+    loads a model has nothing to lose, and every write to the store is atomic.
     """
     from traces.paths import keep_private
 
@@ -34,20 +34,20 @@ def open_app() -> int:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Open the app, or serve it; the exit code."""
+    """Open the app, or serve it, and return the exit code."""
     from tui import failures
 
-    given = _parser().parse_args(arguments)
-    if given.debug:
+    options = _parser().parse_args(arguments)
+    if options.debug:
         failures.debug()
-    if given.version:
+    if options.version:
         from tui.cli import show_version
 
         return failures.guarded(show_version)
-    if given.serve:
+    if options.serve:
         from tui.app.serve import serve
 
-        return failures.guarded(lambda: serve(given.host, given.port))
+        return failures.guarded(lambda: serve(options.host, options.port))
     return failures.guarded(_open)
 
 
@@ -58,10 +58,10 @@ def _open() -> int:
     from tui import failures
     from tui.app.app import DeepthinkApp
     from tui.app.pictures import picture_widget
-    from tui.run.words import going_on
+    from tui.run.words import resume_hint
 
-    served = os.environ.get("TEXTUAL_DRIVER")  # its input and output are pipes to the server
-    if not served and not (sys.stdin.isatty() and sys.stdout.isatty()):
+    driver = os.environ.get("TEXTUAL_DRIVER")  # set by the server, to which stdin and stdout are pipes
+    if not driver and not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise failures.WrongUsage(
             "The app needs a terminal.", 'Without one there is the command line: deepthink ask "…".'
         )
@@ -69,8 +69,8 @@ def _open() -> int:
     loop = asyncio.new_event_loop()  # asyncio.run would wait for every thread
     loop.set_default_executor(ThreadPoolExecutor(initializer=_give_way))
     code = app.run(loop=loop)
-    for run_id in app.left:
-        failures.warn(f"{going_on(run_id, 'interrupted')}.")
+    for run_id in app.interrupted_runs:
+        failures.warn(f"{resume_hint(run_id, 'interrupted')}.")
     if code and app.failures:
         failures.report(app.failures[-1].error)
     return code or failures.DONE
@@ -92,9 +92,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--host",
         default=_LOOPBACK,
-        help="address to serve at; others can reach any but this one (%(default)s)",
+        help="address to serve on; other machines can reach any but this one (%(default)s)",
     )
-    parser.add_argument("--port", type=int, default=8000, help="port to serve at (%(default)s)")
+    parser.add_argument("--port", type=int, default=8000, help="port to serve on (%(default)s)")
     parser.add_argument("--version", action="store_true", help="show the version")
     parser.add_argument(
         "--debug", action="store_true", help="show tracebacks and write everything to the log"

@@ -1,4 +1,4 @@
-"""What the app offers its screens and widgets, so that none of them imports the app."""
+"""The app's interface for its screens and widgets, so that none of them imports the app."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ class Deepthink(Protocol):
 
     Attributes:
         keys: Remapped keys by action id.
-        left: Ids of runs that were under way when the app was left.
-        engine_states: Part of the engine to its state and a word about it.
+        interrupted_runs: Ids of runs in progress when the app ended.
+        engine_states: Part of the engine to its state and a detail.
         picture_widget: Draws pictures in this terminal; None if it cannot show them.
     """
 
     engine: Engine
     keys: dict[str, str]
-    left: list[str]
+    interrupted_runs: list[str]
     picture_widget: type[Widget] | None
 
     @property
     def engine_states(self) -> Mapping[str, tuple[EngineState, str]]: ...
 
     def key_for(self, action: Action) -> str:
-        """The first key of an action as it is mapped now, in words."""
+        """The first key that is mapped to an action, for display."""
         ...
 
     def key_of(self, action_id: str) -> str:
-        """The key of an action that is possible now, in words; "" if it has none."""
+        """The key of an action that is possible now, for display; "" if it has none."""
         ...
 
-    def take_keys(self, written: str) -> None:
-        """Map the keys as the setting ``app.keys`` has them."""
+    def take_keys(self, text: str) -> None:
+        """Apply the keys of the setting ``app.keys``."""
         ...
 
     def action_mode(self, name: str) -> None: ...

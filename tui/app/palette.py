@@ -1,4 +1,4 @@
-"""The command palette: what can be done now and on other screens, themes, and what is stored."""
+"""The command palette: actions of this screen and of others, themes, and stored items."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from textual.types import IgnoreReturnCallbackType
 from textual.widgets import Input
 from textual.worker import Worker, WorkerState
 
-from tui.app.keys import ACTIONS, Action, every, modes
+from tui.app.keys import ACTIONS, Action, all_actions, modes
 from tui.app.offers import Deepthink, deepthink
 from tui.app.themes import TEXTUAL
 from tui.app.work import in_background
@@ -42,28 +42,28 @@ _AT_ONCE: Final = {
     "models.file",
     "settings.search",
 }
-"""What is done when its screen is there; the others act on what a person has chosen on it."""
+"""Actions that the palette performs on another screen; the others need a selection there first."""
 
-_OTHERS: Final = 0.5  # what other screens do comes after what this one does
-_HELP: Final = 0.5  # words in the help of an action, not in its name
+_OTHER_SCREENS_WEIGHT: Final = 0.5  # actions of other screens
+_HELP_WEIGHT: Final = 0.5  # words in the help of an action, not in its name
 
 
 class Palette(CommandPalette):
-    """The window; Textual's takes what it found for the words before while it still searches."""
+    """The window; unlike Textual's, Enter waits for the current search, not the previous one."""
 
-    _awaited: Worker[Any] | None = None  # the search after which Enter is pressed again
+    _pending_search: Worker[Any] | None = None  # the search after which Enter is pressed again
 
     @on(Input.Submitted)
-    def _wait(self, event: Input.Submitted) -> None:
+    def _wait_for_search(self, event: Input.Submitted) -> None:
         searches = (worker for worker in self.workers if worker.node is self and not worker.is_cancelled)
-        self._awaited = next((search for search in searches if not search.is_finished), None)
-        if self._awaited is not None:
+        self._pending_search = next((search for search in searches if not search.is_finished), None)
+        if self._pending_search is not None:
             event.stop()
             event.prevent_default()
 
     @on(Worker.StateChanged)
-    async def _searched(self, event: Worker.StateChanged) -> None:
-        if event.worker is self._awaited and event.state is WorkerState.SUCCESS:
+    async def _submit_after_search(self, event: Worker.StateChanged) -> None:
+        if event.worker is self._pending_search and event.state is WorkerState.SUCCESS:
             await self.query_one(Input).action_submit()
 
 
@@ -74,39 +74,41 @@ def has_words(text: str, query: str) -> bool:
 
 
 class Actions(Provider):
-    """What the registry holds, with its keys."""
+    """The actions of the registry, with their keys."""
 
     async def discover(self) -> Hits:
-        """What can be done here, before anything is typed."""
-        for name, help_text, run in self._here():
+        """The actions of this screen, before anything is typed."""
+        for name, help_text, run in self._actions_here():
             yield DiscoveryHit(name, run, help=help_text)
 
     async def search(self, query: str) -> Hits:
-        """What fits ``query``, of other screens as well."""
+        """The actions that match ``query``, including those of other screens."""
         matcher = self.matcher(query)
-        for name, help_text, run in self._here():
-            score = max(matcher.match(name), _HELP * has_words(help_text, query))
+        for name, help_text, run in self._actions_here():
+            score = max(matcher.match(name), _HELP_WEIGHT * has_words(help_text, query))
             if score > 0:
                 yield Hit(score, matcher.highlight(name), run, help=help_text)
-        for name, help_text, id_, run in self._elsewhere():
-            score = max(matcher.match(name), _HELP * has_words(f"{help_text} {id_}", query))
+        for name, help_text, id_, run in self._actions_elsewhere():
+            score = max(matcher.match(name), _HELP_WEIGHT * has_words(f"{help_text} {id_}", query))
             if score > 0:
-                yield Hit(_OTHERS * score, matcher.highlight(name), run, help=help_text)
+                yield Hit(_OTHER_SCREENS_WEIGHT * score, matcher.highlight(name), run, help=help_text)
 
-    def _here(self) -> Iterator[tuple[str, str, IgnoreReturnCallbackType]]:
+    def _actions_here(self) -> Iterator[tuple[str, str, IgnoreReturnCallbackType]]:
         for action, owner, key in possible(self.screen):
             yield f"{action.label}  {key}".strip(), action.help, partial(self._run, owner, action.does)
         app = self.app
-        for name, called in TEXTUAL.items():
-            used = " (in use)" if called == app.theme else ""
-            yield f"Theme: {name}{used}", f"Change to the {name} theme.", partial(take_theme, app, name)
+        for name, textual_name in TEXTUAL.items():
+            suffix = " (in use)" if textual_name == app.theme else ""
+            yield f"Theme: {name}{suffix}", f"Change to the {name} theme.", partial(take_theme, app, name)
 
-    def _elsewhere(self) -> Iterator[tuple[str, str, str, IgnoreReturnCallbackType]]:
+    def _actions_elsewhere(self) -> Iterator[tuple[str, str, str, IgnoreReturnCallbackType]]:
         app, key_for = self.app, deepthink(self.app).key_for
         places = getattr(self.screen, "PLACES", ())
         for mode, opening in modes():
-            held = ("ask", "run") if mode == "ask" else (mode,)
-            for action in (action for place in held if place not in places for action in ACTIONS[place]):
+            mode_places = ("ask", "run") if mode == "ask" else (mode,)
+            for action in (
+                action for place in mode_places if place not in places for action in ACTIONS[place]
+            ):
                 name = f"{opening.label}: {action.label}  {key_for(action) if action.key else ''}"
                 yield name.strip(), action.help, action.id, partial(go, app, mode, action)
 
@@ -115,13 +117,13 @@ class Actions(Provider):
 
 
 def go(app: App[Any], mode: str, action: Action) -> None:
-    """Go to a screen, and do there what needs nothing to be chosen first; else say which key does it."""
+    """Go to a screen and perform the action, or name its key if it needs a selection first."""
     offers = deepthink(app)
     offers.action_mode(mode)
     screen = app.screen
 
     async def act() -> None:
-        owner = next((owner for able, owner, _ in possible(screen) if able.id == action.id), None)
+        owner = next((owner for candidate, owner, _ in possible(screen) if candidate.id == action.id), None)
         if action.id in _AT_ONCE and owner is not None:
             await app.run_action(action.does, owner)
         elif action.key:
@@ -133,30 +135,30 @@ def go(app: App[Any], mode: str, action: Action) -> None:
 
 
 def possible(screen: Screen[Any]) -> Iterator[tuple[Action, DOMNode, str]]:
-    """What can be done on ``screen`` now: the action, who does it, and its key ("" if it has none).
+    """The actions possible on ``screen`` now, with the node that performs each and its key ("" if none).
 
-    That is what the keys of what has the focus do, and all of the screen's own places, whatever has the
-    focus there.
+    These are the actions with an active key, and all actions of the screen's own places, whatever has the
+    focus.
     """
-    bound: dict[str, tuple[DOMNode, bool, str]] = {}
+    active: dict[str, tuple[DOMNode, bool, str]] = {}
     for node, binding, enabled, _ in screen.active_bindings.values():
-        bound.setdefault(binding.id or "", (node, enabled, screen.app.get_key_display(binding)))
+        active.setdefault(binding.id or "", (node, enabled, screen.app.get_key_display(binding)))
     places = getattr(screen, "PLACES", ())
-    for place, action in every():
+    for place, action in all_actions():
         if action.id == "app.palette":
             continue
-        if action.id in bound:
-            node, enabled, key = bound[action.id]
+        if action.id in active:
+            node, enabled, key = active[action.id]
             if enabled:
                 yield action, node, key
         elif place == "app" or place in places:
             owner = screen.app if place == "app" else _owner(screen, action)
-            if owner is not None and _allowed(owner, action):
+            if owner is not None and _is_allowed(owner, action):
                 yield action, owner, ""
 
 
 def take_theme(app: App[Any], name: str) -> None:
-    """Change to a theme now, and put it into the settings behind it."""
+    """Change to a theme at once, and save it in the settings in the background."""
 
     def store() -> None:
         from tui.settings.file import put
@@ -169,7 +171,7 @@ def take_theme(app: App[Any], name: str) -> None:
 
 
 def _owner(screen: Screen[Any], action: Action) -> DOMNode | None:
-    """Who does an action whose key does not work just now: the screen, or a widget shown on it."""
+    """The node for an action whose key is inactive now: the screen, or a visible widget on it."""
     _, name, _ = parse(action.does)
     if hasattr(screen, f"action_{name}") and (not action.key or _binds(screen, action.id)):
         return screen
@@ -187,20 +189,20 @@ def _binds(node: DOMNode, action_id: str) -> bool:
     )
 
 
-def _allowed(owner: DOMNode, action: Action) -> bool:
+def _is_allowed(owner: DOMNode, action: Action) -> bool:
     destination, name, parameters = parse(action.does)
     return bool(destination) or bool(owner.check_action(name, parameters))
 
 
 T = TypeVar("T")
-_EACH = 8  # hits of each kind
-_SESSIONS = 1000  # the latest ones
-_LONG = 90
-_SCORE = 0.3  # behind the actions that fit
+_MAX_HITS = 8  # hits of each kind
+_SESSIONS = 1000  # the latest
+_MAX_LENGTH = 90
+_SCORE = 0.3  # after the actions that match
 
 
 class Stored(Provider):
-    """Hits in the store; each of the words must occur."""
+    """Stored documents, sessions and runs; every word must occur."""
 
     async def startup(self) -> None:
         """Read the names of documents and conversations once."""
@@ -219,20 +221,20 @@ class Stored(Provider):
         return deepthink(self.screen)
 
     async def search(self, query: str) -> Hits:
-        """The documents, conversations and runs that have the words."""
+        """The documents, conversations and runs that contain the words."""
         from traces.runs import Runs
-        from tui.runs.list import when
+        from tui.runs.list import short_time
 
-        for document in _fitting(self._documents, query, lambda one: f"{one.name} {one.title}"):
+        for document in _matching(self._documents, query, lambda doc: f"{doc.name} {doc.title}"):
             text = f"{document.title or document.name} · {document.collection}"
             yield _hit("Document", document.name, text, partial(self._open_document, document.id))
-        for session in _fitting(self._sessions, query, lambda one: f"{one.name} {one.first}"):
-            text = f"{session.runs} question{'s' * (session.runs != 1)} · {when(session.latest)}"
+        for session in _matching(self._sessions, query, lambda item: f"{item.name} {item.first}"):
+            text = f"{session.runs} question{'s' * (session.runs != 1)} · {short_time(session.latest)}"
             name = session.name or session.first
             yield _hit("Conversation", name, text, partial(self._open_session, session.id))
-        find = partial(Runs(self._app.engine.store).search, query, limit=_EACH)
+        find = partial(Runs(self._app.engine.store).search, query, limit=_MAX_HITS)
         for run in await asyncio.to_thread(find):
-            text = f"{run.status} · {when(run.started)}"
+            text = f"{run.status} · {short_time(run.started)}"
             yield _hit("Run", run.question, text, partial(self._open_run, run.id))
 
     def _open_run(self, run_id: str) -> None:
@@ -252,10 +254,10 @@ class Stored(Provider):
 
 
 def _hit(kind: str, name: str, text: str, run: Callable[[], None]) -> Hit:
-    shown = f"{kind}: {one_line(name, _LONG)}"
-    return Hit(_SCORE, Content(shown), run, text=shown, help=one_line(text, _LONG))
+    label = f"{kind}: {one_line(name, _MAX_LENGTH)}"
+    return Hit(_SCORE, Content(label), run, text=label, help=one_line(text, _MAX_LENGTH))
 
 
-def _fitting(items: Sequence[T], query: str, text: Callable[[T], str]) -> Sequence[T]:
-    """The first of those whose text has every word of the query."""
-    return [item for item in items if has_words(text(item), query)][:_EACH]
+def _matching(items: Sequence[T], query: str, text: Callable[[T], str]) -> Sequence[T]:
+    """The first items whose text contains every word of the query."""
+    return [item for item in items if has_words(text(item), query)][:_MAX_HITS]

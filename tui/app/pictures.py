@@ -1,4 +1,4 @@
-"""Pictures in the terminal: the widget that draws them, where the terminal can."""
+"""Pictures in the terminal: the widget that draws them, if the terminal can."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
 _QUERY = b"\x1b_Gi=1,s=1,v=1,a=q,t=d,f=24;AAAA\x1b\\\x1b[c"  # kitty's protocol, then device attributes
 _KITTY = b";OK\x1b\\"
 _SIXEL = b"4"  # among the device attributes
-_PATIENCE = 0.5  # seconds; practically every terminal answers within some milliseconds
+_TIMEOUT_SECONDS = 0.5  # nearly every terminal answers within milliseconds
 
 
 def picture_widget() -> type[Widget] | None:
-    """The widget that draws pictures in this terminal by sixel or kitty's protocol; None if it cannot.
+    """The widget that draws pictures with sixel or kitty's protocol; None if this terminal has neither.
 
-    Asks the terminal, so it must be called before Textual reads the input.
+    It queries the terminal, so call it before Textual reads the input.
     """
-    if not (sys.stdin.isatty() and sys.stdout.isatty()) or not _may_draw(_answer()):
+    if not (sys.stdin.isatty() and sys.stdout.isatty()) or not _may_draw(_query_terminal()):
         return None
-    # The import asks the terminal again, and is not cheap; other terminals are spared both.
+    # Only now: the import queries the terminal again, and is slow.
     from textual_image.renderable import Image, SixelImage, TGPImage
 
     if Image not in {SixelImage, TGPImage}:
@@ -39,22 +39,22 @@ def _may_draw(answer: bytes) -> bool:
     return _KITTY in answer or _SIXEL in attributes[1:]
 
 
-def _answer() -> bytes:
-    """What the terminal answers, up to its device attributes; what there is of it after a moment."""
+def _query_terminal() -> bytes:
+    """The terminal's answer up to its device attributes, or what has arrived before the timeout."""
     import termios
     import tty
 
     keyboard = sys.stdin.fileno()
-    before = termios.tcgetattr(keyboard)
+    saved_attributes = termios.tcgetattr(keyboard)
     answer = b""
     try:
         tty.setcbreak(keyboard)
         os.write(sys.stdout.fileno(), _QUERY)
-        deadline = time.monotonic() + _PATIENCE
+        deadline = time.monotonic() + _TIMEOUT_SECONDS
         while not answer.endswith(b"c") or b"\x1b[?" not in answer:
             if not select.select([keyboard], [], [], max(deadline - time.monotonic(), 0))[0]:
                 break
             answer += os.read(keyboard, 1)
     finally:
-        termios.tcsetattr(keyboard, termios.TCSADRAIN, before)
+        termios.tcsetattr(keyboard, termios.TCSADRAIN, saved_attributes)
     return answer

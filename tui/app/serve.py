@@ -1,8 +1,8 @@
-"""Serves the app to a browser: each page that is opened runs an app of its own in a process of its own.
+"""Serves the app to a browser: each page that is opened runs its own app in its own process.
 
-textual-serve brings the terminal in the page and the way its bytes take. The page is ours, because
-textual-serve's own fetches a font from another host; so are the checks of who connects, because a web page
-from anywhere may open a WebSocket to this machine, and what answers here reads documents to whoever asks.
+textual-serve provides the terminal in the page and the transport. The page is ours, because
+textual-serve's fetches a font from another host. So are the access checks, because any web page may open a
+WebSocket to this machine, and the app shows documents to whoever connects.
 """
 
 from __future__ import annotations
@@ -29,60 +29,60 @@ from traces.errors import DeepthinkError
 from tui.failures import DONE, warn
 
 _PAGE = Path(__file__).with_name("page.html")
-_PATIENCE = 10.0
-"""Seconds that an app has to end what it is at before its process is ended."""
+_TIMEOUT_SECONDS = 10.0
+"""Seconds that an app has to end by itself before its process is killed."""
 _ONLY_FROM_HERE = (
     "default-src 'self'; connect-src 'self' ws: wss:; img-src 'self' data:; "
     "style-src 'self' 'unsafe-inline'; script-src 'self' 'unsafe-inline'; frame-ancestors 'none'"
 )
-"""The browser itself refuses whatever the page would load from elsewhere, and to frame it."""
+"""The browser refuses to load anything from elsewhere, and to frame the page."""
 
 
 class CannotServe(DeepthinkError):
-    """Raised when the address cannot be listened at."""
+    """Raised when the server cannot listen on the address."""
 
     title = "Not served"
     kind = "usage"
 
 
 def serve(host: str, port: int) -> int:
-    """Serve the app at an address until Ctrl-C; port 0 takes a free one. Only the printed link opens it.
+    """Serve the app at an address until Ctrl-C; port 0 takes a free port. Only the printed link opens it.
 
     Raises:
         CannotServe: the port is taken or not allowed, or the host is not this machine's.
     """
-    served = Served(host, _listen(host, port))
-    if not served.only_here:
-        _warn_of_strangers(served)
-    asyncio.run(served.run())
+    server = AppServer(host, _listen(host, port))
+    if not server.only_here:
+        _warn_about_access(server)
+    asyncio.run(server.run())
     return DONE
 
 
-class Served(Server):
-    """textual-serve's server with our page, our checks, and apps that end when the server or they do.
+class AppServer(Server):
+    """textual-serve's server with our page and our checks; each app ends with its page or the server.
 
-    ``command`` is what runs one app; ours if not given.
+    ``command`` runs one app; by default ours.
     """
 
-    def __init__(self, host: str, listening: socket.socket, command: Sequence[str] = ()) -> None:
-        # -P: in whatever folder this is run, a folder of it named like one of our packages is not imported.
-        of_one = shlex.join(command or [sys.executable, "-P", "-m", "tui.app.main"])
-        super().__init__(f"exec {of_one}", title="deepthink")
-        self._given = host
-        self._listening = listening
-        self.only_here = _is_loopback(listening.getsockname()[0])
+    def __init__(self, host: str, listener: socket.socket, command: Sequence[str] = ()) -> None:
+        # -P: a folder in the current directory named like one of our packages must not be imported.
+        command_line = shlex.join(command or [sys.executable, "-P", "-m", "tui.app.main"])
+        super().__init__(f"exec {command_line}", title="deepthink")
+        self._given_host = host
+        self._listener = listener
+        self.only_here = _is_loopback(listener.getsockname()[0])
         self._token = secrets.token_urlsafe(16)
-        self._cookie = f"deepthink-{listening.getsockname()[1]}"  # browsers tell hosts apart, not ports
+        self._cookie = f"deepthink-{listener.getsockname()[1]}"  # browsers tell hosts apart, not ports
         self._pages: dict[web.WebSocketResponse, asyncio.Task[object] | None] = {}
 
     @property
     def address(self) -> str:
-        """Where a browser finds it."""
-        return _address(self._given, self._listening.getsockname()[1])
+        """The URL without the token."""
+        return _address(self._given_host, self._listener.getsockname()[1])
 
     @property
     def link(self) -> str:
-        """The address with this start's token, which a browser must have opened once."""
+        """The URL with the token of this start; a browser must open it once."""
         return f"{self.address}/?token={self._token}"
 
     async def run(self) -> None:
@@ -99,26 +99,26 @@ class Served(Server):
         app.on_shutdown.append(self.on_shutdown)
         runner = web.AppRunner(app, access_log=None)
         await runner.setup()
-        await web.SockSite(runner, self._listening).start()
+        await web.SockSite(runner, self._listener).start()
         stop = asyncio.Event()
-        for ending in (signal.SIGINT, signal.SIGTERM):
-            asyncio.get_running_loop().add_signal_handler(ending, stop.set)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(number, stop.set)
         print(f"deepthink is served at {self.link}", flush=True)  # noqa: T201
-        print("Each page opened there is an app of its own. Ctrl-C ends them.", flush=True)  # noqa: T201
+        print("Each page opened there runs its own app. Ctrl-C stops them all.", flush=True)  # noqa: T201
         try:
             await stop.wait()
         finally:
             await runner.cleanup()
 
     async def on_shutdown(self, app: web.Application) -> None:
-        """End every app, and wait until they have ended."""
+        """Stop every app, and wait until they have ended."""
         pages = dict(self._pages)
         for connection in pages:
             await connection.close(code=WSCloseCode.GOING_AWAY)
         await asyncio.gather(*(page for page in pages.values() if page is not None), return_exceptions=True)
 
     async def handle_index(self, request: web.Request) -> web.StreamResponse:
-        """The page; nothing in it depends on the address it is reached by, which may be a tunnel's."""
+        """The page; it works behind any address, such as that of a tunnel."""
         page = web.FileResponse(
             _PAGE, headers={"Content-Security-Policy": _ONLY_FROM_HERE, "Referrer-Policy": "no-referrer"}
         )
@@ -126,12 +126,11 @@ class Served(Server):
         return page
 
     async def handle_websocket(self, request: web.Request) -> web.WebSocketResponse:
-        """Run an app for this page. It ends with the page, and the page is closed when it has ended."""
+        """Run an app for this page. The app ends with the page, and the page closes with the app."""
         connection = web.WebSocketResponse(heartbeat=15)
         await connection.prepare(request)
 
-        # What an app still writes after its page has gone is taken all the same: it would wait for ever
-        # at a full pipe.
+        # Keep reading what an app writes after its page has gone, or it would block on a full pipe.
         async def send_bytes(data: bytes) -> None:
             with contextlib.suppress(ConnectionError):
                 await connection.send_bytes(data)
@@ -151,17 +150,17 @@ class Served(Server):
             download_manager=self.download_manager,
         )
         self._pages[connection] = asyncio.current_task()
-        watching: asyncio.Task[None] | None = None
+        watcher: asyncio.Task[None] | None = None
         try:
             await service.start(
                 to_int(request.query.get("width", ""), 80), to_int(request.query.get("height", ""), 24)
             )
-            watching = asyncio.create_task(_close_after(service, close))
+            watcher = asyncio.create_task(_close_after(service, close))
             await self._process_messages(connection, service)
         finally:
-            if watching is not None:
-                watching.cancel()
-            await _end(service)
+            if watcher is not None:
+                watcher.cancel()
+            await _end_app(service)
             del self._pages[connection]
         return connection
 
@@ -171,44 +170,44 @@ class Served(Server):
     ) -> web.StreamResponse:
         """Refuse pages of other sites, and anyone without the link.
 
-        A browser names the site that opens a WebSocket. Where only this machine is served, another host
-        name was made to point here by another site. The token keeps out other users of the machine.
+        A browser sends the origin of the site that opens a WebSocket. If only this machine is served, any
+        other host name is DNS rebinding by another site. The token keeps out other users of the machine.
         """
         origin = request.headers.get("Origin")
         if origin is not None and urlsplit(origin).netloc != request.host:
             raise web.HTTPForbidden(text="Opened from another site.")
         name = urlsplit(f"//{request.host}").hostname or ""
-        if self.only_here and not _is_loopback(name) and name != self._given.lower():
-            raise web.HTTPForbidden(text="Asked for by a name that is not this machine's.")
-        shown = (request.query.get("token", ""), request.cookies.get(self._cookie, ""))  # one may be stale
-        if not any(secrets.compare_digest(token.encode(), self._token.encode()) for token in shown):
+        if self.only_here and not _is_loopback(name) and name != self._given_host.lower():
+            raise web.HTTPForbidden(text="The host name is not this machine's.")
+        tokens = (request.query.get("token", ""), request.cookies.get(self._cookie, ""))  # one may be stale
+        if not any(secrets.compare_digest(token.encode(), self._token.encode()) for token in tokens):
             raise web.HTTPForbidden(text="Open the link that deepthink-tui --serve has printed.")
         return await handler(request)
 
 
 async def _close_after(service: AppService, close: Callable[[], Awaitable[None]]) -> None:
-    """Tell the page when its app has ended, for whatever reason."""
+    """Close the page when its app has ended, for whatever reason."""
     assert service._process is not None
     await service._process.wait()
     await close()
 
 
-async def _end(service: AppService) -> None:
-    """Let an app leave by itself; end its process if it does not."""
+async def _end_app(service: AppService) -> None:
+    """Let an app end by itself; kill its process if it does not."""
     process = service._process
     if process is None:
         return
-    leaving, ended = asyncio.create_task(service.stop()), asyncio.create_task(process.wait())
-    await asyncio.wait([ended], timeout=_PATIENCE)
-    if not ended.done():
+    stop_task, exit_task = asyncio.create_task(service.stop()), asyncio.create_task(process.wait())
+    await asyncio.wait([exit_task], timeout=_TIMEOUT_SECONDS)
+    if not exit_task.done():
         with contextlib.suppress(ProcessLookupError):
             process.kill()
-    await ended
-    await leaving
+    await exit_task
+    await stop_task
 
 
 def _listen(host: str, port: int) -> socket.socket:
-    if not 0 <= port <= 65535:  # the system would take the rest of a division
+    if not 0 <= port <= 65535:  # the system would take it modulo 65536
         raise CannotServe(f"There is no port {port}.", "Ports go from 1 to 65535; 0 takes a free one.")
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
@@ -216,21 +215,21 @@ def _listen(host: str, port: int) -> socket.socket:
         )[0]
     except (socket.gaierror, UnicodeError) as error:
         raise CannotServe(
-            f"“{host}” is no address.", "Leave --host out to serve to this machine alone."
+            f"“{host}” is not a valid address.", "Leave --host out to serve to this machine alone."
         ) from error
-    listening = socket.socket(family, kind, protocol)
+    listener = socket.socket(family, kind, protocol)
     try:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # not refused for a minute after
-        listening.bind(address)
-        listening.listen()
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # can be reused at once after a stop
+        listener.bind(address)
+        listener.listen()
     except OSError as error:
-        listening.close()
-        raise _refused(error, host, port) from error
-    listening.setblocking(False)
-    return listening
+        listener.close()
+        raise _listen_error(error, host, port) from error
+    listener.setblocking(False)
+    return listener
 
 
-def _refused(error: OSError, host: str, port: int) -> CannotServe:
+def _listen_error(error: OSError, host: str, port: int) -> CannotServe:
     if error.errno == errno.EADDRINUSE:
         return CannotServe(
             f"Port {port} is in use.",
@@ -244,10 +243,10 @@ def _refused(error: OSError, host: str, port: int) -> CannotServe:
     )
 
 
-def _warn_of_strangers(served: Served) -> None:
-    port = urlsplit(served.address).port
+def _warn_about_access(server: AppServer) -> None:
+    port = urlsplit(server.address).port
     warn(
-        f"Everyone who has the link to {served.address} can read your documents and ask, and nothing is "
+        f"Everyone who has the link to {server.address} can read your documents and ask, and nothing is "
         f"encrypted on the way. To use it from another machine alone, serve without --host and run there: "
         f"ssh -L {port}:127.0.0.1:{port} {socket.gethostname()}, then open the link with 127.0.0.1 in it."
     )
@@ -263,9 +262,9 @@ def _is_loopback(host: str) -> bool:
 def _address(host: str, port: int) -> str:
     """The URL for a browser; an unspecified address becomes the machine's name."""
     try:
-        here = ipaddress.ip_address(host)
+        ip = ipaddress.ip_address(host)
     except ValueError:
         return f"http://{host}:{port}"
-    if here.is_unspecified:
+    if ip.is_unspecified:
         return f"http://{socket.gethostname()}:{port}"
-    return f"http://[{here}]:{port}" if here.version == 6 else f"http://{here}:{port}"
+    return f"http://[{ip}]:{port}" if ip.version == 6 else f"http://{ip}:{port}"

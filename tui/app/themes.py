@@ -1,4 +1,4 @@
-"""The looks: dark, light, high contrast, and the terminal's own colours."""
+"""The themes: dark, light, high contrast, and the terminal's own colours."""
 
 from __future__ import annotations
 
@@ -52,4 +52,4 @@ CONTRAST: Final = Theme(
 
 OURS: Final = (DARK, LIGHT, CONTRAST)
 TEXTUAL: Final = {"dark": "dark", "light": "light", "contrast": "contrast", "ansi": "ansi-dark"}
-"""The name a person sets, and Textual's."""
+"""The name in the settings to Textual's."""

@@ -1,4 +1,4 @@
-"""Work in threads that report to the screens by messages only."""
+"""Work in threads that report to the screens only by messages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from textual.worker import Worker
 from traces.errors import DeepthinkError
 
 T = TypeVar("T")
-_MOMENT: Final = 2.0  # seconds; a step of most work ends within
+_STOP_SECONDS: Final = 2.0  # most work stops within this time
 
 
 @dataclass
@@ -29,25 +29,25 @@ class Failed(Message):
 
 
 class Batch(Generic[T]):
-    """Items from a thread, handed over in batches; the message is posted when nothing waited before."""
+    """Items from a thread, handed over in batches; a message is posted when the first item is waiting."""
 
     def __init__(self, message: Callable[[], Message]) -> None:
         self._message = message
-        self._to: MessagePump | None = None
+        self._target: MessagePump | None = None
         self._lock = threading.Lock()
         self._waiting: list[T] = []
 
-    def goes_to(self, pump: MessagePump) -> None:
-        """Post messages to ``pump`` from now on."""
-        self._to = pump
+    def post_to(self, pump: MessagePump) -> None:
+        """Set where messages are posted."""
+        self._target = pump
 
     def put(self, item: T) -> None:
         """Add an item to the batch."""
         with self._lock:
             self._waiting.append(item)
             first = len(self._waiting) == 1
-        if first and self._to is not None:  # the others are drained with it
-            self._to.post_message(self._message())
+        if first and self._target is not None:  # later items are drained with it
+            self._target.post_message(self._message())
 
     def drain(self) -> list[T]:
         """The items since the last call."""
@@ -61,7 +61,7 @@ def in_background(
 ) -> Worker[None]:
     """Run ``work`` in a thread and post what it returns to ``node``, or `Failed` with what it raised.
 
-    It must not touch a widget. With ``exclusive``, work of the same group that still runs is ignored.
+    It must not touch a widget. With ``exclusive``, the result of unfinished work of the group is ignored.
     """
     from textual.worker import get_current_worker
 
@@ -87,7 +87,7 @@ class Job(Generic[T]):
     """Work in a thread that reports events and can be stopped.
 
     Args:
-        work: Yields the events; it stops once its argument, `cancel`, is set.
+        work: Yields the events, and stops once its argument, `cancel`, is set.
 
     Attributes:
         cancel: Set to stop it.
@@ -95,7 +95,7 @@ class Job(Generic[T]):
 
     @dataclass
     class Progressed(Message):
-        """Events have come; the widget that shows the job drains them."""
+        """New events; the widget that shows the job drains them."""
 
         job: Job[Any]
 
@@ -112,18 +112,18 @@ class Job(Generic[T]):
         self._events: Batch[T] = Batch(lambda: self.Progressed(self))
         self._ended = threading.Event()
 
-    def start(self, shown_by: Widget) -> None:
-        """Begin; `Progressed` and at last `Ended` are posted to ``shown_by``."""
-        self._events.goes_to(shown_by)
-        in_background(shown_by, self._run, group="job")
+    def start(self, widget: Widget) -> None:
+        """Start the thread; it posts `Progressed` and finally `Ended` to ``widget``."""
+        self._events.post_to(widget)
+        in_background(widget, self._run, group="job")
 
     def leave(self) -> None:
-        """Stop it because the app ends, and wait a moment."""
+        """Stop the job because the app ends, and wait a moment."""
         self.cancel.set()
-        self._ended.wait(_MOMENT)
+        self._ended.wait(_STOP_SECONDS)
 
     def drain(self) -> list[T]:
-        """The events since the last time."""
+        """The events since the last call."""
         return self._events.drain()
 
     def _run(self) -> Message:

@@ -1,1 +1,1 @@
-"""Asking: the commands, the Ask screen, the first start, and one question put to several systems."""
+"""Asking: the commands, the Ask screen, the first start, and comparing systems on one question."""

@@ -1,4 +1,4 @@
-"""One question from the settings to the shown answer; `ask`, `demo` and `resume` share it."""
+"""Answer one question on the command line; shared by `ask`, `demo` and `resume`."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ NOTHING = "There is nothing to resume."
 GOING_ON = "There is nothing to resume: run {} is still going on in another process."
 
 
-def choose(wanted: str) -> Run | str:
-    """The run to resume, or why there is none, in a sentence.
+def choose(reference: str) -> Run | str:
+    """The run to resume, or a sentence that says why there is none.
 
-    ``wanted`` is its id, the beginning of it, or ``last``; "" for the newest. Raises `UnknownRun`.
+    ``reference`` is an id, a prefix of one, or ``last``; "" for the newest unfinished. Raises `UnknownRun`.
     """
     store = open_store()
-    if wanted:
-        return Runs(store).find(wanted)
+    if reference:
+        return Runs(store).find(reference)
     unfinished = resumable(store)
     stopped = [entry.run for entry in unfinished if entry.why != "going on"]
     if stopped:
@@ -64,12 +64,12 @@ def model_of(run: Run) -> str | None:
     name = run.chat_model.removeprefix(_LLAMA_CPP)
     try:
         return name if installed(entry(name)) else None
-    except ModelMissing:  # a file of the person's own, of which only the stem is known
+    except ModelMissing:  # the user's own file: only its stem is stored
         return None
 
 
 def web_of(run: Run) -> bool:
-    """Whether a run may search the web, as it was asked."""
+    """Whether the run was started with web search."""
     return bool(run.request.get("web"))
 
 
@@ -83,9 +83,9 @@ def request(
     session: tuple[str, str] = ("", ""),
     filters: Filters = NO_FILTERS,
 ) -> Request:
-    """What a run is asked to do under these settings.
+    """The request for a run with these settings.
 
-    ``interactive``: whether a person can answer questions of the run; ``session`` is of `session_of`.
+    ``interactive``: whether the user can answer questions of the run; ``session`` comes from `session_of`.
     """
     session_id, session_name = session
     return Request(
@@ -106,7 +106,7 @@ def request(
 
 
 def request_of(typed: AskOptions, settings: Settings, *, interactive: bool) -> Request:
-    """What a run is asked to do by a question as it was typed. Raises as `session_of`, and `BadFilter`."""
+    """The request for a question and its typed options. Raises as `session_of`, and `BadFilter`."""
     return request(
         typed.question,
         settings,
@@ -119,17 +119,17 @@ def request_of(typed: AskOptions, settings: Settings, *, interactive: bool) -> R
 
 
 def session_of(name: str | None, *, go_on: bool) -> tuple[str, str]:
-    """The id of a question's session and "", or "" and the name of one to begin; both "" for a new one.
+    """The id and the new name of a question's session; one of them is "", both for a new unnamed session.
 
-    Nothing is begun here: the question may yet be refused.
+    Nothing is created here: the question may still be refused.
 
     Args:
-        name: Name, or id (four digits of it do).
+        name: A name or an id (four digits are enough).
         go_on: Whether to use the latest session.
 
     Raises:
-        UnknownSession: there is none to continue.
-        SeveralSessions: several ids begin so.
+        UnknownSession: there is no session to continue.
+        SeveralSessions: several ids have this prefix.
     """
     sessions = Sessions(open_store())
     if go_on or name == "last":
@@ -145,26 +145,26 @@ def session_of(name: str | None, *, go_on: bool) -> tuple[str, str]:
 
 
 def ask(request: Request, settings: Settings, form: Form = "auto") -> int:
-    """Answer a question on stdout; the exit code. Raises `DeepthinkError`.
+    """Answer a question on stdout and return the exit code. Raises `DeepthinkError`.
 
-    Of the forms, ``auto`` moves on a terminal, and in a pipe writes the answer to stdout and progress to
-    stderr; ``quiet`` leaves the progress out, ``plain`` writes lines, ``json`` one object at the end.
+    The form ``auto`` is animated on a terminal; in a pipe it writes the answer to stdout and progress to
+    stderr. ``quiet`` omits the progress, ``plain`` writes lines, ``json`` one object at the end.
     """
     return _answer(partial(agent_run.run, request), settings, form)
 
 
 def resume(run_id: str, settings: Settings, form: Form = "auto", approve: Approve | None = None) -> int:
-    """Resume an unfinished run, and show it as `ask` does; the exit code. Raises `DeepthinkError`.
+    """Resume an unfinished run, show it as `ask` does, and return the exit code. Raises `DeepthinkError`.
 
-    ``approve``: what becomes of an answer that is not grounded; None for what the run was begun with.
+    ``approve``: what to do with an answer that is not grounded; None for the run's own setting.
     """
-    agent_run.stopped(open_store(), run_id)  # no model is asked for in vain
+    agent_run.stopped(open_store(), run_id)  # fail before a model is loaded
     begin = partial(agent_run.resume, run_id, interactive=is_interactive(form), approve=approve)
     return _answer(begin, settings, form)
 
 
 def _answer(begin: Callable[..., Generator[ev.Event]], settings: Settings, form: Form) -> int:
-    """Show what ``begin`` yields, given the models, the store, the web and the person's wheel."""
+    """Call ``begin`` with the models, the store and the web, show its events, and return the exit code."""
     store = open_store()
     watch = Watch(store, form)
     with closing(open_chat(settings)) as chat:
@@ -181,7 +181,7 @@ def _answer(begin: Callable[..., Generator[ev.Event]], settings: Settings, form:
         }
         watch.follow(partial(begin, **parts), partial(_warm_up, (embedder, reader)))
     if form == "json":
-        runs = Runs(store)  # they also know what came before the run was resumed
+        runs = Runs(store)  # the store also has the events before a resume
         print_json(outcome_of(runs.find(watch.run_id), runs.events(watch.run_id)).to_json())
     elif form != "quiet":
         watch.tell_nearest()
@@ -197,7 +197,7 @@ def _warm_up(models: Sequence[Embedder | Reader]) -> threading.Thread:
                 if isinstance(model, Loadable):
                     model.warm_up()
         except DeepthinkError:
-            return  # the run meets the same failure at its first search, and reports it there
+            return  # the run fails in the same way at its first search, and reports it there
 
     thread = threading.Thread(target=load, name="deepthink-warm-up", daemon=True)
     thread.start()

@@ -40,7 +40,7 @@ def ask(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Who decides to go on or stop: rules, llm, learned.",
+            help="What decides whether to continue or stop: rules, llm, learned.",
             autocompletion=completion.deciders,
         ),
     ] = None,
@@ -51,7 +51,7 @@ def ask(
             "--session",
             "-s",
             metavar="NAME",
-            help="Its conversation: a name, known or new, or an id (4 characters are enough).",
+            help="The conversation: an existing or new name, or an id (4 characters are enough).",
             autocompletion=completion.sessions,
         ),
     ] = None,
@@ -60,7 +60,7 @@ def ask(
     ] = False,
     route: Annotated[
         Literal["single", "deep"] | None,
-        typer.Option(help="One search, or research in steps; left out: as the question needs."),
+        typer.Option(help="One search, or research in steps; by default, what the question needs."),
     ] = None,
     brief: Annotated[bool, typer.Option("--brief", help="A short answer.")] = False,
     report: Annotated[bool, typer.Option("--report", help="A long answer, with sections.")] = False,
@@ -141,7 +141,7 @@ def resume(
         str,
         typer.Argument(
             metavar="[RUN]",
-            help="The beginning of its id; the newest if none is named.",
+            help="Its id or the beginning of it; by default the newest.",
             autocompletion=completion.runs,
         ),
     ] = "",
@@ -149,14 +149,14 @@ def resume(
         Literal["ask", "always", "never"] | None,
         typer.Option(
             "--approve",
-            help="Show unsupported answers: ask, always or never; by default as when it was asked.",
+            help="Show unsupported answers: ask, always or never; by default as when the run started.",
         ),
     ] = None,
     web: Annotated[
         bool | None,
         typer.Option(
             "--web/--no-web",
-            help="Search the web where the documents fall short; by default as when it was asked.",
+            help="Search the web where the documents fall short; by default as when the run started.",
         ),
     ] = None,
     as_json: Json = False,
@@ -173,15 +173,15 @@ def resume(
     from tui.ask.asking import resume as resume_and_show
     from tui.settings.settings import load
 
-    chosen = choose(run)
-    if isinstance(chosen, str):
-        typer.echo("null" if as_json else chosen)
+    run_or_reason = choose(run)
+    if isinstance(run_or_reason, str):
+        typer.echo("null" if as_json else run_or_reason)
         return 0
     form = form_of(as_json=as_json, plain=plain, quiet=quiet)
-    # Neither may a setting of today take a run to the web that was asked without it.
-    allowed = web_of(chosen) if web is None else web
-    settings = load({"model": model_of(chosen), "web": allowed})
-    return resume_and_show(chosen.id, settings, form, approve=approve)
+    # A setting of today must not take a run to the web that was started without it.
+    web_allowed = web_of(run_or_reason) if web is None else web
+    settings = load({"model": model_of(run_or_reason), "web": web_allowed})
+    return resume_and_show(run_or_reason.id, settings, form, approve=approve)
 
 
 def compare(
@@ -191,15 +191,15 @@ def compare(
         typer.Option(
             "--systems",
             metavar="A,B",
-            help="Of closed-book, shallow, search-and-answer, search-and-guess, crag, seed, lean; they "
-            "answer in this order.",
+            help="Some of closed-book, shallow, search-and-answer, search-and-guess, crag, seed, lean; "
+            "they answer in the given order.",
         ),
     ] = "shallow,search-and-answer,lean",
     collection: Collections = None,
     model: Model = None,
     as_json: Json = False,
     plain: Annotated[
-        bool, typer.Option("--plain", help="One answer after the other: no colour, nothing that moves.")
+        bool, typer.Option("--plain", help="One answer after another, without colour or animation.")
     ] = False,
 ) -> int:
     """Ask several systems the same question.
@@ -230,13 +230,13 @@ def demo(plain: Plain = False) -> int:
 def serve(
     minutes: Annotated[
         float | None,
-        typer.Option(metavar="N", min=0, help="End after so many minutes without a question; 0: never."),
+        typer.Option(metavar="N", min=0, help="Stop after N minutes without a question; 0: never."),
     ] = None,
 ) -> int:
     """Keep the models warm, so that `ask` answers sooner.
 
-    `ask` uses it by itself, and starts one in the background on a terminal (the setting warm_minutes). It
-    listens at a socket of your own, at no network address. Ctrl-C ends it.
+    `ask` uses it automatically, and on a terminal starts one in the background (the setting warm_minutes).
+    It listens on a socket that only you can open, not on the network. Ctrl-C stops it.
     """
     from tui.ask.server import serve as run_server
 
@@ -250,7 +250,7 @@ def graph(
 ) -> None:
     """Print the graph of a run; needs no model.
 
-    Its nodes, from the question's route to the checked answer, and what leads from one to the next.
+    It shows the nodes, from routing the question to checking the answer, and the edges between them.
     """
     from agent.graph import diagram
 

@@ -1,4 +1,4 @@
-"""One question put to several systems, over the library, on one model; they answer in turn."""
+"""Compare several systems on one question: each answers in turn, from one library, on one model."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tui.assemble import open_chat, open_embedder, open_learned, open_planner, o
 from tui.interrupts import ctrl_c
 from tui.library import embedding
 from tui.run.render import as_grid, as_line
-from tui.run.words import Block, doing, going_on, located
+from tui.run.words import Block, doing, located, resume_hint
 from tui.settings.settings import Settings
 from tui.terminal import cells, clean, columns, console, counted, duration, is_live, one_line, print_json
 
@@ -39,11 +39,11 @@ Status = Literal["not asked", "working", "answered", "not_found", "failed", "can
 
 @dataclass(slots=True)
 class Column:
-    """One system's answer as it comes: a fold over its events.
+    """One system's answer so far: a fold over its events.
 
     Attributes:
         doing: Its current activity, in a few words.
-        run_id: Of the stored run, if the system makes one.
+        run_id: Id of the stored run, if the system stores one.
         checked: The answer with its sources, if it has any.
         answered: The result.
         error: Why there is no answer.
@@ -85,7 +85,7 @@ class Column:
         return self.checked.sources if self.checked is not None and self.status == "answered" else []
 
     @property
-    def going_on(self) -> str:
+    def progress(self) -> str:
         """The current activity and its duration."""
         return f"{self.doing} · {duration(time.monotonic() - self._began)}"
 
@@ -94,8 +94,10 @@ class Column:
         answered = self.answered
         if answered is None:
             reason = self.error.title if self.error is not None and self.status == "failed" else ""
-            again = (going_on(self.run_id, self.status),) if self.error is not None and self.run_id else ()
-            return [Block(self.status, reason, again, "warning")]
+            resume_hints = (
+                (resume_hint(self.run_id, self.status),) if self.error is not None and self.run_id else ()
+            )
+            return [Block(self.status, reason, resume_hints, "warning")]
         blocks = [Block("answer", clean(answered.text).strip() or "(nothing)", tone="answer")]
         if answered.abstained:
             blocks.append(Block("abstained", "it says that it does not know", tone="warning"))
@@ -103,16 +105,16 @@ class Column:
             blocks.append(Block("unchecked", "from memory, without sources", tone="warning"))
         elif answered.flagged:
             verb = "is" if answered.flagged == 1 else "are"
-            flagged = f"{answered.flagged} of {counted(answered.sentences, 'sentence')} {verb}"
-            text = f"{flagged} not fully supported by the sources"
+            proportion = f"{answered.flagged} of {counted(answered.sentences, 'sentence')} {verb}"
+            text = f"{proportion} not fully supported by the sources"
             blocks.append(Block("flagged", text, tone="warning"))
-        blocks += [Block(f"[{item['number']}]", _where(item), tone="sources") for item in self.sources]
+        blocks += [Block(f"[{item['number']}]", _location(item), tone="sources") for item in self.sources]
         run = (f"run {self.run_id}",) if self.run_id else ()
         return [*blocks, Block("done", _cost(answered.cost), run, "closing")]
 
 
-def _where(item: Evidence) -> str:
-    """Title and page of a passage; its heading where there are no pages."""
+def _location(item: Evidence) -> str:
+    """Title and page of a passage; without pages, its heading."""
     heading = "" if item["page"] else item["section"].rsplit(SECTION_SEPARATOR, 1)[-1]
     return located(item["title"] or item["document"], heading, item["page"])
 
@@ -129,10 +131,10 @@ def _cost(cost: Cost) -> str:
     )
 
 
-class Shown:
-    """Shows the answers one after the other, and on a terminal a line with the current activity.
+class AnswerPrinter:
+    """Prints the answers one after the other, and on a terminal a line with the current activity.
 
-    The form ``json`` shows nothing, ``plain`` nothing that moves.
+    The form ``json`` prints nothing, ``plain`` is not animated.
     """
 
     def __init__(self, form: Form) -> None:
@@ -151,7 +153,7 @@ class Shown:
             self._live.stop()
 
     def show(self, *blocks: Block) -> None:
-        """Add blocks beneath what is shown."""
+        """Print blocks below the previous ones."""
         for block in () if self._silent else blocks:
             if self._live is not None:
                 self._out.print(as_grid(block))
@@ -162,7 +164,7 @@ class Shown:
     def doing(self, column: Column) -> None:
         """Update the line with the current activity."""
         if self._live is not None:
-            self._live.update(Text(f"{column.system}: {column.going_on}", "dim"))
+            self._live.update(Text(f"{column.system}: {column.progress}", "dim"))
 
     def close(self, columns: Sequence[Column]) -> None:
         """Show the summary."""
@@ -172,11 +174,11 @@ class Shown:
             self._out.print(summary(columns))
 
 
-def summary(shown: Sequence[Column]) -> Table:
-    """What each took, a row for each."""
+def summary(results: Sequence[Column]) -> Table:
+    """What each system took, one row each."""
     counts = ("seconds", "read", "written", "steps", "sources", "flagged")
     table = columns("system", "answer", *counts, right=counts, whole=("system", "answer"))
-    for column in shown:
+    for column in results:
         answered, status = column.answered, column.status.replace("_", " ")
         if answered is None:
             table.add_row(*cells(column.system, status, *("" for _ in counts)))
@@ -203,153 +205,169 @@ T = TypeVar("T")
 def compare(
     question: str, names: str, settings: Settings, form: Form, collections: tuple[str, ...] = ()
 ) -> int:
-    """Show what each system answers, and what it took; the exit code.
+    """Show what each system answers and what it took; return the exit code.
 
     A failure of one system does not stop the others. The code is the first failure's, else
     `failures.NOT_FOUND` if none found an answer; after Ctrl-C that of a cancelled run.
 
     Args:
         question: The question.
-        names: Of the systems, separated by commas; they answer in this order.
+        names: The systems, separated by commas, in the order in which they answer.
         settings: Which models to use, and what each answer may cost.
-        form: How it is shown; see `Shown`.
+        form: How it is shown; see `AnswerPrinter`.
         collections: Where to look; all if empty.
 
     Raises:
-        WrongUsage: there is no such system.
-        DeepthinkError: none of them can answer.
+        WrongUsage: a system is unknown.
+        DeepthinkError: no system can answer.
     """
-    systems = _named(names, settings)
+    systems = _parse_systems(names, settings)
     columns = [Column(system.name) for system in systems]
     store, embedder = open_store(), open_embedder(settings)
     embedding.before(store, embedder)
     with closing(open_chat(settings)) as chat, ctrl_c() as cancel:
         library = Library(store)
-        where = tuple(collection.name for collection in searchable(library, collections, web=False))
+        collection_names = tuple(
+            collection.name for collection in searchable(library, collections, web=False)
+        )
         parts = Parts(
             chat=chat,
             embedder=embedder,
             reader=open_reader(settings),
             planner=open_planner(settings),
             store=store,
-            collections=where,
+            collections=collection_names,
             budget=settings.run_budget(),
             cancel=cancel,
         )
-        with Shown(form) as shown:
+        with AnswerPrinter(form) as printer:
             columns[0].begin("loading the models")
-            shown.doing(columns[0])
-            asked = _inside(lambda _tell: _loaded(question, parts), cancel, lambda _event: None).result()
-            shown.show(
-                Block("question", asked, (one_line(f"{chat.name} · in {', '.join(where)}"),), "opening")
+            printer.doing(columns[0])
+            clean_question = _run_in_thread(
+                lambda _tell: _load_models(question, parts), cancel, lambda _event: None
+            ).result()
+            printer.show(
+                Block(
+                    "question",
+                    clean_question,
+                    (one_line(f"{chat.name} · in {', '.join(collection_names)}"),),
+                    "opening",
+                )
             )
             for system, column in zip(systems, columns, strict=True):
                 if not cancel.is_set():
-                    _answer(system, column, asked, parts, cancel, shown)
-            shown.close(columns)
+                    _answer(system, column, clean_question, parts, cancel, printer)
+            printer.close(columns)
     if form == "json":
         result = {
-            "question": asked,
+            "question": clean_question,
             "model": chat.name,
             "embedder": parts.embedder.name,
             "reranker": parts.reader.name,
-            "collections": list(where),
+            "collections": list(collection_names),
             "systems": [_as_json(column) for column in columns],
         }
         print_json(result)
     return _exit_code(columns)
 
 
-def _named(names: str, settings: Settings) -> list[System]:
-    wanted = dict.fromkeys(name.strip() for name in names.split(",") if name.strip())
-    there_are = f"There are: {', '.join(SYSTEMS)}."
-    for name in wanted:
+def _parse_systems(names: str, settings: Settings) -> list[System]:
+    requested = dict.fromkeys(name.strip() for name in names.split(",") if name.strip())
+    choices = f"There are: {', '.join(SYSTEMS)}."
+    for name in requested:
         if name not in SYSTEMS:
-            raise failures.WrongUsage(f"There is no system “{clean(name)}”.", there_are)
-    if not wanted:
-        raise failures.WrongUsage("--systems names no system.", there_are)
-    learned = open_learned() if LEAN in wanted else None
+            raise failures.WrongUsage(f"There is no system “{clean(name)}”.", choices)
+    if not requested:
+        raise failures.WrongUsage("--systems names no system.", choices)
+    learned = open_learned() if LEAN in requested else None
     lean = Looped(LEAN, LEAN, settings.decider, learned)  # it decides as the settings say
-    return [lean if name == LEAN else SYSTEMS[name] for name in wanted]
+    return [lean if name == LEAN else SYSTEMS[name] for name in requested]
 
 
-def _loaded(question: str, parts: Parts) -> str:
-    """The question in one line; everything is loaded, so that no system is charged for it."""
+def _load_models(question: str, parts: Parts) -> str:
+    """Load everything, so that no system is charged for it; return the question in one line."""
     import langgraph.checkpoint.sqlite
     import langgraph.graph  # noqa: F401 - what a run needs; it takes seconds to import
 
-    asked = checked_question(question, parts.chat)
+    clean_question = checked_question(question, parts.chat)
     scopes = [Scope(collections=parts.collections)]
-    Recall(Library(parts.store), parts.embedder).search(asked, "hybrid", scopes, 1)
-    parts.reader.read(asked, [asked])
+    Recall(Library(parts.store), parts.embedder).search(clean_question, "hybrid", scopes, 1)
+    parts.reader.read(clean_question, [clean_question])
     parts.chat.generate([Message("user", "Hello")], ChatOptions(max_tokens=1, cancel=parts.cancel))
-    return asked
+    return clean_question
 
 
-def _inside(
+def _run_in_thread(
     work: Callable[[Callable[[ev.Event], None]], T],
     cancel: threading.Event,
     take: Callable[[ev.Event], None],
 ) -> Future[T]:
-    """Do ``work`` in a thread to its end, and ``take`` its events in this one.
+    """Run ``work`` in a thread until it ends, and ``take`` its events in this one.
 
-    Python hears Ctrl-C in the main thread alone, and not while a model computes there.
+    Python handles Ctrl-C in the main thread only, and not while a model computes there.
     """
     received: queue.SimpleQueue[ev.Event | None] = queue.SimpleQueue()
     with ThreadPoolExecutor(1, "deepthink-compare") as thread:
-        done = thread.submit(work, received.put)
-        done.add_done_callback(lambda _done: received.put(None))
+        future = thread.submit(work, received.put)
+        future.add_done_callback(lambda _future: received.put(None))
         try:
             for event in iter(received.get, None):
                 take(event)
         except BaseException:
-            cancel.set()  # the thread is waited for
+            cancel.set()  # leaving the `with` block waits for the thread
             raise
-    return done
+    return future
 
 
 def _answer(
-    system: System, column: Column, asked: str, parts: Parts, cancel: threading.Event, shown: Shown
+    system: System,
+    column: Column,
+    question: str,
+    parts: Parts,
+    cancel: threading.Event,
+    printer: AnswerPrinter,
 ) -> None:
-    """Have a system answer, and keep its column and the screen up to date."""
+    """Let a system answer, and keep its column and the screen up to date."""
 
     def take(event: ev.Event) -> None:
         column.take(event)
         if isinstance(event, ev.Warned):
             failures.warn(f"{column.system}: {clean(event.message)}")
-        if isinstance(event, ev.StepStarted) and event.plan_step["question"] != asked:
-            shown.show(Block(f"step {event.step}", one_line(event.plan_step["question"])))
-        shown.doing(column)
+        if isinstance(event, ev.StepStarted) and event.plan_step["question"] != question:
+            printer.show(Block(f"step {event.step}", one_line(event.plan_step["question"])))
+        printer.doing(column)
 
     column.begin("beginning")
-    shown.show(Block("system", column.system, tone="part"))
-    done = _inside(lambda tell: system.answer(asked, replace(parts, on_event=tell)), cancel, take)
-    error = done.exception()
+    printer.show(Block("system", column.system, tone="part"))
+    future = _run_in_thread(
+        lambda tell: system.answer(question, replace(parts, on_event=tell)), cancel, take
+    )
+    error = future.exception()
     if error is None:
-        column.end(done.result())
+        column.end(future.result())
     else:
         column.fail(failures.explained(error))
-    shown.show(*column.blocks())
+    printer.show(*column.blocks())
 
 
 def _exit_code(columns: Sequence[Column]) -> int:
     """The exit code, after reporting why systems failed, each reason once."""
     if any(column.status in {"cancelled", "not asked"} for column in columns):
         return failures.EXIT_CODES["cancelled"]
-    failed: dict[str, list[str]] = {}
+    systems_by_reason: dict[str, list[str]] = {}
     errors = {column.system: column.error for column in columns if column.error is not None}
     for system, error in errors.items():
-        failed.setdefault(f"{error.title}: {error.message}", []).append(system)
-    for alike in failed.values():
-        failures.report(errors[alike[0]], ", ".join(alike))
+        systems_by_reason.setdefault(f"{error.title}: {error.message}", []).append(system)
+    for systems in systems_by_reason.values():
+        failures.report(errors[systems[0]], ", ".join(systems))
     if errors:
         return failures.EXIT_CODES[next(iter(errors.values())).kind]
-    answered = any(column.status == "answered" for column in columns)
-    return failures.DONE if answered else failures.NOT_FOUND
+    any_answered = any(column.status == "answered" for column in columns)
+    return failures.DONE if any_answered else failures.NOT_FOUND
 
 
 def _as_json(column: Column) -> dict[str, Any]:
-    """A system's answer for a script; the keys are those of `ask`, where it has them."""
+    """A system's answer as JSON; the keys are those of `ask`, where `ask` has them."""
     answered, error = column.answered, column.error
     cost = answered.cost if answered else None
     checked = column.checked if answered else None
@@ -380,6 +398,6 @@ def _as_json(column: Column) -> dict[str, Any]:
 
 
 def _source(item: Evidence, quotes: Mapping[str, str]) -> dict[str, Any]:
-    wanted = ("number", "title", "collection", "document", "section", "page", "date", "kind")
-    kept = {name: value for name, value in item.items() if name in wanted}
-    return {**kept, "quote": quotes.get(str(item["number"]), "")}
+    fields = ("number", "title", "collection", "document", "section", "page", "date", "kind")
+    source = {name: value for name, value in item.items() if name in fields}
+    return {**source, "quote": quotes.get(str(item["number"]), "")}

@@ -1,4 +1,4 @@
-"""The conversation: its turns, read from the store and shown, and words found in them."""
+"""The conversation: reading its turns from the store, showing them, and finding words in them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Beginning(Message):
 
 @dataclass
 class SessionLoaded(Message):
-    """A session's latest turns, oldest first, one run each; and the runs before them."""
+    """A session's latest turns, oldest first, one run each; ``earlier`` are the runs before them."""
 
     session: str
     name: str
@@ -58,9 +58,9 @@ class TurnsLoaded(Message):
 
 @dataclass
 class ResumeReady(Message):
-    """A run to resume: its fold so far, and the model it began with ("" for the one that is set).
+    """A run to resume: its fold so far, and the model it began with ("" for the current setting).
 
-    ``before`` is its session without it; ``web``: whether it may search the web (None: as is set).
+    ``before`` is its session without this run; ``web``: whether it may search the web (None: as set).
     """
 
     run_id: str
@@ -75,7 +75,7 @@ def load_beginning(engine: Engine) -> Beginning:
     from agent.run import resumable
     from traces.library import Library
     from traces.runs import Runs
-    from tui.runs.unfinished import offered
+    from tui.runs.unfinished import worth_offering
 
     settings = engine.settings()
     runs = Runs(engine.store)
@@ -86,21 +86,21 @@ def load_beginning(engine: Engine) -> Beginning:
         not settings.web,
         [(c.name, c.documents) for c in Library(engine.store).collections()],
         history[::-1],
-        offered(resumable(engine.store)),
+        worth_offering(resumable(engine.store)),
         len(recent),
     )
 
 
-def load_session(engine: Engine, session: str, but: str = "") -> SessionLoaded:
-    """Read a session's latest turns, without the run ``but``. Raises `UnknownSession`."""
+def load_session(engine: Engine, session: str, except_run: str = "") -> SessionLoaded:
+    """Read a session's latest turns, except the run ``except_run``. Raises `UnknownSession`."""
     from traces.runs import Runs
     from traces.sessions import Sessions
 
     with engine.store.connect():
-        stored = Sessions(engine.store).find(session)
-        runs = [run for run in Runs(engine.store).of_session(stored.id) if run.id != but]
+        stored_session = Sessions(engine.store).find(session)
+        runs = [run for run in Runs(engine.store).of_session(stored_session.id) if run.id != except_run]
         folds = [load_fold(engine, run) for run in runs[-AT_ONCE:]]
-    return SessionLoaded(stored.id, stored.name, folds, runs[:-AT_ONCE])
+    return SessionLoaded(stored_session.id, stored_session.name, folds, runs[:-AT_ONCE])
 
 
 def load_turns(engine: Engine, runs: Sequence[Run]) -> TurnsLoaded:
@@ -110,12 +110,14 @@ def load_turns(engine: Engine, runs: Sequence[Run]) -> TurnsLoaded:
 
 
 def load_resumed(engine: Engine, run_id: str) -> ResumeReady:
-    """Read a run that is to be resumed. Raises `UnknownRun`, `UnknownSession`."""
+    """Read a run to resume. Raises `UnknownRun`, `UnknownSession`."""
     from traces.runs import Runs
     from tui.ask.asking import model_of, web_of
 
     run = Runs(engine.store).find(run_id)
-    before = load_session(engine, run.session, but=run.id) if run.session else SessionLoaded("", "", ())
+    before = (
+        load_session(engine, run.session, except_run=run.id) if run.session else SessionLoaded("", "", ())
+    )
     return ResumeReady(run.id, before, model_of(run) or "", web_of(run), load_fold(engine, run))
 
 
@@ -124,20 +126,20 @@ def load_fold(engine: Engine, run: Run) -> RunFold:
     from traces.runs import Runs
     from tui.run.fold import Outcome, RunFold, events_of
 
-    stored = Runs(engine.store).events(run.id)
+    stored_events = Runs(engine.store).events(run.id)
     unfinished = "waiting" if run.status == "waiting" else "running"
     fold = RunFold(Outcome(unfinished=unfinished), run_id=run.id)
-    fold.take_all(events_of(stored))
-    fold.elapsed = stored[-1].elapsed if stored else 0.0
+    fold.take_all(events_of(stored_events))
+    fold.elapsed = stored_events[-1].elapsed if stored_events else 0.0
     return fold
 
 
 AT_ONCE = 8
-"""Turns of a session that are shown at first, and added each time more are wanted."""
+"""Turns of a session that are loaded at a time."""
 
 
 class Conversation(VerticalScroll, can_focus=True):
-    """Scrolls with the answer while the reader is at the end, and stays put otherwise."""
+    """Scrolls with the answer while the user is at the end, and stays put otherwise."""
 
     HELP = """\
 ### The conversation
@@ -148,7 +150,7 @@ through the answers: in one, **→** goes to the next citation and **Enter** ope
     DEFAULT_CSS = """
     Conversation { height: 1fr; padding: 1 0 0 0; }
     Conversation:focus { border-left: outer $accent; }
-    /* At least as high as the view: what is shorter than it begins at its top, though it is anchored. */
+    /* At least as high as the view: shorter content begins at the top, although the view is anchored. */
     Conversation #turns { height: auto; min-height: 100%; }
     Conversation #earlier { color: $foreground 65%; padding: 0 1 1 1; display: none; }
     Conversation #intro { padding: 1 2; color: $foreground 80%; }
@@ -156,7 +158,7 @@ through the answers: in one, **→** goes to the next citation and **Enter** ope
 
     @dataclass
     class EarlierWanted(Message):
-        """These earlier turns are to be read and shown above the others."""
+        """The screen should read these earlier turns and show them above the others."""
 
         runs: Sequence[Run]
 
@@ -177,7 +179,7 @@ through the answers: in one, **→** goes to the next citation and **Enter** ope
         self.query_one("#intro", Static).update(words)
 
     def begin(self, question: str) -> Exchange:
-        """A new turn at the end."""
+        """Add a new turn at the end."""
         from tui.run.exchange import Exchange
 
         self.query_one("#intro").display = False
@@ -187,7 +189,7 @@ through the answers: in one, **→** goes to the next citation and **Enter** ope
         return exchange
 
     async def open(self, folds: Sequence[RunFold], earlier: Sequence[Run] = ()) -> None:
-        """Show a session's latest turns in place of the current ones; ``earlier`` are read on demand."""
+        """Replace the current turns by a session's latest; ``earlier`` are read on demand."""
         await self.query("Exchange").remove()
         self._earlier = earlier
         self.query_one("#intro").display = not folds
@@ -196,23 +198,23 @@ through the answers: in one, **→** goes to the next citation and **Enter** ope
 
     def want_earlier(self) -> None:
         """Ask for more of the earlier turns."""
-        self._want(AT_ONCE)
+        self._request_earlier(AT_ONCE)
 
     def want_all(self) -> None:
         """Ask for all of the earlier turns."""
-        self._want(len(self._earlier))
+        self._request_earlier(len(self._earlier))
 
-    def _want(self, count: int) -> None:
+    def _request_earlier(self, count: int) -> None:
         if self._earlier:
-            wanted, self._earlier = self._earlier[-count:], self._earlier[:-count]
-            self.post_message(self.EarlierWanted(wanted))
+            runs, self._earlier = self._earlier[-count:], self._earlier[:-count]
+            self.post_message(self.EarlierWanted(runs))
 
     async def show_earlier(self, folds: Sequence[RunFold]) -> None:
-        """Show earlier turns; what is being read stays where it is."""
-        height, at = self.virtual_size.height, self.scroll_y
+        """Show earlier turns above; what is in view stays where it is."""
+        height, position = self.virtual_size.height, self.scroll_y
         await self._put_above(folds)
         self.call_after_refresh(
-            lambda: self.scroll_to(y=at + self.virtual_size.height - height, animate=False)
+            lambda: self.scroll_to(y=position + self.virtual_size.height - height, animate=False)
         )
 
     async def _put_above(self, folds: Sequence[RunFold]) -> None:
@@ -231,7 +233,7 @@ through the answers: in one, **→** goes to the next citation and **Enter** ope
 
     @property
     def turns(self) -> Sequence[Exchange]:
-        """Those that are shown, oldest first."""
+        """The turns that are shown, oldest first."""
         from tui.run.exchange import Exchange
 
         return list(self.query(Exchange))
@@ -243,54 +245,54 @@ through the answers: in one, **→** goes to the next citation and **Enter** ope
 
     @property
     def latest_cited(self) -> Exchange | None:
-        """The last turn whose answer has citations, or that asks something."""
+        """The last turn that has citations or asks the user something."""
         turns = reversed(self.turns)
         return next((turn for turn in turns if turn.question_box or turn.has_citations), None)
 
     @property
     def has_earlier(self) -> bool:
-        """Whether turns are not shown yet."""
+        """Whether some turns are not shown yet."""
         return bool(self._earlier)
 
     def watch_scroll_y(self, old: float, new: float) -> None:
-        """At the very top more of the earlier turns come."""
+        """Load more of the earlier turns at the very top."""
         super().watch_scroll_y(old, new)
         if new == 0 and old > 0:
             self.want_earlier()
 
 
 class FindBar(Input):
-    """The line for the words; hidden until `open`. The screen searches when they change."""
+    """The search line; hidden until `open`. The screen searches when its words change."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("find")
     HELP = """\
 ### Find in the conversation
 
-Type words of a question or an answer. **Enter** and **↑** go to the place before, **↓** to the next one,
+Type words of a question or an answer. **Enter** and **↑** go to the previous match, **↓** to the next one,
 **Escape** back to the prompt.
 """
     DEFAULT_CSS = "FindBar, FindBar:focus { display: none; height: 3; border: round $accent; }"
 
     class Moved(Message):
-        """Go on to another place: ``by`` 1 forwards, -1 backwards; 0 after the words have changed."""
+        """Go to another match: ``by`` 1 forwards, -1 backwards; 0 after the words have changed."""
 
         def __init__(self, by: int) -> None:
             super().__init__()
             self.by = by
 
     class Closed(Message):
-        """The user is done."""
+        """The user has closed the line."""
 
     def __init__(self) -> None:
         super().__init__(placeholder="Words to find in the conversation")
 
     def open(self) -> None:
-        """Show the line and take the keys."""
+        """Show the line and focus it."""
         self.display = True
-        self.screen.set_focus(self)  # at once: what is typed next belongs here
+        self.screen.set_focus(self)  # at once: the next keys belong here
 
     def tell(self, at: int, total: int) -> None:
-        """Show which place of how many is marked; ``at`` begins with 1."""
+        """Show which match of how many is marked; ``at`` counts from 1."""
         self.border_subtitle = (f"{at} of {total}" if total else "not found") if self.value.strip() else ""
 
     def watch_value(self, _value: str) -> None:
@@ -308,18 +310,20 @@ Type words of a question or an answer. **Enter** and **↑** go to the place bef
 
 
 class Finder:
-    """The places of some words in the questions and answers that are shown; one of them is marked."""
+    """Finds words in the questions and answers that are shown, and marks one of the matches."""
 
     def __init__(self, conversation: Conversation) -> None:
         self._conversation = conversation
         self._words = ""
-        self._at = -1
-        self._marked: tuple[Static, Content, Content] | None = None  # text: before the mark, with it
+        self._index = -1
+        self._mark: tuple[Static, Content, Content] | None = (
+            None  # block, its text without and with the mark
+        )
 
     def find(self, words: str, by: int) -> tuple[int, int]:
-        """Mark a place and scroll to it: the last one for new words, else ``by`` on, around the ends.
+        """Mark a match and scroll to it: the last one for new words, else ``by`` further, wrapping around.
 
-        Returns its number, from 1, and how many places there are; 0, 0 if none.
+        Returns its number, from 1, and the number of matches; 0, 0 if there is none.
         """
         from tui.library.passage import find_words
 
@@ -331,30 +335,30 @@ class Finder:
             for span in find_words(_content(block).plain, words)
         ]
         if not places:
-            self._words, self._at = words, -1
+            self._words, self._index = words, -1
             return 0, 0
-        going_on = words == self._words and 0 <= self._at < len(places)
-        self._at = (self._at + by) % len(places) if going_on else len(places) - 1
+        continues = words == self._words and 0 <= self._index < len(places)
+        self._index = (self._index + by) % len(places) if continues else len(places) - 1
         self._words = words
-        block, (start, end) = places[self._at]
-        before = _content(block)
-        marked = before.stylize("reverse bold", start, end)
-        block.update(marked)
-        self._marked = (block, before, marked)
+        block, (start, end) = places[self._index]
+        original = _content(block)
+        highlighted = original.stylize("reverse bold", start, end)
+        block.update(highlighted)
+        self._mark = (block, original, highlighted)
         self._conversation.screen.scroll_to_widget(block)
-        return self._at + 1, len(places)
+        return self._index + 1, len(places)
 
     def clear(self) -> None:
-        """Take the mark away, unless its text has been drawn anew since."""
-        if self._marked is not None:
-            block, before, marked = self._marked
-            if block.content is marked:
-                block.update(before)
-        self._marked = None
+        """Remove the mark, unless its text has been redrawn since."""
+        if self._mark is not None:
+            block, original, highlighted = self._mark
+            if block.content is highlighted:
+                block.update(original)
+        self._mark = None
 
 
 def _texts(turn: Exchange) -> list[Static]:
-    """The question and, once it is complete, the answer's blocks; one that is being written changes."""
+    """The question and, once it is complete, the blocks of the answer; before that they still change."""
     blocks = list(turn.query_one("Answer").query(Static)) if turn.answer else []
     return [turn.query_one(".question", Static), *(block for block in blocks if _content(block).plain)]
 

@@ -24,7 +24,7 @@ from tui.terminal import console, size
 def read(
     collection: str, store: Store, embedder: Embedder, cancel: threading.Event | None = None
 ) -> Iterator[ing.IngestEvent]:
-    """Bring one sample collection up to date; what is already read is unchanged.
+    """Bring one sample collection up to date; documents already read stay unchanged.
 
     Raises what `agent.documents.ingest.ingest` raises.
     """
@@ -39,7 +39,7 @@ def read(
 
 
 def demonstrate(form: Form) -> int:
-    """Fetch models, read the sample library, ask its question; the exit code, 0 for an answer in part."""
+    """Fetch models, read the sample library, ask its question. The exit code, 0 for a partial answer."""
     settings = load()
     out = console()
     missing = [entry for entry in default_entries(settings) if installed(entry) is None]
@@ -52,15 +52,15 @@ def demonstrate(form: Form) -> int:
         return code
     question = sample_library.demo_question()
     out.print()
-    wanted = request(
+    demo_request = request(
         question.question, settings, interactive=is_interactive(form), collections=question.collections
     )
-    code = ask(wanted, settings, form)
+    code = ask(demo_request, settings, form)
     return failures.DONE if code == failures.PARTLY else code
 
 
 def _read_samples(settings: Settings) -> int:
-    """Bring both sample collections up to date; silent about what is already read."""
+    """Bring both sample collections up to date, and return the exit code."""
     out = console()
     store, embedder = open_store(), open_embedder(settings)
     for collection in sample_library.COLLECTIONS:

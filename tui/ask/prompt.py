@@ -20,8 +20,8 @@ from textual.widgets.option_list import Option
 from tui.app.keys import bindings
 
 PLACEHOLDER = "Ask a question about your documents…   #collection looks only there, @file reads it first"
-_MOST = 6  # completions shown
-_MOMENT = 1.0  # seconds after a key in which somebody is taken to be typing
+_MAX_COMPLETIONS = 6
+_TYPING_SECONDS = 1.0  # after a key press, the user counts as typing for this long
 
 
 class Prompt(TextArea):
@@ -42,13 +42,13 @@ the completion under the cursor of the list.
 
     @dataclass
     class Sent(Message):
-        """The text is to be asked."""
+        """The user has sent this text."""
 
         text: str
 
     @dataclass
     class Completing(Message):
-        """The word under the cursor may be completed: ``words`` are what it may become."""
+        """The word under the cursor has these completions."""
 
         words: Sequence[str]
 
@@ -63,14 +63,14 @@ the completion under the cursor of the list.
         )
         self.collections: Sequence[str] = ()
         self.earlier: list[str] = []  # oldest first
-        self._at = 0  # in the history, counted from its end; 0 is what is being typed
-        self._typed = ""
+        self._position = 0  # in the history, counted from its end; 0 is the draft
+        self._draft = ""
         self._choices: list[str] = []
         self._choice = 0
-        self._changed = 0.0
+        self._last_typed = 0.0
 
-    # Actions reach the prompt past the keys that were typed before them and wait in its queue: text that
-    # is typed fast, or dropped, would be asked without its end. So each takes its turn behind them.
+    # Actions overtake keys that were typed before and still wait in the prompt's queue: text that is typed
+    # fast, or dropped, would be sent without its end. So each action queues behind them.
 
     def action_send(self) -> None:
         self.call_later(self._send)
@@ -79,19 +79,21 @@ the completion under the cursor of the list.
         self.call_later(self.insert, "\n")
 
     def action_earlier(self) -> None:
-        self.call_later(self._earlier)
+        self.call_later(self._recall_earlier)
 
     def action_later(self) -> None:
-        self.call_later(self._later)
+        self.call_later(self._recall_later)
 
     def action_complete(self) -> None:
-        """Take the completion; without one go to the next widget."""
+        """Take the completion; without one, focus the next widget."""
         self.call_later(self._complete)
 
     @property
     def is_being_written(self) -> bool:
-        """Whether the user is typing in it, or it holds text that is not asked yet."""
-        return self.has_focus and (bool(self.text.strip()) or time.monotonic() - self._changed < _MOMENT)
+        """Whether the user is typing in it, or it holds text that is not sent yet."""
+        return self.has_focus and (
+            bool(self.text.strip()) or time.monotonic() - self._last_typed < _TYPING_SECONDS
+        )
 
     def clear_away(self) -> None:
         """Clear the text; ↑ brings it back."""
@@ -103,11 +105,11 @@ the completion under the cursor of the list.
     def _send(self) -> None:
         text = self.text.strip()
         if text:
-            self.remember(text)  # at once: what is typed from here on belongs to the next question
+            self.remember(text)  # at once: the next keys belong to the next question
             self.post_message(self.Sent(text))
 
     def take_back(self, text: str) -> None:
-        """Put back a question that was not asked, unless the next one is being typed."""
+        """Restore a question that was not asked, unless the user is typing the next one."""
         if not self.text.strip():
             self.put(text)
 
@@ -117,33 +119,33 @@ the completion under the cursor of the list.
         self.move_cursor(self.document.end)
 
     def remember(self, text: str) -> None:
-        """Add a question to the history and begin anew."""
+        """Add a question to the history and clear the prompt."""
         if not self.earlier or self.earlier[-1] != text:
             self.earlier.append(text)
-        self._at, self._typed, self._changed = 0, "", 0.0
+        self._position, self._draft, self._last_typed = 0, "", 0.0
         self.text = ""
 
-    def _earlier(self) -> None:
+    def _recall_earlier(self) -> None:
         if self._choices:
             self._choose(-1)
-        elif self.cursor_at_first_line and self._at < len(self.earlier):
-            self._recall(self._at + 1)
+        elif self.cursor_at_first_line and self._position < len(self.earlier):
+            self._recall(self._position + 1)
         else:
             self.action_cursor_up()
 
-    def _later(self) -> None:
+    def _recall_later(self) -> None:
         if self._choices:
             self._choose(1)
-        elif self.cursor_at_last_line and self._at > 0:
-            self._recall(self._at - 1)
+        elif self.cursor_at_last_line and self._position > 0:
+            self._recall(self._position - 1)
         else:
             self.action_cursor_down()
 
-    def _recall(self, at: int) -> None:
-        if self._at == 0:
-            self._typed = self.text
-        self._at = at
-        self.put(self.earlier[-at] if at else self._typed)
+    def _recall(self, position: int) -> None:
+        if self._position == 0:
+            self._draft = self.text
+        self._position = position
+        self.put(self.earlier[-position] if position else self._draft)
 
     # --- completing ------------------------------------------------------------------------------
 
@@ -151,11 +153,11 @@ the completion under the cursor of the list.
         if not self._choices:
             self.screen.focus_next()
             return
-        chosen = self._choices[self._choice]
-        word = self._word()
+        choice = self._choices[self._choice]
+        word = self._word_before_cursor()
         row, column = self.cursor_location
-        ended = chosen if chosen.endswith(os.sep) else f"{chosen} "
-        self.replace(ended, (row, column - len(word)), (row, column))
+        insertion = choice if choice.endswith(os.sep) else f"{choice} "
+        self.replace(insertion, (row, column - len(word)), (row, column))
 
     def select_completion(self, index: int) -> None:
         """Take a completion that was clicked."""
@@ -165,7 +167,7 @@ the completion under the cursor of the list.
 
     @property
     def choice(self) -> int:
-        """Which completion would be taken."""
+        """Index of the completion that Tab takes."""
         return self._choice
 
     def _choose(self, by: int) -> None:
@@ -176,14 +178,14 @@ the completion under the cursor of the list.
     @on(TextArea.Changed)
     def _look_for_completions(self) -> None:
         if self.text:
-            self._changed = time.monotonic()
-        choices = _completions(self._word(), self.collections)
+            self._last_typed = time.monotonic()
+        choices = _completions(self._word_before_cursor(), self.collections)
         if choices != self._choices:
             self._choices, self._choice = choices, 0
             self.post_message(self.Completing(choices))
 
-    def _word(self) -> str:
-        """The word before the cursor, if it begins with a sign that can be completed."""
+    def _word_before_cursor(self) -> str:
+        """The word before the cursor if it begins with ``#`` or ``@``, else ""."""
         row, column = self.cursor_location
         before = self.document.get_line(row)[:column]
         word = before.rsplit(" ", 1)[-1]
@@ -193,17 +195,17 @@ the completion under the cursor of the list.
 def _completions(word: str, collections: Sequence[str]) -> list[str]:
     if word.startswith("#"):
         names = [f"#{name}" for name in collections if name.casefold().startswith(word[1:].casefold())]
-        return [] if names == [word] else names[:_MOST]
+        return [] if names == [word] else names[:_MAX_COMPLETIONS]
     if word.startswith("@"):
         from tui.library.intake import completions
 
         paths = [f"@{path}" for path in completions(word[1:])]
-        return [] if paths == [word] else paths[:_MOST]
+        return [] if paths == [word] else paths[:_MAX_COMPLETIONS]
     return []
 
 
 class PromptBox(Vertical):
-    """The prompt and, above it, what its last word may become."""
+    """The prompt and, above it, the completions of its last word."""
 
     DEFAULT_CSS = """
     PromptBox { height: auto; }
@@ -235,6 +237,6 @@ class PromptBox(Vertical):
             choices.highlighted = prompt.choice
 
     @on(OptionList.OptionSelected)
-    def _clicked(self, event: OptionList.OptionSelected) -> None:
+    def _take_clicked(self, event: OptionList.OptionSelected) -> None:
         event.stop()
         self.query_one(Prompt).select_completion(event.option_index)

@@ -1,7 +1,7 @@
-"""Ask: the conversation, the thinking beside it, the prompt beneath.
+"""The Ask screen: the conversation, the thinking beside it, the prompt below.
 
-What shows a run is imported once there is one, so that the first frame need not wait for it; messages of
-those widgets are therefore handled by the name of the method.
+The widgets that show a run are imported with the first run, so that the first frame does not wait for
+them. Their messages are therefore handled by method name.
 """
 
 from __future__ import annotations
@@ -57,22 +57,22 @@ if TYPE_CHECKING:
 _RECENT = 5  # questions that are shown
 _WHILE_IT_RUNS = frozenset({"pause", "finish", "skip", "add", "decide"})
 _READ_ONLY = frozenset({"Conversation", "Answer", "Sources", "WaysOn", "PlanTree", "EvidenceList"})
-"""Widgets that take no letters; by name, since most are imported once there is a run."""
+"""Widgets that take no letters; by name, since most are imported with the first run."""
 
 
 class AskScreen(Steers, DeepScreen):
     """The main screen: a conversation, and one run at a time.
 
     Attributes:
-        session: Id of the session that the next question belongs to; "" begins one.
-        known: Names of the library's collections.
+        session: Id of the session that the next question belongs to; "" for a new one.
+        collection_names: Names of the library's collections.
     """
 
     MODE: ClassVar[str] = "ask"
     PLACES: ClassVar[tuple[str, ...]] = ("ask", "run")
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("ask"), *bindings("run")]
     CSS_PATH = "ask.tcss"
-    AUTO_FOCUS = "Prompt"  # from the first frame on; by default it would be what comes first
+    AUTO_FOCUS = "Prompt"  # from the first frame on; Textual's default is the first widget
     HELP = """\
 ### Ask
 
@@ -85,12 +85,12 @@ Every `[n]` of the answer opens its passage.
     def __init__(self) -> None:
         super().__init__()
         self.session = ""
-        self.known: frozenset[str] = frozenset()
-        self._typed = ""  # the question under way, as it was typed
-        self._rated: tuple[str, str] = ("", "")  # the run that was rated last, and how
-        self._watching = True  # whether the thinking of a live run is to be shown
+        self.collection_names: frozenset[str] = frozenset()
+        self._question_text = ""  # the current question, as it was typed
+        self._last_rating: tuple[str, str] = ("", "")  # run id and rating
+        self._keep_thinking_open = True  # whether to show the thinking of a live run
         self._greeted = False  # whether the first steps were shown, or are not needed
-        self._away = True
+        self._away = True  # whether another screen is shown
         self._beginning: Beginning | None = None
 
     def body(self) -> ComposeResult:
@@ -104,22 +104,22 @@ Every `[n]` of the answer opens its passage.
         yield PromptBox()
 
     def on_mount(self) -> None:
-        """Keys go to the prompt at once; what is stored is read behind it."""
+        """Focus the prompt at once; the store is read in the background."""
         self._finder = Finder(self.query_one(Conversation))
         self.query_one(Prompt).focus()
         self.watch(self.app, "engine_states", self._introduce)
 
     def on_unmount(self) -> None:
-        """Interrupt the run because the app ends; it can be resumed."""
+        """Interrupt the run when the app ends; it can be resumed."""
         if self.live is not None:
             self.live.leave()
             if self.fold is not None and self.fold.run_id:
-                self.deepthink.left.append(self.fold.run_id)
+                self.deepthink.interrupted_runs.append(self.fold.run_id)
 
     # --- the beginning --------------------------------------------------------------------------
 
     def on_screen_suspend(self) -> None:
-        """Another screen is shown, or only a window over this one, under which nothing changes."""
+        """Note whether another screen is shown, or only a window over this one."""
         self._away = self.app.current_mode != self.MODE
 
     def on_screen_resume(self) -> None:
@@ -133,13 +133,20 @@ Every `[n]` of the answer opens its passage.
         in_background(self, load, group="beginning", exclusive=True)
 
     @on(Beginning)
-    def _begun(self, message: Beginning) -> None:
+    def _show_beginning(self, message: Beginning) -> None:
         prompt, meters = self.query_one(Prompt), self.query_one(Meters)
         prompt.collections = [name for name, _ in message.collections]
-        elsewhere = [text for text in message.history if text not in prompt.earlier]
-        prompt.earlier = [*elsewhere, *prompt.earlier]  # what was asked here stays the latest, as typed
-        self.known = frozenset(prompt.collections)
-        meters.model, meters.offline, meters.collections = message.model, message.offline, self.known
+        older_questions = [text for text in message.history if text not in prompt.earlier]
+        prompt.earlier = [
+            *older_questions,
+            *prompt.earlier,
+        ]  # questions asked here stay the latest, as typed
+        self.collection_names = frozenset(prompt.collections)
+        meters.model, meters.offline, meters.collections = (
+            message.model,
+            message.offline,
+            self.collection_names,
+        )
         meters.redraw()
         self._beginning = message
         self._introduce()
@@ -149,15 +156,15 @@ Every `[n]` of the answer opens its passage.
             return
         if message.collections or message.runs:
             self._greeted = True
-        else:  # behind the keys that were typed before: they are the prompt's
+        else:  # after the keys that were typed before, which belong to the prompt
             self.app.call_later(prompt.call_later, self.call_later, self._welcome)
 
     def _introduce(self) -> None:
         """Say what to do first: what is missing, what there is."""
         if self._beginning is not None:
             states = self.deepthink.engine_states
-            lacking = [part for part in ("model", "embedder") if states.get(part, ("",))[0] == "missing"]
-            self.query_one(Conversation).introduce(_introduction(self._beginning, lacking))
+            missing = [part for part in ("model", "embedder") if states.get(part, ("",))[0] == "missing"]
+            self.query_one(Conversation).introduce(_introduction(self._beginning, missing))
 
     def _welcome(self) -> None:
         """Show the first steps, unless the user is writing a question."""
@@ -167,13 +174,13 @@ Every `[n]` of the answer opens its passage.
         self._greeted = True
         from tui.ask.welcome import WelcomeScreen
 
-        def done(question: str | None) -> None:
+        def after_welcome(question: str | None) -> None:
             self.look_again()
             if question:
                 prompt.remember(question)
                 self.ask(question)
 
-        self.app.push_screen(WelcomeScreen(), done)
+        self.app.push_screen(WelcomeScreen(), after_welcome)
 
     def _offer(self, unfinished: Sequence[Resumable]) -> None:
         """Offer resumable runs in a line that takes neither the focus nor the view."""
@@ -184,8 +191,8 @@ Every `[n]` of the answer opens its passage.
             runs = "A run was" if count == 1 else f"{count} runs were"
             question = one_line(unfinished[0].run.question, 60)
             key = self.deepthink.key_of("ask.unfinished")
-            does = "shows it" if count == 1 else "shows them"
-            line.update(Content(f"↻ {runs} interrupted: “{question}” {key.upper()} {does}."))
+            verb = "shows it" if count == 1 else "shows them"
+            line.update(Content(f"↻ {runs} interrupted: “{question}” {key.upper()} {verb}."))
 
     def action_unfinished(self) -> None:
         from tui.runs.unfinished import find_unfinished
@@ -196,24 +203,24 @@ Every `[n]` of the answer opens its passage.
         """Offer the resumable runs that were read."""
         from tui.runs.unfinished import UnfinishedScreen
 
-        def chosen(run: Run | None) -> None:
+        def after_choice(run: Run | None) -> None:
             if run is not None:
                 self.resume(run.id)
             else:
-                self.look_again()  # some may have been given up
+                self.look_again()  # the user may have given some up
 
-        here = self.fold.run_id if self.live is not None and self.fold is not None else ""
-        others = [entry for entry in message.found if entry.run.id != here]
+        live_run_id = self.fold.run_id if self.live is not None and self.fold is not None else ""
+        others = [entry for entry in message.entries if entry.run.id != live_run_id]
         if not self.is_current:
             return
         if others:
-            self.app.push_screen(UnfinishedScreen(others), chosen)
+            self.app.push_screen(UnfinishedScreen(others), after_choice)
         else:
             self.notify("No run was interrupted.")
 
     @on(Failed)
-    def _failed(self, message: Failed) -> None:
-        """Keep a failure before the first question in view."""
+    def _show_failure(self, message: Failed) -> None:
+        """Show a failure before the first question until there is one."""
         if self.exchange is None:
             error = message.error
             text = f"✗ {error.title}: {error.message}\n\n{in_the_app(error, self.deepthink.keys)}"
@@ -222,7 +229,7 @@ Every `[n]` of the answer opens its passage.
     # --- asking ---------------------------------------------------------------------------------
 
     @on(Prompt.Sent)
-    def _sent(self, event: Prompt.Sent) -> None:
+    def _take_question(self, event: Prompt.Sent) -> None:
         if self.live is not None:
             self.notify(
                 f"A run is in progress. {self.deepthink.key_of('run.add')} makes this one of its steps.",
@@ -233,14 +240,14 @@ Every `[n]` of the answer opens its passage.
         self.ask(event.text)
 
     def ask(self, text: str) -> None:
-        """Ask what was typed, as the next turn of the session."""
-        typed = read(text, self.known)
-        trouble = self._wrong_with(typed)
+        """Ask a typed question, as the next turn of the session."""
+        typed = read(text, self.collection_names)
+        trouble = self._refusal(typed)
         if trouble:
             self.notify(trouble, severity="warning", markup=False)
             self.query_one(Prompt).take_back(text)
             return
-        self._typed = text
+        self._question_text = text
         from tui.run.fold import RunFold
 
         def prepare(run: LiveRun) -> Begin:
@@ -250,18 +257,20 @@ Every `[n]` of the answer opens its passage.
 
         self._start(typed.question, RunFold(), prepare)
 
-    def _wrong_with(self, typed: Typed) -> str:
-        """Why this is not asked, in a sentence; "" if nothing is wrong."""
+    def _refusal(self, typed: Typed) -> str:
+        """Why this question cannot be asked, in a sentence; "" if it can."""
         for word in typed.unknown:
             if word.startswith("@"):
                 return f"There is no file or folder {word[1:]}."
-            return f"No collection is called {word[1:]}; there are {', '.join(sorted(self.known))}."
-        return "" if typed.question else "Write the question beside it."
+            return (
+                f"No collection is called {word[1:]}; there are {', '.join(sorted(self.collection_names))}."
+            )
+        return "" if typed.question else "Add a question to it."
 
     def on_asked_box_posed(self, event: AskedBox.Posed) -> None:
         """Focus a question of the run, unless the user is typing something else."""
         if self.exchange is None or self.exchange.question_box is not event.box:
-            return  # it was taken away meanwhile
+            return  # it was removed meanwhile
         if self.deciding or not self.query_one(Prompt).is_being_written:
             event.box.take_focus()
         else:
@@ -269,17 +278,17 @@ Every `[n]` of the answer opens its passage.
             self.notify(f"{event.box.asked.question} {key} goes there.", title="The run asks", markup=False)
 
     def on_exchange_ready(self, event: Exchange.Ready) -> None:
-        """What shows the run is composed, for which nothing that comes later can be waited."""
+        """Draw the run once the turn is composed; no later message says so."""
         if event.exchange is self.exchange:
             self.draw_all()
 
     @on(RunEvents)
-    def _events(self, message: RunEvents) -> None:
+    def _take_events(self, message: RunEvents) -> None:
         events = message.run.drain()
         if message.run is self.live:
-            self._take(events)
+            self._fold_events(events)
 
-    def _take(self, events: list[ev.Event]) -> None:
+    def _fold_events(self, events: list[ev.Event]) -> None:
         assert self.fold is not None
         changed = self.fold.take_all(events)
         started = self.fold.outcome.started
@@ -288,7 +297,7 @@ Every `[n]` of the answer opens its passage.
         self._draw(changed)
 
     def draw_all(self) -> None:
-        """Redraw everything of the run."""
+        """Redraw every part of the run."""
         from tui.run.fold import EVERYTHING
 
         self._draw(EVERYTHING)
@@ -307,7 +316,7 @@ Every `[n]` of the answer opens its passage.
     def _run_ended(self, message: RunEnded) -> None:
         if message.run is not self.live or self.fold is None or self.exchange is None:
             return
-        self._take(message.run.drain())
+        self._fold_events(message.run.drain())
         self.live = None
         self.query_one(RunBar).remove_class("-on")
         self.exchange.unask()
@@ -325,13 +334,13 @@ Every `[n]` of the answer opens its passage.
         if failure is not None and not cancelled:
             self.post_message(failure)
         if failure is not None:
-            prompt.take_back(self._typed)
+            prompt.take_back(self._question_text)
         if self.fold.run_id:
             self._run_is_stored(self.fold.run_id)
-        self.look_again()  # it may be resumable, and may have read documents
+        self.look_again()  # the run may be resumable, and may have added documents
 
     def on_exchange_unasked(self) -> None:
-        """Keys go to the prompt, unless they have somewhere else to go by now."""
+        """Focus the prompt, unless something else has the focus by now."""
         if self.focused is None:
             self.to_prompt()
 
@@ -343,11 +352,11 @@ Every `[n]` of the answer opens its passage.
         self.reply(event.reply)
 
     def to_prompt(self) -> None:
-        """Keys go to the prompt from the next one on; `focus` would let those pass that wait already."""
+        """Focus the prompt from the next key on; `focus` would take effect after keys that already wait."""
         self.set_focus(self.query_one(Prompt))
 
     def action_back(self) -> None:
-        """To the prompt; from there cancel the run, or clear what is written."""
+        """Focus the prompt; from there, cancel the run or clear the text."""
         prompt = self.query_one(Prompt)
         if self.focused is not prompt:
             self.to_prompt()
@@ -357,7 +366,7 @@ Every `[n]` of the answer opens its passage.
             prompt.clear_away()
 
     def action_add(self) -> None:
-        self.query_one(Prompt).call_later(self._add)  # behind the keys that were typed before
+        self.query_one(Prompt).call_later(self._add)  # after the keys that were typed before
 
     def _add(self) -> None:
         prompt = self.query_one(Prompt)
@@ -388,7 +397,7 @@ Every `[n]` of the answer opens its passage.
         meters.redraw()
 
     def _show_paused(self) -> None:
-        """Call the action by what it does now, though the run pauses only after this step."""
+        """Label the action Pause or Resume at once, although the run pauses only after this step."""
         if self.live is not None:
             self.query_one(RunBar).show_paused(self.live.steering.paused)
 
@@ -399,16 +408,16 @@ Every `[n]` of the answer opens its passage.
 
         window = SessionsScreen()
 
-        def chosen(session: str | None) -> None:
-            gone = session is None and self.session in window.deleted
-            if session is not None or gone:
+        def after_choice(session: str | None) -> None:
+            was_deleted = session is None and self.session in window.deleted
+            if session is not None or was_deleted:
                 self.go_to_session(session or "")
 
-        self.app.push_screen(window, chosen)
+        self.app.push_screen(window, after_choice)
 
     def go_to_session(self, session: str) -> None:
         """Show a stored conversation; a new one if ``session`` is empty. Refused during a run."""
-        if self._a_run_goes_on():
+        if self._blocked_by_run():
             return
         if session:
             load = partial(load_session, self.deepthink.engine, session)
@@ -416,8 +425,8 @@ Every `[n]` of the answer opens its passage.
         else:
             self.post_message(SessionLoaded("", "", ()))
 
-    def _a_run_goes_on(self) -> bool:
-        """Whether a run is under way, so that the session cannot change; warn if so."""
+    def _blocked_by_run(self) -> bool:
+        """Whether a run is in progress, so that the session cannot change; warn if so."""
         if self.live is not None:
             self.notify("A run is in progress; change the session when it has ended.", severity="warning")
         return self.live is not None
@@ -427,7 +436,7 @@ Every `[n]` of the answer opens its passage.
 
     @on(SessionLoaded)
     async def _session_loaded(self, message: SessionLoaded) -> None:
-        if not self._a_run_goes_on():  # one may have begun while the session was read
+        if not self._blocked_by_run():  # a run may have begun while the session was read
             await self.open_session(message)
 
     def action_older(self) -> None:
@@ -438,15 +447,15 @@ Every `[n]` of the answer opens its passage.
         in_background(self, partial(load_turns, self.deepthink.engine, message.runs), group="earlier")
 
     @on(TurnsLoaded)
-    async def _earlier_read(self, message: TurnsLoaded) -> None:
+    async def _show_earlier_turns(self, message: TurnsLoaded) -> None:
         if message.session == self.session:  # another may have been opened meanwhile
             await self.query_one(Conversation).show_earlier(message.folds)
             if self.query_one(FindBar).display:
                 self.call_after_refresh(self._find, 0)
 
     async def open_session(self, loaded: SessionLoaded) -> None:
-        """Show a session's latest turns in place of what is there; the next question belongs to it."""
-        self.session, self._typed = loaded.session, ""
+        """Show a session's latest turns instead of the current ones; the next question belongs to it."""
+        self.session, self._question_text = loaded.session, ""
         self.fold = loaded.folds[-1] if loaded.folds else None
         conversation = self.query_one(Conversation)
         await conversation.open(loaded.folds, loaded.earlier)
@@ -459,7 +468,7 @@ Every `[n]` of the answer opens its passage.
             await self._hide_thinking()
 
     def resume(self, run_id: str) -> None:
-        """Go on with a stored run, in its session."""
+        """Resume a stored run, in its session."""
         load = partial(load_resumed, self.deepthink.engine, run_id)
         in_background(self, load, group="session", exclusive=True)
 
@@ -472,14 +481,14 @@ Every `[n]` of the answer opens its passage.
             await self.open_session(message.before)
         fold = message.fold
         fold.outcome.finished = None
-        self._typed = fold.outcome.question
+        self._question_text = fold.outcome.question
 
         def prepare(_run: LiveRun) -> Begin:
             from agent import run as agent_run
 
             return partial(agent_run.resume, message.run_id, interactive=True)
 
-        self._start(self._typed, fold, prepare, message.model, message.web)
+        self._start(self._question_text, fold, prepare, message.model, message.web)
 
     def _start(
         self,
@@ -509,7 +518,7 @@ Every `[n]` of the answer opens its passage.
             exchange.go_to_citations()
 
     def put_question(self, text: str) -> None:
-        """Put a question into the prompt, to be changed or asked."""
+        """Put a question into the prompt, for the user to edit or send."""
         self.query_one(Prompt).put(text)
         self.to_prompt()
 
@@ -524,16 +533,16 @@ Every `[n]` of the answer opens its passage.
     def action_retry(self) -> None:
         exchange = self.query_one(Conversation).latest
         if exchange is not None and self.live is None:
-            self.put_question(self._typed or exchange.question)
+            self.put_question(self._question_text or exchange.question)
 
     def action_rate(self, rating: Rating) -> None:
         from tui.runs.list import rate
 
         if self.fold is not None and self.fold.over and self.fold.run_id:
-            wanted = (self.fold.run_id, rating)
-            self._rated = ("", "") if self._rated == wanted else wanted
-            kept = rating if self._rated == wanted else None
-            work = partial(rate, self.deepthink.engine.store, self.fold.run_id, kept)
+            choice = (self.fold.run_id, rating)
+            self._last_rating = ("", "") if self._last_rating == choice else choice
+            new_rating = rating if self._last_rating == choice else None
+            work = partial(rate, self.deepthink.engine.store, self.fold.run_id, new_rating)
             in_background(self, work, group="rate")
 
     def on_rated(self, message: Rated) -> None:
@@ -573,7 +582,7 @@ Every `[n]` of the answer opens its passage.
                 screen.action_search()
                 screen.query_one(SearchPanel).search_for(question)
 
-            screen.call_after_refresh(search)  # it may be the first time that it is shown
+            screen.call_after_refresh(search)  # the screen may be shown for the first time
 
     # --- finding --------------------------------------------------------------------------------
 
@@ -601,11 +610,13 @@ Every `[n]` of the answer opens its passage.
     # --- the thinking ---------------------------------------------------------------------------
 
     def _show_thinking(self) -> None:
-        """The thinking of a live run is shown beside the conversation where there is room for it."""
+        """Mount the thinking, and show that of a live run beside the conversation if there is room."""
         from tui.run.panel import RunPanel
 
         self.query_one("#offer").display = False
-        self.set_class(self.live is not None and self.has_class("-wide") and self._watching, "-thinking")
+        self.set_class(
+            self.live is not None and self.has_class("-wide") and self._keep_thinking_open, "-thinking"
+        )
         place = self.query_one("#thinking")
         if not place.query(RunPanel):
             place.mount(RunPanel())
@@ -617,7 +628,7 @@ Every `[n]` of the answer opens its passage.
         await self.query("RunPanel").remove()
 
     def _run_is_stored(self, run_id: str) -> None:
-        """Show the answer alone, unless the thinking has the focus, and read the labels."""
+        """Hide the thinking, unless it has the focus, and read the labels."""
         from tui.decisions.strip import DecisionStrip
 
         if not self.query_one("#thinking").has_focus_within:
@@ -626,18 +637,18 @@ Every `[n]` of the answer opens its passage.
             strip.read_labels()
 
     def action_panel(self) -> None:
-        """Show or hide the thinking; on a narrow screen it takes the conversation's place."""
+        """Show or hide the thinking; on a narrow screen it replaces the conversation."""
         if self.fold is None:
             self.notify("There is nothing to show yet: ask a question first.")
             return
         self.to_prompt()
         self.toggle_class("-thinking")
         if self.live is not None:
-            self._watching = self.has_class("-thinking")
+            self._keep_thinking_open = self.has_class("-thinking")
         self.call_after_refresh(self._focus_panel)
 
     def _focus_panel(self) -> None:
-        """The thinking has the keys if it is shown."""
+        """Focus the thinking if it is shown."""
         from tui.run.panel import RunPanel
 
         if self.query_one("#thinking").display:
@@ -657,7 +668,7 @@ Every `[n]` of the answer opens its passage.
         self.app.push_screen(PassageScreen.of(passage))
 
     def on_decision_strip_answered(self, event: DecisionStrip.Answered) -> None:
-        """The run asked for a decision, and got it in the strip."""
+        """Hand the run the decision that the user took in the strip."""
         if self.live is not None:
             self.live.steering.reply(event.action)
 
@@ -668,22 +679,22 @@ Every `[n]` of the answer opens its passage.
         self.look_again()
 
     @on(AlreadyHere)
-    def _already_here(self) -> None:
+    def _focus_prompt(self) -> None:
         self.to_prompt()
 
     def on_key(self, event: events.Key) -> None:
-        reading = self.focused is None or type(self.focused).__name__ in _READ_ONLY
-        bound = event.key in self.active_bindings
-        if reading and not bound and event.is_printable and event.character is not None:
+        is_read_only = self.focused is None or type(self.focused).__name__ in _READ_ONLY
+        is_bound = event.key in self.active_bindings
+        if is_read_only and not is_bound and event.is_printable and event.character is not None:
             event.stop()
             self.to_prompt()
             self.query_one(Prompt).insert(event.character)
 
-    def action_scroll(self, where: str) -> None:
+    def action_scroll(self, direction: str) -> None:
         conversation = self.query_one(Conversation)
-        if where == "up":
+        if direction == "up":
             conversation.scroll_page_up(animate=False)
-        elif where == "down":
+        elif direction == "down":
             conversation.scroll_page_down(animate=False)
         else:
             conversation.anchor()
@@ -698,18 +709,18 @@ Every `[n]` of the answer opens its passage.
         return True
 
 
-def _introduction(beginning: Beginning, lacking: Sequence[str]) -> Content:
-    """What to do first."""
+def _introduction(beginning: Beginning, missing: Sequence[str]) -> Content:
+    """What to do first: fetch a model, add documents, or ask."""
     from agent.documents.sample_library import COLLECTIONS, demo_question
 
     parts = []
-    if lacking:
-        named = {"model": "language model", "embedder": "embedder"}
-        names = " and no ".join(named[part] for part in lacking)
+    if missing:
+        labels = {"model": "language model", "embedder": "embedder"}
+        names = " and no ".join(labels[part] for part in missing)
         parts.append(Content(f"There is no {names} yet. F7 Models fetches one.\n\n").stylize("$warning"))
     if not beginning.collections:
-        added = "The library is empty. F3 Library adds documents; @path in a question reads a file first."
-        return Content("").join([*parts, Content(added)])
+        hint = "The library is empty. F3 Library adds documents; @path in a question reads a file first."
+        return Content("").join([*parts, Content(hint)])
     parts.append(Content("Ask a question about your documents.\n\n").stylize("bold"))
     lines = [f"  {name}  {count} document{'s' * (count != 1)}" for name, count in beginning.collections]
     recent = [f"  {one_line(question, 90)}" for question in beginning.history[: -_RECENT - 1 : -1]]

@@ -1,6 +1,6 @@
 """``deepthink serve``: keeps the models warm and answers for `deepthink ask` (`tui.ask.warm`).
 
-It listens at a Unix socket that only its user may open, and answers one question at a time.
+It listens on a Unix socket that only its user may open, and answers one question at a time.
 """
 
 from __future__ import annotations
@@ -25,30 +25,30 @@ from tui.interrupts import ctrl_c
 from tui.settings.settings import Settings, load
 
 _LOCK_SECONDS: Final = 10.0  # for a server that is about to end
-_LOOK_SECONDS: Final = 0.5
-_STEERED: Final = {"pause", "resume", "finish", "skip", "add", "override", "reply", "cancel"}
+_POLL_SECONDS: Final = 0.5
+_STEERING_METHODS: Final = {"pause", "resume", "finish", "skip", "add", "override", "reply", "cancel"}
 
 
 class AlreadyServed(DeepthinkError):
-    """Raised when another server of this user runs."""
+    """Raised when this user already runs a server."""
 
     title = "Not started"
     kind = "usage"
 
 
 class NoSocket(DeepthinkError):
-    """Raised when the socket cannot be made."""
+    """Raised when the socket cannot be created."""
 
     title = "Not started"
     kind = "input"
 
 
 def serve(minutes: float) -> int:
-    """Serve until Ctrl-C, or until ``minutes`` have passed without a question (0: for ever).
+    """Serve until Ctrl-C, or until ``minutes`` have passed without a question (0: forever).
 
     Raises:
         AlreadyServed: another server runs.
-        NoSocket: the socket cannot be made.
+        NoSocket: the socket cannot be created.
         DeepthinkError: a model is missing.
     """
     path = socket_file()
@@ -56,33 +56,33 @@ def serve(minutes: float) -> int:
     try:
         with (
             FileLock(f"{path}.lock", timeout=_LOCK_SECONDS),
-            _listening() as listener,
+            _open_listener() as listener,
             closing(_Server()) as server,
-            ctrl_c() as stopped,
+            ctrl_c() as stop,
         ):
-            warn("The models are kept warm for `deepthink ask`; Ctrl-C ends it.")
-            server.run(listener, minutes * 60, stopped)
+            warn("Keeping the models warm for `deepthink ask`; Ctrl-C stops it.")
+            server.run(listener, minutes * 60, stop)
     except Timeout:
-        raise AlreadyServed("A server runs already.") from None
+        raise AlreadyServed("A server is already running.") from None
     return DONE
 
 
 @contextmanager
-def _listening() -> Iterator[socket.socket]:
-    """The socket, which this user alone may open."""
+def _open_listener() -> Iterator[socket.socket]:
+    """A listening socket that only this user may open."""
     path = socket_file()
     listener = socket.socket(socket.AF_UNIX)
     with closing(listener):
-        path.unlink(missing_ok=True)  # of a server that was killed: the lock is ours
-        before = os.umask(0o177)  # the socket is never open to others, not even for a moment
+        path.unlink(missing_ok=True)  # left by a server that was killed: we hold the lock
+        old_umask = os.umask(0o177)  # the socket is never open to others, not even for a moment
         try:
             listener.bind(str(path))
         except OSError as error:
             raise NoSocket(f"{path}: {error.strerror or error}.") from error
         finally:
-            os.umask(before)
+            os.umask(old_umask)
         listener.listen()
-        listener.settimeout(_LOOK_SECONDS)
+        listener.settimeout(_POLL_SECONDS)
         try:
             yield listener
         finally:
@@ -90,7 +90,7 @@ def _listening() -> Iterator[socket.socket]:
 
 
 class _Server:
-    """The models, and the run under way."""
+    """The warm models, and the current run."""
 
     def __init__(self) -> None:
         from tui import assemble
@@ -99,47 +99,47 @@ class _Server:
         self._identity = identity(self._settings)
         self._parts = assemble.open_parts(self._settings)
         self._answering = threading.Lock()
-        self._latest = time.monotonic()
+        self._last_used = time.monotonic()
         self._outdated = threading.Event()
 
-    def run(self, listener: socket.socket, idle: float, stopped: threading.Event) -> None:
-        """Take connections until it is stopped, idle for ``idle`` seconds (0: for ever), or outdated."""
+    def run(self, listener: socket.socket, idle: float, stop: threading.Event) -> None:
+        """Accept connections until stopped, idle for ``idle`` seconds (0: forever), or outdated."""
         threading.Thread(target=self._warm_up, daemon=True).start()
         path = socket_file()
-        while not stopped.is_set() and not self._outdated.is_set() and path.exists():
-            if idle and not self._answering.locked() and time.monotonic() - self._latest > idle:
+        while not stop.is_set() and not self._outdated.is_set() and path.exists():
+            if idle and not self._answering.locked() and time.monotonic() - self._last_used > idle:
                 return
             try:
                 connection, _ = listener.accept()
             except TimeoutError:
                 continue
-            threading.Thread(target=self._take, args=(connection,), daemon=True).start()
+            threading.Thread(target=self._handle_connection, args=(connection,), daemon=True).start()
 
     def close(self) -> None:
-        """Give the language model's memory back."""
+        """Free the language model's memory."""
         self._parts["chat"].close()
 
     def _warm_up(self) -> None:
         from agent import graph  # noqa: F401 - imported now, not while someone waits
         from models.llama_cpp import LlamaCppChat
 
-        with suppress(DeepthinkError):  # the run meets it again, and reports it
+        with suppress(DeepthinkError):  # the run fails in the same way, and reports it
             if isinstance(self._parts["chat"], LlamaCppChat):
                 self._parts["chat"].loaded()
             for part in self._parts.values():
                 if isinstance(part, Loadable):
                     part.warm_up()
 
-    def _take(self, connection: socket.socket) -> None:
-        """One connection; what goes wrong with it ends it alone."""
+    def _handle_connection(self, connection: socket.socket) -> None:
+        """Serve one connection; an error ends only this connection."""
         with connection, closing(Lines(connection)) as lines:
             if not _is_ours(connection):
                 return
-            with suppress(OSError, ValueError):  # the other side has gone, or speaks something else
-                asked = lines.receive()
-                if asked is None:
+            with suppress(OSError, ValueError):  # the client has gone, or speaks another protocol
+                payload = lines.receive()
+                if payload is None:
                     return
-                if asked.get("identity") != self._identity:
+                if payload.get("identity") != self._identity:
                     if identity(load()) != self._identity:  # settings or code have changed since
                         self._outdated.set()
                         socket_file().unlink(missing_ok=True)
@@ -148,15 +148,15 @@ class _Server:
                     lines.send({"no": "busy"})
                 else:
                     try:
-                        self._answer(asked, lines)
+                        self._answer(payload, lines)
                     finally:
-                        with suppress(OSError):  # closing alone does not wake `_steer`, which reads
+                        with suppress(OSError):  # closing alone does not wake the read in `_steer`
                             connection.shutdown(socket.SHUT_RDWR)
-                        self._latest = time.monotonic()
+                        self._last_used = time.monotonic()
                         self._answering.release()
 
-    def _answer(self, asked: dict[str, Any], lines: Lines) -> None:
-        """Run the question, sending its events. Raises OSError if the other side has gone."""
+    def _answer(self, payload: dict[str, Any], lines: Lines) -> None:
+        """Run the question and send its events. Raises OSError if the client has gone."""
         from agent import run as agent_run
         from agent.steering import Steering
         from traces.library import Library
@@ -170,12 +170,14 @@ class _Server:
         store = Store(store_file(), on_wait=lambda message: lines.send({"warning": message}))
         steering, embedder, run_id = Steering(), self._parts["embedder"], ""
         try:
-            done, total = Library(store).embedded(embedder.name)
-            if done < total:  # the command line embeds the rest, and shows how far it is
+            embedded, total = Library(store).embedded(embedder.name)
+            if embedded < total:  # the command line embeds the rest, and shows its progress
                 lines.send({"no": "library"})
                 return
-            settings = Settings.model_validate(asked["settings"])
-            wanted = request_of(AskOptions(**asked["typed"]), settings, interactive=asked["interactive"])
+            settings = Settings.model_validate(payload["settings"])
+            request = request_of(
+                AskOptions(**payload["typed"]), settings, interactive=payload["interactive"]
+            )
             lines.send({"yes": True})
             threading.Thread(target=_steer, args=(lines, steering), daemon=True).start()
             parts = {
@@ -184,35 +186,35 @@ class _Server:
                 "web": assemble.open_web(settings, store, embedder),
                 "learned": assemble.open_learned(),
             }
-            with closing(agent_run.run(wanted, steering=steering, **parts)) as events:
+            with closing(agent_run.run(request, steering=steering, **parts)) as events:
                 for event in events:
                     run_id = getattr(event, "run_id", run_id)
                     lines.send({"event": event.kind, "payload": event.payload()})
             outcome = None
-            if asked["json"]:
+            if payload["json"]:
                 runs = Runs(store)
                 outcome = outcome_of(runs.find(run_id), runs.events(run_id)).to_json()
             lines.send({"done": outcome})
         except (BrokenPipeError, ConnectionError):
             raise
-        except Exception as error:  # noqa: BLE001 - sent back, and shown as by the command line
-            known = explained(error)
-            error_parts = {name: getattr(known, name) for name in ("title", "kind", "message", "way_out")}
+        except Exception as error:  # noqa: BLE001 - sent to the client, which shows it
+            failure = explained(error)
+            error_parts = {name: getattr(failure, name) for name in ("title", "kind", "message", "way_out")}
             lines.send({"error": error_parts})
 
 
 def _steer(lines: Lines, steering: Any) -> None:
-    """Pass on what the user does to the run; one whose user has gone is interrupted."""
+    """Pass the user's actions on to the run; interrupt it when the client has gone."""
     with suppress(OSError, ValueError):
         while (message := lines.receive()) is not None:
             name, *arguments = message["steer"]
-            if name in _STEERED:
+            if name in _STEERING_METHODS:
                 getattr(steering, name)(*arguments)
     steering.leave()
 
 
 def _is_ours(connection: socket.socket) -> bool:
-    """Whether this user is at the other end; where the system cannot say, the socket's mode has to do."""
+    """Whether this user is at the other end; where the system cannot tell, the socket's mode must do."""
     if not hasattr(socket, "SO_PEERCRED"):
         return True
     credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))

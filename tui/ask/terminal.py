@@ -1,4 +1,4 @@
-"""A run on the command line. Light to import: a warm server's answer does not wait for it."""
+"""A run on the command line. Light to import, so that a warm server's answer does not wait for it."""
 
 from __future__ import annotations
 
@@ -25,30 +25,30 @@ from tui.terminal import console, is_live, one_line
 Form = Literal["auto", "plain", "quiet", "json"]
 Route = Literal["", "single", "deep"]
 
-_NEAREST = 160  # characters of a passage
+_EXCERPT_LENGTH = 160  # characters of a passage
 
 
 def is_interactive(form: Form) -> bool:
-    """Whether a person can be asked: stdin is a terminal, and so is stdout or stderr."""
+    """Whether the user can be asked: stdin is a terminal, and so is stdout or stderr."""
     return form != "json" and sys.stdin.isatty() and (sys.stdout.isatty() or sys.stderr.isatty())
 
 
 class Watch:
-    """A run on the terminal: shown, steered by keys, its questions asked.
+    """Follows a run on the terminal: shows it, steers it by keys, and asks its questions.
 
-    ``steers`` makes the run's steering, with an event that Ctrl-C sets.
+    ``make_steering`` creates the run's steering, with an event that Ctrl-C sets.
 
     Attributes:
         run_id: The run's id, "" until it has begun.
-        outcome: What is known of it.
+        outcome: The outcome so far.
     """
 
     def __init__(
-        self, store: Store, form: Form, steers: Callable[[threading.Event], Steering] = Steering
+        self, store: Store, form: Form, make_steering: Callable[[threading.Event], Steering] = Steering
     ) -> None:
         self._store = store
         self._form = form
-        self._steers = steers
+        self._make_steering = make_steering
         self._live = form == "auto" and is_live()
         self.run_id = ""
         self.outcome = Outcome()
@@ -58,16 +58,16 @@ class Watch:
         begin: Callable[..., Generator[ev.Event]],
         warm_up: Callable[[], threading.Thread] | None = None,
     ) -> None:
-        """Watch the run to its end; ``warm_up`` is called once it has begun. Raises what the run raises."""
+        """Follow the run until it ends; call ``warm_up`` once it has begun. Raises what the run raises."""
         warming: threading.Thread | None = None
         try:
             with ctrl_c() as cancel:
-                steering = self._steers(cancel)
+                steering = self._make_steering(cancel)
                 wheel = Wheel(steering) if self._live and sys.stdin.isatty() else None
                 with (
                     self._screen(wheel) as screen,
                     keys(wheel.press if wheel else None) as keyboard,
-                    # A closed pipe must end the run before the model is closed under it.
+                    # If the pipe is closed, the run must end before its model is closed.
                     closing(begin(steering=steering)) as events,
                 ):
                     for event in events:
@@ -75,10 +75,10 @@ class Watch:
                             self.run_id = event.run_id
                             warming = warm_up() if warm_up is not None else None
                         if isinstance(event, ev.Resumed):
-                            before = events_of(Runs(self._store).events(event.run_id))
-                            screen.recall(before)
-                            for earlier in before:
-                                self.outcome.take(earlier)
+                            past_events = events_of(Runs(self._store).events(event.run_id))
+                            screen.recall(past_events)
+                            for past_event in past_events:
+                                self.outcome.take(past_event)
                         self.outcome.take(event)
                         screen.take(event)
                         if isinstance(event, ev.Asked):
@@ -86,7 +86,7 @@ class Watch:
                                 questions.put(event, steering, live=self._live)
         finally:
             if warming is not None:
-                warming.join()  # an interpreter that ends in the middle of an import may crash
+                warming.join()  # Python may crash if it exits during an import
 
     def _screen(self, wheel: Wheel | None) -> Renderer:
         if self._form == "json":
@@ -96,9 +96,9 @@ class Watch:
         return LiveRun(console(), wheel=wheel) if self._live else PlainRun()
 
     def tell_nearest(self) -> None:
-        """Where nothing was found, show the nearest passages and how to search by hand."""
+        """If nothing was found, show the nearest passages and how to search by hand."""
         if self.outcome.status not in {"not_found", "stopped"}:
             return
         for hit in self.outcome.nearest():
-            failures.warn(f"Nearest: {place(hit)}: {one_line(hit['text'], _NEAREST)}")
+            failures.warn(f"Nearest: {place(hit)}: {one_line(hit['text'], _EXCERPT_LENGTH)}")
         failures.warn(f"To look yourself: deepthink library search {shlex.quote(self.outcome.question)}")

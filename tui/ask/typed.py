@@ -1,4 +1,4 @@
-"""What was typed as a question: taken apart, and made a run."""
+"""A typed question: parsed, and turned into a run."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from tui.app.engine import Engine
 
 _REFERENCE = re.compile(r"(?:^|(?<=\s))([#@])(\S+)")
-_NAMED = 5  # files that cannot be read
+_MAX_NAMED = 5  # unreadable files in a warning
 
 
 @dataclass(frozen=True, slots=True)
 class Typed:
     """A question with the collections (``#``), the paths (``@``) and the filters (``from:``) that it names.
 
-    ``unknown`` are those it names that are not there: most likely mistyped, and nothing to go on from.
+    ``unknown`` are the collections and paths that do not exist; the question is then refused.
     """
 
     question: str
@@ -35,21 +35,21 @@ class Typed:
     filters: tuple[tuple[str, str], ...] = ()
 
 
-def read(text: str, known: frozenset[str]) -> Typed:
-    """Take apart what was typed; ``known`` are names of collections.
+def read(text: str, collection_names: frozenset[str]) -> Typed:
+    """Parse a typed question; ``collection_names`` are those of the library.
 
-    ``#1`` is part of the question, as is ``@`` before a word that is not written as a path.
+    ``#1`` is part of the question, as is ``@`` before a word that does not look like a path.
     """
     collections: list[str] = []
     paths: list[Path] = []
     unknown: list[str] = []
 
-    def taken(match: re.Match[str]) -> str:
+    def take_reference(match: re.Match[str]) -> str:
         sign, word = match[1], match[2]
-        if sign == "#" and word in known:
+        if sign == "#" and word in collection_names:
             collections.append(word)
             return ""
-        if sign == "#" and known and word[0].isalpha():
+        if sign == "#" and collection_names and word[0].isalpha():
             unknown.append(match[0])
         path = existing_path(word) if sign == "@" else None
         if path is not None:
@@ -62,7 +62,7 @@ def read(text: str, known: frozenset[str]) -> Typed:
     from agent.retrieval.filters import taken_from
 
     unfiltered, filters = taken_from(text)
-    question = " ".join(_REFERENCE.sub(taken, unfiltered).split())
+    question = " ".join(_REFERENCE.sub(take_reference, unfiltered).split())
     return Typed(
         question,
         tuple(dict.fromkeys(collections)),
@@ -81,19 +81,19 @@ def begin(
     warn: Callable[[str], None],
     cancelled: threading.Event,
 ) -> Begin:
-    """Read the files a question names, then prepare `agent.run.run`; for the thread of the run.
+    """Read the files that a question names, then prepare `agent.run.run`; runs in the thread of the run.
 
     Args:
         engine: Settings, store and embedder.
         typed: The question.
-        session: Id of the session; "" begins one, as does one that was deleted meanwhile.
-        tell: Takes a few words about what is read.
+        session: Id of the session; "" for a new one, which also replaces one deleted meanwhile.
+        tell: Takes a few words about the progress.
         warn: Takes a sentence about what is left out: a deleted session, unreadable files of a folder.
-        cancelled: Ends the reading.
+        cancelled: Stops the reading.
 
     Raises:
-        BadFilter: a filter has a value that it cannot have.
-        DeepthinkError: a named file, or all of a folder, cannot be read, or the settings cannot be used.
+        BadFilter: a filter has an invalid value.
+        DeepthinkError: a named file, or all of a folder, cannot be read, or the settings are invalid.
     """
     from agent import run as agent_run
     from agent.retrieval.filters import filters_of
@@ -101,12 +101,12 @@ def begin(
     from tui.library.intake import DEFAULT_COLLECTION
 
     settings = engine.settings()
-    session = _still_there(engine, session, warn)
+    session = _existing_session(engine, session, warn)
     collections = typed.collections
     if typed.paths:
-        into = settings.collection or DEFAULT_COLLECTION
-        _read_first(engine, typed.paths, into, tell, warn, cancelled)
-        collections = tuple(dict.fromkeys([*collections, into])) if collections else ()
+        collection = settings.collection or DEFAULT_COLLECTION
+        _read_first(engine, typed.paths, collection, tell, warn, cancelled)
+        collections = tuple(dict.fromkeys([*collections, collection])) if collections else ()
     return partial(
         agent_run.run,
         request(
@@ -120,7 +120,7 @@ def begin(
     )
 
 
-def _still_there(engine: Engine, session: str, warn: Callable[[str], None]) -> str:
+def _existing_session(engine: Engine, session: str, warn: Callable[[str], None]) -> str:
     from traces.sessions import Sessions, UnknownSession
 
     try:
@@ -133,7 +133,7 @@ def _still_there(engine: Engine, session: str, warn: Callable[[str], None]) -> s
 def _read_first(
     engine: Engine,
     paths: tuple[Path, ...],
-    into: str,
+    collection: str,
     tell: Callable[[str], None],
     warn: Callable[[str], None],
     cancelled: threading.Event,
@@ -141,25 +141,25 @@ def _read_first(
     from agent.documents import ingest as ing
     from tui.library.intake import Intake, read_in
 
-    named = {str(path.resolve()) for path in paths if not path.is_dir()}
-    failed: list[ing.FileFailed] = []
-    read = 0
-    chosen = Intake(paths, (), into)
-    events = read_in(chosen, engine.settings(), engine.store, engine.embedder(), cancelled)
+    named_files = {str(path.resolve()) for path in paths if not path.is_dir()}
+    failures: list[ing.FileFailed] = []
+    read_count = 0
+    intake = Intake(paths, (), collection)
+    events = read_in(intake, engine.settings(), engine.store, engine.embedder(), cancelled)
     for event in events:
         if isinstance(event, ing.FileStarted):
             tell(f"reading {event.name}")
         elif isinstance(event, ing.PageRecognised):
             tell(f"recognising page {event.done_pages} of {event.total_pages}")
         elif isinstance(event, ing.FileDone):
-            read += event.outcome != "removed"
+            read_count += event.outcome != "removed"
         elif isinstance(event, ing.FileFailed):
-            if event.source in named:
+            if event.source in named_files:
                 raise event.error
-            failed.append(event)
-    if failed and not read:
-        raise failed[0].error
-    if failed:
-        names = ", ".join(one_line(failure.name, 40) for failure in failed[:_NAMED])
-        more = f" and {len(failed) - _NAMED} more" if len(failed) > _NAMED else ""
+            failures.append(event)
+    if failures and not read_count:
+        raise failures[0].error
+    if failures:
+        names = ", ".join(one_line(failure.name, 40) for failure in failures[:_MAX_NAMED])
+        more = f" and {len(failures) - _MAX_NAMED} more" if len(failures) > _MAX_NAMED else ""
         warn(f"Asked without what could not be read: {names}{more}.")

@@ -1,8 +1,8 @@
-"""Asking a server that keeps the models warm (`tui.ask.server`); it imports no model itself.
+"""Ask a server that keeps the models warm (`tui.ask.server`); this side imports no model.
 
-Both sides write lines of JSON. The command line sends one with the question and, later, what the user does
-to the run. The server replies ``{"yes": true}``, then events and at last ``{"done": …}``; or
-``{"no": reason}``, and then the question is answered without it.
+Both sides write lines of JSON. The command line sends the question and, later, the user's steering. The
+server replies ``{"yes": true}``, then events and finally ``{"done": …}``; or ``{"no": reason}``, and the
+command line answers without it.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ from tui.ask.terminal import Form, Route, Watch, is_interactive
 from tui.settings.settings import Settings
 from tui.terminal import print_json
 
-_PATIENCE: Final = 10.0  # seconds until a server that does not reply is taken for none
-_FOR_EACH_RUN: Final = set(
+_TIMEOUT_SECONDS: Final = 10.0  # a server that does not reply for this long counts as absent
+_RUN_SETTINGS: Final = set(
     "profile decider shadow collection length approve budget web web_search web_contact ocr app "
     "warm_minutes".split()
 )
-"""Settings that no loaded model depends on."""
-_KEYS: Final = ("OPENAI_API_KEY", "OLLAMA_HOST", "OLLAMA_API_KEY")
+"""Settings that may change between runs: no loaded model depends on them."""
+_ENVIRONMENT_KEYS: Final = ("OPENAI_API_KEY", "OLLAMA_HOST", "OLLAMA_API_KEY")
 
 
 class ServerGone(DeepthinkError):
-    """Raised when the server ends in the middle of a run."""
+    """Raised when the server ends during a run."""
 
     title = "The server that keeps the models warm has ended"
     kind = "model"
@@ -50,7 +50,7 @@ class ServerGone(DeepthinkError):
 
 @dataclass(frozen=True, slots=True)
 class AskOptions:
-    """A question with its options, as they were typed; see `tui.ask.command.ask`."""
+    """A question with its options, as typed; see `tui.ask.command.ask`."""
 
     question: str
     collections: Sequence[str] = ()
@@ -65,7 +65,7 @@ class AskOptions:
 
 
 class Lines:
-    """JSON objects over a socket, one a line."""
+    """JSON objects over a socket, one per line."""
 
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
@@ -73,7 +73,7 @@ class Lines:
         self._sending = threading.Lock()
 
     def close(self) -> None:
-        """Stop reading, so that closing the connection ends it."""
+        """Close the reader, so that closing the connection takes effect."""
         self._incoming.close()
 
     def send(self, message: Mapping[str, Any]) -> None:
@@ -83,19 +83,19 @@ class Lines:
             self._connection.sendall(line)
 
     def receive(self) -> dict[str, Any] | None:
-        """The next object; None if the other side has gone, or is silent for longer than the timeout."""
+        """The next object; None if the other side has gone or the timeout has passed."""
         try:
             line = self._incoming.readline()
         except OSError:
             return None
-        if not line.endswith(b"\n"):  # cut off
+        if not line.endswith(b"\n"):  # truncated
             return None
         received: dict[str, Any] = json.loads(line)
         return received
 
 
 class _Remote(Steering):
-    """Steering that is sent to the server."""
+    """Steering that sends every action to the server."""
 
     def __init__(self, cancel: threading.Event, send: Callable[[Mapping[str, Any]], None]) -> None:
         super().__init__(cancel)
@@ -125,18 +125,18 @@ class _Remote(Steering):
     def reply(self, text: str) -> None:
         self._tell("reply", text)
 
-    def _tell(self, *what: str) -> None:
-        with suppress(OSError):  # a server that has gone is noticed where its events are read
-            self._send({"steer": what})
+    def _tell(self, *action: str) -> None:
+        with suppress(OSError):  # if the server has gone, the reader of its events notices
+            self._send({"steer": action})
 
 
 def ask_server(typed: AskOptions, settings: Settings, form: Form) -> int | None:
-    """Have a running server answer, and show it as `tui.ask.asking.ask` does.
+    """Let a running server answer, and show the run as `tui.ask.asking.ask` does.
 
-    Returns the exit code; None if no server answers, and nothing was shown.
+    Returns the exit code; None if no server answers: then nothing was shown.
 
     Raises:
-        DeepthinkError: what the run raised; `ServerGone` if the server ended in its middle.
+        DeepthinkError: what the run raised; `ServerGone` if the server ended during the run.
     """
     connection = _connect()
     if connection is None:
@@ -160,10 +160,10 @@ def ask_server(typed: AskOptions, settings: Settings, form: Form) -> int | None:
             return None
         store = Store(store_file(), on_wait=failures.warn_once)
         watch = Watch(store, form, partial(_Remote, send=lines.send))
-        done: list[Any] = []
-        watch.follow(partial(_events, connection, lines, first, done))
+        outcomes: list[Any] = []
+        watch.follow(partial(_events, connection, lines, first, outcomes))
     if form == "json":
-        print_json(done[0])
+        print_json(outcomes[0])
     elif form != "quiet":
         watch.tell_nearest()
     return watch.outcome.exit_code
@@ -173,11 +173,11 @@ def _events(
     connection: socket.socket,
     lines: Lines,
     first: dict[str, Any],
-    done: list[Any],
+    outcomes: list[Any],
     *,
     steering: Steering,
 ) -> Generator[ev.Event]:
-    """The run's events; the payload of its end goes into ``done``."""
+    """Yield the run's events; append the payload of ``done`` to ``outcomes``."""
     connection.settimeout(None)
     threading.Thread(target=_pass_on_cancel, args=(steering, lines), daemon=True).start()
     message: dict[str, Any] | None = first
@@ -187,31 +187,31 @@ def _events(
         elif "error" in message:
             raise _error_of(message["error"])
         elif "done" in message:
-            done.append(message["done"])
+            outcomes.append(message["done"])
             return
         elif "warning" in message:
             failures.warn_once(message["warning"])
         message = lines.receive()
-    raise ServerGone("It ended while it answered.", "`deepthink resume` continues the run.")
+    raise ServerGone("It ended during the run.", "`deepthink resume` continues the run.")
 
 
 def _pass_on_cancel(steering: Steering, lines: Lines) -> None:
     steering.cancelled.wait()
-    with suppress(OSError):  # the run is over
+    with suppress(OSError):  # the run has ended
         lines.send({"steer": ["cancel"]})
 
 
 def _error_of(error: Mapping[str, str]) -> DeepthinkError:
-    """An error of the server, raised here."""
+    """The server's error, as an exception."""
     kind = type("ToldError", (DeepthinkError,), {"title": error["title"], "kind": error["kind"]})
     raised: DeepthinkError = kind(error["message"], error["way_out"])
     return raised
 
 
 def start_server(settings: Settings) -> None:
-    """Start a server in the background for the next question, unless one runs already.
+    """Start a server in the background for the next question, unless one already runs.
 
-    Only from a terminal, where someone may ask again, and only for the settings that it would load itself.
+    Only from a terminal, where the user may ask again, and only for the settings that it would load itself.
     """
     from tui.settings.settings import load
 
@@ -233,22 +233,22 @@ def start_server(settings: Settings) -> None:
 
 
 def identity(settings: Settings) -> str:
-    """What a server must share with the command line to answer for it: code, models, places."""
-    code = Path(__file__).parents[2]
-    changed = max(
+    """A hash of what a server must share with the command line: code, models, paths."""
+    root = Path(__file__).parents[2]
+    latest_change = max(
         path.stat().st_mtime_ns
         for package in ("agent", "models", "policy", "traces", "tui")
-        for path in (code / package).rglob("*.py")
+        for path in (root / package).rglob("*.py")
     )
     try:
-        installed = version("deepthink-tui")
-    except PackageNotFoundError:  # a checkout that is not installed
-        installed = ""
+        installed_version = version("deepthink-tui")
+    except PackageNotFoundError:  # run from a checkout
+        installed_version = ""
     shared = {
-        "settings": settings.model_dump(mode="json", exclude=_FOR_EACH_RUN),
-        "places": [str(code), str(store_file().absolute()), str(models_dir().absolute())],
-        "code": [installed, changed],
-        "keys": [os.environ.get(name) for name in _KEYS],
+        "settings": settings.model_dump(mode="json", exclude=_RUN_SETTINGS),
+        "places": [str(root), str(store_file().absolute()), str(models_dir().absolute())],
+        "code": [installed_version, latest_change],
+        "keys": [os.environ.get(name) for name in _ENVIRONMENT_KEYS],
     }
     return hashlib.sha256(json.dumps(shared, sort_keys=True).encode()).hexdigest()
 
@@ -260,7 +260,7 @@ def _connect() -> socket.socket | None:
         if path.lstat().st_uid != os.getuid():
             return None
         connection = socket.socket(socket.AF_UNIX)
-        connection.settimeout(_PATIENCE)
+        connection.settimeout(_TIMEOUT_SECONDS)
         try:
             connection.connect(str(path))
         except BaseException:

@@ -36,20 +36,20 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class First(Message):
+class Inventory(Message):
     """What is on this machine at the first start.
 
     Attributes:
-        model: The language model, "" if none is here.
-        missing: Catalogue names of what has to be fetched.
-        size: Bytes of that.
-        begun: Bytes of it that an interrupted fetch left.
-        smaller: The same with the smaller language model.
-        smaller_size: Bytes of that.
-        documents: How many are in the library.
-        samples: Whether the whole sample library is among them.
-        sample_documents: How many that has.
-        question: One that it answers.
+        model: The language model, "" if there is none.
+        missing: Catalogue names of the models to fetch.
+        size: Their size in bytes.
+        begun: Bytes of them that an interrupted fetch left.
+        smaller: Like ``missing``, with the smaller language model.
+        smaller_size: Its size in bytes.
+        documents: Number of documents in the library.
+        samples: Whether they include the whole sample library.
+        sample_documents: Number of documents in the sample library.
+        question: A question that the sample library answers.
     """
 
     model: str
@@ -65,13 +65,13 @@ class First(Message):
 
     @property
     def weight(self) -> str:
-        """How much has to be fetched, in words."""
+        """The size of what has to be fetched, in words."""
         half = f" {size(self.begun)} of it is here already." * bool(self.begun)
         return f"{size(self.size)}, once.{half}"
 
 
-def look(engine: Engine) -> First:
-    """See what is here. Raises `BadSetting`, `StoreError`."""
+def look(engine: Engine) -> Inventory:
+    """Look for models and documents. Raises `BadSetting`, `StoreError`."""
     from agent.documents import sample_library
     from models.catalogue import BGE_SMALL_EN, MS_MARCO_MINILM_L12, QWEN_CODER_0_5B, QWEN_CODER_1_5B
     from models.fetch import begun, installed
@@ -85,64 +85,66 @@ def look(engine: Engine) -> First:
     try:
         with engine.chat() as chat:
             model = chat.name
-    except (ModelMissing, ChecksumMismatch):  # fetching mends either
-        missing.append(_known(settings.model, "chat") or QWEN_CODER_1_5B)
-    searching: list[ModelEntry] = []
+    except (ModelMissing, ChecksumMismatch):  # fetching solves either
+        missing.append(_catalogue_entry(settings.model, "chat") or QWEN_CODER_1_5B)
+    search_models: list[ModelEntry] = []
     try:
         engine.embedder()
     except (ModelMissing, ChecksumMismatch):
-        searching.append(_known(settings.embedder, "embedder") or BGE_SMALL_EN)
+        search_models.append(_catalogue_entry(settings.embedder, "embedder") or BGE_SMALL_EN)
     try:
         engine.reader()
     except (ModelMissing, ChecksumMismatch):
-        searching.append(_known(settings.reranker, "reranker") or MS_MARCO_MINILM_L12)
-    smaller = [QWEN_CODER_0_5B, *searching] if missing else []
-    held = {collection.name: collection.documents for collection in Library(engine.store).collections()}
-    there_are = {name: len(sample_library.documents(name)) for name in sample_library.COLLECTIONS}
-    return First(
+        search_models.append(_catalogue_entry(settings.reranker, "reranker") or MS_MARCO_MINILM_L12)
+    smaller = [QWEN_CODER_0_5B, *search_models] if missing else []
+    document_counts = {
+        collection.name: collection.documents for collection in Library(engine.store).collections()
+    }
+    sample_counts = {name: len(sample_library.documents(name)) for name in sample_library.COLLECTIONS}
+    return Inventory(
         model.removeprefix("llama.cpp:"),
-        [entry.name for entry in (*missing, *searching)],
-        sum(entry.size for entry in (*missing, *searching)),
-        sum(begun(entry) for entry in (*missing, *searching)),
+        [entry.name for entry in (*missing, *search_models)],
+        sum(entry.size for entry in (*missing, *search_models)),
+        sum(begun(entry) for entry in (*missing, *search_models)),
         [entry.name for entry in smaller],
         sum(entry.size for entry in smaller if installed(entry) is None),
-        sum(held.values()),
-        all(held.get(name, 0) >= count for name, count in there_are.items()),
-        sum(there_are.values()),
+        sum(document_counts.values()),
+        all(document_counts.get(name, 0) >= count for name, count in sample_counts.items()),
+        sum(sample_counts.values()),
         sample_library.demo_question().question,
     )
 
 
 def use(engine: Engine, names: Sequence[str]) -> None:
-    """Use the models of the catalogue with these names. Raises `BadSetting`."""
+    """Set the catalogue models with these names. Raises `BadSetting`."""
     from models.catalogue import entry
     from tui.models.tables import KEYS
     from tui.settings.file import put
 
     settings = engine.settings()
-    for known in map(entry, names):
-        key = KEYS[known.role]
-        if getattr(settings, key) != known.name:
-            put(key, known.name)
+    for model in map(entry, names):
+        key = KEYS[model.role]
+        if getattr(settings, key) != model.name:
+            put(key, model.name)
     engine.reload()
 
 
-def _known(name: str, role: CatalogueRole) -> ModelEntry | None:
-    """The catalogue's model of that name and role, if there is one."""
+def _catalogue_entry(name: str, role: CatalogueRole) -> ModelEntry | None:
+    """The catalogue's model with this name and role, if there is one."""
     from models.catalogue import CATALOGUE
 
-    return next((known for known in CATALOGUE if (known.name, known.role) == (name.lower(), role)), None)
+    return next((model for model in CATALOGUE if (model.name, model.role) == (name.lower(), role)), None)
 
 
 _INTRO = "Answers from your own documents, on this machine alone. Three steps:"
 
 
-class _Taken(Message):
-    """The models that came are in use."""
+class _ModelsInUse(Message):
+    """The fetched models are set in the settings."""
 
 
 class WelcomeScreen(ModalScreen[str]):
-    """Three steps; returns the question to ask, or "" if there is none to ask."""
+    """Three steps; returns the question to ask, or "" if there is none."""
 
     CSS_PATH = "welcome.tcss"
     BINDINGS: ClassVar[list[BindingType]] = bindings("welcome")
@@ -156,12 +158,12 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
 
     def __init__(self) -> None:
         super().__init__()
-        self._first: First | None = None
+        self._inventory: Inventory | None = None
         self._busy = ""
         self._cancel = threading.Event()
         self._reading: IngestFold | None = None
-        self._expected = 0  # documents of the reading, where that is known beforehand
-        self._refused: Sequence[str] = ()
+        self._expected = 0  # documents to read, if known in advance
+        self._failures: Sequence[str] = ()
         self._trouble = ""
 
     def compose(self) -> ComposeResult:
@@ -181,46 +183,48 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
         self._look()
 
     def on_unmount(self) -> None:
-        """Stop the work of a screen that is gone, or the app could not end."""
+        """Stop the work, or the app could not end."""
         self._cancel.set()
 
-    # --- what is possible ------------------------------------------------------------------------
+    # --- actions ---------------------------------------------------------------------------------
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """One thing at a time; the smaller model only where none is here."""
-        first = self._first
+        """One thing at a time; the smaller model only if there is no model yet."""
+        inventory = self._inventory
         possible: dict[str, Callable[[], bool]] = {
-            "next": lambda: not self._busy and first is not None,
-            "small": lambda: not self._busy and first is not None and bool(first.smaller),
+            "next": lambda: not self._busy and inventory is not None,
+            "small": lambda: not self._busy and inventory is not None and bool(inventory.smaller),
             "files": lambda: not self._busy and self._step() > 1,
             "stop": lambda: self._busy in {"fetching", "reading"},
         }
         return possible[action]() if action in possible else True
 
     def action_next(self) -> None:
-        first = self._first
-        if first is None:
+        inventory = self._inventory
+        if inventory is None:
             return
         match self._step():
             case 1:
-                self._pull(first.missing)
+                self._pull(inventory.missing)
             case 2:
-                self._read(IngestJob.of_samples(self._deepthink.engine), first.sample_documents)
+                self._start_reading(
+                    IngestJob.of_samples(self._deepthink.engine), inventory.sample_documents
+                )
             case _:
-                self.dismiss(first.question if first.samples else "")
+                self.dismiss(inventory.question if inventory.samples else "")
 
     def action_small(self) -> None:
-        if self._first is not None:
-            self._pull(self._first.smaller)
+        if self._inventory is not None:
+            self._pull(self._inventory.smaller)
 
     def action_files(self) -> None:
         from tui.library.files import FilesScreen
 
-        self.app.push_screen(FilesScreen(Path.home()), self._chosen)
+        self.app.push_screen(FilesScreen(Path.home()), self._read_chosen)
 
-    def _chosen(self, chosen: Intake | None) -> None:
-        if chosen is not None:
-            self._read(IngestJob.of(self._deepthink.engine, chosen))
+    def _read_chosen(self, intake: Intake | None) -> None:
+        if intake is not None:
+            self._start_reading(IngestJob.of(self._deepthink.engine, intake))
 
     def action_stop(self) -> None:
         self._cancel.set()
@@ -231,79 +235,79 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
 
     # --- messages of workers -----------------------------------------------------------------------
 
-    @on(First)
-    def _looked(self, message: First) -> None:
-        self._first = message
+    @on(Inventory)
+    def _show_inventory(self, message: Inventory) -> None:
+        self._inventory = message
         self._redraw()
 
     @on(PullTold)
-    def _told(self, message: PullTold) -> None:
+    def _show_progress(self, message: PullTold) -> None:
         self.query_one(PullView).show(message)
 
     @on(PullEnded)
-    def _pulled(self, message: PullEnded) -> None:
+    def _use_pulled(self, message: PullEnded) -> None:
         self.query_one(PullView).clear()
         if message.stopped or message.failure is not None:
-            self._end(message.failure, stopped=message.stopped)
+            self._finish_work(message.failure, stopped=message.stopped)
             return
         engine = self._deepthink.engine
 
-        def taken() -> Message:
+        def use_models() -> Message:
             use(engine, message.names)
-            return _Taken()
+            return _ModelsInUse()
 
-        self._begin("taking", taken)
+        self._start_work("taking", use_models)
 
-    @on(_Taken)
-    def _use(self) -> None:
-        load_anew(self)  # while the rest is done
-        self._end(None)
+    @on(_ModelsInUse)
+    def _reload_models(self) -> None:
+        load_anew(self)  # during the remaining steps
+        self._finish_work(None)
 
     @on(Job.Progressed)
     @on(Job.Ended)
-    def _read_on(self, message: Job.Progressed | Job.Ended) -> None:
+    def _show_reading(self, message: Job.Progressed | Job.Ended) -> None:
         assert self._reading is not None
         for event in message.job.drain():
             self._reading.take(event)
         failed = self._reading.failed
-        self._refused = [f"{one_line(file.name, 40)}: {file.error.message}" for file in failed]
+        self._failures = [f"{one_line(file.name, 40)}: {file.error.message}" for file in failed]
         self._redraw()
         if isinstance(message, Job.Ended):
-            self._end(message.failure, stopped=message.job.cancel.is_set())
+            self._finish_work(message.failure, stopped=message.job.cancel.is_set())
 
     @on(Failed)
-    def _failed(self, message: Failed) -> None:
-        """Shown here as well as by the app."""
+    def _show_failure(self, message: Failed) -> None:
+        """Show the failure here as well; the app shows it too."""
         self._busy = ""
         way_out = in_the_app(message.error, self._deepthink.keys)
         self._trouble = f"✗ {message.error.title}: {message.error.message}\n  {way_out}".rstrip()
         self._redraw()
 
-    # --- doing -----------------------------------------------------------------------------------
+    # --- work ------------------------------------------------------------------------------------
 
     @property
     def _deepthink(self) -> Deepthink:
         return deepthink(self)
 
     def _step(self) -> int:
-        """The number of the step that is next; 0 while it is not known."""
-        first = self._first
-        if first is None:
+        """The number of the next step; 0 while it is unknown."""
+        inventory = self._inventory
+        if inventory is None:
             return 0
-        return 1 if first.missing else 3 if first.documents else 2
+        return 1 if inventory.missing else 3 if inventory.documents else 2
 
     def _look(self) -> None:
         in_background(self, partial(look, self._deepthink.engine), group="look", exclusive=True)
 
-    def _fresh(self) -> threading.Event:
+    def _new_cancel(self) -> threading.Event:
         self._cancel = threading.Event()
         return self._cancel
 
     def _pull(self, names: Sequence[str]) -> None:
-        self._begin("fetching", partial(pull_models, self, names, self._fresh()))
+        self._start_work("fetching", partial(pull_models, self, names, self._new_cancel()))
 
-    def _read(self, job: IngestJob, expected: int = 0) -> None:
-        """Start a reading; ``expected`` documents, where that is known before they are looked for."""
+    def _start_reading(self, job: IngestJob, expected: int = 0) -> None:
+        """Start reading documents; ``expected`` is their number, if known in advance."""
         from tui.library.ingesting import IngestFold
 
         self._busy, self._trouble = "reading", ""
@@ -312,12 +316,12 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
         self._redraw()
         job.start(self)
 
-    def _begin(self, busy: str, work: Callable[[], Message]) -> None:
+    def _start_work(self, busy: str, work: Callable[[], Message]) -> None:
         self._busy, self._trouble = busy, ""
         self._redraw()
         in_background(self, work, group="welcome")
 
-    def _end(self, failure: Failed | None, *, stopped: bool = False) -> None:
+    def _finish_work(self, failure: Failed | None, *, stopped: bool = False) -> None:
         self._busy, self._reading = "", None
         self._trouble = "Stopped; what was done so far is kept." if stopped else ""
         if failure is not None:
@@ -329,7 +333,9 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
 
     def _redraw(self) -> None:
         step = self._step()
-        for number, (title, body) in enumerate((self._model(), self._documents(), self._question()), 1):
+        for number, (title, body) in enumerate(
+            (self._model_step(), self._documents_step(), self._question_step()), 1
+        ):
             done = step > number
             sign = "✓" if done else "▸" if number == step else "·"
             head = Content(f"{sign} {number}  {title}")
@@ -344,25 +350,27 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
     def _key(self, action: str) -> str:
         return self._deepthink.key_of(f"welcome.{action}") or "–"
 
-    def _model(self) -> tuple[str, str]:
-        first = self._first
+    def _model_step(self) -> tuple[str, str]:
+        inventory = self._inventory
         title = "A language model"
-        if first is None:
-            return title, "Looking what is here …"
+        if inventory is None:
+            return title, "Looking for models and documents …"
         if self._busy == "fetching":
             return title, f"Fetching; {self._key('stop')} stops it, and what was fetched is kept."
         if self._busy == "taking":
             return title, "Here."
-        if first.missing:
-            text = f"{self._key('next')} fetches {' and '.join(first.missing)}: {first.weight}"
-            if first.smaller:
-                smaller = f"{first.smaller[0]} instead: {size(first.smaller_size)}, faster and weaker."
+        if inventory.missing:
+            text = f"{self._key('next')} fetches {' and '.join(inventory.missing)}: {inventory.weight}"
+            if inventory.smaller:
+                smaller = (
+                    f"{inventory.smaller[0]} instead: {size(inventory.smaller_size)}, faster and weaker."
+                )
                 text += f"\n{self._key('small')} takes {smaller}"
             return title, text
-        return title, f"{first.model} is here."
+        return title, f"{inventory.model} is here."
 
-    def _documents(self) -> tuple[str, str | Content]:
-        first, reading = self._first, self._reading
+    def _documents_step(self) -> tuple[str, str | Content]:
+        inventory, reading = self._inventory, self._reading
         title = "Documents"
         if reading is not None:
             width = self.query_one("#body2").content_size.width
@@ -371,25 +379,26 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
                 reading.share(total), max(width, 20), f"{total} documents" if total else "the documents"
             )
             return title, Content.assemble(line, f"\n{one_line(reading.current, 60)}")
-        if first is None or self._step() < 2:
+        if inventory is None or self._step() < 2:
             return title, "Samples about a company that does not exist, or your own."
         if self._step() == 2:
-            count = first.sample_documents
+            count = inventory.sample_documents
             samples = f"the sample library: {count} documents about a company that does not exist."
-            own = f"{self._key('files')} chooses documents of your own."
-            return title, f"{self._key('next')} reads {samples}\n{own}"
-        text = f"{first.documents} in the library{', the samples among them' if first.samples else ''}."
-        return title, "\n".join([text, *(f"! {refused}" for refused in self._refused)])
+            own_documents = f"{self._key('files')} chooses documents of your own."
+            return title, f"{self._key('next')} reads {samples}\n{own_documents}"
+        samples = ", the samples among them" if inventory.samples else ""
+        text = f"{inventory.documents} in the library{samples}."
+        return title, "\n".join([text, *(f"! {failure}" for failure in self._failures)])
 
-    def _question(self) -> tuple[str, str]:
-        first = self._first
+    def _question_step(self) -> tuple[str, str]:
+        inventory = self._inventory
         title = "A first question"
-        if first is not None and first.documents and not first.samples:
+        if inventory is not None and inventory.documents and not inventory.samples:
             return (
                 title,
                 f"{self._key('next')} goes to the prompt: ask what you want to know of your documents.",
             )
-        asked = f"“{first.question}”" if first is not None else ""
+        quoted = f"“{inventory.question}”" if inventory is not None else ""
         if self._step() == 3:
-            return title, f"{asked}\n{self._key('next')} asks it."
-        return title, asked
+            return title, f"{quoted}\n{self._key('next')} asks it."
+        return title, quoted

@@ -1,1 +1,1 @@
-"""Decisions as steps of a decision process: shown, labelled, exchanged."""
+"""Decisions as steps of a decision process: show, label and exchange them."""

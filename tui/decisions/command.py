@@ -42,13 +42,13 @@ def traces(
     context: typer.Context,
     store: Annotated[
         Path | None,
-        typer.Option("--store", metavar="FILE", help="A collected store, in place of your own runs."),
+        typer.Option("--store", metavar="FILE", help="A collected store, instead of your own runs."),
     ] = None,
 ) -> None:
     """See, label and exchange the decisions that runs took; without a command: the latest.
 
-    Every decision is kept as a step of a Markov decision process: the state as the decider saw it, what it
-    could do, what it did, and what came of it. `deepthink train-policy` learns from them.
+    Every decision is stored as a step of a Markov decision process: the state as the decider saw it, the
+    possible actions, the one taken, and its outcome. `deepthink train-policy` learns from them.
     """
     context.obj = store
     if not context.invoked_subcommand:
@@ -62,14 +62,14 @@ def list_traces(
     as_json: AsJson = False,
 ) -> None:
     """List the runs that decided something, newest first."""
-    listed = Traces(the_store(context.obj)).latest(limit)
+    runs = Traces(open_traces_store(context.obj)).latest(limit)
     if as_json:
         print_json(
-            [{**asdict(run), "started": run.started.replace(tzinfo=UTC).isoformat()} for run in listed]
+            [{**asdict(run), "started": run.started.replace(tzinfo=UTC).isoformat()} for run in runs]
         )
         return
     out = console()
-    if not listed:
+    if not runs:
         out.print('No decision is stored yet. Ask something: deepthink ask "…"')
         return
     table = columns(
@@ -85,7 +85,7 @@ def list_traces(
         whole=("run", "when"),
         spare=("when", "labels", "rating", "quality"),
     )
-    for run in listed:
+    for run in runs:
         when = f"{local(run.started):%Y-%m-%d %H:%M}"
         decisions = f"{run.decisions}{' in a tree' if run.tree else ''}"
         about = f"{run.dataset}: " if run.dataset else ""
@@ -97,7 +97,7 @@ def list_traces(
                 ", ".join(run.sources),
                 run.labels or "",
                 run.rating,
-                _worth(run),
+                _quality_range(run),
                 one_line(about + run.question, 120),
             )
         )
@@ -107,20 +107,20 @@ def list_traces(
 @app.command("show")
 def show(
     context: typer.Context,
-    wanted: RunId = "last",
+    reference: RunId = "last",
     state: Annotated[bool, typer.Option("--state", help="Each state too, as text and as numbers.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Show the decisions of a run, and their outcomes."""
-    store = the_store(context.obj)
-    with store.connect():  # one opening for all of it
-        run = find_run(store, wanted)
+    store = open_traces_store(context.obj)
+    with store.connect():  # open the store once for all queries
+        run = find_run(store, reference)
         decisions = Runs(store).decisions(run.id)
         labels = Labels(store).of_run(run.id)
         rating = Ratings(store).of(run.id)
         gold = Outcomes(store).gold_of(run.id)
         qualities = Traces(store).qualities(run.id)
-        gone = Traces(store).gone(run.id)
+        missing_documents = Traces(store).gone(run.id)
     if as_json:
         rows = [_as_json(d, labels.get(d.seq), qualities.get(d.path, {}), state=state) for d in decisions]
         print_json(
@@ -130,7 +130,7 @@ def show(
                 "status": run.status,
                 "rating": rating.rating if rating else "",
                 "gold": asdict(gold) if gold else None,
-                "documents_gone": gone,
+                "documents_gone": missing_documents,
                 "decisions": rows,
             }
         )
@@ -144,29 +144,28 @@ def show(
     out.print(Text(clean(" · ".join(facts)), style="dim"))
     if gold:
         out.print(Text(clean(f"right: {' / '.join(gold.answers)}"), style="dim"))
-    if gone:
-        out.print(
-            Text(clean(f"no longer in the library: {', '.join(gone)}; the states stand as they were seen"))
-        )
+    if missing_documents:
+        names = ", ".join(missing_documents)
+        out.print(Text(clean(f"no longer in the library: {names}; the states stand as they were seen")))
     if not decisions:
-        out.print("It took no decision.")
+        out.print("It took no decisions.")
     for row in decisions:
         if row.shadow:
             out.print(Text(clean(f"    second opinion: {_choice(row)}"), style="dim"))
             continue
         out.print()
         out.print(Text(clean(f"{row.seq + 1:>2}  after step {row.step}: {_choice(row)}"), style="bold"))
-        for line in _beside(row, labels.get(row.seq), qualities.get(row.path, {})):
+        for line in _details(row, labels.get(row.seq), qualities.get(row.path, {})):
             out.print(Text(clean(f"    {line}")))
         if state:
-            for line in _seen(row):
+            for line in _state_lines(row):
                 out.print(Text(clean(f"    │ {line}"), style="dim"))
 
 
 @app.command("label")
 def label(
     context: typer.Context,
-    wanted: RunId,
+    reference: RunId,
     number: Annotated[int, typer.Argument(metavar="DECISION", min=1, help="Its number in `traces show`.")],
     action: Annotated[
         str | None, typer.Argument(metavar="[ACTION]", help="What was right: continue, revise, finish.")
@@ -182,8 +181,8 @@ def label(
         raise WrongUsage(
             "Say what the decision should have been, or --drop.", "Actions: continue, revise, finish."
         )
-    store = the_store(context.obj)
-    run = find_run(store, wanted)
+    store = open_traces_store(context.obj)
+    run = find_run(store, reference)
     if action is None:
         Labels(store).drop(run.id, number - 1)
         typer.echo(f"Decision {number} of run {run.id} has no label now.")
@@ -195,14 +194,14 @@ def label(
 @app.command("stats")
 def stats(context: typer.Context, as_json: AsJson = False) -> None:
     """Count what there is to learn from."""
-    store = the_store(context.obj)
+    store = open_traces_store(context.obj)
     with store.connect():
-        counted = numbers(store)
+        counts = statistics(store)
     if as_json:
-        print_json(counted)
+        print_json(counts)
         return
     out = console()
-    for name, line in described(counted):
+    for name, line in describe_statistics(counts):
         out.print(Text(f"{name:<16}", style="bold").append(clean(line), style="not bold"))
 
 
@@ -224,10 +223,12 @@ def export(
         raise WrongUsage(
             f"{file} does not end in .parquet: traces are exported as Parquet.", "Name FILE.parquet."
         )
-    store = the_store(context.obj)
-    done = exchange.export(store, target, [find_run(store, wanted).id for wanted in (runs or [])])
-    beside = f", {counted(done.shadows, 'second opinion')} among them" if done.shadows else ""
-    typer.echo(f"{counted(done.decisions, 'decision')} of {counted(done.runs, 'run')}{beside}: {file}.")
+    store = open_traces_store(context.obj)
+    summary = exchange.export(store, target, [find_run(store, reference).id for reference in (runs or [])])
+    shadow_note = f", {counted(summary.shadows, 'second opinion')} among them" if summary.shadows else ""
+    typer.echo(
+        f"{counted(summary.decisions, 'decision')} of {counted(summary.runs, 'run')}{shadow_note}: {file}."
+    )
 
 
 @app.command("import")
@@ -237,15 +238,15 @@ def import_traces(
 ) -> None:
     """Take in decisions from other machines, all or none.
 
-    Runs that are there already stay as they are. Of labels, ratings and outcomes the newer counts.
+    Existing runs stay as they are. Of labels, ratings and outcomes, the newer counts.
     """
-    done = take_in(the_store(context.obj), [expanded_path(file) for file in files], STATE_VERSION)
-    for line in _told(done):
+    result = take_in(open_traces_store(context.obj), [expanded_path(file) for file in files], STATE_VERSION)
+    for line in _import_messages(result):
         typer.echo(line)
 
 
-def numbers(store: Store) -> dict[str, Any]:
-    """Everything that is counted, JSON-like."""
+def statistics(store: Store) -> dict[str, Any]:
+    """All counts of the store, as JSON."""
     learnable, process = gathered(store), Traces(store).counts()
     agreement: dict[tuple[str, str], list[int]] = {}
     for day in learnable.agreement:
@@ -279,20 +280,20 @@ def numbers(store: Store) -> dict[str, Any]:
     }
 
 
-def described(counts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """What is counted, line by line: its name, and the counts in words."""
+def describe_statistics(counts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """The counts line by line: a name, and the counts in words."""
     shadows = counts["second_opinions"]
-    beside = f"; {counted(shadows, 'second opinion')}" if shadows else ""
-    yield "decisions", f"{counts['decisions']:,} in {counted(counts['runs'], 'run')}{beside}"
+    shadow_note = f"; {counted(shadows, 'second opinion')}" if shadows else ""
+    yield "decisions", f"{counts['decisions']:,} in {counted(counts['runs'], 'run')}{shadow_note}"
     if counts["decisions"]:
-        yield "taken by", _listed(counts["sources"])
-        yield "actions", _listed(counts["actions"])
+        yield "taken by", _join_counts(counts["sources"])
+        yield "actions", _join_counts(counts["actions"])
         versions = ", ".join(f"{name}: {count:,}" for name, count in counts["state_versions"].items())
         yield "state versions", f"{versions} (today's is {counts['state_version']})"
-        yield "labels", _listed(counts["labels"])
-        yield "ratings", _listed(counts["ratings"])
+        yield "labels", _join_counts(counts["labels"])
+        yield "ratings", _join_counts(counts["ratings"])
         yield "quality known", _quality(counts)
-        yield "transitions", _listed(counts["transitions"])
+        yield "transitions", _join_counts(counts["transitions"])
     for name, dataset in counts["datasets"].items():
         yield name[:15], f"questions {dataset['questions']:,}, decisions {dataset['decisions']:,}"
     for pair in counts["agreement"]:
@@ -309,19 +310,19 @@ def _quality(counts: Mapping[str, Any]) -> str:
         return "of no state: rate answers (deepthink runs rate), or label decisions"
     states = sum(counts["qualities"].values())
     mean = f"{counts['mean_quality']:.2f} on average"
-    return f"of {counted(states, 'state')}, {mean} ({_listed(counts['qualities'])})"
+    return f"of {counted(states, 'state')}, {mean} ({_join_counts(counts['qualities'])})"
 
 
-def _listed(counts: Mapping[str, int]) -> str:
+def _join_counts(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {count:,}" for name, count in counts.items()) or "none"
 
 
-def the_store(path: Path | None) -> Store:
-    """The person's store, or the collected one that they named.
+def open_traces_store(path: Path | None) -> Store:
+    """The user's store, or the collected store at ``path``.
 
     Raises:
-        FileNotFoundError: there is none at ``path``: looking at it must not make one.
-        NotAStore: what is there is something else; by the first query.
+        FileNotFoundError: there is no file at ``path``; it is not created.
+        NotAStore: the file is no store; raised by the first query.
     """
     if path is None:
         return open_store()
@@ -331,13 +332,13 @@ def the_store(path: Path | None) -> Store:
     return Store(place, named=True)
 
 
-def find_run(store: Store, wanted: str) -> Run:
-    """The run whose id begins so; ``last`` is the newest that decided something. Raises `UnknownRun`."""
-    newest = Traces(store).latest(1) if wanted == "last" else []
-    return Runs(store).find(newest[0].id if newest else wanted)
+def find_run(store: Store, reference: str) -> Run:
+    """The run with this id or prefix; ``last`` is the newest with decisions. Raises `UnknownRun`."""
+    newest = Traces(store).latest(1) if reference == "last" else []
+    return Runs(store).find(newest[0].id if newest else reference)
 
 
-def _worth(run: TraceSummary) -> str:
+def _quality_range(run: TraceSummary) -> str:
     if run.lowest is None or run.highest is None:
         return ""
     span = f"{run.highest:.2f}"
@@ -347,36 +348,36 @@ def _worth(run: TraceSummary) -> str:
 
 
 def _choice(row: DecisionRow) -> str:
-    why = f", {row.latency_ms:.1f} ms"
+    details = f", {row.latency_ms:.1f} ms"
     if len(row.valid_actions) > 1:
         shares = ", ".join(f"{name} {row.probabilities.get(name, 0.0):.2f}" for name in row.valid_actions)
-        why += f" ({shares})"
+        details += f" ({shares})"
     elif row.valid_actions:
-        why += f" (only {row.valid_actions[0]} was possible)"
-    return f"{row.action} by {row.source}{why}"
+        details += f" (only {row.valid_actions[0]} was possible)"
+    return f"{row.action} by {row.source}{details}"
 
 
-def _beside(row: DecisionRow, said: Label | None, worth: Mapping[str, float]) -> Iterator[str]:
+def _details(row: DecisionRow, label: Label | None, qualities: Mapping[str, float]) -> Iterator[str]:
     yield f"path {row.path or '(start)'}, state version {row.state_version}"
     if row.behaviour_probability < 1:
         yield f"taken with probability {row.behaviour_probability:.3f}"
     if row.justification:
         yield f"why: {one_line(row.justification)}"
-    if said is not None:
-        note = f": {one_line(said.note)}" if said.note else ""
-        yield f"label: {said.action} ({said.origin}){note}"
-    if worth:
-        shares = ", ".join(f"{value:.2f} by {name}" for name, value in worth.items())
+    if label is not None:
+        note = f": {one_line(label.note)}" if label.note else ""
+        yield f"label: {label.action} ({label.origin}){note}"
+    if qualities:
+        shares = ", ".join(f"{value:.2f} by {name}" for name, value in qualities.items())
         yield f"finishing here is worth {shares}"
 
 
-def _seen(row: DecisionRow) -> Iterator[str]:
+def _state_lines(row: DecisionRow) -> Iterator[str]:
     yield from row.text.splitlines() or ["(no text: the state is of an earlier version)"]
     yield ", ".join(f"{name} {value:g}" for name, value in row.features.items()) or "(no numbers)"
 
 
 def _as_json(
-    row: DecisionRow, said: Label | None, worth: Mapping[str, float], *, state: bool
+    row: DecisionRow, label: Label | None, qualities: Mapping[str, float], *, state: bool
 ) -> dict[str, Any]:
     fields = asdict(row)
     if not state:
@@ -384,24 +385,28 @@ def _as_json(
             del fields[name]
     if row.shadow:
         return fields
-    labelled = {"action": said.action, "origin": said.origin, "note": said.note} if said else None
-    return {**fields, "label": labelled, "qualities": dict(worth)}
+    label_fields = {"action": label.action, "origin": label.origin, "note": label.note} if label else None
+    return {**fields, "label": label_fields, "qualities": dict(qualities)}
 
 
-def _told(done: Imported) -> list[str]:
-    lines = [f"{counted(done.decisions, 'decision')} of {counted(done.runs, 'new run')} imported."]
-    said = [
+def _import_messages(result: Imported) -> list[str]:
+    lines = [f"{counted(result.decisions, 'decision')} of {counted(result.runs, 'new run')} imported."]
+    kinds = [
         counted(count, noun)
-        for count, noun in ((done.labels, "label"), (done.ratings, "rating"), (done.outcomes, "outcome"))
+        for count, noun in (
+            (result.labels, "label"),
+            (result.ratings, "rating"),
+            (result.outcomes, "outcome"),
+        )
         if count
     ]
-    if said:
-        lines.append(f"New or newer: {', '.join(said)}.")
-    if done.known:
-        lines.append(f"There already: {counted(done.known, 'decision')}.")
-    if done.older:
+    if kinds:
+        lines.append(f"New or newer: {', '.join(kinds)}.")
+    if result.known:
+        lines.append(f"There already: {counted(result.known, 'decision')}.")
+    if result.older:
         lines.append(
-            f"Of an older state version than {STATE_VERSION}: {counted(done.older, 'decision')}. "
+            f"Of an older state version than {STATE_VERSION}: {counted(result.older, 'decision')}. "
             "They are kept, but no policy learns from them."
         )
     return lines

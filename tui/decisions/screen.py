@@ -1,4 +1,4 @@
-"""Decisions: those of one run, what the decider saw at each, and the labels on them."""
+"""The Decisions screen: the decisions of one run, what the decider saw at each, and their labels."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tui.run.live import Steers
 from tui.run.words import ENDINGS, ENOUGH, GRADES, local, status
 from tui.terminal import clean, one_line
 
-_MOST = 2000  # runs that are looked through
+_MAX_RUNS = 2000
 
 
 @dataclass
@@ -42,57 +42,57 @@ class RunsListed(Message):
 
 @dataclass
 class RunRead(Message):
-    """A stored run as far as it has come."""
+    """A stored run with its fold."""
 
     run: Run
     fold: RunFold
 
 
 def list_runs(node: DOMNode, store: Store) -> None:
-    """Look for runs that took decisions in a worker; `RunsListed` or `Failed` is posted to ``node``."""
+    """List the runs with decisions in a worker, which posts `RunsListed` or `Failed` to ``node``."""
 
     def work() -> Message:
         from traces.runs import Runs
 
-        return RunsListed([run for run in Runs(store).search(limit=_MOST) if run.decisions])
+        return RunsListed([run for run in Runs(store).search(limit=_MAX_RUNS) if run.decisions])
 
     in_background(node, work, group="runs", exclusive=True)
 
 
 def read_run(node: DOMNode, store: Store, run_id: str) -> None:
-    """Read a run in a worker; `RunRead` or `Failed` is posted to ``node``."""
+    """Read a run in a worker, which posts `RunRead` or `Failed` to ``node``."""
 
     def work() -> Message:
         from traces.runs import Runs
-        from tui.run.fold import events_of, stored_or_told
+        from tui.run.fold import events_of, stored_or_implied
 
         runs = Runs(store)
         with store.connect():
             run = runs.find(run_id)
-            stored = stored_or_told(runs, run)
+            stored_events = stored_or_implied(runs, run)
         fold = RunFold(run_id=run_id)
-        fold.take_all(events_of(stored))
+        fold.take_all(events_of(stored_events))
         return RunRead(run, fold)
 
     in_background(node, work, group="run", exclusive=True)
 
 
 def heading(fold: RunFold, run: Run | None, *, live: bool, teaching: bool, place: str) -> Content:
-    """The question of a run, and its state beneath.
+    """The question of a run, and its state below.
 
     Args:
         fold: The run.
-        run: As it is stored, if it was read from there.
-        live: Whether it is under way in this app.
-        teaching: Whether it asks at each decision.
-        place: Which of how many it is, in words.
+        run: The stored run, if it was read from the store.
+        live: Whether it is in progress in this app.
+        teaching: Whether it asks the user at each decision.
+        place: Its position among the runs, in words.
     """
     if run is not None:
         facts = [f"{local(run.started):%Y-%m-%d %H:%M}", status(run)]
     else:
         facts = ["● live" if live else ENDINGS.get(fold.outcome.status, fold.outcome.status)]
-    taken = len(fold.outcome.decisions)
-    facts.append(f"{taken} decision{'s' * (taken != 1)}")
+    count = len(fold.outcome.decisions)
+    facts.append(f"{count} decision{'s' * (count != 1)}")
     facts += ["teach mode"] * teaching + ["paused"] * fold.paused + [place] * bool(place)
     question = one_line(fold.outcome.question) or "…"
     text = Content.assemble((question, "bold"), "\n", (" · ".join(facts), "$foreground 65%"))
@@ -102,11 +102,11 @@ def heading(fold: RunFold, run: Run | None, *, live: bool, teaching: bool, place
     return text
 
 
-_NAMES = 14  # cells for what a line is about
+_NAME_WIDTH = 14  # cells
 _QUIET = "$foreground 65%"
 
 Fact = tuple[str, Content | str]
-"""What a line is about, and what it says."""
+"""A name and its value."""
 
 
 class DecisionDetail(VerticalScroll):
@@ -119,9 +119,9 @@ class DecisionDetail(VerticalScroll):
     HELP = """
 ### One decision
 
-The decision with its reason in full, and what the decider saw: the very figures and words that are
-stored, and that a policy learns from. Beneath: what a second source (the *shadow*) would have done in its
-place, and what you said of it.
+The decision with its full reason, and what the decider saw: exactly the figures and words that are
+stored, and that a policy learns from. Below: what a second source (the *shadow*) would have done in its
+place, and your label.
 
 **↑ ↓** scroll.
 """
@@ -134,7 +134,7 @@ place, and what you said of it.
         yield Static(id="message")
 
     def show(self, row: Row | None) -> None:
-        """Show another decision, from its beginning; nothing if there is none."""
+        """Show a decision, scrolled to the top if it is another one; None shows nothing."""
         if row == self._row:
             return
         same = row is not None and self._row is not None and row.decided is self._row.decided
@@ -147,7 +147,7 @@ place, and what you said of it.
         self._draw()
 
     def _draw(self) -> None:
-        if not self.size:  # it is not laid out yet, and is drawn once it is
+        if not self.size:  # not laid out yet; `on_resize` draws it later
             return
         width = max(24, self.scrollable_content_region.width)
         lines = detail(self._row, width) if self._row is not None else []
@@ -155,17 +155,17 @@ place, and what you said of it.
 
 
 def detail(row: Row, width: int) -> list[Content]:
-    """Everything that is known of a decision, in lines of at most ``width`` cells."""
-    decided = row.decided
-    if isinstance(decided, ev.Asked):
-        return _asked(decided, width)
-    lines = _section("Decision", _decision(decided), width)
-    lines += _section("What the decider saw", list(_state(decided)), width)
-    if decided.shadow:
-        lines += _section("Second opinion, not acted on", _opinion(decided.shadow, decided, width), width)
+    """The details of a decision, in lines of at most ``width`` cells."""
+    event = row.decided
+    if isinstance(event, ev.Asked):
+        return _question_lines(event, width)
+    lines = _section("Decision", _decision(event), width)
+    lines += _section("What the decider saw", list(_state(event)), width)
+    if event.shadow:
+        lines += _section("Second opinion, not acted on", _opinion(event.shadow, event, width), width)
     if row.label:
         facts: list[Fact] = [
-            ("you say", Content.styled(judgement(row.label, decided.action), "bold $accent")),
+            ("you say", Content.styled(judgement(row.label, event.action), "bold $accent")),
             ("given", ORIGINS.get(row.label.origin, row.label.origin)),
         ]
         if row.label.note:
@@ -174,58 +174,61 @@ def detail(row: Row, width: int) -> list[Content]:
     return lines[:-1]
 
 
-def _asked(asked: ev.Asked, width: int) -> list[Content]:
+def _question_lines(event: ev.Asked, width: int) -> list[Content]:
     facts: list[Fact] = [
-        ("it asks", one_line(asked.question)),
-        ("suggested", action(asked.suggested)),
-        ("how sure", _bars(asked.probabilities, asked.options, width)),
+        ("it asks", one_line(event.question)),
+        ("suggested", action(event.suggested)),
+        ("how sure", _bars(event.probabilities, event.options, width)),
         ("your turn", "1 CONTINUE, 2 REVISE, 3 FINISH, with the cursor on its row"),
     ]
     return _section("The run waits for you", facts, width)[:-1]
 
 
-def _decision(decided: ev.Decided) -> list[Fact]:
-    by = " in ".join(filter(None, (f"by {source(decided.source)}", took(decided.latency_ms))))
-    facts: list[Fact] = [("action", Content.assemble(action(decided.action), f"  {by}"))]
-    if decided.justification:
-        facts.append(("because", one_line(decided.justification)))
-    missing = [name for name in ACTIONS if decided.valid and name not in decided.valid]
-    if missing:
-        facts.append(("not possible", ", ".join(missing)))
-    if decided.behaviour_probability < 1:
-        facts.append(("by chance", f"taken here with probability {decided.behaviour_probability:.2f}"))
+def _decision(event: ev.Decided) -> list[Fact]:
+    by = " in ".join(filter(None, (f"by {source(event.source)}", took(event.latency_ms))))
+    facts: list[Fact] = [("action", Content.assemble(action(event.action), f"  {by}"))]
+    if event.justification:
+        facts.append(("because", one_line(event.justification)))
+    impossible = [name for name in ACTIONS if event.valid and name not in event.valid]
+    if impossible:
+        facts.append(("not possible", ", ".join(impossible)))
+    if event.behaviour_probability < 1:
+        facts.append(("by chance", f"taken here with probability {event.behaviour_probability:.2f}"))
     return facts
 
 
-def _state(decided: ev.Decided) -> Iterator[Fact]:
-    """The fields of `agent.decisions.decider.PolicyState`, as far as the state has them."""
-    state = decided.state
+def _state(event: ev.Decided) -> Iterator[Fact]:
+    """The stored fields of `agent.decisions.decider.PolicyState`."""
+    state = event.state
     if not state:
         yield "", "Its state is not stored."
         return
-    if decided.state_version != STATE_VERSION:
+    if event.state_version != STATE_VERSION:
         yield (
             "encoding",
-            f"version {decided.state_version}; today’s is {STATE_VERSION}, so it is not learnt from",
+            f"version {event.state_version}; today’s is {STATE_VERSION}, so it is not learnt from",
         )
     if "question" in state:
         yield "question", one_line(str(state["question"]))
-    yield "steps", _joined(state, ("step", "{} done"), ("steps_left", "{} left"))
-    yield "left", _joined(state, ("revisions_left", "{} revision{s}"), ("tokens_left", "{:.0%} of tokens"))
-    yield "plan", _joined(state, ("plan_done", "{} step{s} done"))
-    yield from _listed("still open", state.get("open_questions"))
+    yield "steps", _join_parts(state, ("step", "{} done"), ("steps_left", "{} left"))
+    yield (
+        "left",
+        _join_parts(state, ("revisions_left", "{} revision{s}"), ("tokens_left", "{:.0%} of tokens")),
+    )
+    yield "plan", _join_parts(state, ("plan_done", "{} step{s} done"))
+    yield from _list_facts("still open", state.get("open_questions"))
     if state.get("query"):
         yield "last search", f"“{one_line(str(state['query']))}”"
     grade = str(state.get("grade", ""))
     if grade:
         yield "its passages", f"{GRADES.get(grade, grade)}: {ENOUGH.get(grade, grade)}"
-    yield "top score", _joined(state, ("top_score", "{:.3f}"), ("corrections", "{} correction{s}"))
-    yield "passages", _joined(state, ("fresh", "{} new"), ("again", "{} seen before"))
-    yield "", _joined(state, ("barren", "{} step{s} in a row without a new passage"))
+    yield "top score", _join_parts(state, ("top_score", "{:.3f}"), ("corrections", "{} correction{s}"))
+    yield "passages", _join_parts(state, ("fresh", "{} new"), ("again", "{} seen before"))
+    yield "", _join_parts(state, ("barren", "{} step{s} in a row without a new passage"))
     if state.get("last_action"):
         yield "before it", action(str(state["last_action"]))
-    yield from _listed("findings", [_finding(finding) for finding in state.get("findings", ())])
-    yield from _listed("missing", state.get("missing"))
+    yield from _list_facts("findings", [_finding(finding) for finding in state.get("findings", ())])
+    yield from _list_facts("missing", state.get("missing"))
     evidence = state.get("evidence", ())
     yield "evidence", f"{len(evidence)} passage{'s' * (len(evidence) != 1)} kept"
     for item in evidence:
@@ -233,7 +236,7 @@ def _state(decided: ev.Decided) -> Iterator[Fact]:
         yield "", Content.assemble((title, "bold"), f": {excerpt}" if excerpt else "")
 
 
-def _joined(state: Mapping[str, Any], *parts: tuple[str, str]) -> str:
+def _join_parts(state: Mapping[str, Any], *parts: tuple[str, str]) -> str:
     texts = [form.format(state[name], s="s" * (state[name] != 1)) for name, form in parts if name in state]
     return ", ".join(texts)
 
@@ -246,23 +249,23 @@ def _finding(finding: Mapping[str, Any]) -> str:
     return f"✓ {question}: {answer}" if answer else f"✓ {question}"
 
 
-def _listed(name: str, values: Sequence[str] | None) -> Iterator[Fact]:
+def _list_facts(name: str, values: Sequence[str] | None) -> Iterator[Fact]:
     for place, value in enumerate(values or ()):
         yield ("" if place else name), one_line(str(value))
 
 
-def _opinion(shadow: Mapping[str, Any], decided: ev.Decided, width: int) -> list[Fact]:
-    would, by = str(shadow.get("action", "")), source(str(shadow.get("source", "")))
-    same = would == decided.action
-    spent = took(float(shadow.get("latency_ms", 0.0)))
+def _opinion(shadow: Mapping[str, Any], event: ev.Decided, width: int) -> list[Fact]:
+    other_action, by = str(shadow.get("action", "")), source(str(shadow.get("source", "")))
+    same = other_action == event.action
+    latency = took(float(shadow.get("latency_ms", 0.0)))
     facts: list[Fact] = [
-        (by, Content.assemble("= agrees: " if same else "≠ would rather: ", action(would))),
-        ("how sure", _bars(shadow.get("probabilities", {}), decided.valid or ACTIONS, width)),
+        (by, Content.assemble("= agrees: " if same else "≠ would rather: ", action(other_action))),
+        ("how sure", _bars(shadow.get("probabilities", {}), event.valid or ACTIONS, width)),
     ]
     if shadow.get("justification"):
         facts.append(("because", one_line(str(shadow["justification"]))))
-    if spent:
-        facts.append(("took", spent))
+    if latency:
+        facts.append(("took", latency))
     return facts
 
 
@@ -273,7 +276,7 @@ def _bars(probabilities: Mapping[str, float], valid: Sequence[str], width: int) 
             lines.append(Content.styled(f"{name:<9}– not possible", _QUIET))
             continue
         share = float(probabilities.get(name, 0.0))
-        cells = max(4, min(24, width - _NAMES - 9 - 6))
+        cells = max(4, min(24, width - _NAME_WIDTH - 9 - 6))
         best = share >= max(probabilities.values(), default=1.0)
         filled = bar(share, cells, strong=best)
         lines.append(Content.assemble(f"{name:<9}", filled, f" {percent(share)}"))
@@ -281,20 +284,20 @@ def _bars(probabilities: Mapping[str, float], valid: Sequence[str], width: int) 
 
 
 def _section(title: str, facts: Sequence[Fact], width: int) -> list[Content]:
-    """A heading, a line for each fact, folded beneath its own beginning, and an empty line."""
+    """A heading, the facts, wrapped with a hanging indent, and an empty line."""
     lines = [Content.styled(title, "bold $primary")]
-    room = width - _NAMES
+    room = width - _NAME_WIDTH
     for name, value in facts:
         if not value:
             continue
         content = value if isinstance(value, Content) else Content(clean(value))
         for place, line in enumerate(content.wrap(room)):
             about = "" if place else name
-            lines.append(Content.assemble((f"{about:<{_NAMES}}", _QUIET), line))
+            lines.append(Content.assemble((f"{about:<{_NAME_WIDTH}}", _QUIET), line))
     return [*lines, Content("")]
 
 
-_LOOK_SECONDS = 0.4  # how often a live run is looked at; nothing is drawn unless it has come further
+_POLL_SECONDS = 0.4  # how often a live run is checked; it is drawn only if it has changed
 
 _EMPTY = """\
 Whenever a run has finished a step of its plan it decides:
@@ -309,22 +312,22 @@ Press {ask} and ask something that takes more than one step.
 
 
 class DecisionsScreen(DeepScreen):
-    """The current or last run, else the newest stored one; keys go to the others."""
+    """Shows the current or last run, else the newest stored one; keys switch to the others."""
 
     MODE: ClassVar[str] = "decisions"
     PLACES: ClassVar[tuple[str, ...]] = ("decisions",)
     BINDINGS: ClassVar[list[BindingType]] = bindings("decisions")
     CSS_PATH = "decisions.tcss"
-    AUTO_FOCUS: ClassVar[str | None] = ""  # what would have the focus may not be shown
+    AUTO_FOCUS: ClassVar[str | None] = ""  # the widget that would have the focus may be hidden
     HELP = """
 ### Decisions
 
 The decisions of one run, and beside them what the decider saw, why it decided so, and what another source
 would have done.
 
-- **[** and **]** go to the run before or after.
+- **[** and **]** go to the older or newer run.
 - **1 2 3** say what the decision under the cursor should have been: CONTINUE, REVISE, FINISH.
-  **Backspace** takes it back. These labels are what a policy learns from, together with the outcomes.
+  **Backspace** removes the label. A policy learns from these labels, together with the outcomes.
 - **t** turns *teach mode* on or off: a live run then waits at each decision until you take it, here with
   **1 2 3** on the last row, or on the Ask screen.
 - **u** reads the stored runs again. **Tab** goes between the decisions and their details.
@@ -332,13 +335,13 @@ would have done.
 
     def __init__(self) -> None:
         super().__init__()
-        self._stored: list[RunSummary] | None = None
-        self._shown = ""  # id of the run that is shown
-        self._wanted = ""  # of the one that is being read
-        self._asked_for = ""  # of the live run that was jumped to
+        self._stored_runs: list[RunSummary] | None = None
+        self._shown_id = ""  # id of the run on the screen
+        self._requested_id = ""  # id of the run being read
+        self._followed_id = ""  # id of the live run that was shown automatically
         self._fold: RunFold | None = None
         self._run: Run | None = None
-        self._drawn: tuple[object, ...] = ()
+        self._drawn_state: tuple[object, ...] = ()
         self._timer: Timer | None = None
 
     def body(self) -> ComposeResult:
@@ -349,101 +352,103 @@ would have done.
             yield DecisionDetail(id="detail")
 
     def on_mount(self) -> None:
-        """Read what is stored; a live run is looked at now and then while this screen is."""
-        self._tell("Reading the stored runs …")
-        self._timer = self.set_interval(_LOOK_SECONDS, self._look, pause=True)
+        """Read the stored runs; while this screen is shown, poll the live run."""
+        self._show_message("Reading the stored runs …")
+        self._timer = self.set_interval(_POLL_SECONDS, self._follow_ask_run, pause=True)
         list_runs(self, self.deepthink.engine.store)
 
     @on(events.ScreenResume)
-    def _resumed(self) -> None:
+    def _resume_polling(self) -> None:
         if self._timer is not None:
             self._timer.resume()
-        if self._stored is not None:  # some have come, and some may be gone
+        if self._stored_runs is not None:  # runs may have been added or deleted
             list_runs(self, self.deepthink.engine.store)
-        self._look()
+        self._follow_ask_run()
 
     @on(events.ScreenSuspend)
-    def _suspended(self) -> None:
+    def _suspend_polling(self) -> None:
         if self._timer is not None:
             self._timer.pause()
 
     def show_run(self, run_id: str) -> None:
-        """Show a run of that id, live or stored."""
+        """Show the run with this id, live or stored."""
         live = self._ask_fold()
         if live is not None and live.run_id == run_id:
-            self._take(live, None)
+            self._show_fold(live, None)
         else:
-            self._wanted = run_id
+            self._requested_id = run_id
             read_run(self, self.deepthink.engine.store, run_id)
 
-    # --- the run of the main screen ------------------------------------------------------------
+    # --- the run of the Ask screen ---------------------------------------------------------------
 
-    def _asking(self) -> Steers | None:
-        """The Ask screen, if it was opened."""
+    def _ask_screen(self) -> Steers | None:
+        """The Ask screen, if it exists."""
         try:
-            (first, *_) = self.app.get_screen_stack("ask")
+            (screen, *_) = self.app.get_screen_stack("ask")
         except (KeyError, ValueError):
             return None
-        return first if isinstance(first, Steers) else None
+        return screen if isinstance(screen, Steers) else None
 
     def _ask_fold(self) -> RunFold | None:
-        """The live or last run there, once it is known by its id and has something to show."""
-        asking = self._asking()
-        fold = asking.fold if asking is not None else None
+        """The live or last run of the Ask screen, once it has an id and something to show."""
+        ask_screen = self._ask_screen()
+        fold = ask_screen.fold if ask_screen is not None else None
         if fold is None or not fold.run_id or (fold.over and not fold.outcome.decisions):
             return None
         return fold
 
-    def _look(self) -> None:
+    def _follow_ask_run(self) -> None:
         fold = self._ask_fold()
         if fold is None:
             return
-        if fold.run_id != self._asked_for:
-            self._asked_for = fold.run_id
+        if fold.run_id != self._followed_id:
+            self._followed_id = fold.run_id
             self.show_run(fold.run_id)
-        elif fold.run_id == self._shown and self._state_of(fold) != self._drawn:
-            before = len(self._fold.outcome.decisions) if self._fold is fold else 0
-            self._take(fold, None)
-            if fold.over or before != len(fold.outcome.decisions):
+        elif fold.run_id == self._shown_id and self._state_of(fold) != self._drawn_state:
+            previous_count = len(self._fold.outcome.decisions) if self._fold is fold else 0
+            self._show_fold(fold, None)
+            if fold.over or previous_count != len(fold.outcome.decisions):
                 self.query_one(DecisionStrip).read_labels()
 
     def _state_of(self, fold: RunFold) -> tuple[object, ...]:
-        asking = self._asking()
-        teaching = asking is not None and asking.teaching
+        ask_screen = self._ask_screen()
+        teaching = ask_screen is not None and ask_screen.teaching
         return (id(fold), len(fold.outcome.decisions), fold.asked, fold.over, fold.paused, teaching)
 
-    # --- what is stored --------------------------------------------------------------------------
+    # --- stored runs -----------------------------------------------------------------------------
 
     @on(RunsListed)
-    def _listed(self, message: RunsListed) -> None:
-        self._stored = list(message.runs)
+    def _show_listed_runs(self, message: RunsListed) -> None:
+        self._stored_runs = list(message.runs)
         self._show_heading()
-        if self._shown:
+        if self._shown_id:
             return
-        if self._stored:
-            self.show_run(self._stored[0].id)
+        if self._stored_runs:
+            self.show_run(self._stored_runs[0].id)
         elif self._ask_fold() is None:
-            self._tell("No decisions yet", _EMPTY.format(ask=self.deepthink.key_of("app.ask") or "f2"))
-
-    @on(RunRead)
-    def _read(self, message: RunRead) -> None:
-        if message.run.id == self._wanted:
-            self._take(message.fold, message.run)
-
-    @on(Failed)
-    def _failed(self, message: Failed) -> None:
-        if not self._shown:  # later failures are shown by the app, and what is shown stays
-            error = message.error
-            self._stored = None
-            again = f"{self.deepthink.key_of('decisions.reload') or 'u'} reads again."
-            self._tell(
-                f"✗ {error.title}", "\n".join(filter(None, (error.message, error.way_out, f"\n{again}")))
+            self._show_message(
+                "No decisions yet", _EMPTY.format(ask=self.deepthink.key_of("app.ask") or "f2")
             )
 
-    def _take(self, fold: RunFold, run: Run | None) -> None:
+    @on(RunRead)
+    def _show_read_run(self, message: RunRead) -> None:
+        if message.run.id == self._requested_id:
+            self._show_fold(message.fold, message.run)
+
+    @on(Failed)
+    def _show_failure(self, message: Failed) -> None:
+        if not self._shown_id:  # the app shows later failures, and the run stays on the screen
+            error = message.error
+            self._stored_runs = None
+            hint = f"{self.deepthink.key_of('decisions.reload') or 'u'} reads again."
+            self._show_message(
+                f"✗ {error.title}", "\n".join(filter(None, (error.message, error.way_out, f"\n{hint}")))
+            )
+
+    def _show_fold(self, fold: RunFold, run: Run | None) -> None:
         self._fold, self._run = fold, run
-        self._shown = self._wanted = fold.run_id
-        self._drawn = self._state_of(fold)
+        self._shown_id = self._requested_id = fold.run_id
+        self._drawn_state = self._state_of(fold)
         self.query_one("#message").display = False
         self.query_one("#both").display = True
         strip = self.query_one(DecisionStrip)
@@ -453,7 +458,7 @@ would have done.
             strip.focus()
         self.refresh_bindings()
 
-    def _tell(self, title: str, text: str = "") -> None:
+    def _show_message(self, title: str, text: str = "") -> None:
         style = "bold $error" if title.startswith("✗") else "bold $primary"
         message = self.query_one("#message", Static)
         message.update(Content.assemble((title, style), "\n\n", text))
@@ -465,68 +470,68 @@ would have done.
     def _show_heading(self) -> None:
         fold = self._fold
         if fold is not None:
-            asking = self._asking()
-            live = asking is not None and fold is asking.fold and not fold.over
-            teaching = live and asking is not None and asking.teaching
+            ask_screen = self._ask_screen()
+            live = ask_screen is not None and fold is ask_screen.fold and not fold.over
+            teaching = live and ask_screen is not None and ask_screen.teaching
             text = heading(fold, self._run, live=live, teaching=teaching, place=self._place())
             self.query_one("#run", Static).update(text)
 
     def _place(self) -> str:
         order = self._order()
-        if len(order) < 2 or self._shown not in order:
+        if len(order) < 2 or self._shown_id not in order:
             return ""
-        return f"run {order.index(self._shown) + 1} of {len(order)}"
+        return f"run {order.index(self._shown_id) + 1} of {len(order)}"
 
     def _order(self) -> list[str]:
-        """Ids of the runs that can be gone to, newest first."""
-        known = [run.id for run in self._stored or ()]
+        """Ids of the runs to switch between, newest first."""
+        ids = [run.id for run in self._stored_runs or ()]
         fold = self._ask_fold()
-        return [fold.run_id, *known] if fold is not None and fold.run_id not in known else known
+        return [fold.run_id, *ids] if fold is not None and fold.run_id not in ids else ids
 
-    # --- what a person does ----------------------------------------------------------------------
+    # --- actions ---------------------------------------------------------------------------------
 
     def action_run(self, newer: int) -> None:
-        """Go to the run before (-1) or after (1)."""
+        """Go to the older (-1) or newer (1) run."""
         order = self._order()
         if not order:
             return
-        at = order.index(self._wanted) if self._wanted in order else 0
-        to = at - newer
-        if 0 <= to < len(order):
-            self.show_run(order[to])
-        elif to < 0:
+        index = order.index(self._requested_id) if self._requested_id in order else 0
+        target = index - newer
+        if 0 <= target < len(order):
+            self.show_run(order[target])
+        elif target < 0:
             self.notify("This is the newest run.")
         else:
             self.notify("There is no older run with decisions.")
 
     def action_teach(self) -> None:
-        asking = self._asking()
-        if asking is not None:
-            asking.action_teach()
-            self._look()
+        ask_screen = self._ask_screen()
+        if ask_screen is not None:
+            ask_screen.action_teach()
+            self._follow_ask_run()
 
     def action_reload(self) -> None:
-        self._stored = None
-        self._shown = self._wanted = self._asked_for = ""
+        self._stored_runs = None
+        self._shown_id = self._requested_id = self._followed_id = ""
         self._fold = self._run = None
-        self._tell("Reading the stored runs …")
+        self._show_message("Reading the stored runs …")
         list_runs(self, self.deepthink.engine.store)
-        self._look()
+        self._follow_ask_run()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Runs can be changed once there are some; teaching needs the main screen."""
+        """Switching needs a run on the screen, teaching needs the Ask screen."""
         if action == "run":
-            return True if self._shown else None
+            return True if self._shown_id else None
         if action == "teach":
-            return True if self._asking() is not None else None
+            return True if self._ask_screen() is not None else None
         return True
 
     @on(DecisionStrip.Moved)
-    def _moved(self, message: DecisionStrip.Moved) -> None:
+    def _show_detail(self, message: DecisionStrip.Moved) -> None:
         self.query_one(DecisionDetail).show(message.row)
 
     @on(DecisionStrip.Answered)
-    def _answered(self, message: DecisionStrip.Answered) -> None:
-        asking = self._asking()
-        if asking is not None and asking.live is not None and self._fold is self._ask_fold():
-            asking.live.steering.reply(message.action)
+    def _reply_to_run(self, message: DecisionStrip.Answered) -> None:
+        ask_screen = self._ask_screen()
+        if ask_screen is not None and ask_screen.live is not None and self._fold is self._ask_fold():
+            ask_screen.live.steering.reply(message.action)

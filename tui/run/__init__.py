@@ -1,1 +1,1 @@
-"""One run, live or stored: its events folded once, worded once, and the widgets that show them."""
+"""One run, live or stored: the fold of its events, their wording, and the widgets that show them."""

@@ -1,4 +1,4 @@
-"""The evidence, step by step: what was recalled, how it was graded, what was kept."""
+"""The evidence, step by step: the passages found, their grades, and which were kept."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from tui.run.fold import Part, RunFold, Step
 from tui.run.words import GRADES, place
 from tui.terminal import one_line
 
-_MOST = 12  # passages of a step
-_WORDS = 160  # characters of a passage
+_MAX_PASSAGES = 12  # passages of a step
+_TEXT_LENGTH = 160  # characters of a passage
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """What it takes to open a passage; ``number`` is 0 for one that was not kept."""
+    """What is needed to open a passage; ``number`` is 0 if it was not kept."""
 
     passage_id: int
     number: int
@@ -33,7 +33,7 @@ class Passage:
 
 
 def passage_of(item: Candidate | Evidence, number: int = 0, quote: str = "") -> Passage:
-    """What it takes to open a passage that was found or is cited."""
+    """What is needed to open a passage that was found or is cited."""
     title = item["title"] or item["document"]
     return Passage(
         item["passage_id"], number, item["collection"], title, item["section"], item["text"], quote
@@ -41,12 +41,12 @@ def passage_of(item: Candidate | Evidence, number: int = 0, quote: str = "") -> 
 
 
 class EvidenceList(HangingList):
-    """Kept passages by their number, the others by their place; Enter opens one."""
+    """The passages of each step, the kept ones with their number; Enter opens one."""
 
     HELP = """\
 ### The evidence
 
-The passages of each step, best first: the number it is cited by if it was kept, its first words, how
+The passages of each step, best first: the number of the citation if it was kept, its first words, how
 likely it is to answer, and what found it. **Enter** opens it in its document.
 """
     DEFAULT_CSS = """
@@ -56,7 +56,7 @@ likely it is to answer, and what found it. **Enter** opens it in its document.
 
     @dataclass
     class Opened(Message):
-        """A passage is to be opened."""
+        """The user opens a passage."""
 
         passage: Passage
 
@@ -75,24 +75,24 @@ likely it is to answer, and what found it. **Enter** opens it in its document.
         fold = self._fold
         if fold is None:
             return
-        kept = {item["passage_id"]: item for item in fold.outcome.evidence}
+        evidence = {item["passage_id"]: item for item in fold.outcome.evidence}
         quotes = fold.outcome.answered.quotes if fold.outcome.answered else {}
-        at = self.highlighted
+        cursor = self.highlighted
         self._passages = {}
         options: list[Option | None] = []
         for step in fold.outcome.steps:
             if step.hits or step.kept:
                 options.append(Option(_heading(step, self.width), disabled=True))
-                options.extend(self._rows(step, kept, quotes))
+                options.extend(self._rows(step, evidence, quotes))
         self.clear_options()
         self.add_options(options or [Option("Nothing has been found yet.", disabled=True)])
-        if at is not None and at < self.option_count:
-            self.highlighted = at
+        if cursor is not None and cursor < self.option_count:
+            self.highlighted = cursor
 
-    def _rows(self, step: Step, kept: dict[int, Evidence], quotes: dict[str, str]) -> list[Option]:
-        graded: dict[int, tuple[str, float]] = {}
+    def _rows(self, step: Step, evidence: dict[int, Evidence], quotes: dict[str, str]) -> list[Option]:
+        grades: dict[int, tuple[str, float]] = {}
         for event in step.gradings:
-            graded.update(
+            grades.update(
                 zip(event.passages, zip(event.grades, event.probabilities, strict=True), strict=True)
             )
         found_by: dict[int, list[str]] = {}
@@ -100,22 +100,22 @@ likely it is to answer, and what found it. **Enter** opens it in its document.
             for hit in search.hits:
                 if search.strategy not in (strategies := found_by.setdefault(hit["passage_id"], [])):
                     strategies.append(search.strategy)
-        order = sorted(
+        ranking = sorted(
             step.hits,
-            key=lambda hit: (-graded.get(hit["passage_id"], ("", hit["score"]))[1], hit["passage_id"]),
+            key=lambda hit: (-grades.get(hit["passage_id"], ("", hit["score"]))[1], hit["passage_id"]),
         )
         rows: list[Option] = []
-        for hit in order[:_MOST]:
-            passage = hit["passage_id"]
-            number = kept[passage]["number"] if passage in kept else 0
-            key = f"{step.number}:{passage}"
+        for hit in ranking[:_MAX_PASSAGES]:
+            passage_id = hit["passage_id"]
+            number = evidence[passage_id]["number"] if passage_id in evidence else 0
+            key = f"{step.number}:{passage_id}"
             self._passages[key] = passage_of(hit, number, quotes.get(str(number), ""))
-            row = _row(hit, number, graded.get(passage), found_by.get(passage, []), self.width)
+            row = _row(hit, number, grades.get(passage_id), found_by.get(passage_id, []), self.width)
             rows.append(Option(row, id=key))
         return rows
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Open it."""
+        """Open the passage."""
         event.stop()
         passage = self._passages.get(event.option.id or "")
         if passage is not None:
@@ -128,12 +128,14 @@ def _heading(step: Step, width: int) -> Content:
 
 
 def _row(
-    hit: Candidate, number: int, graded: tuple[str, float] | None, strategies: list[str], width: int
+    hit: Candidate, number: int, grading: tuple[str, float] | None, strategies: list[str], width: int
 ) -> Content:
     mark = f"[{number}]".rjust(4) if number else "   ·"
-    grade = f"{GRADES.get(graded[0], graded[0])} {graded[1]:.2f}" if graded else "not read"
-    words = one_line(hit["text"], _WORDS)
-    where = Content(hanging(f"{mark} ", place(hit), width)).stylize("bold" if number else "$foreground 80%")
-    how = hanging("     ", f"{grade} · found by {' and '.join(strategies)}", width)
-    said = Content(hanging("     ", words, width)).stylize("$foreground 80%")
-    return Content("\n").join([where, said, Content(how).stylize("$foreground 65%")])
+    grade = f"{GRADES.get(grading[0], grading[0])} {grading[1]:.2f}" if grading else "not read"
+    text = one_line(hit["text"], _TEXT_LENGTH)
+    location = Content(hanging(f"{mark} ", place(hit), width)).stylize(
+        "bold" if number else "$foreground 80%"
+    )
+    details = hanging("     ", f"{grade} · found by {' and '.join(strategies)}", width)
+    excerpt = Content(hanging("     ", text, width)).stylize("$foreground 80%")
+    return Content("\n").join([location, excerpt, Content(details).stylize("$foreground 65%")])

@@ -29,62 +29,61 @@ from tui.library.original import open_original
 from tui.run.asked import AskedBox
 from tui.run.evidence import Passage, passage_of
 from tui.run.fold import EVERYTHING, Outcome, Part, RunFold
-from tui.run.words import DOING, ENDINGS, doubt, first_look, place, supported
+from tui.run.words import DOING, ENDINGS, doubt, first_look, place, support_count
 from tui.terminal import clean, duration, one_line, unmarked
 
-_WORDS = 160
+_TEXT_LENGTH = 160
 
 
 class WaysOn(Offers):
-    """What the end of a run leaves to do: passages to open, questions to ask, other places to search."""
+    """What to do after a run: passages to open, questions to ask, other places to search."""
 
     HELP = """\
 ### What next
 
-The passages that came nearest, and other ways to look. **Enter** opens a passage, or does what the row
-says.
+The nearest passages, and other ways to search. **Enter** opens a passage, or does what the row says.
 """
 
     @dataclass
     class Ask(Message):
-        """A question is to be put into the prompt."""
+        """Put a question into the prompt."""
 
         question: str
 
     @dataclass
     class AskEverywhere(Message):
-        """A question is to be asked again, of all collections."""
+        """Ask a question again, in all collections."""
 
         question: str
 
     @dataclass
     class Search(Message):
-        """The library is to be searched with a question."""
+        """Search the library with a question."""
 
         question: str
 
     @dataclass
     class Opened(Message):
-        """A passage is to be opened."""
+        """Open a passage."""
 
         passage: Passage
 
     def __init__(self) -> None:
         super().__init__()
-        self._rows: list[tuple[Callable[[], Message], tuple[str, str]]] = []  # what a row posts, its text
+        self._rows: list[tuple[Callable[[], Message], tuple[str, str]]] = []  # message, (lead, text)
 
     def show(self, outcome: Outcome, *, narrowed: bool) -> None:
-        """Show what the end of a run leaves to do.
+        """Show what to do after a run.
 
         Args:
-            outcome: The run's.
-            narrowed: Whether it searched some collections only.
+            outcome: The run's outcome.
+            narrowed: Whether it searched only some of the collections.
         """
         self._rows = []
         question = outcome.question
         if outcome.status in {"not_found", "stopped"}:
             for hit in outcome.nearest():
-                words = f"{place(hit)}: {one_line(hit['text'], _WORDS)}"
+                words = f"{place(hit)}: {one_line(hit['text'], _TEXT_LENGTH)}"
                 self._add(partial(self.Opened, passage_of(hit)), words, "nearest  ")
             self._add(partial(self.Ask, question), "Rephrase the question")
             if narrowed:
@@ -92,7 +91,7 @@ says.
             self._add(partial(self.Search, question), "Search the library with this question")
         elif outcome.status == "answered" and outcome.answered is not None:
             for missing in outcome.answered.missing:
-                words = f"Ask about what is missing: “{one_line(missing, _WORDS)}”"
+                words = f"Ask about what is missing: “{one_line(missing, _TEXT_LENGTH)}”"
                 self._add(partial(self.Ask, missing), words)
         self.redraw()
         self.set_class(not self._rows, "hidden")
@@ -104,14 +103,14 @@ says.
         return (Option(Content(hanging(*text, self.width))) for _, text in self._rows)
 
     @on(OptionList.OptionSelected)
-    def _take(self, event: OptionList.OptionSelected) -> None:
+    def _post_choice(self, event: OptionList.OptionSelected) -> None:
         event.stop()
         message, _ = self._rows[event.option_index]
         self.post_message(message())
 
 
 _CITATION = re.compile(r"\[(\d+)\]")
-_BEGINNING = 40  # characters by which a sentence is found in the answer
+_PREFIX_LENGTH = 40  # characters by which a sentence is found in the answer
 
 
 def _parser() -> MarkdownIt:
@@ -120,13 +119,13 @@ def _parser() -> MarkdownIt:
 
 
 class Answer(Markdown, can_focus=True):
-    """An answer as it is written, and as it is read.
+    """An answer, while it is written and when it is complete.
 
     Appending parses the last block only. Square brackets are text, never links: they hold a citation, or
-    came from a document.
+    come from a document.
 
     Attributes:
-        has_citations: Whether there are any, or will be once all of it is drawn.
+        has_citations: Whether it has any, or will have once it is drawn.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("answer")
@@ -136,7 +135,7 @@ class Answer(Markdown, can_focus=True):
 Each `[n]` is a citation. **→** and **←** go from one to the next, **Enter** opens the passage
 behind it in its document, with the supporting sentence marked. A mouse click on it does the same.
 **o** opens the original, the file or the page itself.
-**g**, **p** and **w** rate the answer as good, partly good or wrong; the same again takes it back.
+**g**, **p** and **w** rate the answer as good, partly good or wrong; press again to remove the rating.
 **c** copies it with its sources, **x** exports the run.
 """
     DEFAULT_CSS = """
@@ -147,7 +146,7 @@ behind it in its document, with the supporting sentence marked. A mouse click on
 
     @dataclass
     class Opened(Message):
-        """A citation is to be opened: ``number`` is in the brackets; or its ``original``."""
+        """Open the citation ``[number]``, or its ``original``."""
 
         number: int
         original: bool = False
@@ -156,35 +155,35 @@ behind it in its document, with the supporting sentence marked. A mouse click on
         super().__init__(parser_factory=_parser, open_links=False)
         self._stream: MarkdownStream | None = None
         self._text = ""
-        self._plain: dict[Static, Content] = {}  # blocks as they are without the mark of the cursor
+        self._plain_blocks: dict[Static, Content] = {}  # block to its text without the cursor
         self._citations: list[tuple[Static, int, int, int]] = []  # block, start, end, number
-        self._at = -1
-        self._doubted: Sequence[str] = ()
+        self._citation_index = -1
+        self._doubtful_sentences: Sequence[str] = ()
         self.has_citations = False
 
     def write(self, text: str) -> None:
-        """Show the answer so far; what is shown already is not looked at again."""
+        """Show the answer so far; only the new part is drawn."""
         if not text.startswith(self._text):
             self._text, self.has_citations = "", False
-            self.call_later(self._begin_anew)
-        fresh, self._text = text[len(self._text) :], text
-        if fresh:
-            self.call_later(self._append, clean(fresh))
+            self.call_later(self._restart)
+        addition, self._text = text[len(self._text) :], text
+        if addition:
+            self.call_later(self._append, clean(addition))
 
     def finish(self, text: str, claims: Sequence[Claim] = ()) -> None:
-        """Show the whole answer, with citations that can be opened; unsupported sentences are marked."""
+        """Show the complete answer with its citations; mark the unsupported sentences of ``claims``."""
         self.has_citations = bool(_CITATION.search(text))
-        self._doubted = [claim["text"] for claim in claims if claim["verdict"] != "supported"]
+        self._doubtful_sentences = [claim["text"] for claim in claims if claim["verdict"] != "supported"]
         self.call_later(self._finish, text)
 
     @property
     def citations(self) -> list[int]:
-        """The numbers, in the order in which they stand in the text."""
+        """The numbers of the citations, in the order of the text."""
         return [number for *_, number in self._citations]
 
-    async def _begin_anew(self) -> None:
+    async def _restart(self) -> None:
         await self._stop()
-        self._citations, self._plain, self._at = [], {}, -1
+        self._citations, self._plain_blocks, self._citation_index = [], {}, -1
         await self.update("")
 
     async def _append(self, source: str) -> None:
@@ -206,18 +205,18 @@ behind it in its document, with the supporting sentence marked. A mouse click on
         self._mark_citations()
 
     def _mark_citations(self) -> None:
-        self._citations, self._plain, self._at = [], {}, -1
+        self._citations, self._plain_blocks, self._citation_index = [], {}, -1
         for block in self.query(Static):
             content = block.content
             if not isinstance(content, Content):
                 continue
             marks = list(_CITATION.finditer(content.plain))
-            before = content
-            for sentence in self._doubted:
-                at = content.plain.find(sentence[:_BEGINNING])
+            original = content
+            for sentence in self._doubtful_sentences:
+                at = content.plain.find(sentence[:_PREFIX_LENGTH])
                 if at >= 0:
                     content = content.stylize("$warning", at, at + len(sentence))
-            if content is not before and not marks:
+            if content is not original and not marks:
                 block.update(content)
             for mark in marks:
                 number = int(mark[1])
@@ -225,31 +224,31 @@ behind it in its document, with the supporting sentence marked. A mouse click on
                 opening = Style.from_meta({"citation": number})
                 content = content.stylize(opening, *mark.span()).stylize("bold $primary", *mark.span())
             if marks:
-                self._plain[block] = content
+                self._plain_blocks[block] = content
                 block.update(content)
 
     def action_citation(self, by: int) -> None:
         if not self._citations:
             return
         self._unmark()
-        at = self._at + by if self._at >= 0 else (0 if by > 0 else -1)
-        self._at = at % len(self._citations)
-        block, start, end, _ = self._citations[self._at]
-        block.update(self._plain[block].stylize("reverse bold", start, end))
+        index = self._citation_index + by if self._citation_index >= 0 else (0 if by > 0 else -1)
+        self._citation_index = index % len(self._citations)
+        block, start, end, _ = self._citations[self._citation_index]
+        block.update(self._plain_blocks[block].stylize("reverse bold", start, end))
         self.screen.scroll_to_widget(block)
 
     def action_open(self) -> None:
         if not self._citations:
             return
-        self.post_message(self.Opened(self._citations[max(self._at, 0)][3]))
+        self.post_message(self.Opened(self._citations[max(self._citation_index, 0)][3]))
 
     def action_original(self) -> None:
-        """Open the original of the citation one has gone to, the first if none."""
+        """Open the original of the current citation, by default of the first."""
         if self._citations:
-            self.post_message(self.Opened(self._citations[max(self._at, 0)][3], original=True))
+            self.post_message(self.Opened(self._citations[max(self._citation_index, 0)][3], original=True))
 
     def on_click(self, event: events.Click) -> None:
-        """Open the citation that was clicked; the block around it has no action for it."""
+        """Open the citation that was clicked; its block has no action for that."""
         number = event.style.meta.get("citation")
         if number is not None:
             self.post_message(self.Opened(number))
@@ -258,13 +257,13 @@ behind it in its document, with the supporting sentence marked. A mouse click on
         self._unmark()
 
     def _unmark(self) -> None:
-        if self._at >= 0:
-            block = self._citations[self._at][0]
-            block.update(self._plain[block])
+        if self._citation_index >= 0:
+            block = self._citations[self._citation_index][0]
+            block.update(self._plain_blocks[block])
 
 
-_QUOTE = 160
-_QUESTION = 1200  # characters of a question; what was pasted whole is in the prompt's history
+_QUOTE_LENGTH = 160
+_QUESTION_LENGTH = 1200  # characters; the whole text is in the prompt's history
 
 
 class Sources(Offers):
@@ -282,7 +281,7 @@ best. **Enter** opens it in its document.
         self._answered: ev.Answered | None = None
 
     def show(self, answered: ev.Answered) -> None:
-        """List what an answer cites."""
+        """List the sources of an answer."""
         self._answered = answered
         self.redraw()
         self.set_class(not answered.sources, "hidden")
@@ -296,7 +295,7 @@ best. **Enter** opens it in its document.
 
 
 class Exchange(Vertical):
-    """A question, what is under way, the answer, its sources, and warnings."""
+    """One turn: the question, the progress, the answer, its sources, and warnings."""
 
     BINDINGS: ClassVar[list[BindingType]] = []
     DEFAULT_CSS = """
@@ -314,13 +313,13 @@ class Exchange(Vertical):
 
     @dataclass
     class PassageWanted(Message):
-        """A cited passage is to be opened in its document."""
+        """Open a cited passage in its document."""
 
         passage: Passage
 
     @dataclass
     class Ready(Message):
-        """A turn is composed: a run can be drawn in it."""
+        """A turn is composed, so a run can be drawn in it."""
 
         exchange: Exchange
 
@@ -334,10 +333,12 @@ class Exchange(Vertical):
         self._box: AskedBox | None = None
 
     def compose(self) -> ComposeResult:
-        """Everything is there from the start; what is empty is not displayed."""
+        """All widgets exist from the start; the empty ones are hidden."""
         question = clean(self.question).strip()
-        shown = f"{question[:_QUESTION].rstrip()} …" if len(question) > _QUESTION else question
-        yield Static(Content(shown), classes="question")
+        shortened = (
+            f"{question[:_QUESTION_LENGTH].rstrip()} …" if len(question) > _QUESTION_LENGTH else question
+        )
+        yield Static(Content(shortened), classes="question")
         yield Static(classes="look hidden", markup=False)
         yield Answer()
         yield Static(classes="checks hidden", markup=False)
@@ -365,57 +366,57 @@ class Exchange(Vertical):
         if changed & {"answer", "text", "status"}:
             self._show_look(fold)
         if changed & {"asked", "status"}:
-            self._show_asked(fold)
+            self._show_question(fold)
 
     @property
     def answer(self) -> str:
-        """The answer, once there is one; else ""."""
+        """The answer; "" until there is one."""
         answered = self.fold.outcome.answered if self.fold else None
         return clean(answered.answer).strip() if answered else ""
 
     @property
     def with_sources(self) -> str:
-        """The answer, and beneath it each source with its place and its words."""
+        """The answer, followed by each source with its place and a quote."""
         answered = self.fold.outcome.answered if self.fold else None
         lines = [
-            f"[{item['number']}] {place(item)}: “{_words(item, answered)}”"
+            f"[{item['number']}] {place(item)}: “{_quote_or_excerpt(item, answered)}”"
             for item in (answered.sources if answered else ())
         ]
         return "\n\n".join(filter(None, (self.answer, "\n".join(lines))))
 
     @property
     def has_citations(self) -> bool:
-        """Whether there is one to go to."""
+        """Whether the answer has citations to go to."""
         return self.query_one(Answer).has_citations
 
     def go_to_citations(self) -> None:
-        """Be at what is asked, else at the first citation of the answer."""
+        """Focus the question of the run, else the first citation of the answer."""
         if self._box is not None:
             if self._box.is_mounted:
                 self._box.take_focus()
             return
         answer = self.query_one(Answer)
         self.screen.set_focus(answer)
-        answer.call_later(answer.action_citation, 1)  # behind what is still to be drawn of it
+        answer.call_later(answer.action_citation, 1)  # after what is still to be drawn
 
     def ask(self, box: AskedBox) -> None:
-        """Show a question of the run at the end, in place of the one before."""
+        """Show a question of the run at the end, instead of the previous one."""
         self.unask()
         self._box = box
         self.mount(box)
 
     @property
     def question_box(self) -> AskedBox | None:
-        """What is asked in this turn, if anything."""
+        """The run's current question in this turn, if any."""
         return self._box
 
     def unask(self) -> None:
-        """Take the question away."""
+        """Remove the question."""
         box, self._box = self._box, None
         if box is None:
             return
         if box.has_focus_within:
-            self.screen.set_focus(None)  # else Textual gives it to whatever is near
+            self.screen.set_focus(None)  # else Textual focuses some widget nearby
             self.post_message(self.Unasked())
         box.remove()
 
@@ -426,7 +427,7 @@ class Exchange(Vertical):
             sources.add_class("hidden")
             return
         if fold.node in {"synthesise", "answer_directly"} and fold.text:
-            self.query_one(Answer).write(fold.text)  # it is being written anew
+            self.query_one(Answer).write(fold.text)  # the answer is being rewritten
             return
         self.query_one(Answer).finish(answered.answer, answered.sentences)
         doubts = [f"! {doubt(claim)}" for claim in answered.sentences if claim["verdict"] != "supported"]
@@ -434,11 +435,11 @@ class Exchange(Vertical):
         sources.show(answered)
         if fold.over and hasattr(self.screen, "on_ways_on_ask"):  # not where a run is only replayed
             searched = fold.outcome.started.collections if fold.outcome.started else ()
-            library: frozenset[str] = getattr(self.screen, "known", frozenset())
+            library: frozenset[str] = getattr(self.screen, "collection_names", frozenset())
             self.query_one(WaysOn).show(fold.outcome, narrowed=not library <= set(searched))
 
     def _show_look(self, fold: RunFold) -> None:
-        """Show what the first look found until there is an answer."""
+        """Show what the first look found, until there is an answer."""
         lines: list[str] = []
         if fold.outcome.looked is not None and not (fold.text or fold.over or fold.outcome.answered):
             block = first_look(fold.outcome.looked)
@@ -446,12 +447,12 @@ class Exchange(Vertical):
         self._fill(".look", lines)
 
     def _fill(self, selector: str, lines: Sequence[str]) -> None:
-        """Show lines in one of the texts, which is hidden without any."""
+        """Show lines in one of the texts; hide it if there are none."""
         text = self.query_one(selector, Static)
         text.update(Content("\n".join(lines)))
         text.set_class(not lines, "hidden")
 
-    def _show_asked(self, fold: RunFold) -> None:
+    def _show_question(self, fold: RunFold) -> None:
         if fold.asked is None:
             self.unask()
         elif self._box is None or self._box.asked is not fold.asked:
@@ -460,8 +461,8 @@ class Exchange(Vertical):
     def _state(self, fold: RunFold) -> Content:
         finished = fold.outcome.finished
         if finished is None:
-            return Content(_under_way(fold))
-        parts, style = _ended(fold, finished)
+            return Content(_describe_progress(fold))
+        parts, style = _describe_ending(fold, finished)
         key = deepthink(self).key_of("ask.panel")
         thinking = [f"{key} shows the thinking"] if key and fold.outcome.plan else []
         return Content(" · ".join([*parts, *thinking])).stylize(style, 0, len(parts[0]))
@@ -494,22 +495,22 @@ class Exchange(Vertical):
         self.notify(f"[{number}] is no source of this answer.", severity="warning")
 
 
-def _words(item: Evidence, answered: ev.Answered | None) -> str:
-    """The sentence that supports the answer best; the whole excerpt where none does."""
+def _quote_or_excerpt(item: Evidence, answered: ev.Answered | None) -> str:
+    """The sentence that supports the answer best, else the whole excerpt."""
     quote = answered.quotes.get(str(item["number"]), "") if answered else ""
     return unmarked(one_line(quote or item["excerpt"]))
 
 
 def _source(item: Evidence, answered: ev.Answered, width: int) -> Content:
     lead = f"[{item['number']}] "
-    where = Content(hanging(lead, place(item), width))
-    quote = one_line(_words(item, answered), _QUOTE)
-    said = Content(hanging(" " * len(lead), f"“{quote}”", width)).stylize("$foreground 65%")
-    return Content("\n").join([where, said])
+    location = Content(hanging(lead, place(item), width))
+    quote = one_line(_quote_or_excerpt(item, answered), _QUOTE_LENGTH)
+    excerpt = Content(hanging(" " * len(lead), f"“{quote}”", width)).stylize("$foreground 65%")
+    return Content("\n").join([location, excerpt])
 
 
-def _under_way(fold: RunFold) -> str:
-    if fold.failure:  # which has a line of its own
+def _describe_progress(fold: RunFold) -> str:
+    if fold.failure:  # it has its own line
         return ""
     if fold.asked is not None:
         return "? waiting for you"
@@ -520,23 +521,25 @@ def _under_way(fold: RunFold) -> str:
     return f"… {paused}{doing}{step}{detail} · {duration(fold.elapsed)}"
 
 
-def _ended(fold: RunFold, finished: ev.RunFinished) -> tuple[list[str], str]:
-    """How it ended, what of it is supported, how long it took; and the colour of the first of these."""
+def _describe_ending(fold: RunFold, finished: ev.RunFinished) -> tuple[list[str], str]:
+    """How the run ended, how much is supported, how long it took; and the style of the first part."""
     outcome, status = fold.outcome, finished.status
-    ended = ENDINGS.get(status, status)
+    ending = ENDINGS.get(status, status)
     sign, style = {
         "answered": ("✓", "$success"),
         "not_found": ("–", "$warning"),
         "stopped": ("–", "$warning"),
     }.get(status, ("✗", "$error"))
     if status == "answered" and outcome.partial:
-        sign, style, ended = "!", "$warning", "answered in part"
-    parts = [f"{sign} {ended}"]
+        sign, style, ending = "!", "$warning", "answered in part"
+    parts = [f"{sign} {ending}"]
     claims = outcome.answered.sentences if outcome.answered else ()
     if claims and status == "answered":
-        parts.append(supported(claims))
+        parts.append(support_count(claims))
     parts.append(duration(finished.seconds))
-    because, last = finished.stopped_because, outcome.decisions[-1:]
-    if because not in {"", status} and all(decision.source in {"human", "budget"} for decision in last):
-        parts.append(one_line(because))
+    reason, last_decisions = finished.stopped_because, outcome.decisions[-1:]
+    if reason not in {"", status} and all(
+        decision.source in {"human", "budget"} for decision in last_decisions
+    ):
+        parts.append(one_line(reason))
     return parts, style

@@ -1,7 +1,7 @@
 """A stored run as a document: Markdown, an HTML page, or JSON.
 
-Questions, passages and pages may hold anything, markup included: whatever Markdown could take for markup is
-escaped, control characters are left out, and only addresses on the web become links.
+Questions, passages and pages may contain anything, including markup: everything that Markdown could
+interpret is escaped, control characters are removed, and only web addresses become links.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tui.run.words import local, place
 from tui.terminal import clean, one_line
 
 _SPECIAL = re.compile(r"([\\`*_<>|#~])")
-_LIST = re.compile(r"^(\d*)([-+.)])(?=\s)")  # what would begin one
+_LIST = re.compile(r"^(\d*)([-+.)])(?=\s)")  # the start of a list item
 
 
 def to_markdown(outcome: Outcome, when: datetime) -> str:
@@ -36,14 +36,14 @@ def to_markdown(outcome: Outcome, when: datetime) -> str:
     if answered is not None:
         lines += _answer(answered.answer)
         if answered.sentences:
-            lines += ["## Claims", "", f"{words.supported(answered.sentences)}.", ""]
+            lines += ["## Claims", "", f"{words.support_count(answered.sentences)}.", ""]
             lines += [*(_claim(claim) for claim in answered.sentences), ""]
         if answered.sources:
             lines += ["## Sources", ""]
             lines += [line for item in answered.sources for line in _source(item, outcome)]
     if uncited := words.uncited(outcome):
         lines += ["## Also kept", "", *(line for item in uncited for line in _source(item, outcome))]
-    lines += _listed(
+    lines += _list_section(
         "Contradictions", (words.contradiction(event).text for event in outcome.contradictions)
     )
     if outcome.plan:
@@ -54,26 +54,26 @@ def to_markdown(outcome: Outcome, when: datetime) -> str:
         lines.append("")
     if outcome.steps:
         lines += ["## Steps", "", *(line for step in outcome.steps for line in _step(step)), ""]
-    lines += _listed("Decisions", map(_decision, outcome.decisions))
-    lines += _listed("Stepping in", words.stepping_in(outcome))
-    lines += _listed("Run", (f"{label}: {value}" for label, value in words.facts(outcome, when)))
+    lines += _list_section("Decisions", map(_decision, outcome.decisions))
+    lines += _list_section("Stepping in", words.stepping_in(outcome))
+    lines += _list_section("Run", (f"{label}: {value}" for label, value in words.facts(outcome, when)))
     return "\n".join(lines).rstrip() + "\n"
 
 
 def _answer(answer: str) -> list[str]:
     lines: list[str] = []
     for kind, text in words.paragraphs(clean(answer)):
-        broken = "  \n".join(_text(line) for line in text.splitlines())
-        lines += [f"### {broken}" if kind == "heading" else broken, ""]
+        paragraph = "  \n".join(_text(line) for line in text.splitlines())
+        lines += [f"### {paragraph}" if kind == "heading" else paragraph, ""]
     return lines
 
 
 def _claim(claim: Claim) -> str:
     marks = "".join(f"[{number}]" for number in claim["cites"])
     verdict = words.VERDICTS[claim["verdict"]]
-    why = f" ({_text(claim['reason'])})" if claim["reason"] else ""
+    reason = f" ({_text(claim['reason'])})" if claim["reason"] else ""
     label = verdict if claim["verdict"] == "supported" else f"**{verdict}**"
-    return f"- {label}{why}: {_text(claim['text'])} {marks}".rstrip()
+    return f"- {label}{reason}: {_text(claim['text'])} {marks}".rstrip()
 
 
 def _source(item: Evidence, outcome: Outcome) -> list[str]:
@@ -102,24 +102,24 @@ def _step(step: Step) -> list[str]:
 
 
 def _decision(event: ev.Decided) -> str:
-    """CONTINUE, REVISE or FINISH, how sure it was, and why."""
-    order = sorted(event.probabilities.items(), key=lambda entry: -entry[1])
-    sure = f" ({', '.join(f'{action} {share:.0%}' for action, share in order)})" if order else ""
-    why = f": {event.justification}" if event.justification else ""
-    return f"after step {event.step}: {event.action} by {event.source}{sure}{why}"
+    """The action, its source, the probabilities and the reason."""
+    ranking = sorted(event.probabilities.items(), key=lambda entry: -entry[1])
+    shares = f" ({', '.join(f'{action} {share:.0%}' for action, share in ranking)})" if ranking else ""
+    reason = f": {event.justification}" if event.justification else ""
+    return f"after step {event.step}: {event.action} by {event.source}{shares}{reason}"
 
 
 def _page(url: str) -> str:
     return f"<{url}>" if words.web_address(url) else _text(url)
 
 
-def _listed(heading: str, items: Iterable[str]) -> list[str]:
-    listed = [f"- {_text(item)}" for item in items]
-    return [f"## {heading}", "", *listed, ""] if listed else []
+def _list_section(heading: str, items: Iterable[str]) -> list[str]:
+    lines = [f"- {_text(item)}" for item in items]
+    return [f"## {heading}", "", *lines, ""] if lines else []
 
 
 def _text(text: str) -> str:
-    """One line in which nothing is taken for Markdown."""
+    """``text`` in one line, with Markdown escaped."""
     return _LIST.sub(r"\1\\\2", _SPECIAL.sub(r"\\\1", one_line(text)))
 
 
@@ -128,19 +128,19 @@ _SOURCE = re.compile(r'<strong><a href="#source-(\d+)">')
 
 
 def to_html(outcome: Outcome, when: datetime) -> str:
-    """The same as one page, in which each citation leads to its source."""
+    """The same as an HTML page, in which each citation links to its source."""
     from markdown_it import MarkdownIt
 
     cited = outcome.answered.sources if outcome.answered else []
-    known = {item["number"] for item in [*cited, *outcome.evidence]}
+    source_numbers = {item["number"] for item in [*cited, *outcome.evidence]}
 
-    def linked(mark: re.Match[str]) -> str:
-        return f'<a href="#source-{mark[1]}">{mark[0]}</a>' if int(mark[1]) in known else mark[0]
+    def link(mark: re.Match[str]) -> str:
+        return f'<a href="#source-{mark[1]}">{mark[0]}</a>' if int(mark[1]) in source_numbers else mark[0]
 
     parser = MarkdownIt("commonmark", {"html": False, "xhtmlOut": False}).disable(
         ["link", "image", "reference"]
     )
-    body = _MARK.sub(linked, parser.render(to_markdown(outcome, when)))
+    body = _MARK.sub(link, parser.render(to_markdown(outcome, when)))
     body = _SOURCE.sub(r'<strong id="source-\1"><a href="#source-\1">', body)
     body = body.replace('<a href="http', '<a rel="noopener noreferrer nofollow" href="http')
     page = Template(files("tui.run").joinpath("run.html").read_text(encoding="utf-8"))
@@ -151,9 +151,9 @@ def to_html(outcome: Outcome, when: datetime) -> str:
 Form = Literal["md", "html", "json"]
 
 
-def written(run: Run, stored: Sequence[StoredEvent], form: Form) -> str:
-    """A run with its events as a document."""
-    outcome = outcome_of(run, stored)
+def to_document(run: Run, stored_events: Sequence[StoredEvent], form: Form) -> str:
+    """A run with its events as a document of the given form."""
+    outcome = outcome_of(run, stored_events)
     if form == "json":
         return json.dumps(outcome.to_json(), ensure_ascii=False, indent=2) + "\n"
     if form == "html":
@@ -162,7 +162,7 @@ def written(run: Run, stored: Sequence[StoredEvent], form: Form) -> str:
 
 
 def file_name(run_id: str, question: str, form: Form) -> str:
-    """A name that says which run it is: its first words, then the beginning of its id."""
+    """A file name from the question's first words and the beginning of the run's id."""
     words = re.findall(r"\w+", one_line(question).casefold())
     short = "-".join(words)[:40].strip("-") or "run"
     return f"{short}-{run_id[:6]}.{form}"

@@ -1,4 +1,4 @@
-"""What is known of a run from its events: live, replayed, exported or imported."""
+"""The state of a run, folded from its events: live, replayed, exported or imported."""
 
 from __future__ import annotations
 
@@ -15,45 +15,45 @@ from tui.failures import DONE, NOT_FOUND, PARTLY, REJECTED, STOPPED, WAITING
 _MARK = re.compile(r"\[(\d+)\]")
 
 
-def _new(number: int, order: Mapping[int, int]) -> int:
+def _new_number(number: int, order: Mapping[int, int]) -> int:
     return order.get(number, number)
 
 
-def reading_order(answered: ev.Answered, kept: Sequence[Evidence]) -> dict[int, int]:
-    """Each passage's number to its new one: 1 for what is cited first; last comes what is not cited."""
-    held = [item["number"] for item in (*answered.sources, *kept)]
-    cited = [int(mark) for mark in _MARK.findall(answered.answer) if int(mark) in held]
-    return {old: new for new, old in enumerate(dict.fromkeys([*cited, *held]), start=1)}
+def reading_order(answered: ev.Answered, evidence: Sequence[Evidence]) -> dict[int, int]:
+    """Old to new passage numbers: in the order of first citation, then those that are not cited."""
+    numbers = [item["number"] for item in (*answered.sources, *evidence)]
+    cited = [int(mark) for mark in _MARK.findall(answered.answer) if int(mark) in numbers]
+    return {old: new for new, old in enumerate(dict.fromkeys([*cited, *numbers]), start=1)}
 
 
 def renumbered(answered: ev.Answered, order: Mapping[int, int]) -> ev.Answered:
-    """The answer with its marks, sentences, sources and quotes by their new numbers."""
+    """The answer with new numbers in its text, sentences, sources and quotes."""
     return replace(
         answered,
-        answer=_marks(answered.answer, order),
+        answer=_renumber_marks(answered.answer, order),
         sentences=[
             Claim(
                 {
                     **claim,
-                    "cites": [_new(number, order) for number in claim["cites"]],
-                    "reason": _marks(claim["reason"], order),
+                    "cites": [_new_number(number, order) for number in claim["cites"]],
+                    "reason": _renumber_marks(claim["reason"], order),
                 }
             )
             for claim in answered.sentences
         ],
         sources=numbered(answered.sources, order),
-        quotes={str(_new(int(key), order)): quote for key, quote in answered.quotes.items()},
+        quotes={str(_new_number(int(key), order)): quote for key, quote in answered.quotes.items()},
     )
 
 
 def numbered(items: Sequence[Evidence], order: Mapping[int, int]) -> list[Evidence]:
-    """Passages by their new numbers, in their order."""
-    made = [Evidence({**item, "number": _new(item["number"], order)}) for item in items]
-    return sorted(made, key=lambda item: item["number"])
+    """The passages with their new numbers, sorted by them."""
+    renumbered_items = [Evidence({**item, "number": _new_number(item["number"], order)}) for item in items]
+    return sorted(renumbered_items, key=lambda item: item["number"])
 
 
-def _marks(text: str, order: Mapping[int, int]) -> str:
-    return _MARK.sub(lambda mark: f"[{_new(int(mark[1]), order)}]", text)
+def _renumber_marks(text: str, order: Mapping[int, int]) -> str:
+    return _MARK.sub(lambda mark: f"[{_new_number(int(mark[1]), order)}]", text)
 
 
 _EXIT_CODES = {
@@ -72,29 +72,29 @@ class Step:
     number: int
     question: str = ""
     tool: str = ""
-    trail: list[ev.Searched | ev.Graded | ev.Corrected] = field(default_factory=list)  # as it happened
+    trail: list[ev.Searched | ev.Graded | ev.Corrected] = field(default_factory=list)  # in their order
     reranker: str = ""
     kept: list[int] = field(default_factory=list)
     note: Note | None = None
 
     @property
     def searches(self) -> list[ev.Searched]:
-        """The searches, those of a correction included."""
+        """The searches, including those of corrections."""
         return [event for event in self.trail if isinstance(event, ev.Searched)]
 
     @property
     def gradings(self) -> list[ev.Graded]:
-        """How the passages were graded, once for each round of searches."""
+        """The gradings of the passages, one for each round of searches."""
         return [event for event in self.trail if isinstance(event, ev.Graded)]
 
     @property
     def corrections(self) -> list[ev.Corrected]:
-        """What was tried where they were not enough."""
+        """The corrections that were tried when the passages were not enough."""
         return [event for event in self.trail if isinstance(event, ev.Corrected)]
 
     @property
     def hits(self) -> list[Candidate]:
-        """Every passage that a search brought, once."""
+        """Every passage that a search found, without duplicates."""
         hits: dict[int, Candidate] = {}
         for search in self.searches:
             for hit in search.hits:
@@ -104,9 +104,9 @@ class Step:
 
 @dataclass(slots=True)
 class Outcome:
-    """The run so far; complete once `agent.events.RunFinished` was taken.
+    """The run so far; complete once it has taken `agent.events.RunFinished`.
 
-    Of what may happen more than once, an answer or a route, the last counts.
+    If something happens more than once, such as an answer or a route, the last one counts.
     """
 
     started: ev.RunStarted | None = None
@@ -126,11 +126,11 @@ class Outcome:
     nodes: list[ev.NodeFinished] = field(default_factory=list)
     calls: list[ev.ModelCalled] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
-    addresses: dict[tuple[str, str], str] = field(default_factory=dict)  # of web pages, by collection, name
-    unfinished: str = "running"  # the status of a run that has no end: running, or waiting for a person
+    addresses: dict[tuple[str, str], str] = field(default_factory=dict)  # URLs by collection, name
+    unfinished: str = "running"  # the status of a run without an end: running or waiting
 
     def take(self, event: ev.Event) -> None:  # noqa: PLR0912 - one arm per event
-        """Add an event; events that this fold has no use for are passed over."""
+        """Add an event; events that are not needed here are ignored."""
         match event:
             case ev.RunStarted():
                 self.started = event
@@ -175,7 +175,7 @@ class Outcome:
                 self.answered = event
             case ev.RunFinished():
                 self.finished = event
-                if event.status in {"answered", "rejected"}:  # nothing is cited after it
+                if event.status in {"answered", "rejected"}:  # nothing more will be cited
                     self._number_as_read()
             case _:
                 pass
@@ -187,42 +187,42 @@ class Outcome:
         self.answered = renumbered(self.answered, order)
         self.evidence = numbered(self.evidence, order)
         for step in self.steps:
-            step.kept = [_new(number, order) for number in step.kept]
+            step.kept = [_new_number(number, order) for number in step.kept]
             if step.note is not None:
-                cites = [_new(number, order) for number in step.note["cites"]]
+                cites = [_new_number(number, order) for number in step.note["cites"]]
                 step.note = Note({**step.note, "cites": cites})
         self.contradictions = [
             replace(
                 event,
-                number=_new(event.number, order),
-                superseded_number=_new(event.superseded_number, order),
+                number=_new_number(event.number, order),
+                superseded_number=_new_number(event.superseded_number, order),
             )
             for event in self.contradictions
         ]
 
-    def nearest(self, most: int = 3) -> list[Candidate]:
-        """The passages that come nearest to an answer, the likeliest first."""
-        graded: dict[int, float] = {}
+    def nearest(self, limit: int = 3) -> list[Candidate]:
+        """The passages nearest to an answer, the likeliest first."""
+        probabilities: dict[int, float] = {}
         hits: dict[int, Candidate] = {}
         for step in self.steps:
             for event in step.gradings:
-                graded.update(zip(event.passages, event.probabilities, strict=True))
+                probabilities.update(zip(event.passages, event.probabilities, strict=True))
             hits.update((hit["passage_id"], hit) for hit in step.hits)
-        likeliest = sorted(
-            hits.values(), key=lambda hit: (-graded.get(hit["passage_id"], 0.0), -hit["score"])
+        ranking = sorted(
+            hits.values(), key=lambda hit: (-probabilities.get(hit["passage_id"], 0.0), -hit["score"])
         )
-        return likeliest[:most]
+        return ranking[:limit]
 
     @property
     def exit_code(self) -> int:
-        """What the command that asked exits with; `NOT_FOUND` for a run without an answer."""
+        """The exit code of the command that asked; `NOT_FOUND` for a run without an answer."""
         if self.status == "answered" and self.partial:
             return PARTLY
         return _EXIT_CODES.get(self.status, NOT_FOUND)
 
     @property
     def partial(self) -> bool:
-        """Whether something of the answer is missing, or is not supported by its sources."""
+        """Whether part of the answer is missing, or not supported by its sources."""
         answered = self.answered
         return answered is not None and bool(
             answered.missing or any(claim["verdict"] != "supported" for claim in answered.sentences)
@@ -230,25 +230,25 @@ class Outcome:
 
     @property
     def status(self) -> str:
-        """As `agent.events.RunFinished` has it; ``running`` or ``waiting`` before the end."""
+        """The status of `agent.events.RunFinished`; ``running`` or ``waiting`` before the end."""
         return self.finished.status if self.finished else self.unfinished
 
     @property
     def question(self) -> str:
-        """What was asked, in the person's words."""
+        """The question, in the user's words."""
         return self.started.question if self.started else ""
 
     @property
     def standalone(self) -> str:
-        """What was answered: the same as a question of its own, without the session it leant on."""
+        """The question as it was answered: complete in itself, without the session's context."""
         return self.routed.question if self.routed else self.question
 
     def address(self, item: Evidence) -> str:
-        """The URL of a passage's page; "" for what is no web page."""
+        """The URL of a passage's web page; "" if it is not from the web."""
         return self.addresses.get((item["collection"], item["document"]), "")
 
     def to_json(self) -> dict[str, Any]:
-        """The run as one JSON object; the keys are part of what scripts may rely on."""
+        """The run as one JSON object, whose keys scripts may rely on."""
         started = self.started
         routed = self.routed
         finished = self.finished
@@ -276,7 +276,7 @@ class Outcome:
             "plan": [dict(step) for step in self.plan],
             "revisions": self.revisions,
             "steps": [_step(step) for step in self.steps],
-            "decisions": [_decision(decided) for decided in self.decisions],
+            "decisions": [_decision(event) for event in self.decisions],
             "replies": [event.payload() for event in self.replies],
             "steering": [event.payload() for event in self.steering],
             "resumed": self.resumed,
@@ -298,12 +298,12 @@ class Outcome:
         }
 
     def _source(self, item: Evidence, quotes: Mapping[str, str]) -> dict[str, Any]:
-        # The whole passage is in the evidence.
-        kept = {name: value for name, value in item.items() if name not in {"text", "step", "score"}}
-        return {**kept, "url": self.address(item), "quote": quotes.get(str(item["number"]), "")}
+        # The evidence has the whole passage.
+        fields = {name: value for name, value in item.items() if name not in {"text", "step", "score"}}
+        return {**fields, "url": self.address(item), "quote": quotes.get(str(item["number"]), "")}
 
     def _step(self, number: int) -> Step:
-        """The step of that number; a single shot has one without having planned it."""
+        """The step with this number, created if it was not planned, as in a single shot."""
         for step in reversed(self.steps):
             if step.number == number:
                 return step
@@ -311,23 +311,23 @@ class Outcome:
         return self.steps[-1]
 
 
-def outcome_of(run: Run, stored: Sequence[StoredEvent]) -> Outcome:
-    """The outcome of a stored run, with the addresses of the web pages that the library still holds."""
+def outcome_of(run: Run, stored_events: Sequence[StoredEvent]) -> Outcome:
+    """The outcome of a stored run, with the URLs of the web pages that the library still has."""
     outcome = Outcome(unfinished="waiting" if run.status == "waiting" else "running")
-    for event in events_of(stored):
+    for event in events_of(stored_events):
         outcome.take(event)
-    from traces.library import Library  # the fold alone, which the app's first frame needs, does without
+    from traces.library import Library  # not at the top: the app's first frame imports this module
     from tui.assemble import open_store
 
-    if any("/" in item["document"] for item in outcome.evidence):  # a page is called by its URL
+    if any("/" in item["document"] for item in outcome.evidence):  # web pages are named after their URL
         pages = (d for d in Library(open_store()).documents() if "://" in d.source)
         outcome.addresses = {(page.collection, page.name): page.source for page in pages}
     return outcome
 
 
-def events_of(stored: Sequence[StoredEvent]) -> list[ev.Event]:
-    """A stored run's events (`traces.runs.Runs.events`)."""
-    return [ev.from_stored(entry.kind, entry.payload) for entry in stored]
+def events_of(stored_events: Sequence[StoredEvent]) -> list[ev.Event]:
+    """The events of a stored run (`traces.runs.Runs.events`)."""
+    return [ev.from_stored(entry.kind, entry.payload) for entry in stored_events]
 
 
 def _sentence(claim: Claim) -> dict[str, Any]:
@@ -346,8 +346,8 @@ def _step(step: Step) -> dict[str, Any]:
         "searches": [_search(search) for search in step.searches],
         "reranker": step.reranker,
         "grade": step.gradings[-1].grade if step.gradings else "",
-        "gradings": [_grading(graded) for graded in step.gradings],
-        "corrections": [_without_step(corrected.payload()) for corrected in step.corrections],
+        "gradings": [_grading(event) for event in step.gradings],
+        "corrections": [_without_step(event.payload()) for event in step.corrections],
         "kept": step.kept,
         "note": step.note,
     }
@@ -358,15 +358,15 @@ def _search(search: ev.Searched) -> dict[str, Any]:
 
 
 def _hit(hit: Candidate) -> dict[str, Any]:
-    wanted = ("passage_id", "collection", "document", "title", "section", "page", "score", "scores")
-    return {name: value for name, value in hit.items() if name in wanted}
+    fields = ("passage_id", "collection", "document", "title", "section", "page", "score", "scores")
+    return {name: value for name, value in hit.items() if name in fields}
 
 
-def _grading(graded: ev.Graded) -> dict[str, Any]:
-    passages = zip(graded.passages, graded.grades, graded.probabilities, strict=True)
+def _grading(event: ev.Graded) -> dict[str, Any]:
+    passages = zip(event.passages, event.grades, event.probabilities, strict=True)
     return {
-        "grade": graded.grade,
-        "grader": graded.grader,
+        "grade": event.grade,
+        "grader": event.grader,
         "passages": [
             {"passage_id": passage, "grade": grade, "probability": probability}
             for passage, grade, probability in passages
@@ -374,14 +374,14 @@ def _grading(graded: ev.Graded) -> dict[str, Any]:
     }
 
 
-def _decision(decided: ev.Decided) -> dict[str, Any]:
+def _decision(event: ev.Decided) -> dict[str, Any]:
     return {
-        "step": decided.step,
-        "action": decided.action,
-        "source": decided.source,
-        "probabilities": decided.probabilities,
-        "latency_ms": decided.latency_ms,
-        "justification": decided.justification,
+        "step": event.step,
+        "action": event.action,
+        "source": event.source,
+        "probabilities": event.probabilities,
+        "latency_ms": event.latency_ms,
+        "justification": event.justification,
     }
 
 
@@ -390,7 +390,7 @@ def _without_step(payload: dict[str, Any]) -> dict[str, Any]:
 
 
 Part = Literal["question", "status", "plan", "evidence", "decisions", "text", "answer", "asked", "meters"]
-"""What of a run's picture an event changes; views redraw no more than that."""
+"""A part of the view of a run; views redraw only the parts that an event changes."""
 
 EVERYTHING: frozenset[Part] = frozenset(
     ("question", "status", "plan", "evidence", "decisions", "text", "answer", "asked", "meters")
@@ -431,16 +431,16 @@ class RunFold:
     """A run so far.
 
     Attributes:
-        outcome: Everything that is stored of it.
-        node: The node under way; "" before the first and after the last.
-        step: The research step under way, 0 outside steps.
+        outcome: Everything that is stored about it.
+        node: The current node; "" before the first and after the last.
+        step: The current research step, 0 outside steps.
         message: What the node is doing, in a few words.
-        text: The answer as it is being written.
-        asked: What the run waits for, if anything.
-        paused: Whether a person paused it.
-        elapsed: Seconds since it began, as far as reported.
-        steered: Steps that were skipped.
-        failure: Why its worker failed; a run that could not begin has no other end.
+        text: The answer as written so far.
+        asked: The question that the run waits for, if any.
+        paused: Whether the user paused it.
+        elapsed: Seconds since it began, as last reported.
+        skipped_steps: Numbers of the steps that the user skipped.
+        failure: Why its worker failed; the only end of a run that could not begin.
     """
 
     outcome: Outcome = field(default_factory=Outcome)
@@ -452,12 +452,12 @@ class RunFold:
     asked: ev.Asked | None = None
     paused: bool = False
     elapsed: float = 0.0
-    steered: set[int] = field(default_factory=set)
+    skipped_steps: set[int] = field(default_factory=set)
     failure: str = ""
     _resumed_after: float = 0.0
 
     def take(self, event: ev.Event) -> tuple[Part, ...]:  # noqa: PLR0912 - one arm per event
-        """Add an event; what of the picture it changes."""
+        """Add an event and return the parts that it changes."""
         self.outcome.take(event)
         match event:
             case ev.RunStarted():
@@ -479,11 +479,11 @@ class RunFold:
             case ev.Replied():
                 self.asked = None
             case ev.Decided() if self.asked is not None and self.asked.about == "decide":
-                self.asked = None  # it was taken otherwise, or left to the decider
+                self.asked = None  # the decision was taken elsewhere, or left to the decider
             case ev.Steered():
-                self._steered(event)
+                self._take_steering(event)
             case ev.Heartbeat():
-                if self.asked is None and not self.paused:  # the run does not wait for a person
+                if self.asked is None and not self.paused:  # the run does not wait for the user
                     self.elapsed = self._resumed_after + event.elapsed
             case ev.RunFinished():
                 self.node, self.step, self.message, self.asked, self.paused = "", 0, "", None, False
@@ -493,40 +493,40 @@ class RunFold:
         return _PARTS.get(type(event), ())
 
     def take_all(self, events: Iterable[ev.Event]) -> frozenset[Part]:
-        """Add several events; what of the picture they change together."""
+        """Add several events and return the parts that they change."""
         changed: set[Part] = set()
         for event in events:
             changed.update(self.take(event))
         return frozenset(changed)
 
-    def _steered(self, event: ev.Steered) -> None:
+    def _take_steering(self, event: ev.Steered) -> None:
         if event.what == "skip":
-            self.steered.add(self.step)
+            self.skipped_steps.add(self.step)
         elif event.what in {"pause", "resume"}:
             self.paused = event.what == "pause"
 
     @property
     def over(self) -> bool:
-        """Whether the run has ended, or waits for a person who was not there."""
+        """Whether the run has ended, or stopped to wait for the user."""
         return self.outcome.finished is not None or bool(self.failure)
 
     def state_of(self, step: Step) -> StepState:
-        """How far a research step has come."""
-        if step.number in self.steered:
+        """The state of a research step."""
+        if step.number in self.skipped_steps:
             return "skipped"
         if step.note is not None:
             return "found" if step.note["found"] else "nothing"
         return "open" if self.over else "under way"
 
 
-def stored_or_told(runs: Runs, run: Run) -> list[StoredEvent]:
-    """The events of a run; for an imported one, which has none, those that the rest of it implies.
+def stored_or_implied(runs: Runs, run: Run) -> list[StoredEvent]:
+    """The events of a run; an imported run has none, and gets those that its other records imply.
 
-    When its decisions were taken is not known: all but its end are at 0 seconds.
+    The times of implied events are unknown: all except the end are at 0 seconds.
     """
-    stored = runs.events(run.id)
-    if stored:
-        return stored
+    stored_events = runs.events(run.id)
+    if stored_events:
+        return stored_events
     implied = implied_events(run, runs.decisions(run.id))
     return [
         StoredEvent(
@@ -552,12 +552,12 @@ def implied_events(run: Run, decisions: Sequence[DecisionRow]) -> list[ev.Event]
         )
     ]
     for row in decisions:
-        decided = _decided(row)
-        before = events[-1]
+        event = _decided_event(row)
+        previous = events[-1]
         if not row.shadow:
-            events.append(decided)
-        elif isinstance(before, ev.Decided):
-            events[-1] = replace(before, shadow={name: getattr(decided, name) for name in _SHADOW})
+            events.append(event)
+        elif isinstance(previous, ev.Decided):
+            events[-1] = replace(previous, shadow={name: getattr(event, name) for name in _SHADOW_FIELDS})
     if run.answer:
         events.append(ev.Answered(run.answer, [], []))
     if run.finished is not None:
@@ -567,10 +567,17 @@ def implied_events(run: Run, decisions: Sequence[DecisionRow]) -> list[ev.Event]
     return events
 
 
-_SHADOW = ("action", "probabilities", "source", "latency_ms", "justification", "behaviour_probability")
+_SHADOW_FIELDS = (
+    "action",
+    "probabilities",
+    "source",
+    "latency_ms",
+    "justification",
+    "behaviour_probability",
+)
 
 
-def _decided(row: DecisionRow) -> ev.Decided:
+def _decided_event(row: DecisionRow) -> ev.Decided:
     return ev.Decided(
         step=row.step,
         state_version=row.state_version,

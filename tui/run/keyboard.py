@@ -1,10 +1,8 @@
 """Single keys at the terminal: reading them, and what they do to a run.
 
-While keys are read the terminal neither echoes nor waits for Enter; Ctrl-C and Ctrl-Z still do what they
-do everywhere. It is put back when the reading ends, when a question is asked, when the program is stopped
-or ended by a signal, and taken again when it goes on in the foreground.
-
-`tui.run.keyboard` reads the keys; `tui.run.render` shows what is said here.
+While keys are read, the terminal neither echoes nor waits for Enter; Ctrl-C and Ctrl-Z work as usual. The
+terminal is restored when the reading ends, when a question is asked, and when a signal stops or ends the
+program; it is taken again when the program continues in the foreground.
 """
 
 from __future__ import annotations
@@ -26,9 +24,9 @@ from agent.state import Action
 from agent.steering import Steering
 from tui.terminal import one_line
 
-_SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|O.|[^\x1b])")  # arrows and the like: no key of ours
+_SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|O.|[^\x1b])")  # arrow keys and the like: ignored
 _SHOW_CURSOR, _HIDE_CURSOR = b"\x1b[?25h", b"\x1b[?25l"
-_AWAY_SECONDS = 0.3  # how often a program in the background looks whether it is in front again
+_BACKGROUND_POLL_SECONDS = 0.3  # how often a background program checks whether it is in the foreground
 
 
 class NoKeys:
@@ -38,15 +36,15 @@ class NoKeys:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """End it; the terminal is as it was."""
+        """Restore the terminal."""
 
     def aside(self) -> AbstractContextManager[object]:
-        """Leave the terminal to someone who reads lines from it."""
+        """Leave the terminal to code that reads lines from it."""
         return nullcontext()
 
 
 def keys(press: Callable[[str], None] | None) -> NoKeys:
-    """Keys of the terminal, each given to ``press`` in a thread; none without a terminal or a ``press``."""
+    """Reads keys and calls ``press`` in a thread; reads none without a terminal or a ``press``."""
     if press is None or os.name != "posix" or not (sys.stdin.isatty() and sys.stdout.isatty()):
         return NoKeys()
     return Keyboard(press, sys.stdin.fileno(), sys.stdout.fileno())
@@ -56,25 +54,25 @@ class Keyboard(NoKeys):
     """Reads keys from a terminal.
 
     Args:
-        press: Takes each key, in a thread of its own.
-        source: File descriptor of the terminal that is read.
-        screen: The same terminal for output: its cursor shows while the program is stopped.
+        press: Takes each key, in a separate thread.
+        source: File descriptor of the terminal, for input.
+        screen: The same terminal, for output: its cursor is shown while the program is stopped.
     """
 
     def __init__(self, press: Callable[[str], None], source: int, screen: int) -> None:
         self._press = press
         self._source = source
         self._screen = screen
-        self._before: list[Any] = []  # the terminal's attributes as they were
+        self._saved_attributes: list[Any] = []  # of the terminal, to restore
         self._reader: threading.Thread | None = None
-        self._taken = False  # whether the reader begins with the terminal as it needs it
+        self._has_terminal = False  # whether the reader starts with the terminal in cbreak mode
         self._wake = (-1, -1)
         self._handlers: dict[int, Any] = {}
 
     def __enter__(self) -> Self:
         import termios
 
-        self._before = termios.tcgetattr(self._source)
+        self._saved_attributes = termios.tcgetattr(self._source)
         self._catch_signals()
         self._start()
         return self
@@ -96,7 +94,7 @@ class Keyboard(NoKeys):
     def _start(self) -> None:
         self._wake = os.pipe()
         self._reader = threading.Thread(target=self._read, name="deepthink-keys", daemon=True)
-        self._taken = self._take_terminal()
+        self._has_terminal = self._take_terminal()
         self._reader.start()
 
     def _stop(self) -> None:
@@ -105,56 +103,56 @@ class Keyboard(NoKeys):
         os.write(self._wake[1], b".")
         self._reader.join()
         self._reader = None
-        self._give_terminal_back()
+        self._restore_terminal()
         for end in self._wake:
             os.close(end)
 
     def _read(self) -> None:
-        # Handlers run in the main thread only: a signal that this one took would not wake it from a wait.
+        # Handlers run in the main thread only: a signal delivered to this thread would not wake that one.
         signal.pthread_sigmask(signal.SIG_BLOCK, self._handlers)
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        woken, ours = self._wake[0], self._taken
+        wake_end, foreground = self._wake[0], self._has_terminal
         while True:
-            # A program in the background that reads is stopped for it.
-            before, ours = ours, self._in_front()
-            if ours and not before:
-                self._take_terminal()  # shells do not tell a program that was going on in the background
-            ready, _, _ = select.select(
-                [self._source, woken] if ours else [woken], [], [], None if ours else _AWAY_SECONDS
-            )
-            if woken in ready:
+            # The system stops a background program that reads.
+            was_foreground, foreground = foreground, self._in_foreground()
+            if foreground and not was_foreground:
+                self._take_terminal()  # shells do not signal a program that kept running
+            sources = [self._source, wake_end] if foreground else [wake_end]
+            timeout = None if foreground else _BACKGROUND_POLL_SECONDS
+            ready, _, _ = select.select(sources, [], [], timeout)
+            if wake_end in ready:
                 return
-            if not ready or not self._in_front():
+            if not ready or not self._in_foreground():
                 continue
             try:
-                read = os.read(self._source, 1024)
+                data = os.read(self._source, 1024)
             except OSError:  # the terminal is gone
                 return
-            if not read:
+            if not data:
                 return
-            for key in _SEQUENCE.sub("", decoder.decode(read)):
+            for key in _SEQUENCE.sub("", decoder.decode(data)):
                 self._press(key)
 
     def _take_terminal(self) -> bool:
         import tty
 
-        if self._reader is None or not self._in_front():
+        if self._reader is None or not self._in_foreground():
             return False
         tty.setcbreak(self._source)
         return True
 
-    def _give_terminal_back(self) -> None:
+    def _restore_terminal(self) -> None:
         import termios
 
-        if self._in_front():
-            # What was typed and not yet read was meant for the run, not for a question or the shell.
-            termios.tcsetattr(self._source, termios.TCSAFLUSH, self._before)
+        if self._in_foreground():
+            # Unread keys were meant for the run, not for a question or the shell.
+            termios.tcsetattr(self._source, termios.TCSAFLUSH, self._saved_attributes)
 
-    def _in_front(self) -> bool:
-        """Whether the terminal is ours to change: a program in the background is stopped for it."""
+    def _in_foreground(self) -> bool:
+        """Whether we may change the terminal: the system stops a background program that does."""
         try:
             return os.tcgetpgrp(self._source) == os.getpgrp()
-        except OSError:  # not the terminal that controls this program: nobody else's either
+        except OSError:  # not the controlling terminal, so nobody else uses it
             return True
 
     def _catch_signals(self) -> None:
@@ -162,20 +160,20 @@ class Keyboard(NoKeys):
             return
         for number in (signal.SIGTSTP, signal.SIGTERM, signal.SIGQUIT):
             if signal.getsignal(number) is not signal.SIG_IGN:
-                self._handlers[number] = signal.signal(number, self._leave)
-        self._handlers[signal.SIGCONT] = signal.signal(signal.SIGCONT, self._return)
+                self._handlers[number] = signal.signal(number, self._handle_stop)
+        self._handlers[signal.SIGCONT] = signal.signal(signal.SIGCONT, self._handle_continue)
 
-    def _leave(self, number: int, _frame: FrameType | None) -> None:
-        """Put the terminal back, then let the signal do what it does."""
+    def _handle_stop(self, number: int, _frame: FrameType | None) -> None:
+        """Restore the terminal, then let the signal take effect."""
         if self._reader is not None:
-            self._give_terminal_back()
+            self._restore_terminal()
             os.write(self._screen, _SHOW_CURSOR)
         signal.signal(number, signal.SIG_DFL)
         os.kill(os.getpid(), number)
-        signal.signal(number, self._leave)  # reached after a stop only
+        signal.signal(number, self._handle_stop)  # reached only after a stop
 
-    def _return(self, _number: int, _frame: FrameType | None) -> None:
-        """The program continues, perhaps in the foreground again."""
+    def _handle_continue(self, _number: int, _frame: FrameType | None) -> None:
+        """Take the terminal again if the program continues in the foreground."""
         if self._reader is not None:
             self._take_terminal()
             os.write(self._screen, _HIDE_CURSOR)
@@ -190,30 +188,30 @@ KEYS: Mapping[str, str] = {
     "q": "cancel",
     "?": "show or hide the keys",
 }
-"""Each key with what it does."""
+"""Each key and what it does."""
 
 _DECISIONS: Mapping[str, Action] = {"c": "CONTINUE", "r": "REVISE", "f": "FINISH"}
 _HINTS = ("p pause · f answer now · ? keys", "? keys", "")
 _HINTS_PAUSED = ("p resume · f answer now · ? keys", "p resume", "")
 _ENTER, _ESCAPE, _BACKSPACE, _ERASE = "\r\n", "\x1b", "\x7f\b", "\x15\x17"
-_SAID_SECONDS = 6.0
+_NOTICE_SECONDS = 6.0
 
 
 class Wheel:
-    """Key presses become steering; may be pressed from any thread."""
+    """Turns key presses into steering; safe to call from any thread."""
 
     def __init__(self, steering: Steering) -> None:
         self._steering = steering
-        self._typed: str | None = None  # the step that is being added
+        self._draft: str | None = None  # the text of a step being added
         self._deciding = False
-        self._said = ""
-        self._said_at = 0.0
-        self.helping = False
+        self._notice = ""
+        self._notice_time = 0.0
+        self.shows_help = False
 
     def press(self, key: str) -> None:
         """Take one character, as the terminal sends it."""
-        if self._typed is not None:
-            self._typed = self._type(key, self._typed)
+        if self._draft is not None:
+            self._draft = self._type(key, self._draft)
         elif self._deciding:
             self._decide(key.casefold())
         else:
@@ -221,50 +219,50 @@ class Wheel:
 
     @property
     def prompt(self) -> str:
-        """What is awaited of the person, and what they have typed of it; "" if nothing is."""
-        if self._typed is not None:
-            return f"add a step, then Enter (Esc: none): {one_line(self._typed)}▏"
+        """What the user should type, and what they have typed so far; "" if nothing."""
+        if self._draft is not None:
+            return f"add a step, then Enter (Esc: none): {one_line(self._draft)}▏"
         if self._deciding:
             return "decide: c continue · r revise · f finish · Esc leave it"
         return ""
 
     @property
-    def said(self) -> str:
+    def notice(self) -> str:
         """What the last key did, for a few seconds."""
-        return self._said if time.monotonic() - self._said_at < _SAID_SECONDS else ""
+        return self._notice if time.monotonic() - self._notice_time < _NOTICE_SECONDS else ""
 
     @property
     def hints(self) -> tuple[str, ...]:
-        """What to press, from the longest way of saying it to none."""
+        """Hints about keys, from the longest to none."""
         return _HINTS_PAUSED if self._steering.paused else _HINTS
 
-    def heard(self) -> None:
-        """The run took notice: what the key did need not be said any more."""
-        self._said = ""
+    def clear_notice(self) -> None:
+        """Drop the notice, because the run has reacted to the key."""
+        self._notice = ""
 
     def _steer(self, key: str) -> None:
         match key:
             case "p" if self._steering.paused:
                 self._steering.resume()
-                self._say("resumed")
+                self._set_notice("resumed")
             case "p":
                 self._steering.pause()
-                self._say("pausing after this step")
+                self._set_notice("pausing after this step")
             case "f":
                 self._steering.finish()
-                self._say("answering now")
+                self._set_notice("answering now")
             case "s":
                 self._steering.skip()
-                self._say("skipping this step")
+                self._set_notice("skipping this step")
             case "a":
-                self._typed = ""
+                self._draft = ""
             case "d":
                 self._deciding = True
             case "q":
                 self._steering.cancel()
-                self._say("cancelling")
+                self._set_notice("cancelling")
             case "?":
-                self.helping = not self.helping
+                self.shows_help = not self.shows_help
             case _:
                 pass
 
@@ -272,21 +270,21 @@ class Wheel:
         self._deciding = False
         if key in _DECISIONS:
             self._steering.override(_DECISIONS[key])
-            self._say(f"the next decision is {_DECISIONS[key]}")
+            self._set_notice(f"the next decision is {_DECISIONS[key]}")
 
-    def _type(self, key: str, typed: str) -> str | None:
+    def _type(self, key: str, draft: str) -> str | None:
         if key in _ENTER:
-            if typed.strip():
-                self._steering.add(typed)
-                self._say("added to the plan")
+            if draft.strip():
+                self._steering.add(draft)
+                self._set_notice("added to the plan")
             return None
         if key == _ESCAPE:
             return None
         if key in _BACKSPACE:
-            return typed[:-1]
+            return draft[:-1]
         if key in _ERASE:
             return ""
-        return typed + key if key.isprintable() else typed
+        return draft + key if key.isprintable() else draft
 
-    def _say(self, what: str) -> None:
-        self._said, self._said_at = what, time.monotonic()
+    def _set_notice(self, message: str) -> None:
+        self._notice, self._notice_time = message, time.monotonic()

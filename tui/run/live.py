@@ -1,4 +1,4 @@
-"""A run in a worker thread, and what a person does to it while they watch."""
+"""A run in a worker thread, and the user's actions on it."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from tui.run.exchange import Exchange
     from tui.run.fold import RunFold
 
-_MOMENT = 2.0  # seconds; a run stops within one
+_STOP_SECONDS = 2.0  # seconds; a run usually stops sooner
 Begin = Callable[..., "Generator[ev.Event]"]
 """`agent.run.run` or `agent.run.resume` with everything but the parts of the engine filled in."""
 
 
 @dataclass
 class RunEvents(Message):
-    """Events have come; the screen that shows the run drains them."""
+    """New events; the screen that shows the run drains them."""
 
     run: LiveRun
 
@@ -43,13 +43,13 @@ class RunEnded(Message):
 
 
 class LiveRun:
-    """One run under way.
+    """One run in progress.
 
     Args:
-        engine: Where its models and its store come from.
-        prepare: Makes ``begin`` in the thread, where settings may still have to be loaded.
-        model: The model it began with; "" for the one that is set.
-        web: Whether it may search the web; None for what is set.
+        engine: Source of its models and its store.
+        prepare: Creates ``begin`` in the thread, since settings may have to be loaded first.
+        model: The model it began with; "" for the current setting.
+        web: Whether it may search the web; None for the current setting.
     """
 
     def __init__(
@@ -69,32 +69,32 @@ class LiveRun:
         self._events: Batch[ev.Event] = Batch(lambda: RunEvents(self))
         self._ended = threading.Event()
 
-    def start(self, shown_by: Widget) -> None:
-        """Begin; `RunEvents` and at last `RunEnded` are posted to ``shown_by``."""
-        self._events.goes_to(shown_by)
-        shown_by.run_worker(
-            lambda: self._work(shown_by), thread=True, group="run", exit_on_error=False, name="run"
+    def start(self, widget: Widget) -> None:
+        """Start the thread; it posts `RunEvents` and finally `RunEnded` to ``widget``."""
+        self._events.post_to(widget)
+        widget.run_worker(
+            lambda: self._work(widget), thread=True, group="run", exit_on_error=False, name="run"
         )
 
     def tell(self, words: str) -> None:
-        """Say what is done before the run proper begins; from its thread."""
+        """Report what happens before the run itself begins; call it from the run's thread."""
         from agent import events as ev
 
         self._events.put(ev.NodeProgress("", 0, words))
 
     def leave(self) -> None:
-        """Interrupt it because the app is left, and give it a moment to store what it has.
+        """Interrupt the run because the app ends, and give it a moment to store its state.
 
-        It can be resumed either way.
+        It can be resumed in any case.
         """
         self.steering.leave()
-        self._ended.wait(_MOMENT)
+        self._ended.wait(_STOP_SECONDS)
 
     def drain(self) -> list[ev.Event]:
-        """The events since the last time."""
+        """The events since the last call."""
         return self._events.drain()
 
-    def _work(self, shown_by: Widget) -> None:
+    def _work(self, widget: Widget) -> None:
         failure: Failed | None = None
         try:
             begin = self._prepare(self)
@@ -108,7 +108,7 @@ class LiveRun:
         except BaseException as error:  # noqa: BLE001 - sent as a message: a worker never closes the app
             failure = failed(error)
         self._ended.set()
-        shown_by.post_message(RunEnded(self, failure))
+        widget.post_message(RunEnded(self, failure))
 
     def _parts(self) -> dict[str, Any]:
         from tui.assemble import open_web
@@ -129,18 +129,18 @@ class LiveRun:
 
 
 _AFTER_THE_LAST_DECISION = frozenset({"synthesise", "verify", "answer_directly"})  # nodes
-_WITHOUT_DECISIONS = frozenset({"direct", "single"})  # routes of questions that take no plan
+_WITHOUT_DECISIONS = frozenset({"direct", "single"})  # routes without a plan
 
 
 class Steers(Screen[None]):
-    """Actions on the run under way; they are possible only while there is one.
+    """Actions on the current run; they have no effect without one.
 
     Attributes:
-        live: The run under way.
-        fold: What is known of it, or of the last one.
-        exchange: Where it is shown.
-        teaching: Whether the person takes each decision, in this run and those to come.
-        deciding: Whether they take the next one.
+        live: The current run.
+        fold: Its fold, or that of the last run.
+        exchange: The turn that shows it.
+        teaching: Whether the user takes each decision, in this run and later ones.
+        deciding: Whether the user takes the next decision.
     """
 
     live: LiveRun | None = None
@@ -196,7 +196,7 @@ class Steers(Screen[None]):
         self.notify("The run waits for you at its next decision.")
 
     def why_no_decision(self) -> str:
-        """Why the run comes to no decision any more, in a sentence; "" if it may."""
+        """Why the run will take no further decision, in a sentence; "" if it may."""
         fold = self.fold
         if fold is None:
             return ""
@@ -213,7 +213,7 @@ class Steers(Screen[None]):
         )
 
     def reply(self, text: str) -> None:
-        """Hand the run what the person replied; the decision they asked for is taken with it."""
+        """Hand the user's reply to the run; it also takes a decision that they asked for."""
         if self.live is None:
             return
         self.live.steering.reply(text)
@@ -223,7 +223,7 @@ class Steers(Screen[None]):
 
 
 def a_run_goes_on(node: DOMNode) -> bool:
-    """Whether a language model is at work for a run in this app."""
+    """Whether a run is in progress in this app."""
     try:
         screens = node.app.get_screen_stack("ask")
     except KeyError:
@@ -232,7 +232,7 @@ def a_run_goes_on(node: DOMNode) -> bool:
 
 
 def load_anew(node: DOMNode) -> bool:
-    """Load the models that the settings name now; False during a run: then the next question loads them."""
+    """Load the models of the current settings; False during a run: then the next question loads them."""
     if a_run_goes_on(node):
         return False
     in_background(node.app, deepthink(node).engine.prepare, group="prepare")

@@ -1,4 +1,4 @@
-"""The lines under the conversation: how an answer is made, and what can be done to the run."""
+"""The lines under the conversation: how the answer is made, and the actions on the run."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 _PARTS = {"meters", "status", "question"}
 _GAP = "  ·  "
-_NAMED = 3  # collections that are named
+_MAX_NAMED = 3  # collections
 
 
 class Meters(Static):
-    """What a reader of an answer needs to know of how it is made."""
+    """How the answer is made: model, collections, web, teaching, time."""
 
     DEFAULT_CSS = """
     Meters { height: 1; background: $panel; color: $foreground 85%; padding: 0 1; }
@@ -53,7 +53,7 @@ class Meters(Static):
         self.redraw()
 
     def redraw(self) -> None:
-        """Draw the line; where it is narrow, what matters least falls off."""
+        """Draw the line; if it is too long, the least important parts are left out."""
         started = self._fold.outcome.started if self._fold else None
         model = (started.chat_model if started else self.model).removeprefix("llama.cpp:")
         parts = [
@@ -70,16 +70,16 @@ class Meters(Static):
 
 
 def scope(searched: Collection[str], library: Collection[str]) -> str:
-    """Where a run looks; "" where nothing is known of it."""
+    """The collections that a run searches, in words; "" if nothing is known about them."""
     if not searched or set(library) <= set(searched):
         return "all collections" if library or searched else ""
     names = list(searched)
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return f"only {one_line(', '.join(names[:_NAMED]), 60)}{more}"
+    more = f" and {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else ""
+    return f"only {one_line(', '.join(names[:_MAX_NAMED]), 60)}{more}"
 
 
 class RunBar(Static):
-    """Each action of a run with its key; a click does it."""
+    """The actions on a run with their keys; a click performs one."""
 
     DEFAULT_CSS = """
     RunBar { height: 1; padding: 0 1; background: $surface; color: $foreground 85%; display: none; }
@@ -98,7 +98,7 @@ class RunBar(Static):
         self.redraw()
 
     def show_paused(self, paused: bool) -> None:
-        """Call the first action by what it does now."""
+        """Label the first action Pause or Resume."""
         if paused != self._paused:
             self._paused = paused
             self.redraw()

@@ -34,20 +34,20 @@ _COLOURS: Mapping[StepState, str] = {
     "nothing": "$error",
     "skipped": "$foreground 65%",
 }
-_SAID: Mapping[StepState, str] = {"nothing": " (nothing found)", "skipped": " (skipped)"}
+_SUFFIXES: Mapping[StepState, str] = {"nothing": " (nothing found)", "skipped": " (skipped)"}
 
 
 class PlanTree(HangingList):
-    """The steps so far, then those the plan still holds.
+    """The steps so far, then the rest of the plan.
 
-    A list whose entries open and close: Textual's own tree cuts off long lines.
+    It is a list whose entries open and close, because Textual's tree cuts off long lines.
     """
 
     HELP = """\
 ### The plan
 
-`✓` found, `✗` nothing found, `▸` under way, `·` still to come, `–` skipped. **Enter** opens and closes a
-step: its searches, how what they brought was graded, and what else was tried. `→` is the finding.
+`✓` found, `✗` nothing found, `▸` in progress, `·` still to come, `–` skipped. **Enter** opens and closes a
+step: its searches, the grades of their passages, and what else was tried. `→` is the finding.
 """
     DEFAULT_CSS = """
     PlanTree { background: transparent; border: none; padding: 0; height: 1fr; }
@@ -56,9 +56,9 @@ step: its searches, how what they brought was graded, and what else was tried. `
 
     def __init__(self) -> None:
         super().__init__()
-        self._toggled: set[int] = set()  # steps that a person opened or closed
+        self._toggled: set[int] = set()  # steps that the user opened or closed
         self._fold: RunFold | None = None
-        self._shown: list[Content] = []
+        self._drawn_rows: list[Content] = []
 
     def show(self, fold: RunFold, changed: frozenset[Part]) -> None:
         """Draw what changed."""
@@ -69,7 +69,7 @@ step: its searches, how what they brought was graded, and what else was tried. `
             self.redraw()
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Open or close it."""
+        """Open or close the step."""
         event.stop()
         self._toggled ^= {int(event.option.id or 0)}
         self.redraw()
@@ -82,30 +82,32 @@ step: its searches, how what they brought was graded, and what else was tried. `
         for offset, step in enumerate(self._fold.outcome.plan[len(steps) :], start=len(steps) + 1):
             rows.append(_label("open", offset, step["question"], self.width))
         rows = rows or [Content("No plan yet.").stylize("$foreground 65%")]
-        if len(rows) != len(self._shown):
-            at = self.highlighted
+        if len(rows) != len(self._drawn_rows):
+            cursor = self.highlighted
             self.clear_options()
             self.add_options([Option(row, id=str(number)) for number, row in enumerate(rows, start=1)])
-            self.highlighted = at if at is not None and at < len(rows) else None
+            self.highlighted = cursor if cursor is not None and cursor < len(rows) else None
         else:
             for index, row in enumerate(rows):
-                if row != self._shown[index] or row.spans != self._shown[index].spans:
+                if row != self._drawn_rows[index] or row.spans != self._drawn_rows[index].spans:
                     self.replace_option_prompt_at_index(index, row)
-        self._shown = rows
+        self._drawn_rows = rows
 
     def _step(self, fold: RunFold, step: Step) -> Content:
         state = fold.state_of(step)
         label = _label(state, step.number, step.question or fold.outcome.question, self.width)
-        opened = (state == "under way") != (step.number in self._toggled)
-        beneath = [as_text(event) for event in step.trail] if opened else []
-        lines = [hanging("   ", line, self.width) for line in beneath]
+        is_open = (state == "under way") != (step.number in self._toggled)
+        trail = [as_text(event) for event in step.trail] if is_open else []
+        lines = [hanging("   ", line, self.width) for line in trail]
         if step.note is not None and step.note["sentence"]:
             lines.append(hanging("   → ", unmarked(one_line(step.note["sentence"])), self.width))
         return Content("\n").join([label, *(Content(line).stylize("$foreground 80%") for line in lines)])
 
 
 def _label(state: StepState, number: int, question: str, width: int) -> Content:
-    text = hanging(f"{_SIGNS[state]} {number}. ", f"{step_question(question)}{_SAID.get(state, '')}", width)
+    text = hanging(
+        f"{_SIGNS[state]} {number}. ", f"{step_question(question)}{_SUFFIXES.get(state, '')}", width
+    )
     return Content(text).stylize(_COLOURS[state], 0, 1 if state == "found" else None)
 
 
@@ -113,7 +115,7 @@ _TABS = ("plan", "evidence", "decisions")
 
 
 class RunPanel(Vertical):
-    """The panel beside a conversation or a replay; every part is drawn from the fold alone."""
+    """The panel beside a conversation or a replay, drawn from the fold alone."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("thinking")
     HELP = """\
@@ -137,15 +139,15 @@ class RunPanel(Vertical):
                 yield DecisionStrip(compact=True)
 
     def focus_first(self) -> None:
-        """Keys go to the tab that is shown."""
+        """Focus the current tab."""
         pane = self.query_one(TabbedContent).active_pane
         if pane is not None:
             pane.query("*").first().focus()
 
     def action_tab(self, by: int) -> None:
         tabs = self.query_one(TabbedContent)
-        at = _TABS.index(tabs.active) if tabs.active in _TABS else 0
-        tabs.active = _TABS[(at + by) % len(_TABS)]
+        index = _TABS.index(tabs.active) if tabs.active in _TABS else 0
+        tabs.active = _TABS[(index + by) % len(_TABS)]
         self.call_after_refresh(self.focus_first)
 
     def show(self, fold: RunFold, changed: frozenset[Part] = EVERYTHING) -> None:

@@ -1,4 +1,4 @@
-"""Questions that a run has for the person who watches it, asked where they are looking."""
+"""Questions of a run to the user, asked on the terminal."""
 
 from __future__ import annotations
 
@@ -18,70 +18,70 @@ from tui.terminal import console, one_line
 _LETTERS: Mapping[str, str] = {"a": "accept", "r": "rewrite", "s": "search", "t": "stop"}
 
 
-def put(asked: ev.Asked, steering: Steering, *, live: bool) -> None:
+def put(event: ev.Asked, steering: Steering, *, live: bool) -> None:
     """Show a question, read the reply, and hand it to the run.
 
-    A reply that is no choice is asked for again. Ctrl-C, or the end of the input, cancels the run. Without
-    ``live`` it is plain lines, on stderr where stdout goes elsewhere.
+    An invalid reply is asked for again. Ctrl-C, or the end of the input, cancels the run. Without ``live``
+    the question is plain lines, on stderr if stdout is not a terminal.
     """
-    _show(blocks(asked), live=live)
-    letters = choices(asked.options)
+    _show(blocks(event), live=live)
+    letters = choices(event.options)
     prompt = (" " * LABEL_WIDTH if live else "") + (f"{', '.join(letters)}: " if letters else "> ")
     reply = None
     while reply is None:
         try:
             with ctrl_c_raises():
-                typed = _read(prompt)
+                line = _read(prompt)
         except (EOFError, KeyboardInterrupt):
             _out().write("\n")
             steering.cancel()
             return
-        reply = chosen(typed, letters)
+        reply = match_choice(line, letters)
     steering.reply(reply)
 
 
-def blocks(asked: ev.Asked) -> list[Block]:
-    """What is shown of a question: the answer it is about, by sentence, and what may be replied."""
-    letters = choices(asked.options)
-    named = [f"{key}  {REPLIES.get(word, word)}" for key, word in letters.items()]
+def blocks(event: ev.Asked) -> list[Block]:
+    """The question, the sentences of the answer it is about, and the possible replies."""
+    letters = choices(event.options)
+    labels = [f"{key}  {REPLIES.get(word, word)}" for key, word in letters.items()]
     return [
-        Block(asked.about, one_line(asked.question), tone="part"),
-        *([Block("", "", tuple(map(judged, asked.claims)), "part")] if asked.claims else []),
-        Block("", "", tuple(named or ["Enter alone: answer as best it can"]), "part"),
+        Block(event.about, one_line(event.question), tone="part"),
+        *([Block("", "", tuple(map(judged_sentence, event.claims)), "part")] if event.claims else []),
+        Block("", "", tuple(labels or ["Enter alone: answer as best it can"]), "part"),
     ]
 
 
 def choices(options: Sequence[str]) -> dict[str, str]:
-    """Each option by its letter; by itself if it has none."""
-    own = {word: letter for letter, word in _LETTERS.items()}
-    return {own.get(option, option): option for option in options}
+    """The options by letter; an option without a letter by its own name."""
+    letters = {word: letter for letter, word in _LETTERS.items()}
+    return {letters.get(option, option): option for option in options}
 
 
-def chosen(typed: str, letters: Mapping[str, str]) -> str | None:
-    """The option that was typed, by letter or as a word; any text where there are none; None: neither."""
+def match_choice(line: str, letters: Mapping[str, str]) -> str | None:
+    """The option for a typed letter or word, None if there is none; any text if there are no options."""
     if not letters:
-        return " ".join(typed.split())
-    wanted = typed.strip().casefold()
-    return letters.get(wanted) or (wanted if wanted in letters.values() else None)
+        return " ".join(line.split())
+    reply = line.strip().casefold()
+    return letters.get(reply) or (reply if reply in letters.values() else None)
 
 
-def judged(claim: Claim) -> str:
-    """A sentence of an answer, its citations, and what is wrong with it."""
+def judged_sentence(claim: Claim) -> str:
+    """A sentence of an answer, its citations, and what is not supported."""
     marks = citation_marks(claim["cites"])
     sentence = f"{one_line(claim['text'])} {marks}".rstrip()
     if claim["verdict"] == "supported":
         return sentence
-    why = f": {one_line(claim['reason'])}" if claim["reason"] else ""
-    return f"{sentence} ({VERDICTS[claim['verdict']]}{why})"
+    reason = f": {one_line(claim['reason'])}" if claim["reason"] else ""
+    return f"{sentence} ({VERDICTS[claim['verdict']]}{reason})"
 
 
-def _show(shown: Sequence[Block], *, live: bool) -> None:
+def _show(question_blocks: Sequence[Block], *, live: bool) -> None:
     if live:
         out = console()
-        for block in shown:
+        for block in question_blocks:
             out.print(as_grid(block))
         return
-    for block in shown:
+    for block in question_blocks:
         if block.text:
             _out().write(f"{block.label}: {block.text}\n")
         _out().writelines(f"    {item}\n" for item in block.items)
@@ -89,19 +89,19 @@ def _show(shown: Sequence[Block], *, live: bool) -> None:
 
 
 def _read(prompt: str) -> str:
-    """A line of what is typed, without its end. Raises EOFError where there is no more."""
+    """Read a line, without its end. Raises EOFError at the end of the input."""
     if sys.stdout.isatty():
         with suppress(ImportError):
-            import readline  # noqa: F401 - then the line can be edited with the arrow keys
+            import readline  # noqa: F401 - so that the arrow keys edit the line
         return input(prompt)
     sys.stderr.write(prompt)
     sys.stderr.flush()
-    typed = sys.stdin.readline()
-    if not typed:
+    line = sys.stdin.readline()
+    if not line:
         raise EOFError
-    return typed.rstrip("\n")
+    return line.rstrip("\n")
 
 
 def _out() -> TextIO:
-    """Where a person looks: stderr if stdout goes into a file."""
+    """The stream that the user sees: stderr if stdout is not a terminal."""
     return sys.stdout if sys.stdout.isatty() else sys.stderr

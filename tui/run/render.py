@@ -1,6 +1,6 @@
-"""A run's events on the terminal: live, as plain lines, or not at all.
+"""Renderers for a run's events on the terminal: live, as plain lines, or silent.
 
-All take the same events; `tui.run.words` says what each one shows.
+All take the same events; `tui.run.words` words them.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from agent import events as ev
 from tui import failures
 from tui.run.fold import RunFold
 from tui.run.keyboard import KEYS, Wheel
-from tui.run.words import RESUMABLE, Block, Tone, Transcript, doing, going_on
+from tui.run.words import RESUMABLE, Block, Tone, Transcript, doing, resume_hint
 from tui.terminal import clean, duration, one_line
 
 LABEL_WIDTH = 10
-"""Columns to the left of what is said, the gap included."""
+"""Columns of the label to the left of the text, including the gap."""
 
 _MARK = re.compile(r"\[\d+\]")
 _DOUBT = re.compile(r"\(?\b(?:not supported|only partly supported)\b[^)\n:]*\)?")
@@ -45,7 +45,7 @@ _STYLES: dict[Tone, tuple[str, str, str]] = {  # label, text, items
 
 
 class Renderer:
-    """Shows one run; this one shows nothing but what a person has to know, on stderr."""
+    """Shows one run; this base class shows only warnings, on stderr."""
 
     def __init__(self) -> None:
         self._run_id = ""
@@ -56,7 +56,7 @@ class Renderer:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Leave the terminal as it is meant to stay."""
+        """Leave the terminal in its final state."""
 
     def take(self, event: ev.Event) -> None:
         """Show an event."""
@@ -66,12 +66,12 @@ class Renderer:
             case ev.Warned():
                 failures.warn(clean(event.message))
             case ev.RunFinished() if event.status in RESUMABLE:
-                failures.warn(f"{going_on(self._run_id, event.status)}.")
+                failures.warn(f"{resume_hint(self._run_id, event.status)}.")
             case _:
                 pass
 
     def recall(self, events: Sequence[ev.Event]) -> None:
-        """Know what happened before the run was resumed, without showing it again."""
+        """Take the events before the run was resumed, without showing them again."""
 
     def aside(self) -> AbstractContextManager[object]:
         """Leave the terminal to a question."""
@@ -79,7 +79,7 @@ class Renderer:
 
 
 class PlainRun(Renderer):
-    """One line per event, without codes; in a replay warnings are part of the text."""
+    """One line per event, without escape codes; in a replay, warnings are part of the text."""
 
     def __init__(self, *, replay: bool = False) -> None:
         self._transcript = Transcript()
@@ -99,7 +99,7 @@ class PlainRun(Renderer):
         self._write(self._transcript.take(event))
 
     def recall(self, events: Sequence[ev.Event]) -> None:
-        """Know what happened before."""
+        """Take the events before the run was resumed."""
         self._transcript.recall(events)
 
     def _write(self, blocks: Sequence[Block]) -> None:
@@ -125,9 +125,9 @@ class PipedRun(PlainRun):
 
 
 class LiveRun(PlainRun):
-    """Events scroll by above a line with the current activity and the growing answer.
+    """Events scroll by above the growing answer and a line with the current activity.
 
-    In a replay nothing moves. ``wheel`` is what single keys do, if they are read.
+    In a replay nothing is animated. ``wheel`` handles single keys, if they are read.
     """
 
     def __init__(self, out: Console, *, replay: bool = False, wheel: Wheel | None = None) -> None:
@@ -136,8 +136,8 @@ class LiveRun(PlainRun):
         self._wheel = wheel
         self._began = time.monotonic()
         self._fold = RunFold()
-        self._written = 0  # tokens
-        self._asked = False  # the next reply has just been typed here
+        self._tokens_written = 0  # tokens
+        self._reply_was_typed = False  # whether the user has just typed the next reply here
         self._spinner = Spinner("dots", style="cyan")
         self._live = self._new_live()
 
@@ -153,34 +153,34 @@ class LiveRun(PlainRun):
         super().__exit__(kind, error, trace)
 
     def take(self, event: ev.Event) -> None:
-        """Show the event above the moving line, or move that line."""
-        self._move(event)
+        """Show the event above the status line, or update that line."""
+        self._update_progress(event)
         self._fold.take(event)
-        if isinstance(event, ev.Replied) and self._asked:
-            self._asked = False
+        if isinstance(event, ev.Replied) and self._reply_was_typed:
+            self._reply_was_typed = False
             self._transcript.take(event)  # without showing what was just typed
         else:
             super().take(event)
 
     @contextmanager
     def aside(self) -> Iterator[None]:
-        """Nothing moves meanwhile."""
+        """Stop the animation for the duration of a question."""
         self._live.stop()
-        self._asked = True
+        self._reply_was_typed = True
         try:
             yield
         finally:
-            self._live = self._new_live()  # one that was stopped believes its lines still stand there
+            self._live = self._new_live()  # a stopped one assumes that its lines are still there
             self._live.start()
 
-    def _move(self, event: ev.Event) -> None:
+    def _update_progress(self, event: ev.Event) -> None:
         match event:
             case ev.ModelCalled():
-                self._written += event.generated
+                self._tokens_written += event.generated
             case ev.Heartbeat():
-                self._written = max(self._written, event.generated)
+                self._tokens_written = max(self._tokens_written, event.generated)
             case ev.Steered() if self._wheel is not None:
-                self._wheel.heard()
+                self._wheel.clear_notice()
             case ev.RunFinished():
                 self._live.stop()
             case _:
@@ -203,38 +203,44 @@ class LiveRun(PlainRun):
     def _bottom(self) -> RenderableType:
         parts: list[RenderableType] = []
         if self._fold.text:
-            room = max(3, self._out.height - 4 - (len(KEYS) + 1 if self._helping else 0))
+            room = max(3, self._out.height - 4 - (len(KEYS) + 1 if self._shows_help else 0))
             lines = Text(clean(self._fold.text).strip()).wrap(self._out, self._out.width - LABEL_WIDTH)
             parts.append(_row("answer", Text("\n").join(lines[-room:]), "bold"))
-        if self._helping:
-            parts.append(_row("keys", Text("\n".join(f"{k}  {does}" for k, does in KEYS.items())), "bold"))
+        if self._shows_help:
+            parts.append(
+                _row(
+                    "keys",
+                    Text("\n".join(f"{k}  {description}" for k, description in KEYS.items())),
+                    "bold",
+                )
+            )
         parts.append(self._status())
         if self._wheel is not None and self._wheel.prompt:
             prompt = Text(self._wheel.prompt, style="bold")
-            shown = prompt.wrap(self._out, self._out.width)[-1]  # the end, where it is typed
-            parts.append(shown)
+            last_line = prompt.wrap(self._out, self._out.width)[-1]  # the end, where the cursor is
+            parts.append(last_line)
         return Group(*parts)
 
     @property
-    def _helping(self) -> bool:
-        return self._wheel is not None and self._wheel.helping
+    def _shows_help(self) -> bool:
+        return self._wheel is not None and self._wheel.shows_help
 
     def _status(self) -> RenderableType:
         elapsed = duration(time.monotonic() - self._began)
-        written = f" · {self._written:,} tokens written" if self._written else ""
+        tokens = f" · {self._tokens_written:,} tokens written" if self._tokens_written else ""
         fold = self._fold
         message = one_line(fold.message) if " " in fold.message else ""  # else the name of a model call
         activity = doing(fold, message) if fold.node else "loading the models"
         style = "yellow" if fold.paused else "dim"
-        text = Text(f"{'paused' if fold.paused else activity} · {elapsed}{written}", style=style)
+        text = Text(f"{'paused' if fold.paused else activity} · {elapsed}{tokens}", style=style)
         room = self._out.width - 2  # the spinner and a space
         if self._wheel is not None:
-            said = self._wheel.said
-            for hint in (said,) if said else self._wheel.hints:
+            notice = self._wheel.notice
+            for hint in (notice,) if notice else self._wheel.hints:
                 gap = room - text.cell_len - cell_len(hint)
                 if gap >= 3:
                     text.append(" " * gap)
-                    text.append(hint, "yellow" if said else "dim")
+                    text.append(hint, "yellow" if notice else "dim")
                     break
         text.truncate(room, overflow="ellipsis")
         if fold.paused:
@@ -244,25 +250,25 @@ class LiveRun(PlainRun):
 
 
 def as_line(block: Block) -> str:
-    """The block in one line; what is long by nature, the answer and a source, keeps its lines."""
+    """The block in one line; the answer and the sources keep their lines."""
     if block.tone == "sources":
-        quoted = "".join(f"\n    {item}" for item in block.items)
-        return f"{block.label} {block.text}".rstrip() + quoted if block.text else f"{block.label}:"
+        details = "".join(f"\n    {item}" for item in block.items)
+        return f"{block.label} {block.text}".rstrip() + details if block.text else f"{block.label}:"
     text = " | ".join(part for part in (block.text, "; ".join(block.items)) if part)
     return f"{block.label}: {text}" if text else block.label
 
 
 def as_grid(block: Block) -> RenderableType:
-    """The block with its label in a column of its own."""
+    """The block with its label in a separate column."""
     label_style, text_style, item_style = _STYLES[block.tone]
-    numbered = block.tone == "sources" and block.text
-    if block.tone == "sources" and not numbered:
+    is_source = block.tone == "sources" and block.text
+    if block.tone == "sources" and not is_source:
         return Group(Text(), Text(block.label, style=label_style))
-    body = [_marked(block.text, text_style)] if block.text else []
-    body += [_marked(item, item_style) for item in block.items]
-    row = _row(block.label, Group(*body), "cyan" if numbered else label_style)
-    spaced = block.tone in {"part", "answer", "closing"}
-    return Group(Text(), row) if spaced else row
+    body = [_highlight(block.text, text_style)] if block.text else []
+    body += [_highlight(item, item_style) for item in block.items]
+    row = _row(block.label, Group(*body), "cyan" if is_source else label_style)
+    has_gap = block.tone in {"part", "answer", "closing"}
+    return Group(Text(), row) if has_gap else row
 
 
 def _row(label: str, body: RenderableType, style: str) -> Table:
@@ -273,10 +279,10 @@ def _row(label: str, body: RenderableType, style: str) -> Table:
     return grid
 
 
-def _marked(text: str, style: str) -> Text:
-    """Citation marks and doubts stand out; both are words and brackets without colour too."""
-    marked = Text(text, style=style)
-    marked.highlight_regex(_MARK, "cyan")
-    marked.highlight_regex(_DOUBT, "bold yellow")
-    marked.highlight_regex(_HEADING, "bold")
-    return marked
+def _highlight(text: str, style: str) -> Text:
+    """``text`` with citation marks, doubts and headings highlighted."""
+    highlighted = Text(text, style=style)
+    highlighted.highlight_regex(_MARK, "cyan")
+    highlighted.highlight_regex(_DOUBT, "bold yellow")
+    highlighted.highlight_regex(_HEADING, "bold")
+    return highlighted

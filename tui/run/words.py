@@ -1,7 +1,6 @@
-"""What each event of a run says, in words and as blocks of text, whatever shows it.
+"""The wording of each event of a run, as blocks of text for any view.
 
-A live run and the replay of a stored one go through here alike; `tui.run.render` puts the blocks on a
-terminal or into lines.
+Live runs and replays use it alike; `tui.run.render` prints the blocks on a terminal or as lines.
 """
 
 from __future__ import annotations
@@ -20,23 +19,23 @@ from traces.runs import Run, RunSummary
 from tui.run.fold import Outcome, RunFold, reading_order, renumbered
 from tui.terminal import clean, counted, duration, one_line, unmarked
 
-WHY: Final[Mapping[str, str]] = {
+UNFINISHED_REASONS: Final[Mapping[str, str]] = {
     "waiting": "waits for you",
     "interrupted": "was interrupted",
     "failed": "failed",
     "cancelled": "was cancelled",
     "going on": "is going on",
 }
-"""Why a run did not come to its end (`agent.run.Resumable.why`), in words."""
+"""Why a run has not finished (`agent.run.Resumable.why`), in words."""
 
 
 def local(moment: datetime) -> datetime:
-    """A moment of the store, which has them in UTC, by this machine's clock."""
+    """A UTC time of the store in this machine's time zone."""
     return moment.replace(tzinfo=UTC).astimezone()
 
 
 def status(run: Run | RunSummary) -> str:
-    """How a run ended, or that it has not, in a word or two."""
+    """How a run ended, or that it is unfinished, in a word or two."""
     if run.finished is None:
         return "waiting" if run.status == "waiting" else "unfinished"
     return run.status.replace("_", " ")
@@ -55,12 +54,12 @@ ENDINGS: Final = {
     "running": "without an end: still going on, or killed",
 }
 GRADES: Final = {"correct": "relevant", "ambiguous": "maybe relevant", "incorrect": "not relevant"}
-"""How a passage was graded, in words."""
+"""The grades of a passage, in words."""
 _HEADING = re.compile(r"^#{1,6}\s+(?=\S)")
 
 
 def paragraphs(text: str) -> list[tuple[Literal["heading", "text"], str]]:
-    """An answer's paragraphs and the headings between them, without their marks."""
+    """An answer's paragraphs and the headings between them, without the ``#`` of the headings."""
     parts: list[tuple[Literal["heading", "text"], str]] = []
     for block in re.split(r"\n\s*\n", text.strip()):
         lines: list[str] = []
@@ -78,44 +77,44 @@ def paragraphs(text: str) -> list[tuple[Literal["heading", "text"], str]]:
 
 
 def web_address(text: str) -> str:
-    """``text`` if it is an address on the web, else ""."""
+    """``text`` if it is a web address, else ""."""
     try:
         parts = urlsplit(text)
-    except ValueError:  # half an IPv6 address, for one
+    except ValueError:  # for example, an incomplete IPv6 address
         return ""
     safe = text.isprintable() and not re.search(r"[\s<>\"]", text)
     return text if safe and parts.scheme in {"http", "https"} and parts.hostname else ""
 
 
 def quote_of(item: Evidence, answered: ev.Answered | None) -> str:
-    """The sentence of a source that is nearest to the answer, "" if that is all of its excerpt."""
+    """The sentence of a source that is nearest to the answer; "" if it is the whole excerpt."""
     quote = answered.quotes.get(str(item["number"]), "") if answered else ""
     return "" if quote.split() == item["excerpt"].split() else quote
 
 
 def uncited(outcome: Outcome) -> list[Evidence]:
-    """The passages that were kept but that the answer does not cite."""
+    """The evidence that the answer does not cite."""
     cited = {item["number"] for item in outcome.answered.sources} if outcome.answered else set()
     return [item for item in outcome.evidence if item["number"] not in cited]
 
 
-def graded(event: ev.Graded) -> str:
-    """How many passages are relevant, may be, or are not."""
-    counts = ((said, event.grades.count(grade)) for grade, said in GRADES.items())
-    return ", ".join(f"{count} {said}" for said, count in counts if count) or "no passages"
+def count_grades(event: ev.Graded) -> str:
+    """How many passages are relevant, maybe relevant, or not."""
+    counts = ((label, event.grades.count(grade)) for grade, label in GRADES.items())
+    return ", ".join(f"{count} {label}" for label, count in counts if count) or "no passages"
 
 
 def stepping_in(outcome: Outcome) -> list[str]:
-    """Questions to the user, their replies, and how they steered the run."""
+    """Questions to the user with their replies, and how they steered the run."""
     replies = [
         f"{reply.question} → {reply.reply or 'no answer'} ({reply.by}, to {reply.about})"
         for reply in outcome.replies
     ]
-    return [*replies, *(steered(event).text for event in outcome.steering)]
+    return [*replies, *(steering(event).text for event in outcome.steering)]
 
 
 def facts(outcome: Outcome, when: datetime) -> list[tuple[str, str]]:
-    """How the run was made, how it ended and what it cost, as labels and values."""
+    """The run's setup, its end and its cost, as labels and values."""
     rows: list[tuple[str, str]] = []
     started, routed, finished = outcome.started, outcome.routed, outcome.finished
     rows.append(("when", f"{when:%Y-%m-%d %H:%M}"))
@@ -153,11 +152,11 @@ REPLIES: Mapping[str, str] = {
     "search": "search for more",
     "stop": "stop, and withhold it",
 }
-"""What may become of an answer that is not supported, in words."""
+"""What the user can do with an answer that is not supported, in words."""
 
 _REFERENCE = re.compile(r"#(\d+)\b")
 _TITLES = 3
-# Characters during the run; the sources show all.
+# Characters shown during the run; the sources at the end show everything.
 _TITLE, _QUERY, _PLACE, _LINE, _SENTENCE = 36, 100, 32, 70, 240
 _ROUTES = {
     "clarify": "unclear",
@@ -172,7 +171,7 @@ _RUNGS = {
     "collections": "in the other collections",
     "web": "on the web",
 }
-_STEERED = {
+_STEERING = {
     "pause": "paused",
     "resume": "resumed",
     "finish": "answer now, from what was found",
@@ -184,7 +183,7 @@ _STEERED = {
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A labelled piece of text; ``items`` are lines of their own beneath ``text``."""
+    """A labelled piece of text; ``items`` are separate lines below ``text``."""
 
     label: str
     text: str = ""
@@ -193,31 +192,31 @@ class Block:
 
 
 def step_question(question: str) -> str:
-    """A step's question in a line; what an earlier step is to find is named as its answer."""
+    """A step's question in a line; ``#n`` becomes the answer of step n."""
     return _REFERENCE.sub(r"(answer \1)", one_line(question))
 
 
-def supported(claims: Sequence[Claim]) -> str:
-    """How many sentences of an answer their sources support."""
-    held = sum(claim["verdict"] == "supported" for claim in claims)
-    verb = "is supported by its" if held == 1 or len(claims) == 1 else "are supported by their"
-    return f"{held} of {counted(len(claims), 'sentence')} {verb} sources"
+def support_count(claims: Sequence[Claim]) -> str:
+    """How many sentences of an answer are supported by their sources."""
+    supported_count = sum(claim["verdict"] == "supported" for claim in claims)
+    verb = "is supported by its" if supported_count == 1 or len(claims) == 1 else "are supported by their"
+    return f"{supported_count} of {counted(len(claims), 'sentence')} {verb} sources"
 
 
 def doubt(claim: Claim) -> str:
-    """A sentence that its sources do not, or only partly, support, and why."""
-    why = f" ({one_line(claim['reason'])})" if claim["reason"] else ""
-    return f"{VERDICTS[claim['verdict']]}: “{one_line(claim['text'])}”{why}"
+    """A sentence that is not, or only partly, supported by its sources, and why."""
+    reason = f" ({one_line(claim['reason'])})" if claim["reason"] else ""
+    return f"{VERDICTS[claim['verdict']]}: “{one_line(claim['text'])}”{reason}"
 
 
 def source(item: Evidence, quote: str = "") -> Block:
-    """A cited passage: title, place, and the quoted sentence; the whole excerpt without a ``quote``."""
-    where = [item["collection"], item["document"]]
+    """A cited passage: title, place, and ``quote``, or the whole excerpt without one."""
+    origin = [item["collection"], item["document"]]
     if item["date"]:
-        where.append(item["date"])
-    words = clean(quote or item["excerpt"]).strip()
-    lines = tuple(words.splitlines()) if item["kind"] == "table" else (f"“{unmarked(one_line(words))}”",)
-    return Block(f"[{item['number']}]", place(item), (" · ".join(map(one_line, where)), *lines), "sources")
+        origin.append(item["date"])
+    text = clean(quote or item["excerpt"]).strip()
+    lines = tuple(text.splitlines()) if item["kind"] == "table" else (f"“{unmarked(one_line(text))}”",)
+    return Block(f"[{item['number']}]", place(item), (" · ".join(map(one_line, origin)), *lines), "sources")
 
 
 def place(item: Evidence | Candidate) -> str:
@@ -226,7 +225,7 @@ def place(item: Evidence | Candidate) -> str:
 
 
 def located(title: str, section: str, page: int | None) -> str:
-    """The same from its parts; a first heading that only repeats the title is left out."""
+    """Like `place`, from its parts; a first heading that only repeats the title is left out."""
     headings = [one_line(heading) for heading in section.split(SECTION_SEPARATOR) if heading.strip()]
     if headings and headings[0].casefold() == one_line(title).casefold():
         del headings[0]
@@ -235,13 +234,13 @@ def located(title: str, section: str, page: int | None) -> str:
 
 
 def route(event: ev.Routed) -> Block:
-    """What kind of question it is and why; a follow-up also as the question of its own it became."""
+    """The kind of question and why; for a follow-up, also the complete question it became."""
     kind = _ROUTES.get(event.route, event.route)
-    why = f": {one_line(event.reason)}" if event.reason else ""
+    reason = f": {one_line(event.reason)}" if event.reason else ""
     by = "" if event.source in {"rules", "person"} else f" (by {event.source})"
     read_as = one_line(event.question)
     items = (f"read as: {read_as}",) if read_as != one_line(event.asked) else ()
-    return Block("route", f"{kind}{by}{why}", items)
+    return Block("route", f"{kind}{by}{reason}", items)
 
 
 def first_look(event: ev.FirstLook) -> Block:
@@ -252,7 +251,7 @@ def first_look(event: ev.FirstLook) -> Block:
 
 
 def reply(event: ev.Replied) -> Block:
-    """The reply of the user, or of the rule they set."""
+    """The reply of the user, or of a setting."""
     if event.about == "approve":
         by = "you" if event.by == "person" else "as set"
         return Block("approve", f"{by}: {REPLIES.get(event.reply, event.reply)}")
@@ -266,7 +265,7 @@ _PLANNED_BY: Final = {
 
 
 def plan(event: ev.Planned) -> Block:
-    """The steps, those that are done included."""
+    """The steps, including finished ones."""
     label = "plan" if not event.revision else "re-plan"
     items = tuple(
         f"{number}. {step_question(step['question'])}" + (f" → {step['tool']}" if step["tool"] else "")
@@ -276,51 +275,52 @@ def plan(event: ev.Planned) -> Block:
     return Block(label, text, items, "part")
 
 
-def search(together: Sequence[ev.Searched], question: str) -> Block:
-    """One round of searches, a search for each phrasing: the phrasings, and the documents they found."""
-    phrasings = dict.fromkeys(one_line(event.query) for event in together)
+def search(searches: Sequence[ev.Searched], question: str) -> Block:
+    """One round of searches, one for each phrasing: the phrasings, and the documents found."""
+    phrasings = dict.fromkeys(one_line(event.query) for event in searches)
     first, *others = (
-        "as it is asked" if p == one_line(question) else one_line(p, _QUERY) for p in phrasings
+        "as it is asked" if phrasing == one_line(question) else one_line(phrasing, _QUERY)
+        for phrasing in phrasings
     )
-    hits = {hit["passage_id"]: hit for event in together for hit in event.hits}
+    hits = {hit["passage_id"]: hit for event in searches for hit in event.hits}
     titles = list(dict.fromkeys(one_line(hit["title"] or hit["document"], _TITLE) for hit in hits.values()))
     items = [f"also: {' · '.join(others)}"] if others else []
     if hits:
         more = [f"{len(titles) - _TITLES} more"] if len(titles) > _TITLES else []
         items.append(f"from {', '.join([*titles[:_TITLES], *more])}")
-    strategies = " + ".join(dict.fromkeys(event.strategy for event in together))
-    strategies += f", in {together[0].tool}" if together[0].tool else ""
+    strategies = " + ".join(dict.fromkeys(event.strategy for event in searches))
+    strategies += f", in {searches[0].tool}" if searches[0].tool else ""
     count = f"{len(hits)} passage{'s' * (len(hits) != 1)}" if hits else "nothing found"
     return Block("search", f"{first} ({strategies}: {count})", tuple(items))
 
 
 def grades(event: ev.Graded) -> Block:
     """How many passages are relevant, and whether that is enough."""
-    so = ENOUGH.get(event.grade, event.grade)
-    return Block("grade", f"{graded(event)} ({event.grader}): {so}")
+    verdict = ENOUGH.get(event.grade, event.grade)
+    return Block("grade", f"{count_grades(event)} ({event.grader}): {verdict}")
 
 
 def correction(event: ev.Corrected) -> Block:
-    """The correction that is tried, with the web pages that were read for it."""
+    """The correction, with the web pages that were read for it."""
     pages = []
     for page in event.pages:
-        about = [str(page.get("title") or ""), str(page.get("url") or ""), str(page.get("date") or "")]
-        kept = ["kept from before"] if page.get("cached") else []
-        pages.append(" · ".join(one_line(part) for part in [*about, *kept] if part))
-    tried = one_line(event.detail) or _RUNGS.get(event.rung, event.rung)
-    return Block("retry", f"searching {tried}", tuple(pages))
+        fields = [str(page.get("title") or ""), str(page.get("url") or ""), str(page.get("date") or "")]
+        cache_note = ["kept from before"] if page.get("cached") else []
+        pages.append(" · ".join(one_line(part) for part in [*fields, *cache_note] if part))
+    attempt = one_line(event.detail) or _RUNGS.get(event.rung, event.rung)
+    return Block("retry", f"searching {attempt}", tuple(pages))
 
 
-def kept(event: ev.EvidenceKept) -> Block:
-    """The passages, one line each, beneath the title of what they are from."""
+def evidence(event: ev.EvidenceKept) -> Block:
+    """The passages kept, one line each, below the title of their document."""
     titles: dict[str, list[str]] = {}
     for item in event.fresh:
         title = one_line(item["title"] or item["document"])
         heading = one_line(item["section"].rsplit(SECTION_SEPARATOR, 1)[-1])
-        where = [one_line(heading, _PLACE)] if heading and heading not in title else []
-        where += [f"p. {item['page']}"] if item["page"] else []
-        words = f"{', '.join(where)}: {item['excerpt']}" if where else item["excerpt"]
-        titles.setdefault(title, []).append(one_line(f"[{item['number']}] {words}", _LINE))
+        location = [one_line(heading, _PLACE)] if heading and heading not in title else []
+        location += [f"p. {item['page']}"] if item["page"] else []
+        text = f"{', '.join(location)}: {item['excerpt']}" if location else item["excerpt"]
+        titles.setdefault(title, []).append(one_line(f"[{item['number']}] {text}", _LINE))
     items = [line for title, lines in titles.items() for line in (one_line(title, _LINE), *lines)]
     if event.again:
         items.append(f"{''.join(f'[{number}]' for number in event.again)} again")
@@ -337,18 +337,18 @@ def finding(event: ev.Noted) -> Block:
 
 
 def contradiction(event: ev.Contradicted) -> Block:
-    """The value that is used and the superseded one, with their dates."""
+    """The current value and the superseded one, with their dates."""
 
-    def one(value: str, number: int, date: str) -> str:
+    def describe(value: str, number: int, date: str) -> str:
         return f"{one_line(value)} [{number}] ({one_line(date) or 'undated'})"
 
-    followed = one(event.value, event.number, event.date)
-    superseded = one(event.superseded, event.superseded_number, event.superseded_date)
-    return Block("conflict", f"{followed} is followed, {superseded} is superseded")
+    current = describe(event.value, event.number, event.date)
+    superseded = describe(event.superseded, event.superseded_number, event.superseded_date)
+    return Block("conflict", f"{current} is followed, {superseded} is superseded")
 
 
 def answer(event: ev.Answered) -> list[Block]:
-    """The answer, what in it is to be checked, and its sources."""
+    """The answer, its doubtful sentences, and its sources."""
     blocks = [Block("answer", clean(event.answer).strip(), tone="answer")]
     doubts = [doubt(claim) for claim in event.sentences if claim["verdict"] != "supported"]
     if doubts:
@@ -360,17 +360,17 @@ def answer(event: ev.Answered) -> list[Block]:
 
 
 def decision(event: ev.Decided) -> Block:
-    """CONTINUE, REVISE or FINISH, with the source and the reason."""
+    """The action, with its source and reason."""
     probability = event.probabilities.get(event.action, 1.0)
-    sure = f", {probability:.0%}" if probability < 1 else ""
-    why = f": {one_line(event.justification)}" if event.justification else ""
-    return Block("decide", f"{event.action} ({event.source}{sure}){why}")
+    confidence = f", {probability:.0%}" if probability < 1 else ""
+    reason = f": {one_line(event.justification)}" if event.justification else ""
+    return Block("decide", f"{event.action} ({event.source}{confidence}){reason}")
 
 
-def steered(event: ev.Steered) -> Block:
+def steering(event: ev.Steered) -> Block:
     """How the user steered the run."""
     detail = f": {one_line(event.detail)}" if event.detail else ""
-    return Block("you", _STEERED.get(event.what, event.what) + detail)
+    return Block("you", _STEERING.get(event.what, event.what) + detail)
 
 
 DOING: Mapping[str, str] = {
@@ -396,7 +396,7 @@ DOING: Mapping[str, str] = {
 
 
 def block_of(event: ev.Event) -> Block:  # noqa: PLR0911, PLR0912 - one arm per event
-    """Any event by itself: its label, its text, and lines of detail."""
+    """A single event: its label, its text, and lines of detail."""
     match event:
         case ev.RunStarted():
             return Block("question", event.question)
@@ -407,7 +407,7 @@ def block_of(event: ev.Event) -> Block:  # noqa: PLR0911, PLR0912 - one arm per 
         case ev.Replied():
             return reply(event)
         case ev.Steered():
-            return steered(event)
+            return steering(event)
         case ev.NodeStarted():
             return Block(DOING.get(event.node, event.node))
         case ev.NodeFinished():
@@ -434,7 +434,7 @@ def block_of(event: ev.Event) -> Block:  # noqa: PLR0911, PLR0912 - one arm per 
         case ev.Corrected():
             return correction(event)
         case ev.EvidenceKept():
-            return kept(event)
+            return evidence(event)
         case ev.Noted():
             return finding(event)
         case ev.Decided():
@@ -458,17 +458,17 @@ def as_text(event: ev.Event) -> str:
 
 
 IN_STEP = frozenset({"retrieve", "rerank", "grade", "correct", "distil", "reflect"})
-"""The nodes that work on one research step."""
+"""The nodes that work on a research step."""
 
 
-def doing(at: ev.NodeStarted | RunFold, message: str = "") -> str:
-    """What a node is doing, with the research step it works on."""
-    text = message or DOING.get(at.node, at.node)
-    return f"step {at.step}: {text}" if at.step and at.node in IN_STEP else text
+def doing(position: ev.NodeStarted | RunFold, message: str = "") -> str:
+    """What a node is doing, with its research step."""
+    text = message or DOING.get(position.node, position.node)
+    return f"step {position.step}: {text}" if position.step and position.node in IN_STEP else text
 
 
 RESUMABLE = frozenset({"waiting", "interrupted", "cancelled", "failed"})
-"""Statuses of a run that `deepthink resume` takes up again."""
+"""Statuses of runs that `deepthink resume` can resume."""
 
 _QUIET = (
     ev.NodeStarted,
@@ -481,9 +481,9 @@ _QUIET = (
 
 
 class Transcript:
-    """A fold over the events of one run.
+    """A fold that turns the events of one run into blocks.
 
-    Searches that run side by side are shown together; of several answers the last, when the run is over.
+    Searches of one round are shown together; of several answers, the last is shown when the run ends.
     """
 
     def __init__(self) -> None:
@@ -491,31 +491,31 @@ class Transcript:
         self._searches: list[ev.Searched] = []
         self._answered: ev.Answered | None = None
         self._claims: list[Claim] = []
-        self._single = False  # the question is its own only step
-        self._question = ""  # of the step under way
+        self._single = False  # the question is the only step
+        self._question = ""  # of the current step
 
     def take(self, event: ev.Event) -> list[Block]:
         """The blocks that this event adds."""
         if isinstance(event, ev.Searched):
-            done = [] if self._same_round(event) else self._round()
+            finished_round = [] if self._same_round(event) else self._finish_round()
             self._searches.append(event)
-            return done
+            return finished_round
         if isinstance(event, _QUIET):
             return []
-        return [*self._round(), *self._shown(event)]
+        return [*self._finish_round(), *self._blocks_for(event)]
 
     def recall(self, events: Sequence[ev.Event]) -> None:
-        """Know what happened in a run before it was resumed, without showing it."""
+        """Take the events of a run before it was resumed, without showing them."""
         for event in events:
             self.take(event)
         self._run_id = ""  # the question has not been shown here
 
     def rest(self) -> list[Block]:
-        """The blocks held back so far, for a run that was cut off."""
+        """The blocks held back so far, for a run that was interrupted."""
         answered, self._answered = self._answered, None
-        return [*self._round(), *(answer(answered) if answered is not None else [])]
+        return [*self._finish_round(), *(answer(answered) if answered is not None else [])]
 
-    def _shown(self, event: ev.Event) -> list[Block]:  # noqa: PLR0911 - one arm per event
+    def _blocks_for(self, event: ev.Event) -> list[Block]:  # noqa: PLR0911 - one arm per event
         match event:
             case ev.RunStarted() | ev.Resumed():
                 return [self._opening(event)]
@@ -532,7 +532,7 @@ class Transcript:
                 self._claims = event.sentences or self._claims
                 return []
             case ev.RunFinished():
-                if event.status in {"interrupted", "cancelled"}:  # it may yet become another
+                if event.status in {"interrupted", "cancelled"}:  # the resumed run may give another one
                     self._answered = None
                 elif self._answered is not None:
                     order = reading_order(self._answered, self._answered.sources)
@@ -542,23 +542,23 @@ class Transcript:
                 return []
             case _:
                 block = block_of(event)
-                return [block] if block.text or block.items else []  # else it is of a later version
+                return [block] if block.text or block.items else []  # else it is from a later version
 
     def _same_round(self, event: ev.Searched) -> bool:
-        return all((other.step, other.rung) == (event.step, event.rung) for other in self._searches)
+        return all((search.step, search.rung) == (event.step, event.rung) for search in self._searches)
 
-    def _round(self) -> list[Block]:
-        together, self._searches = self._searches, []
-        return [search(together, self._question)] if together else []
+    def _finish_round(self) -> list[Block]:
+        searches, self._searches = self._searches, []
+        return [search(searches, self._question)] if searches else []
 
     def _opening(self, event: ev.RunStarted | ev.Resumed) -> Block:
         if isinstance(event, ev.Resumed):
-            where = f"at: {DOING.get(event.node, event.node)}"
+            position = f"at: {DOING.get(event.node, event.node)}"
             if self._run_id == event.run_id:
-                return Block("resumed", where, tone="part")
-            how = [event.chat_model, f"resumed {where}"]
+                return Block("resumed", position, tone="part")
+            details = [event.chat_model, f"resumed {position}"]
         else:
-            how = [
+            details = [
                 event.chat_model,
                 f"profile {event.profile}",
                 f"decisions by {event.decider}",
@@ -566,10 +566,10 @@ class Transcript:
                 f"in {', '.join(event.collections)}",
             ]
         self._run_id = event.run_id
-        return Block("question", one_line(event.question), (clean(" · ".join(how)),), "opening")
+        return Block("question", one_line(event.question), (clean(" · ".join(details)),), "opening")
 
     def _closing(self, event: ev.RunFinished) -> Block:
-        ended = ENDINGS.get(event.status, event.status)
+        ending = ENDINGS.get(event.status, event.status)
         calls = f"{event.model_calls} model call{'s' * (event.model_calls != 1)}"
         prompt = event.evaluated + event.reused
         share = f" ({event.reused / prompt:.0%})" if event.reused else ""
@@ -579,15 +579,15 @@ class Transcript:
         cost = f"{calls} · {tokens}" if event.model_calls else "no model call"
         items = [cost, f"run {self._run_id}"]
         if event.status in RESUMABLE:
-            items[-1] = going_on(self._run_id, event.status)
+            items[-1] = resume_hint(self._run_id, event.status)
         if self._claims and event.status in {"answered", "rejected", "waiting"}:
-            items.insert(0, supported(self._claims))
-        because = event.stopped_because if event.stopped_because != event.status else ""
-        because = f" ({one_line(because)})" if because else ""
-        return Block("done", f"{ended}, {duration(event.seconds)}{because}", tuple(items), "closing")
+            items.insert(0, support_count(self._claims))
+        reason = event.stopped_because if event.stopped_because != event.status else ""
+        reason = f" ({one_line(reason)})" if reason else ""
+        return Block("done", f"{ending}, {duration(event.seconds)}{reason}", tuple(items), "closing")
 
 
-def going_on(run_id: str, status: str) -> str:
+def resume_hint(run_id: str, status: str) -> str:
     """How to resume an unfinished run, in a sentence."""
     return (
         f"Run {run_id} {'waits' if status == 'waiting' else 'can be resumed'}: `deepthink resume {run_id}`"

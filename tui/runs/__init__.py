@@ -1,1 +1,1 @@
-"""Stored runs and the sessions they belong to: listed, replayed, compared, exported, resumed, deleted."""
+"""Stored runs and their sessions: list, replay, compare, export, resume, delete."""

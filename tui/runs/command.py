@@ -18,10 +18,10 @@ from tui import completion
 from tui.assemble import open_store
 from tui.failures import WrongUsage
 from tui.options import AsJson, RunId, Yes, confirm
-from tui.run.export import written
-from tui.run.fold import events_of, stored_or_told
+from tui.run.export import to_document
+from tui.run.fold import events_of, stored_or_implied
 from tui.run.render import LiveRun, PlainRun, Renderer
-from tui.run.words import WHY, local, status
+from tui.run.words import UNFINISHED_REASONS, local, status
 from tui.runs import actions
 from tui.terminal import cells, clean, columns, console, counted, duration, is_live, one_line, print_json
 
@@ -37,7 +37,7 @@ def runs(context: typer.Context, unfinished: _Unfinished = False, as_json: AsJso
     if not context.invoked_subcommand:
         list_runs(unfinished=unfinished, as_json=as_json)
     elif unfinished:
-        raise typer.BadParameter("--unfinished belongs behind `runs list`.")
+        raise typer.BadParameter("--unfinished belongs after `runs list`.")
 
 
 @app.command("list")
@@ -69,28 +69,28 @@ def list_runs(
 
 @app.command("show")
 def show(
-    wanted: RunId = "last",
+    reference: RunId = "last",
     plain: Annotated[bool, typer.Option("--plain", help="One line per event, no colour.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Replay a run in the terminal."""
     if as_json:
-        export(wanted, "json", None)
+        export(reference, "json", None)
         return
     from agent.checkpoints import exists
 
     store = open_store()
     runs = Runs(store)
-    run = runs.find(wanted)
-    stored = stored_or_told(runs, run)
+    run = runs.find(reference)
+    stored_events = stored_or_implied(runs, run)
     live = is_live(plain=plain)
     screen: Renderer = LiveRun(console(), replay=True) if live else PlainRun(replay=True)
     with screen:
-        for event in events_of(stored):
+        for event in events_of(stored_events):
             screen.take(event)
     if imported := run.request.get("imported_from"):
         console().print(
-            f"Run {run.id} was imported from {clean(str(imported))}: of what went on in it only the "
+            f"Run {run.id} was imported from {clean(str(imported))}: only its "
             f"decisions are known. deepthink traces show {run.id} shows them."
         )
     elif run.status == "waiting":
@@ -101,12 +101,12 @@ def show(
             "What can be resumed: deepthink runs --unfinished"
         )
     elif run.finished is None:
-        console().print(f"Run {run.id} has no end, and nothing is kept from which it could go on.")
+        console().print(f"Run {run.id} has no end, and nothing is stored from which it could be resumed.")
 
 
 @app.command("rate")
 def rate(
-    wanted: RunId,
+    reference: RunId,
     rating: Annotated[
         Literal["good", "partly", "wrong"] | None,
         typer.Argument(metavar="[RATING]", help="good, partly or wrong."),
@@ -121,7 +121,7 @@ def rate(
     if drop == (rating is not None):
         raise WrongUsage("Say how good the answer is, or --drop.", f"Ratings: {', '.join(RATINGS)}.")
     store = open_store()
-    run = Runs(store).find(wanted)
+    run = Runs(store).find(reference)
     if rating is None:
         Ratings(store).withdraw(run.id)
         sys.stdout.write(f"Run {run.id} has no rating now.\n")
@@ -132,7 +132,7 @@ def rate(
 
 @app.command("delete")
 def delete(
-    wanted: RunId,
+    reference: RunId,
     yes: Yes = False,
 ) -> None:
     """Delete a run with all that is stored of it.
@@ -140,7 +140,7 @@ def delete(
     Its decisions, labels and rating go too. The library keeps what was read, cached web pages included.
     """
     store = open_store()
-    run = Runs(store).find(wanted)
+    run = Runs(store).find(reference)
     actions.check_stopped(store, run.id)
     confirm(f"Delete run {run.id} “{one_line(run.question, 80)}”?", yes)
     actions.delete_run(store, run.id)
@@ -149,13 +149,13 @@ def delete(
 
 @app.command("export")
 def export(
-    wanted: RunId = "last",
+    reference: RunId = "last",
     form: Annotated[
         Literal["md", "html", "json"],
         typer.Option("--format", "-f", help="Markdown, one HTML page, or one JSON object."),
     ] = "md",
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Into a file, not to stdout.")
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write to a file, not to stdout.")
     ] = None,
 ) -> None:
     """Export a run: Markdown, HTML or JSON.
@@ -163,19 +163,19 @@ def export(
     Question, answer, verdicts, sources with quotes, contradictions, plan, steps, decisions, cost.
     """
     runs = Runs(open_store())
-    run = runs.find(wanted)
-    text = written(run, stored_or_told(runs, run), form)
+    run = runs.find(reference)
+    text = to_document(run, stored_or_implied(runs, run), form)
     if output is None:
         sys.stdout.write(text)
         return
     expanded_path(output).write_text(text, encoding="utf-8")
-    sys.stdout.write(f"Run {run.id} is in {output}.\n")
+    sys.stdout.write(f"Wrote run {run.id} to {output}.\n")
 
 
 sessions_app = typer.Typer(
     help="See, name and delete conversations.", invoke_without_command=True, rich_markup_mode=None
 )
-_Wanted = Annotated[
+_SessionReference = Annotated[
     str,
     typer.Argument(
         metavar="SESSION",
@@ -221,17 +221,17 @@ def list_sessions(
         spare=("last used",),
     )
     for session in recent:
-        used = f"{local(session.latest):%Y-%m-%d %H:%M}"
-        began = one_line(session.first, 120) or "(nothing asked yet)"
-        table.add_row(*cells(session.id, session.name, session.runs, used, began))
+        last_used = f"{local(session.latest):%Y-%m-%d %H:%M}"
+        first_question = one_line(session.first, 120) or "(nothing asked yet)"
+        table.add_row(*cells(session.id, session.name, session.runs, last_used, first_question))
     out.print(table)
 
 
 @sessions_app.command("show")
-def show_session(wanted: _Wanted = "last", as_json: AsJson = False) -> None:
+def show_session(reference: _SessionReference = "last", as_json: AsJson = False) -> None:
     """Show a conversation: questions, answers, runs."""
     store = open_store()
-    session = Sessions(store).find(wanted)
+    session = Sessions(store).find(reference)
     runs = Runs(store).of_session(session.id)
     out = console()
     if as_json:
@@ -241,27 +241,27 @@ def show_session(wanted: _Wanted = "last", as_json: AsJson = False) -> None:
         ]
         print_json({"session": session, "turns": turns})
         return
-    out.print(Text(f"session {actions.called(session)}", style="bold"))
+    out.print(Text(f"session {actions.session_title(session)}", style="bold"))
     for run in runs:
         out.print()
         out.print(Text(f"› {one_line(run.question)}", style="bold"))
         if run.standalone and run.standalone != run.question:
             out.print(Text(f"  taken to ask: {one_line(run.standalone)}", style="dim"))
-        out.print(Text(clean(run.answer).strip() or _unanswered(run)))
+        out.print(Text(clean(run.answer).strip() or _no_answer_text(run)))
         out.print(Text(f"run {run.id} · {local(run.started):%Y-%m-%d %H:%M} · {status(run)}", style="dim"))
     if not runs:
-        wanted = shlex.quote(clean(session.name) or session.id)
-        out.print(f'Nothing was asked in it yet: deepthink ask --session {wanted} "…"')
+        quoted_name = shlex.quote(clean(session.name) or session.id)
+        out.print(f'Nothing was asked in it yet: deepthink ask --session {quoted_name} "…"')
 
 
 @sessions_app.command("name")
 def name(
-    wanted: _Wanted,
+    reference: _SessionReference,
     new_name: Annotated[str, typer.Argument(metavar="NAME", help="What to call it from now on.")],
 ) -> None:
     """Give a session a name, or another one."""
     sessions = Sessions(open_store())
-    session = sessions.find(wanted)
+    session = sessions.find(reference)
     new_name = one_line(new_name)
     sessions.rename(session.id, new_name)
     typer.echo(f"Session {session.id} is called “{new_name}” now.")
@@ -269,7 +269,7 @@ def name(
 
 @sessions_app.command("delete")
 def delete_one_session(
-    wanted: _Wanted,
+    reference: _SessionReference,
     yes: Yes = False,
 ) -> None:
     """Delete a session with all its runs.
@@ -277,11 +277,11 @@ def delete_one_session(
     The library keeps what was read, cached web pages included.
     """
     store = open_store()
-    session = Sessions(store).find(wanted)
+    session = Sessions(store).find(reference)
     runs = actions.check_idle(store, session)
-    confirm(f"Delete session {actions.called(session)} with {counted(len(runs), 'run')}?", yes)
-    gone = actions.delete_session(store, session)
-    typer.echo(f"Deleted session {actions.called(session)} with {counted(gone, 'run')}.")
+    confirm(f"Delete session {actions.session_title(session)} with {counted(len(runs), 'run')}?", yes)
+    count = actions.delete_session(store, session)
+    typer.echo(f"Deleted session {actions.session_title(session)} with {counted(count, 'run')}.")
 
 
 def _row(run: Run) -> dict[str, object]:
@@ -299,7 +299,7 @@ def _row(run: Run) -> dict[str, object]:
 
 
 def _list_unfinished(*, as_json: bool) -> None:
-    """One line per run that can go on: why it stopped, and what to type."""
+    """List the unfinished runs: why each stopped, and the command that resumes it."""
     from agent.run import resumable
     from tui.ask.asking import NOTHING
 
@@ -317,11 +317,13 @@ def _list_unfinished(*, as_json: bool) -> None:
         run = entry.run
         command = "" if entry.why == "going on" else f"deepthink resume {run.id}"
         when = f"{local(run.started):%Y-%m-%d %H:%M}"
-        table.add_row(*cells(run.id, when, WHY[entry.why], command, one_line(run.question, 120)))
+        table.add_row(
+            *cells(run.id, when, UNFINISHED_REASONS[entry.why], command, one_line(run.question, 120))
+        )
     out.print(table)
 
 
-def _unanswered(run: Run) -> str:
+def _no_answer_text(run: Run) -> str:
     if run.finished is None or run.status in {"failed", "cancelled"}:
         return "(no answer yet; deepthink runs --unfinished says whether it can be resumed)"
     return "(no answer)"

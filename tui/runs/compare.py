@@ -23,7 +23,7 @@ from traces.store import Store
 from tui.app.base import DeepScreen
 from tui.app.keys import bindings
 from tui.app.work import Failed, in_background
-from tui.run.fold import Outcome, outcome_of, stored_or_told
+from tui.run.fold import Outcome, outcome_of, stored_or_implied
 from tui.run.words import local, place, status, step_question
 from tui.terminal import clean, duration, one_line
 
@@ -32,7 +32,7 @@ Sign = Literal["same", "differs", "only A", "only B"]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The same thing of both runs; ``ratio`` is B's amount over A's, for amounts that both have."""
+    """One property of both runs; ``ratio`` is B's amount over A's, if both have one."""
 
     first: str
     second: str
@@ -42,7 +42,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Rows of a kind; ``words`` says what there is where rows are left out or none is."""
+    """Rows of one kind; ``words`` summarises them, or says why there are none."""
 
     title: str
     rows: tuple[Row, ...]
@@ -50,29 +50,29 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
-    """A run, and what it came to."""
+class ComparedRun:
+    """A run and its outcome."""
 
     run: Run
     outcome: Outcome
 
 
-def compare(a: Compared, b: Compared) -> list[Section]:
-    """Question, answers, end, settings, plan, decisions, evidence, cost; in this order."""
+def compare(a: ComparedRun, b: ComparedRun) -> list[Section]:
+    """Compare question, answer, end, settings, plan, decisions, evidence and cost, in this order."""
     return [
         Section("Question", (_row(one_line(a.run.question), one_line(b.run.question)),)),
         Section("Answer", (_row(_answer(a.run), _answer(b.run)),)),
         Section("End", (_row(_end(a), _end(b)),)),
         _settings(a.run, b.run),
-        _aligned("Plan", _plan(a.outcome), _plan(b.outcome), "Neither has a plan."),
-        _aligned("Decisions", *_decisions(a.outcome, b.outcome), "Neither took a decision."),
+        _align("Plan", _plan(a.outcome), _plan(b.outcome), "Neither has a plan."),
+        _align("Decisions", *_decisions(a.outcome, b.outcome), "Neither took a decision."),
         _evidence(a.outcome, b.outcome),
         _cost(a, b),
     ]
 
 
-def when(run: Run) -> str:
-    """When a run began, and which it is."""
+def start_and_id(run: Run) -> str:
+    """A run's start time and id."""
     return f"{local(run.started):%Y-%m-%d %H:%M} · run {run.id}"
 
 
@@ -97,23 +97,23 @@ def _settings(a: Run, b: Run) -> Section:
 
     pairs = list(zip(settings(a), settings(b), strict=True))
     differing = tuple(
-        Row(f"{name}: {one_line(one)}", f"{name}: {one_line(other)}", "differs")
-        for (name, one), (_, other) in pairs
-        if one != other
+        Row(f"{name}: {one_line(first)}", f"{name}: {one_line(second)}", "differs")
+        for (name, first), (_, second) in pairs
+        if first != second
     )
-    same = [f"{name} {one_line(one)}" for (name, one), (_, other) in pairs if one == other]
+    same = [f"{name} {one_line(first)}" for (name, first), (_, second) in pairs if first == second]
     return Section("Settings", differing, f"The same: {' · '.join(same)}" if same else "")
 
 
-def _end(compared: Compared) -> str:
+def _end(compared: ComparedRun) -> str:
     run = compared.run
-    because = one_line(run.stopped_because)
-    return status(run) + (f": {because}" if because and because != run.status else "")
+    reason = one_line(run.stopped_because)
+    return status(run) + (f": {reason}" if reason and reason != run.status else "")
 
 
-def _aligned(title: str, first: Sequence[str], second: Sequence[str], nothing: str) -> Section:
-    rows = tuple(_row(one, other) for one, other in zip_longest(first, second, fillvalue=""))
-    return Section(title, rows, "" if rows else nothing)
+def _align(title: str, left_texts: Sequence[str], right_texts: Sequence[str], empty_text: str) -> Section:
+    rows = tuple(_row(left, right) for left, right in zip_longest(left_texts, right_texts, fillvalue=""))
+    return Section(title, rows, "" if rows else empty_text)
 
 
 def _plan(outcome: Outcome) -> list[str]:
@@ -123,45 +123,47 @@ def _plan(outcome: Outcome) -> list[str]:
 
 
 def _decisions(a: Outcome, b: Outcome) -> tuple[list[str], list[str]]:
-    """The decisions of both, those after the same research step side by side; "" where one took none."""
+    """The decisions of both, aligned by research step; "" where one run took none."""
     sides: tuple[list[str], list[str]] = ([], [])
-    for step in sorted({decided.step for outcome in (a, b) for decided in outcome.decisions}):
-        taken = [[_decision(d) for d in outcome.decisions if d.step == step] for outcome in (a, b)]
-        for one, other in zip_longest(*taken, fillvalue=""):
-            sides[0].append(one)
-            sides[1].append(other)
+    for step in sorted({event.step for outcome in (a, b) for event in outcome.decisions}):
+        rows = [
+            [_decision(event) for event in outcome.decisions if event.step == step] for outcome in (a, b)
+        ]
+        for left, right in zip_longest(*rows, fillvalue=""):
+            sides[0].append(left)
+            sides[1].append(right)
     return sides
 
 
-def _decision(decided: ev.Decided) -> str:
-    probability = decided.probabilities.get(decided.action, 1.0)
-    sure = f", {probability:.0%}" if probability < 1 else ""
-    return f"after step {decided.step}: {decided.action} ({decided.source}{sure})"
+def _decision(event: ev.Decided) -> str:
+    probability = event.probabilities.get(event.action, 1.0)
+    confidence = f", {probability:.0%}" if probability < 1 else ""
+    return f"after step {event.step}: {event.action} ({event.source}{confidence})"
 
 
 def _evidence(a: Outcome, b: Outcome) -> Section:
-    """What both kept first, then what only one did."""
+    """The passages that both kept first, then those that only one did."""
     first, second = ({_key(item): item for item in outcome.evidence} for outcome in (a, b))
-    both = [
-        Row(_cited(item, second[key]), _cited(second[key]), "same")
+    shared = [
+        Row(_citation(item, second[key]), _citation(second[key]), "same")
         for key, item in first.items()
         if key in second
     ]
-    only_a = [Row(_cited(item), "–", "only A") for key, item in first.items() if key not in second]
-    only_b = [Row("–", _cited(item), "only B") for key, item in second.items() if key not in first]
-    words = f"{len(both)} in both, {len(only_a)} only in A, {len(only_b)} only in B"
+    only_a = [Row(_citation(item), "–", "only A") for key, item in first.items() if key not in second]
+    only_b = [Row("–", _citation(item), "only B") for key, item in second.items() if key not in first]
+    words = f"{len(shared)} in both, {len(only_a)} only in A, {len(only_b)} only in B"
     return Section(
-        "Evidence", (*both, *only_a, *only_b), words if first or second else "Neither kept any passage."
+        "Evidence", (*shared, *only_a, *only_b), words if first or second else "Neither kept any passage."
     )
 
 
 def _key(item: Evidence) -> tuple[str, str, str]:
-    """What makes two passages the same, even if the document was read again in between."""
+    """The identity of a passage, even if its document was read again in between."""
     return item["collection"], item["document"], " ".join(item["text"].split())
 
 
-def _cited(item: Evidence, other: Evidence | None = None) -> str:
-    """Number and place, with the number that the other run gave it if that is another one."""
+def _citation(item: Evidence, other: Evidence | None = None) -> str:
+    """Number and place; also the other run's number if it differs."""
     number = f"[{item['number']}]"
     if other is not None and other["number"] != item["number"]:
         number += f" (in B [{other['number']}])"
@@ -172,8 +174,8 @@ def _answer(run: Run) -> str:
     return clean(run.answer).strip() or "(no answer)"
 
 
-def _cost(a: Compared, b: Compared) -> Section:
-    def amounts(compared: Compared) -> list[tuple[str, float | None]]:
+def _cost(a: ComparedRun, b: ComparedRun) -> Section:
+    def amounts(compared: ComparedRun) -> list[tuple[str, float | None]]:
         run, finished = compared.run, compared.outcome.finished
         return [
             ("time", finished.seconds if finished else None),
@@ -184,10 +186,10 @@ def _cost(a: Compared, b: Compared) -> Section:
         ]
 
     rows = []
-    for (name, one), (_, other) in zip(amounts(a), amounts(b), strict=True):
-        ratio = other / one if one and other else None
-        sign: Sign = "same" if one == other else "differs"
-        rows.append(Row(_amount(name, one), _amount(name, other), sign, ratio))
+    for (name, first), (_, second) in zip(amounts(a), amounts(b), strict=True):
+        ratio = second / first if first and second else None
+        sign: Sign = "same" if first == second else "differs"
+        rows.append(Row(_amount(name, first), _amount(name, second), sign, ratio))
     return Section("Cost", tuple(rows))
 
 
@@ -201,7 +203,7 @@ _SIGNS = {"same": "=", "differs": "≠", "only A": "A only", "only B": "B only"}
 
 
 class CompareScreen(DeepScreen):
-    """What is the same in two runs, what differs, what only one has."""
+    """Shows two runs side by side, and replays or swaps them."""
 
     MODE: ClassVar[str] = "runs"
     PLACES: ClassVar[Sequence[str]] = ("compare",)
@@ -210,20 +212,20 @@ class CompareScreen(DeepScreen):
     HELP = """\
 ### Two runs
 
-`=` is the same in both, `≠` differs, `A only` and `B only` say which has it. A number with `×` is what B
-took over what A took. `1` and `2` replay either, `s` swaps them.
+`=` is the same in both, `≠` differs, `A only` and `B only` say which has it. A number with `×` is B's
+amount divided by A's. `1` and `2` replay either, `s` swaps them.
 """
 
     @dataclass
     class Ready(Message):
-        """Both were read."""
+        """Both runs are read."""
 
-        both: tuple[Compared, Compared]
+        pair: tuple[ComparedRun, ComparedRun]
 
     def __init__(self, first: str, second: str) -> None:
         super().__init__()
         self._ids = (first, second)
-        self._both: tuple[Compared, Compared] | None = None
+        self._pair: tuple[ComparedRun, ComparedRun] | None = None
 
     def body(self) -> ComposeResult:
         with Horizontal(id="compare-head", classes="row"):
@@ -241,55 +243,55 @@ took over what A took. `1` and `2` replay either, `s` swaps them.
 
     @on(Ready)
     async def _ready(self, message: Ready) -> None:
-        self._both = message.both
+        self._pair = message.pair
         await self._show()
 
     @on(Failed)
-    def _failed(self, message: Failed) -> None:
-        if self._both is None:
+    def _show_failure(self, message: Failed) -> None:
+        if self._pair is None:
             text = f"✗ They cannot be compared.\n\n{message.error.message}\n{message.error.way_out}"
             self.query_one("#compare-state", Static).update(text)
 
     async def _show(self) -> None:
-        assert self._both is not None
-        for name, compared, side in zip(("A", "B"), self._both, ("first", "second"), strict=True):
-            head = Content.assemble((name, "bold"), "  ", (when(compared.run), "$foreground 65%"))
+        assert self._pair is not None
+        for name, compared, side in zip(("A", "B"), self._pair, ("first", "second"), strict=True):
+            head = Content.assemble((name, "bold"), "  ", (start_and_id(compared.run), "$foreground 65%"))
             self.query_one(f"#compare-{side}", Static).update(head)
         page = self.query_one("#compare")
         await page.remove_children()
-        await page.mount_all(list(self._sections(self._both)))
+        await page.mount_all(list(self._sections(self._pair)))
         page.scroll_home(animate=False)
         self.refresh_bindings()
 
     @staticmethod
-    def _sections(both: tuple[Compared, Compared]) -> Iterator[Widget]:
-        for section in compare(*both):
+    def _sections(pair: tuple[ComparedRun, ComparedRun]) -> Iterator[Widget]:
+        for section in compare(*pair):
             yield Static(section.title, classes="section")
             if section.words:
                 yield Static(section.words, classes="words", markup=False)
             for row in section.rows:
-                yield _shown(row)
+                yield _build_row(row)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        return True if action == "close" else self._both is not None
+        return True if action == "close" else self._pair is not None
 
-    def action_replay(self, which: int) -> None:
+    def action_replay(self, index: int) -> None:
         from tui.runs.replay import ReplayScreen
 
-        if self._both is not None:
-            self.app.push_screen(ReplayScreen(self._both[which].run.id))
+        if self._pair is not None:
+            self.app.push_screen(ReplayScreen(self._pair[index].run.id))
 
     async def action_swap(self) -> None:
-        if self._both is not None:
-            self._both = (self._both[1], self._both[0])
+        if self._pair is not None:
+            self._pair = (self._pair[1], self._pair[0])
             await self._show()
 
     def action_close(self) -> None:
         self.dismiss()
 
 
-def _shown(row: Row) -> Widget:
-    """One row; what is the same is said once."""
+def _build_row(row: Row) -> Widget:
+    """The widget of a row; equal texts are shown once."""
     sign = _SIGNS[row.sign] if row.ratio is None or row.sign == "same" else f"×{row.ratio:.3g}"
     sides = [Static(row.first, classes="side", markup=False)]
     if row.sign != "same":
@@ -308,8 +310,8 @@ def _shown(row: Row) -> Widget:
 def _read(store: Store, ids: tuple[str, str]) -> CompareScreen.Ready:
     runs = Runs(store)
 
-    def one(run_id: str) -> Compared:
+    def load_run(run_id: str) -> ComparedRun:
         run = runs.find(run_id)
-        return Compared(run, outcome_of(run, stored_or_told(runs, run)))
+        return ComparedRun(run, outcome_of(run, stored_or_implied(runs, run)))
 
-    return CompareScreen.Ready((one(ids[0]), one(ids[1])))
+    return CompareScreen.Ready((load_run(ids[0]), load_run(ids[1])))

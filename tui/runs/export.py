@@ -1,4 +1,4 @@
-"""Writing a run to a file: which form, and where."""
+"""The window that exports a run: its form and its file."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from tui.app.key_line import KeyLine
 from tui.app.keys import bindings
 from tui.app.offers import deepthink
 from tui.app.work import Failed, in_background
-from tui.run.export import Form, file_name, written
-from tui.run.fold import stored_or_told
+from tui.run.export import Form, file_name, to_document
+from tui.run.fold import stored_or_implied
 from tui.terminal import one_line
 
 _FORMS: dict[Form, str] = {
@@ -33,7 +33,7 @@ _FORMS: dict[Form, str] = {
 
 
 class FormButton(RadioButton):
-    """A form; what is chosen shows by the dot, not by its colour alone."""
+    """A form; a dot marks the chosen one, not colour alone."""
 
     BUTTON_INNER = " "
 
@@ -44,7 +44,7 @@ class FormButton(RadioButton):
 
 
 class ExportScreen(ModalScreen[None]):
-    """Asks for form and file, writes, and says where it is; the question names the file."""
+    """Asks for form and file and writes the run; the default file name comes from the question."""
 
     CSS_PATH = "export.tcss"
     BINDINGS: ClassVar[list[BindingType]] = bindings("export")
@@ -52,12 +52,12 @@ class ExportScreen(ModalScreen[None]):
 ### Export
 
 **↑ ↓** and **Space** choose the form, **Tab** goes to the file, **Enter** in it (or Ctrl-S) writes. A path
-without a folder is in the folder that the app was started in; `~` is your home.
+without a folder is in the folder that the app was started in; `~` is your home folder.
 """
 
     @dataclass
     class Written(Message):
-        """The file is there."""
+        """The file is written."""
 
         path: Path
 
@@ -66,7 +66,7 @@ without a folder is in the folder that the app was started in; `~` is your home.
         self._run_id = run_id
         self._question = question
         self._form: Form = "md"
-        self._asked = ""  # the file that is there already and may be replaced
+        self._confirmed_path = ""  # an existing file that may be replaced
 
     def compose(self) -> ComposeResult:
         with Vertical(id="export"):
@@ -80,31 +80,31 @@ without a folder is in the folder that the app was started in; `~` is your home.
             yield KeyLine()
 
     @on(RadioSet.Changed)
-    def _form_chosen(self, event: RadioSet.Changed) -> None:
+    def _change_form(self, event: RadioSet.Changed) -> None:
         path = self.query_one(Input)
-        followed = path.value == file_name(self._run_id, self._question, self._form)
+        is_default_name = path.value == file_name(self._run_id, self._question, self._form)
         self._form = cast(Form, event.pressed.name)
-        if followed:  # a name that the person typed stays
+        if is_default_name:  # a name that the user typed stays
             path.value = file_name(self._run_id, self._question, self._form)
 
     @on(Input.Changed)
     def _path_changed(self) -> None:
-        self._asked = ""
+        self._confirmed_path = ""
         self.query_one("#export-note", Static).update("")
 
     @on(Input.Submitted)
     def action_write(self) -> None:
-        """Write it; what is there already is replaced once that was confirmed."""
-        typed = self.query_one(Input).value.strip()
-        if not typed:
+        """Write the file; replace an existing one only after a second press."""
+        path_text = self.query_one(Input).value.strip()
+        if not path_text:
             self.query_one("#export-note", Static).update("Type a file name.")
             return
-        path = expanded_path(typed)
-        place = existing_path(path)
-        if place is not None and place.is_dir():
+        path = expanded_path(path_text)
+        existing = existing_path(path)
+        if existing is not None and existing.is_dir():
             path /= file_name(self._run_id, self._question, self._form)
-        if existing_path(path) is not None and self._asked != typed:
-            self._asked = typed
+        if existing_path(path) is not None and self._confirmed_path != path_text:
+            self._confirmed_path = path_text
             note = f"{path} exists. Press the same key again to replace it."
             self.query_one("#export-note", Static).update(note)
             return
@@ -112,12 +112,12 @@ without a folder is in the folder that the app was started in; `~` is your home.
         in_background(self, lambda: self.Written(_write(store, run_id, form, path)), group="export")
 
     @on(Written)
-    def _written(self, message: Written) -> None:
+    def _announce(self, message: Written) -> None:
         self.notify(f"The run is in {message.path}.", title="Exported", timeout=10, markup=False)
         self.dismiss()
 
     @on(Failed)
-    def _failed(self, message: Failed) -> None:
+    def _show_failure(self, message: Failed) -> None:
         self.query_one("#export-note", Static).update(f"✗ {message.error.message}")
 
     def action_close(self) -> None:
@@ -127,5 +127,5 @@ without a folder is in the folder that the app was started in; `~` is your home.
 def _write(store: Store, run_id: str, form: Form, path: Path) -> Path:
     runs = Runs(store)
     run = runs.find(run_id)
-    path.write_text(written(run, stored_or_told(runs, run), form), encoding="utf-8")
+    path.write_text(to_document(run, stored_or_implied(runs, run), form), encoding="utf-8")
     return path.absolute()

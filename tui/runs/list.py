@@ -27,16 +27,16 @@ from tui.app.offers import deepthink
 from tui.run.words import ENDINGS, local, status
 from tui.terminal import clean, duration, one_line
 
-_LEAST = 14  # columns for the one that takes what is left; all then fit into 60 with a scrollbar
+_MIN_WIDTH = 14  # of the flexible column; all columns then fit into 60 with a scrollbar
 
 
 class RowTable(DataTable[Text]):
-    """Rows with ids. Enter and a second click are the screen's; a row that is too long ends with ``…``.
+    """Rows with ids. The screen handles Enter and a second click; a row that is too long ends with ``…``.
 
     Attributes:
-        WIDTHS: Columns by name with their widths; 0 for the one that takes what is left.
-        RIGHT: Names of those that are aligned right.
-        QUIET: Names of those that matter less.
+        WIDTHS: Width of each column by name; 0 for the flexible one, which fills the row.
+        RIGHT: Names of the right-aligned columns.
+        QUIET: Names of the dimmed columns.
     """
 
     WIDTHS: ClassVar[Mapping[str, int]]
@@ -53,14 +53,14 @@ class RowTable(DataTable[Text]):
     def on_mount(self) -> None:
         for name, width in self.WIDTHS.items():
             label = Text(name, justify="right" if name in self.RIGHT else "left")
-            self.add_column(label, key=name, width=width or _LEAST)
+            self.add_column(label, key=name, width=width or _MIN_WIDTH)
 
     def on_resize(self, event: Resize) -> None:
-        taken = sum(width + 2 * self.cell_padding for width in self.WIDTHS.values())
-        room = max(_LEAST, event.size.width - 1 - taken)
-        widest = next(column for column in self.ordered_columns if not self.WIDTHS[str(column.key.value)])
-        if room != widest.width:
-            widest.width = room
+        used_width = sum(width + 2 * self.cell_padding for width in self.WIDTHS.values())
+        room = max(_MIN_WIDTH, event.size.width - 1 - used_width)
+        flexible = next(column for column in self.ordered_columns if not self.WIDTHS[str(column.key.value)])
+        if room != flexible.width:
+            flexible.width = room
             self._clear_caches()
             self._require_update_dimensions = True
             self.refresh()
@@ -90,7 +90,7 @@ class RowTable(DataTable[Text]):
         return False if action == "select_cursor" else super().check_action(action, parameters)
 
     def action_scroll_home(self) -> None:
-        """To the first row; a row has no first column to go to."""
+        """Go to the first row; there is no first column to go to."""
         self.action_scroll_top()
 
     def action_scroll_end(self) -> None:
@@ -103,19 +103,19 @@ class RowTable(DataTable[Text]):
         return cell
 
 
-def when(moment: datetime) -> str:
-    """The day and the time of this year, only the day of another; 11 columns."""
+def short_time(moment: datetime) -> str:
+    """Day and time in this year, else only the day; at most 11 columns."""
     moment = local(moment)
     return f"{moment:%m-%d %H:%M}" if moment.year == local(now()).year else f"{moment:%Y-%m-%d}"
 
 
-_NEAR = 40  # rows before the last at which the next page is asked for
-_LONGEST = 200  # characters of a question; no row is wider
+_LOOK_AHEAD_ROWS = 40  # the next page is loaded this many rows before the last
+_MAX_QUESTION = 200  # characters; no row is wider
 _RATINGS = {"good": "✓ good", "partly": "~ partly", "wrong": "✗ wrong"}
 
 
 class RunList(RowTable):
-    """Stored runs, newest first; a run that is marked has ``▸`` before it."""
+    """Stored runs, newest first; a marked run begins with ``▸``."""
 
     HELP = "Every run that is stored. **Enter** opens one, `c` marks one and then a second to compare them."
     WIDTHS: ClassVar[Mapping[str, int]] = {
@@ -129,7 +129,7 @@ class RunList(RowTable):
     QUIET = frozenset({"when", "time"})
 
     class NearEnd(Message):
-        """The cursor or the view has come near the last row that is loaded."""
+        """The cursor or the view is near the last loaded row."""
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id)
@@ -143,53 +143,53 @@ class RunList(RowTable):
 
     @property
     def near_end(self) -> bool:
-        """Whether the next page is wanted."""
+        """Whether the next page should be loaded."""
         row = max(self.cursor_row, round(self.scroll_y) + self.size.height)
-        return row >= self.row_count - _NEAR
+        return row >= self.row_count - _LOOK_AHEAD_ROWS
 
     def of(self, run_id: str) -> RunSummary | None:
-        """A run that is in the table."""
+        """The run with this id, if it is in the table."""
         return self._runs.get(run_id)
 
     def show_page(self, page: Sequence[RunSummary], *, first: bool) -> None:
-        """Add a page; the ``first`` replaces what there is, and the cursor stays on its run."""
-        here = self.current_id
+        """Add a page; the ``first`` replaces all rows, and the cursor stays on its run."""
+        current_id = self.current_id
         if first:
             self.clear()
             self._runs.clear()
         for run in page:
             self.show(run)
         if first:
-            self.go_to(here)
+            self.go_to(current_id)
 
     def show(self, run: RunSummary) -> None:
         """Add or update a run."""
         self._runs[run.id] = run
         values = (
-            ("▸ " if run.id == self.marked else "") + one_line(run.question, _LONGEST),
+            ("▸ " if run.id == self.marked else "") + one_line(run.question, _MAX_QUESTION),
             status(run),
             _RATINGS.get(run.rating, ""),
-            _clock(run.seconds),
-            when(run.started),
+            _format_seconds(run.seconds),
+            short_time(run.started),
         )
         self.put(run.id, values)
 
     def take_out(self, run_id: str) -> None:
-        """Take a run out of the table, and its mark with it."""
+        """Remove a run and its mark from the table."""
         if run_id == self.marked:
             self.marked = ""
         if self._runs.pop(run_id, None) is not None:
             self.remove_row(run_id)
 
     def mark(self, run_id: str) -> None:
-        """Mark a run instead of the one that was; "" for none."""
-        before, self.marked = self.marked, run_id
-        for changed in (before, run_id):
-            if changed in self._runs:
-                self.show(self._runs[changed])
+        """Mark a run instead of the previous one; "" for none."""
+        previous, self.marked = self.marked, run_id
+        for row_id in (previous, run_id):
+            if row_id in self._runs:
+                self.show(self._runs[row_id])
 
     def watch_cursor_coordinate(self, old_coordinate: Coordinate, new_coordinate: Coordinate) -> None:
-        """Ask for more rows in time."""
+        """Load more rows in time."""
         super().watch_cursor_coordinate(old_coordinate, new_coordinate)
         self._look_ahead()
 
@@ -203,7 +203,7 @@ class RunList(RowTable):
             self.post_message(self.NearEnd())
 
 
-def _clock(seconds: float | None) -> str:
+def _format_seconds(seconds: float | None) -> str:
     """Seconds in six columns: ``8.3 s``, ``59 s``, ``12:05``, ``3 h``."""
     if seconds is None:
         return ""
@@ -213,7 +213,7 @@ def _clock(seconds: float | None) -> str:
     return f"{minutes}:{rest:02d}" if minutes < 100 else f"{minutes / 60:.0f} h"
 
 
-_PAUSE = 0.15  # seconds without a key before the search begins
+_TYPING_PAUSE = 0.15  # seconds without a key before the search begins
 STATUSES: Sequence[tuple[str, tuple[str, ...]]] = (
     ("any", ()),
     ("answered", ("answered",)),
@@ -223,15 +223,15 @@ STATUSES: Sequence[tuple[str, tuple[str, ...]]] = (
     ("failed", ("failed",)),
     ("rejected", ("rejected",)),
 )
-"""What can be chosen, with the statuses of the store."""
+"""The choices of the filter, with the stored statuses of each."""
 
 
 class RunFilter(Horizontal):
-    """One line: status, words, and how many runs fit.
+    """One line: status, words, and the number of matching runs.
 
     Attributes:
-        text: Words that are looked for.
-        statuses: Statuses of the store; any if empty.
+        text: Words to search for.
+        statuses: Stored statuses to show; any if empty.
     """
 
     DEFAULT_CSS = """
@@ -242,16 +242,16 @@ class RunFilter(Horizontal):
     """
 
     class Changed(Message):
-        """Other runs are wanted."""
+        """The filter has changed."""
 
     class Done(Message):
-        """The search is done: the list takes the focus."""
+        """The user has finished the search: focus the list."""
 
     def __init__(self) -> None:
         super().__init__()
         self.text = ""
         self._status = 0
-        self._typed: Timer | None = None
+        self._search_timer: Timer | None = None
 
     def compose(self) -> ComposeResult:
         yield Static(id="run-status")
@@ -263,53 +263,53 @@ class RunFilter(Horizontal):
 
     @property
     def statuses(self) -> tuple[str, ...]:
-        """As `traces.runs.Runs.search` takes them."""
+        """The statuses, as `traces.runs.Runs.search` takes them."""
         return STATUSES[self._status][1]
 
     @property
     def active(self) -> bool:
-        """Whether some runs are left out."""
+        """Whether the filter leaves runs out."""
         return bool(self._status or self.text.strip())
 
     @property
-    def typing(self) -> bool:
+    def has_search_focus(self) -> bool:
         """Whether the search has the focus."""
         return self.query_one(Input).has_focus
 
-    def type(self) -> None:
+    def focus_search(self) -> None:
         """Focus the search."""
-        self.screen.set_focus(self.query_one(Input))  # at once: what is typed next belongs there
+        self.screen.set_focus(self.query_one(Input))  # at once: the next keys belong there
 
-    def turn(self, by: int) -> None:
-        """The next status, or the one before."""
+    def change_status(self, by: int) -> None:
+        """Choose the next status, or the previous one."""
         self._status = (self._status + by) % len(STATUSES)
         self._show_status()
         self.post_message(self.Changed())
 
     def clear(self) -> None:
-        """Every run again."""
+        """Show every run again."""
         self._status, self.text = 0, ""
         self.query_one(Input).value = ""
         self._show_status()
         self.post_message(self.Changed())
 
     def tell(self, total: int | None) -> None:
-        """How many runs fit; None if that could not be found out."""
+        """Show the number of matching runs; None if it is unknown."""
         text = "✗" if total is None else f"{total:,} run{'s' * (total != 1)}{' found' * self.active}"
         self.query_one("#run-count", Static).update(text)
 
     @on(Input.Changed)
-    def _type(self, event: Input.Changed) -> None:
+    def _search_soon(self, event: Input.Changed) -> None:
         event.stop()
         if event.value.split() == self.text.split():
             return
         self.text = event.value
-        if self._typed is not None:
-            self._typed.stop()
-        self._typed = self.set_timer(_PAUSE, lambda: self.post_message(self.Changed()))
+        if self._search_timer is not None:
+            self._search_timer.stop()
+        self._search_timer = self.set_timer(_TYPING_PAUSE, lambda: self.post_message(self.Changed()))
 
     @on(Input.Submitted)
-    def _typed_enter(self, event: Input.Submitted) -> None:
+    def _finish_search(self, event: Input.Submitted) -> None:
         event.stop()
         self.post_message(self.Done())
 
@@ -319,12 +319,12 @@ class RunFilter(Horizontal):
         self.query_one("#run-status", Static).update(text.stylize("@click=screen.status(1)"))
 
 
-Going = Literal["", "resumable", "going on"]
+RunState = Literal["", "resumable", "going on"]
 
 
 @dataclass
 class RunsLoaded(Message):
-    """A page of the runs that fit, and how many fit in all; the ``first`` page begins the list anew."""
+    """A page of the matching runs and their total number; the ``first`` page replaces the list."""
 
     first: bool
     runs: list[RunSummary]
@@ -333,16 +333,16 @@ class RunsLoaded(Message):
 
 @dataclass
 class Preview(Message):
-    """A run, the number of its sources, and whether it can be resumed or is running."""
+    """A run, the number of its sources, and whether it can be resumed or is in progress."""
 
     run: Run
     sources: int
-    going: Going
+    state: RunState
 
 
 @dataclass
 class Rated(Message):
-    """A run's rating is stored; "" if it was taken back."""
+    """A run's rating is stored; "" if it was removed."""
 
     run_id: str
     rating: Rating | str
@@ -356,14 +356,14 @@ class RunDeleted(Message):
 
 
 def load(store: Store, text: str, statuses: Sequence[str], limit: int, offset: int) -> RunsLoaded:
-    """A page of the runs that fit."""
-    with store.connect():  # one opening for both
+    """Read a page of the matching runs."""
+    with store.connect():  # open the store once for both queries
         page = Runs(store).search(text, statuses, limit=limit, offset=offset)
         return RunsLoaded(not offset, page, Runs(store).count(text, statuses))
 
 
 def rate(store: Store, run_id: str, rating: Rating | None) -> Rated:
-    """Rate a run; None takes its rating back. Raises `UnknownRun`."""
+    """Rate a run; None removes its rating. Raises `UnknownRun`."""
     if rating is None:
         Ratings(store).withdraw(run_id)
     else:
@@ -380,24 +380,24 @@ def delete(store: Store, run_id: str) -> RunDeleted:
 
 
 def preview(store: Store, run_id: str) -> Preview:
-    """What is to be shown of a run; for a worker. Raises `UnknownRun`."""
+    """Read the preview of a run; for a worker. Raises `UnknownRun`."""
     from agent import checkpoints
 
     runs = Runs(store)
     with store.connect():
         run = runs.find(run_id)
-        stored = runs.events(run.id)
-    answers = [entry.payload for entry in stored if entry.kind == ev.Answered.kind]
-    going: Going = ""
+        stored_events = runs.events(run.id)
+    answers = [entry.payload for entry in stored_events if entry.kind == ev.Answered.kind]
+    state: RunState = ""
     if (run.finished is None or run.status in {"failed", "cancelled"}) and checkpoints.exists(
         store, run.id
     ):
-        going = "going on" if checkpoints.held(store, run.id) else "resumable"
-    return Preview(run, len(answers[-1]["sources"]) if answers else 0, going)
+        state = "going on" if checkpoints.held(store, run.id) else "resumable"
+    return Preview(run, len(answers[-1]["sources"]) if answers else 0, state)
 
 
 class RunPreview(VerticalScroll):
-    """The answer of the chosen run, and how it was made."""
+    """The answer of the current run, and how it was made."""
 
     HELP = "The chosen run: its answer, what it rests on, and why it stopped."
     DEFAULT_CSS = """
@@ -409,7 +409,7 @@ class RunPreview(VerticalScroll):
     """
 
     def compose(self) -> ComposeResult:
-        """Question, answer, facts; and keys that the footer has no room for."""
+        """Question, answer, facts, and the keys that do not fit in the footer."""
         yield Static(id="preview-question")
         yield Static(id="preview-answer")
         yield Static(id="preview-facts")
@@ -427,28 +427,28 @@ class RunPreview(VerticalScroll):
         run = preview.run
         question.update(Content(one_line(run.question)))
         facts.update(Content("\n".join(_facts(preview))))
-        text = clean(run.answer).strip() or _without_answer(preview, key_for(RESUME))
+        text = clean(run.answer).strip() or _no_answer_text(preview, key_for(RESUME))
         answer.update(Content(text))
         keys.update(" · ".join(f"{key_for(a)} {a.label.lower()}" for a in BESIDES))
 
 
 def _facts(preview: Preview) -> list[str]:
     run = preview.run
-    took = f", {duration(run.seconds)}" if run.seconds is not None else ""
-    ended = ENDINGS["interrupted"] if run.status == "running" else ENDINGS.get(run.status, run.status)
-    if preview.going == "going on":
-        ended = "… a process is working on it"
-    because = "" if run.stopped_because == run.status else one_line(run.stopped_because)
+    duration_text = f", {duration(run.seconds)}" if run.seconds is not None else ""
+    ending = ENDINGS["interrupted"] if run.status == "running" else ENDINGS.get(run.status, run.status)
+    if preview.state == "going on":
+        ending = "… a process is working on it"
+    reason = "" if run.stopped_because == run.status else one_line(run.stopped_because)
     sources = [f"{preview.sources} source{'s' * (preview.sources != 1)}"] if run.answer else []
-    how = [one_line(run.chat_model), run.profile, f"decisions by {run.decider}"]
+    setup = [one_line(run.chat_model), run.profile, f"decisions by {run.decider}"]
     return [
-        " · ".join([f"{local(run.started):%Y-%m-%d %H:%M}", f"{ended}{took}", *sources]),
-        *([f"because {because}"] if because else []),
-        " · ".join([*how, f"in {one_line(', '.join(run.collections))}", f"run {run.id}"]),
+        " · ".join([f"{local(run.started):%Y-%m-%d %H:%M}", f"{ending}{duration_text}", *sources]),
+        *([f"because {reason}"] if reason else []),
+        " · ".join([*setup, f"in {one_line(', '.join(run.collections))}", f"run {run.id}"]),
     ]
 
 
-def _without_answer(preview: Preview, resume: str) -> str:
-    if preview.going == "resumable":
+def _no_answer_text(preview: Preview, resume: str) -> str:
+    if preview.state == "resumable":
         return f"No answer yet: {resume} resumes it."
-    return "It is still going on." if preview.going == "going on" else "No answer."
+    return "It is still going on." if preview.state == "going on" else "No answer."

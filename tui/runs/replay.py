@@ -1,6 +1,6 @@
-"""A stored run, event by event, with the widgets that showed it live.
+"""The replay of a stored run, event by event, with the widgets that showed it live.
 
-Nothing here draws; the player of the replay screen and its tests use it alike.
+`Player` holds the position and draws nothing.
 """
 
 from __future__ import annotations
@@ -27,31 +27,31 @@ from tui.app.keys import bindings
 from tui.app.work import Failed, in_background
 from tui.run.evidence import EvidenceList
 from tui.run.exchange import Exchange
-from tui.run.fold import EVERYTHING, Part, RunFold, events_of, stored_or_told
+from tui.run.fold import EVERYTHING, Part, RunFold, events_of, stored_or_implied
 from tui.run.meters import Meters
 from tui.run.panel import RunPanel
 from tui.run.words import as_text
 from tui.terminal import duration
 
 SPEEDS: Final[Sequence[int]] = (1, 4, 16)
-"""Speeds in the order in which they are gone through."""
-_LONGEST = 2.0  # seconds at speed 1: nobody waits for a model that has long answered
+"""The speeds, slowest first."""
+_MAX_WAIT = 2.0  # seconds at speed 1: longer waits are shortened
 
 
 class Player:
     """A position in the events of a run, and the fold up to there.
 
     Attributes:
-        events: Of the whole run.
-        at: Seconds since the run began, one for each event.
-        fold: What is known of the run after the first `position` events.
-        position: How many events have happened, from 0.
+        events: The events of the whole run.
+        times: Seconds since the run began, one for each event.
+        fold: The run after the first `position` events.
+        position: Number of events that have happened.
         speed: One of `SPEEDS`.
     """
 
-    def __init__(self, events: Sequence[ev.Event], at: Sequence[float], run_id: str = "") -> None:
+    def __init__(self, events: Sequence[ev.Event], times: Sequence[float], run_id: str = "") -> None:
         self.events = events
-        self.at = at
+        self.times = times
         self._run_id = run_id
         self.fold = RunFold(run_id=run_id)
         self.position = 0
@@ -60,28 +60,28 @@ class Player:
 
     @property
     def over(self) -> bool:
-        """Whether nothing follows."""
+        """Whether no event follows."""
         return self.position >= len(self.events)
 
     @property
     def elapsed(self) -> float:
-        """Seconds of the run that have passed."""
-        return self.at[self.position - 1] if self.position else 0.0
+        """Seconds of the run until the current position."""
+        return self.times[self.position - 1] if self.position else 0.0
 
     @property
     def total(self) -> float:
         """Seconds of the whole run."""
-        return self.at[-1] if self.at else 0.0
+        return self.times[-1] if self.times else 0.0
 
     @property
-    def last(self) -> ev.Event | None:
-        """What happened last."""
+    def last_event(self) -> ev.Event | None:
+        """The last event before the position."""
         return self.events[self.position - 1] if self.position else None
 
     def seek(self, position: int) -> frozenset[Part]:
-        """Go to a position, kept within the run; what of the run's picture that changes.
+        """Go to a position, limited to the run, and return the parts of the view that change.
 
-        Going back folds anew from the beginning.
+        Going back folds again from the beginning.
         """
         position = max(0, min(position, len(self.events)))
         if position == self.position:
@@ -93,26 +93,26 @@ class Player:
         else:
             changed = self.fold.take_all(self.events[self.position : position]) | {"meters"}
         self.position = position
-        if not self.fold.over:  # heartbeats are not stored; the events themselves know the time
+        if not self.fold.over:  # heartbeats are not stored, so take the time of the event
             self.fold.elapsed = self.elapsed
         return changed
 
-    def part(self, by: int) -> int:
-        """The position of the next research step (``by`` 1; else the end), or of the one before (-1)."""
+    def step_position(self, by: int) -> int:
+        """The position of the next research step (``by`` 1; else the end), or of the previous one (-1)."""
         if by > 0:
             return next((step for step in self.steps if step > self.position), len(self.events))
         return next((step for step in reversed(self.steps) if step < self.position), 0)
 
     def wait(self, position: int | None = None) -> float:
-        """Seconds until the event at a position, by default the next, is to be shown at this speed."""
+        """Seconds at this speed until the event at a position, by default the next."""
         position = self.position if position is None else position
         if position >= len(self.events) or not position:
             return 0.0
-        gap = max(0.0, self.at[position] - self.at[position - 1])
-        return min(gap, _LONGEST) / self.speed
+        gap = max(0.0, self.times[position] - self.times[position - 1])
+        return min(gap, _MAX_WAIT) / self.speed
 
     def within(self, seconds: float) -> int:
-        """The position that is reached in so many seconds; at least one event on."""
+        """The position reached in ``seconds``; at least one event further."""
         position = min(self.position + 1, len(self.events))
         while position < len(self.events) and self.wait(position) <= seconds:
             seconds -= self.wait(position)
@@ -120,20 +120,20 @@ class Player:
         return position
 
     def faster(self, by: int) -> None:
-        """The next speed, or the one before; it ends at either end."""
-        at = SPEEDS.index(self.speed) + by
-        self.speed = SPEEDS[max(0, min(at, len(SPEEDS) - 1))]
+        """Choose the next or the previous speed, if there is one."""
+        index = SPEEDS.index(self.speed) + by
+        self.speed = SPEEDS[max(0, min(index, len(SPEEDS) - 1))]
 
 
 class PlayerBar(Vertical, can_focus=True):
-    """Two lines; research steps are marked on the track, and a click on it goes there."""
+    """A track with the research steps marked, and the current event; a click on the track seeks."""
 
     HELP = """\
 ### The player
 
-**Space** plays and pauses, **→** and **←** go one event on and back, `n` and `p` to the next research step
-and the one before, **Home** and **End** to either end, `+` and `-` change the speed. Long waits are cut to
-two seconds.
+**Space** plays and pauses, **→** and **←** go one event forwards and back, `n` and `p` to the next and the
+previous research step, **Home** and **End** to either end, `+` and `-` change the speed. Long waits are
+cut to two seconds.
 """
     DEFAULT_CSS = """
     PlayerBar { height: 2; padding: 0 1; background: $surface; }
@@ -142,8 +142,8 @@ two seconds.
     """
 
     @dataclass
-    class Sought(Message):
-        """The person wants to be at a position."""
+    class Seek(Message):
+        """The user seeks a position."""
 
         position: int
 
@@ -151,7 +151,7 @@ two seconds.
         super().__init__()
         self._player: Player | None = None
         self._playing = False
-        self._track = (0, 1)  # column where it begins, columns
+        self._track = (0, 1)  # first column, width
 
     def compose(self) -> ComposeResult:
         yield Static(id="player-track", markup=False)
@@ -166,11 +166,11 @@ two seconds.
         self._draw()
 
     def on_click(self, event: Click) -> None:
-        """Go to where the track was clicked."""
+        """Seek to where the track was clicked."""
         begin, width = self._track
         column = event.x - self.styles.padding.left - begin
         if self._player is not None and event.y == 0 and 0 <= column < width:
-            self.post_message(self.Sought(round(column / max(width - 1, 1) * len(self._player.events))))
+            self.post_message(self.Seek(round(column / max(width - 1, 1) * len(self._player.events))))
 
     def _draw(self) -> None:
         player = self._player
@@ -178,21 +178,23 @@ two seconds.
             return
         count = len(player.events)
         sign = "▶" if self._playing else "■" if player.over else "‖"
-        before = f"{sign} {player.position:>{len(str(count))}}/{count} "
-        after = f" {duration(player.elapsed)} of {duration(player.total)} · {player.speed}×"
-        width = max(4, self.content_size.width - len(before) - len(after))
-        self._track = (len(before), width)
-        here = _column(player.position, count, width)
+        prefix = f"{sign} {player.position:>{len(str(count))}}/{count} "
+        suffix = f" {duration(player.elapsed)} of {duration(player.total)} · {player.speed}×"
+        width = max(4, self.content_size.width - len(prefix) - len(suffix))
+        self._track = (len(prefix), width)
+        current = _column(player.position, count, width)
         marks = {_column(step, count, width) for step in player.steps}
         cells = "".join(
-            "●" if n == here else "┿" if n in marks else "━" if n < here else "─" for n in range(width)
+            "●" if n == current else "┿" if n in marks else "━" if n < current else "─"
+            for n in range(width)
         )
         track = Content.assemble(
-            before, (cells[: here + 1], "$accent"), (cells[here + 1 :], "$foreground 50%"), after
+            prefix, (cells[: current + 1], "$accent"), (cells[current + 1 :], "$foreground 50%"), suffix
         )
         self.query_one("#player-track", Static).update(track)
-        last = as_text(player.last) if player.last is not None else "Before the beginning: Space plays."
-        self.query_one("#player-words", Static).update(Content(last))
+        event = player.last_event
+        words = as_text(event) if event is not None else "Before the beginning: Space plays."
+        self.query_one("#player-words", Static).update(Content(words))
 
 
 def _column(position: int, count: int, width: int) -> int:
@@ -212,18 +214,18 @@ class ReplayScreen(DeepScreen):
     HELP = """\
 ### Replay
 
-The run as it went, from its stored events. **Space** plays and pauses; `n` and `p` go from one research
-step to another. **Tab** goes to the answer, whose citations open their passages, and to the plan, the
-evidence and the decisions, where you can say what a decision should have been.
+The run as it happened, from its stored events. **Space** plays and pauses; `n` and `p` go to the next and
+the previous research step. **Tab** goes to the answer, whose citations open their passages, and to the
+plan, the evidence and the decisions, where you can say what a decision should have been.
 """
 
     @dataclass
     class Ready(Message):
-        """The run and its events, with the seconds when they happened."""
+        """The run and its events, with the seconds at which they happened."""
 
         run: Run
         events: list[ev.Event]
-        at: list[float]
+        times: list[float]
 
     def __init__(self, run_id: str) -> None:
         super().__init__()
@@ -231,7 +233,7 @@ evidence and the decisions, where you can say what a decision should have been.
         self._run: Run | None = None
         self.player = Player((), ())
         self._timer: Timer | None = None  # while it plays
-        self._answered = False  # whether an answer is on the screen
+        self._has_answer = False  # whether an answer is on the screen
 
     def body(self) -> ComposeResult:
         with Container(id="replay"):
@@ -248,7 +250,7 @@ evidence and the decisions, where you can say what a decision should have been.
 
     @on(Ready)
     async def _ready(self, message: Ready) -> None:
-        self._run, self.player = message.run, Player(message.events, message.at, message.run.id)
+        self._run, self.player = message.run, Player(message.events, message.times, message.run.id)
         meters = self.query_one(Meters)
         meters.offline = not any(isinstance(e, ev.Corrected) and e.rung == "web" for e in message.events)
         self.remove_class("-none")
@@ -259,7 +261,7 @@ evidence and the decisions, where you can say what a decision should have been.
         self.refresh_bindings()
 
     @on(Failed)
-    def _failed(self, message: Failed) -> None:
+    def _show_failure(self, message: Failed) -> None:
         if self._run is None:
             text = f"✗ The run cannot be read.\n\n{message.error.message}\n{message.error.way_out}"
             self.query_one("#replay-none", Static).update(Content(text))
@@ -267,12 +269,12 @@ evidence and the decisions, where you can say what a decision should have been.
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         return True if action == "close" else self._run is not None
 
-    # Where one is
+    # The position
 
     async def _go(self, position: int) -> None:
         changed = self.player.seek(position)
-        # What is shown of an answer only ever grows; one that was not given yet needs a fresh page.
-        if self._answered and self.player.fold.outcome.answered is None:
+        # An answer on the screen can only grow; before there is one, the page has to be new.
+        if self._has_answer and self.player.fold.outcome.answered is None:
             await self._new_exchange()
         self._draw(changed)
 
@@ -281,15 +283,15 @@ evidence and the decisions, where you can say what a decision should have been.
         await page.remove_children()
         assert self._run is not None
         await page.mount(Exchange(self._run.question))
-        self._answered = False
+        self._has_answer = False
 
     def _draw(self, changed: frozenset[Part]) -> None:
         fold = self.player.fold
         if not self.query(Exchange):  # the screen was left while the run was read
             return
         if changed:
-            self._answered = fold.outcome.answered is not None
-            self.set_class(self._answered, "-answered")  # where it is narrow, the answer has more room then
+            self._has_answer = fold.outcome.answered is not None
+            self.set_class(self._has_answer, "-answered")  # on a narrow screen, gives the answer more room
             self.query_one(Exchange).show(fold, changed)
             self.query_one(RunPanel).show(fold, changed)
             self.query_one(Meters).show(fold, changed)
@@ -300,16 +302,16 @@ evidence and the decisions, where you can say what a decision should have been.
         await self._go(self.player.position + by)
 
     async def action_part(self, by: int) -> None:
-        await self._go(self.player.part(by))
+        await self._go(self.player.step_position(by))
         self._play_on()
 
-    async def action_ends(self, which: int) -> None:
-        """To the beginning (0) or the end (1)."""
-        await self._go(which * len(self.player.events))
+    async def action_ends(self, end: int) -> None:
+        """Go to the beginning (0) or the end (1)."""
+        await self._go(end * len(self.player.events))
         self._play_on()
 
-    @on(PlayerBar.Sought)
-    async def _sought(self, message: PlayerBar.Sought) -> None:
+    @on(PlayerBar.Seek)
+    async def _seek(self, message: PlayerBar.Seek) -> None:
         await self._go(message.position)
         self._play_on()
 
@@ -322,7 +324,7 @@ evidence and the decisions, where you can say what a decision should have been.
         else:
             if self.player.over:
                 await self._go(0)
-            self._wait()
+            self._schedule_next()
         self._draw(frozenset())
 
     def action_speed(self, by: int) -> None:
@@ -330,8 +332,8 @@ evidence and the decisions, where you can say what a decision should have been.
         self._play_on()
         self._draw(frozenset())
 
-    def _wait(self) -> None:
-        self._timer = self.set_timer(max(_FRAME, self.player.wait()), self._next)
+    def _schedule_next(self) -> None:
+        self._timer = self.set_timer(max(_FRAME, self.player.wait()), self._show_next)
 
     def _pause(self) -> None:
         if self._timer is not None:
@@ -339,20 +341,20 @@ evidence and the decisions, where you can say what a decision should have been.
             self._timer = None
 
     def _play_on(self) -> None:
-        """Restart the wait from the current position, if it plays."""
+        """Restart the wait from the current position, if playing."""
         if self._timer is not None:
             self._timer.stop()
-            self._wait()
+            self._schedule_next()
 
-    async def _next(self) -> None:
+    async def _show_next(self) -> None:
         position = self.player.within(_FRAME)
         if position >= len(self.player.events):
             self._timer = None
         await self._go(position)
         if self._timer is not None:
-            self._wait()
+            self._schedule_next()
 
-    # What else can be done with it
+    # Other actions
 
     def action_export(self) -> None:
         if self._run is not None:
@@ -375,5 +377,5 @@ def _read(store: Store, run_id: str) -> ReplayScreen.Ready:
     runs = Runs(store)
     with store.connect():
         run = runs.find(run_id)
-        stored = stored_or_told(runs, run)
-    return ReplayScreen.Ready(run, events_of(stored), [entry.elapsed for entry in stored])
+        stored_events = stored_or_implied(runs, run)
+    return ReplayScreen.Ready(run, events_of(stored_events), [entry.elapsed for entry in stored_events])

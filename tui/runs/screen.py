@@ -1,4 +1,4 @@
-"""Runs: every question asked on this machine, to find, replay, compare, rate and resume."""
+"""The Runs screen: every question asked on this machine, to find, replay, compare, rate and resume."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 PAGE = 100
 """Runs that are read at a time."""
-_STILL = 0.08  # seconds the cursor rests before a run is previewed
+_PREVIEW_DELAY = 0.08  # seconds the cursor rests before a run is previewed
 
 
 class RunsScreen(DeepScreen):
@@ -57,15 +57,15 @@ class RunsScreen(DeepScreen):
 
 Every run that is stored, newest first. After `/` each word that you type must occur in the question or in
 the answer; `f` shows runs of one status, **Escape** every run. **Enter** opens a run, `c` on two compares
-them. `g`, `p` and `w` rate the answer as good, partly good or wrong; the same again takes the rating back.
+them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press again to remove the rating.
 """
 
     def __init__(self) -> None:
         super().__init__()
-        self._total = -1  # until the list was read
+        self._total = -1  # until the list is read
         self._loading = False
         self._preview: Preview | None = None
-        self._moved: Timer | None = None
+        self._preview_timer: Timer | None = None
 
     def body(self) -> ComposeResult:
         yield RunFilter()
@@ -84,7 +84,7 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; the same a
     # The list and its filter
 
     @on(RunsLoaded)
-    def _loaded(self, message: RunsLoaded) -> None:
+    def _show_loaded(self, message: RunsLoaded) -> None:
         self._loading, self._total = False, message.total
         runs = self.query_one(RunList)
         runs.show_page(message.runs, first=message.first)
@@ -92,20 +92,20 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; the same a
         self.query_one(RunFilter).tell(message.total)
         if not runs.row_count:
             self._show_preview(None)
-            self.query_one("#runs-none", Static).update(self._nothing())
+            self.query_one("#runs-none", Static).update(self._empty_text())
         elif message.first:
             self._preview_soon()
-            if self.focused is None:  # the list was not there to have the keys
+            if self.focused is None:  # the list could not take the focus before
                 self.call_after_refresh(runs.focus)
 
     @on(Failed)
-    def _failed(self, message: Failed) -> None:
+    def _show_failure(self, message: Failed) -> None:
         self._loading = False
-        if self._total < 0:  # with a list on the screen the app's own telling is enough
-            error, again = message.error, self.deepthink.key_for(REFRESH)
+        if self._total < 0:  # with a list on the screen, the app's message is enough
+            error, key = message.error, self.deepthink.key_for(REFRESH)
             self.query_one("#runs").add_class("-none")
             self.query_one(RunFilter).tell(None)
-            text = f"✗ The runs cannot be read.\n\n{error.message}\n{error.way_out}\n\n{again} tries again."
+            text = f"✗ The runs cannot be read.\n\n{error.message}\n{error.way_out}\n\n{key} tries again."
             self.query_one("#runs-none", Static).update(Content(text))
 
     @on(RunList.NearEnd)
@@ -115,26 +115,26 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; the same a
             self._load(runs.row_count)
 
     @on(RunFilter.Done)
-    def _searched(self) -> None:
+    def _focus_list(self) -> None:
         self.query_one(RunList).focus()
 
     def action_search(self) -> None:
-        self.query_one(RunFilter).type()
+        self.query_one(RunFilter).focus_search()
 
     def action_status(self, by: int) -> None:
-        self.query_one(RunFilter).turn(by)
+        self.query_one(RunFilter).change_status(by)
 
     def action_clear(self) -> None:
-        runs, choice = self.query_one(RunList), self.query_one(RunFilter)
-        if choice.typing:
+        runs, run_filter = self.query_one(RunList), self.query_one(RunFilter)
+        if run_filter.has_search_focus:
             self.set_focus(runs if runs.row_count else None)
         runs.mark("")
-        if choice.active:
-            choice.clear()
+        if run_filter.active:
+            run_filter.clear()
 
     @on(RunFilter.Changed)
     def _filter_changed(self) -> None:
-        """Other runs: seen from the top, however far the list was read before."""
+        """Show the matching runs from the top."""
         self.query_one(RunList).move_cursor(row=0)
         self.action_refresh()
 
@@ -143,40 +143,40 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; the same a
 
     def _load(self, offset: int) -> None:
         self._loading = True
-        choice, row = self.query_one(RunFilter), self.query_one(RunList).cursor_row
+        run_filter, row = self.query_one(RunFilter), self.query_one(RunList).cursor_row
         store, limit = self.deepthink.engine.store, PAGE if offset else max(PAGE, row + PAGE)
-        reading = partial(load, store, choice.text, choice.statuses, limit, offset)
-        in_background(self, reading, group="runs", exclusive=True)
+        work = partial(load, store, run_filter.text, run_filter.statuses, limit, offset)
+        in_background(self, work, group="runs", exclusive=True)
 
-    def _nothing(self) -> Content:
+    def _empty_text(self) -> Content:
         clear, ask = self.deepthink.key_for(CLEAR), self.deepthink.key_of("app.ask")
         if self.query_one(RunFilter).active:
-            return Content(f"No run fits.\n\n{clear} shows every run.")
+            return Content(f"No run matches.\n\n{clear} shows every run.")
         return Content(f"No run is stored yet.\n\nAsk something: {ask} goes to the prompt.")
 
     # The run under the cursor
 
     @on(DataTable.RowHighlighted)
     def _preview_soon(self) -> None:
-        if self._moved is not None:
-            self._moved.stop()
-        self._moved = self.set_timer(_STILL, self._load_preview)
+        if self._preview_timer is not None:
+            self._preview_timer.stop()
+        self._preview_timer = self.set_timer(_PREVIEW_DELAY, self._load_preview)
 
     def _load_preview(self) -> None:
         if (current := self._current) is not None:
-            reading = partial(preview, self.deepthink.engine.store, current.id)
-            in_background(self, reading, group="preview", exclusive=True)
+            work = partial(preview, self.deepthink.engine.store, current.id)
+            in_background(self, work, group="preview", exclusive=True)
 
     @on(Preview)
-    def _previewed(self, message: Preview) -> None:
+    def _show_if_current(self, message: Preview) -> None:
         current = self._current
         if current is not None and current.id == message.run.id:
             self._show_preview(message)
 
     def _show_preview(self, preview: Preview | None) -> None:
-        before, self._preview = self._preview, preview
+        previous, self._preview = self._preview, preview
         self.query_one(RunPreview).show(preview)
-        if (before and before.going) != (preview and preview.going):  # the footer is made anew then
+        if (previous and previous.state) != (preview and preview.state):  # so the footer changes
             self.refresh_bindings()
 
     @property
@@ -184,12 +184,14 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; the same a
         return self.query_one(RunList).current if self._total > 0 else None
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """What needs a run needs one under the cursor; only some can go on."""
+        """Actions on a run need one under the cursor; only some runs can be resumed."""
         if action in {"open", "mark", "rate", "export", "again", "delete"}:
             return self._current is not None
         if action == "resume":
-            shown, current = self._preview, self._current
-            return bool(shown and current and (shown.run.id, shown.going) == (current.id, "resumable"))
+            previewed, current = self._preview, self._current
+            return bool(
+                previewed and current and (previewed.run.id, previewed.state) == (current.id, "resumable")
+            )
         return True
 
     @on(DataTable.RowSelected)
@@ -200,7 +202,7 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; the same a
             self.app.push_screen(ReplayScreen(self._current.id))
 
     def action_mark(self) -> None:
-        """Mark it; with another one marked, compare the two."""
+        """Mark the run; if another one is marked, compare the two."""
         runs, current = self.query_one(RunList), self._current
         if current is None:
             return
@@ -217,12 +219,12 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; the same a
     def action_rate(self, rating: Rating) -> None:
         current = self._current
         if current is not None:
-            wanted = None if current.rating == rating else rating
-            rating_it = partial(rate, self.deepthink.engine.store, current.id, wanted)
-            in_background(self, rating_it, group="rate")
+            new_rating = None if current.rating == rating else rating
+            work = partial(rate, self.deepthink.engine.store, current.id, new_rating)
+            in_background(self, work, group="rate")
 
     @on(Rated)
-    def _rated(self, message: Rated) -> None:
+    def _show_rating(self, message: Rated) -> None:
         runs = self.query_one(RunList)
         if (run := runs.of(message.run_id)) is not None:
             runs.show(replace(run, rating=message.rating))
@@ -246,12 +248,12 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; the same a
         ConfirmScreen.ask(self, "Delete this run?", detail, "Delete", deleting)
 
     @on(RunDeleted)
-    def _deleted(self, message: RunDeleted) -> None:
+    def _remove_deleted(self, message: RunDeleted) -> None:
         self.query_one(RunList).take_out(message.run_id)
         self.notify("The run is deleted.")
         self.action_refresh()
 
-    # Going on where one asks
+    # On the Ask screen
 
     async def action_resume(self) -> None:
         if self._preview is not None:
@@ -261,21 +263,21 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; the same a
         in_background(self, partial(find_unfinished, self.deepthink.engine.store), group="unfinished")
 
     @on(FoundUnfinished)
-    def _found_unfinished(self, message: FoundUnfinished) -> None:
-        if message.found:
-            self.app.push_screen(UnfinishedScreen(message.found), self._resume)
+    def _offer_unfinished(self, message: FoundUnfinished) -> None:
+        if message.entries:
+            self.app.push_screen(UnfinishedScreen(message.entries), self._resume)
         else:
             self.notify("There is nothing to resume.")
 
     async def _resume(self, run: Run | None) -> None:
         if run is not None:
-            (await self._ask()).resume(run.id)
+            (await self._go_to_ask()).resume(run.id)
 
     async def action_again(self) -> None:
         current = self._current
         if current is not None:
-            (await self._ask()).put_question(current.question)
+            (await self._go_to_ask()).put_question(current.question)
 
-    async def _ask(self) -> AskScreen:
+    async def _go_to_ask(self) -> AskScreen:
         await self.app.switch_mode("ask")
         return cast("AskScreen", self.app.screen)

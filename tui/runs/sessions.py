@@ -1,4 +1,4 @@
-"""Sessions: the conversations, to open, begin, name and delete."""
+"""The window of sessions: conversations to open, begin, name and delete."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from tui.app.key_line import KeyLine
 from tui.app.keys import bindings
 from tui.app.offers import deepthink
 from tui.app.work import Failed, in_background
-from tui.runs.list import RowTable, when
+from tui.runs.list import RowTable, short_time
 from tui.terminal import one_line
 
-_MOST = 2000  # sessions; nobody scrolls through more
-_LONGEST = 200
+_MAX_SESSIONS = 2000  # nobody scrolls through more
+_MAX_QUESTION = 200
 
 
 class SessionList(RowTable):
-    """One line a session."""
+    """One line per session."""
 
     HELP = "A session by its name, or by the question that it began with; the one used last is first."
     WIDTHS: ClassVar[Mapping[str, int]] = {"last used": 11, "runs": 5, "session": 0}
@@ -39,7 +39,7 @@ class SessionList(RowTable):
 
 
 class SessionsScreen(ModalScreen[str | None]):
-    """Returns the id of the session to continue, "" for a new one, None for neither.
+    """Returns the id of the session to continue, "" for a new one, None to stay.
 
     `deleted` has the ids of the sessions that were deleted here.
     """
@@ -55,13 +55,13 @@ gives it a name, which the command line knows too, `d` deletes it with its runs.
 
     @dataclass
     class Loaded(Message):
-        """The sessions, the one used last first."""
+        """The sessions, the last used first."""
 
         sessions: list[Session]
 
     @dataclass
     class Changed(Message):
-        """What was done to one, in words; the list is to be read again."""
+        """A session has changed, as ``text`` says; the list must be read again."""
 
         text: str
         deleted: str = ""
@@ -70,8 +70,8 @@ gives it a name, which the command line knows too, `d` deletes it with its runs.
         super().__init__()
         self.deleted: set[str] = set()
         self._sessions: dict[str, Session] = {}
-        self._read = False
-        self._words: list[str] = []
+        self._is_read = False
+        self._filter_words: list[str] = []
 
     def compose(self) -> ComposeResult:
         with Vertical(id="sessions"):
@@ -89,39 +89,44 @@ gives it a name, which the command line knows too, `d` deletes it with its runs.
     def _load(self) -> None:
         store = self._store
         in_background(
-            self, lambda: self.Loaded(Sessions(store).recent(_MOST)), group="sessions", exclusive=True
+            self,
+            lambda: self.Loaded(Sessions(store).recent(_MAX_SESSIONS)),
+            group="sessions",
+            exclusive=True,
         )
 
     @on(Loaded)
-    def _loaded(self, message: Loaded) -> None:
-        self._read = True
+    def _show_loaded(self, message: Loaded) -> None:
+        self._is_read = True
         self._sessions = {session.id: session for session in message.sessions}
         self._show()
         if not self._sessions:
-            self.set_focus(None)  # not to the filter, which would take the key that begins one
+            self.set_focus(None)  # not the filter, which would take the key for a new session
 
     @on(Failed)
-    def _failed(self, message: Failed) -> None:
-        if not self._read:
+    def _show_failure(self, message: Failed) -> None:
+        if not self._is_read:
             text = f"✗ The sessions cannot be read.\n\n{message.error.message}\n{message.error.way_out}"
             self._show_none(text)
             self.set_focus(None)
 
     def _show(self) -> None:
         table = self.query_one(SessionList)
-        here = table.current_id
+        current_id = table.current_id
         table.clear()
         for session in self._sessions.values():
-            if all(word in f"{session.name} {session.first}".casefold() for word in self._words):
-                text = one_line(session.first, _LONGEST) or "(nothing asked yet)"
+            if all(word in f"{session.name} {session.first}".casefold() for word in self._filter_words):
+                text = one_line(session.first, _MAX_QUESTION) or "(nothing asked yet)"
                 name = f"{one_line(session.name)} · " if session.name else ""
-                table.put(session.id, (when(session.latest), f"{session.runs:,}", name + text))
-        table.go_to(here)
+                table.put(session.id, (short_time(session.latest), f"{session.runs:,}", name + text))
+        table.go_to(current_id)
         if table.row_count:
             self.query_one("#sessions").remove_class("-none")
         else:
-            new = deepthink(self).key_of("sessions.new") or "n"
-            self._show_none("No session fits." if self._words else f"No session yet: {new} begins one.")
+            key = deepthink(self).key_of("sessions.new") or "n"
+            self._show_none(
+                "No session matches." if self._filter_words else f"No session yet: {key} begins one."
+            )
         self.refresh_bindings()
 
     def _show_none(self, text: str) -> None:
@@ -137,7 +142,9 @@ gives it a name, which the command line knows too, `d` deletes it with its runs.
         return self._sessions.get(self.query_one(SessionList).current_id)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        return self._read and self._current is not None if action in {"open", "rename", "delete"} else True
+        return (
+            self._is_read and self._current is not None if action in {"open", "rename", "delete"} else True
+        )
 
     @on(DataTable.RowSelected)
     def action_open(self) -> None:
@@ -148,7 +155,7 @@ gives it a name, which the command line knows too, `d` deletes it with its runs.
         self.dismiss("")
 
     def action_close(self) -> None:
-        """Back to the list from a line that is typed into; else stay with the session there was."""
+        """Go back to the list from an input; else close and stay in the session."""
         if isinstance(self.focused, Input):
             self._back_to_list()
         else:
@@ -159,16 +166,16 @@ gives it a name, which the command line knows too, `d` deletes it with its runs.
         self.query_one(SessionList).focus()
 
     def action_filter(self) -> None:
-        self.set_focus(self.query_one("#session-filter"))  # at once: what is typed next belongs there
+        self.set_focus(self.query_one("#session-filter"))  # at once: the next keys belong there
 
     @on(Input.Changed, "#session-filter")
-    def _filter(self, event: Input.Changed) -> None:
-        self._words = event.value.casefold().split()
-        if self._read:
+    def _apply_filter(self, event: Input.Changed) -> None:
+        self._filter_words = event.value.casefold().split()
+        if self._is_read:
             self._show()
 
     @on(Input.Submitted, "#session-filter")
-    def _filtered(self) -> None:
+    def _leave_filter(self) -> None:
         self._back_to_list()
 
     def action_rename(self) -> None:
@@ -176,10 +183,10 @@ gives it a name, which the command line knows too, `d` deletes it with its runs.
             self.query_one("#sessions").add_class("-naming")
             name = self.query_one("#session-name", Input)
             name.value = one_line(self._current.name)
-            self.set_focus(name)  # at once: what is typed next belongs there
+            self.set_focus(name)  # at once: the next keys belong there
 
     @on(Input.Submitted, "#session-name")
-    def _named(self, event: Input.Submitted) -> None:
+    def _rename_current(self, event: Input.Submitted) -> None:
         if self._current is not None:
             work = partial(_rename, self._store, self._current.id, one_line(event.value))
             in_background(self, work, group="change")
@@ -193,13 +200,13 @@ gives it a name, which the command line knows too, `d` deletes it with its runs.
 
         work = partial(_delete, self._store, current)
         runs = "its run" if current.runs == 1 else f"its {current.runs:,} runs"
-        called = one_line(current.name or current.first, 160) or current.id
-        detail = f"“{called}” with {runs}, their answers, events and decisions."
+        title = one_line(current.name or current.first, 160) or current.id
+        detail = f"“{title}” with {runs}, their answers, events and decisions."
         delete = partial(in_background, self, work, group="change")
         ConfirmScreen.ask(self, "Delete this session?", detail, "Delete", delete)
 
     @on(Changed)
-    def _changed(self, message: Changed) -> None:
+    def _announce_change(self, message: Changed) -> None:
         if message.deleted:
             self.deleted.add(message.deleted)
         self.notify(message.text, markup=False)

@@ -1,4 +1,4 @@
-"""Unfinished runs: resume one, or give it up."""
+"""The window of unfinished runs: resume one, or give it up."""
 
 from __future__ import annotations
 
@@ -23,43 +23,43 @@ from tui.app.key_line import KeyLine
 from tui.app.keys import bindings
 from tui.app.offers import deepthink
 from tui.app.work import in_background
-from tui.run.words import WHY, local
+from tui.run.words import UNFINISHED_REASONS, local
 from tui.terminal import one_line
 
 if TYPE_CHECKING:
     from agent.run import Resumable
 
-_LONGEST = 200
+_MAX_QUESTION = 200
 
 
 @dataclass
 class FoundUnfinished(Message):
     """The runs that can be resumed, newest first."""
 
-    found: list[Resumable]
+    entries: list[Resumable]
 
 
 def find_unfinished(store: Store) -> FoundUnfinished:
-    """Look for what can be resumed; for a worker, since it reads the store and imports much."""
+    """Find the runs that can be resumed; for a worker, since it reads the store and imports much."""
     from agent.run import resumable
 
     return FoundUnfinished(resumable(store))
 
 
-def offered(unfinished: Sequence[Resumable]) -> list[Resumable]:
+def worth_offering(unfinished: Sequence[Resumable]) -> list[Resumable]:
     """The runs to offer: not cancelled ones, and not those running in another process."""
     return [entry for entry in unfinished if entry.why not in {"cancelled", "going on"}]
 
 
 class UnfinishedList(OptionList):
-    """The runs, with why each stopped; Enter is the screen's."""
+    """The runs, with why each stopped; the screen handles Enter."""
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         return False if action == "select" else super().check_action(action, parameters)
 
 
 class UnfinishedScreen(ModalScreen[Run | None]):
-    """Returns the run to resume; None for later."""
+    """Returns the run to resume; None if the user leaves it for later."""
 
     CSS_PATH = "unfinished.tcss"
     BINDINGS: ClassVar[list[BindingType]] = bindings("unfinished")
@@ -78,14 +78,14 @@ stopped; no answered model call is repeated. `d` gives one up: it stays among th
 
     def __init__(self, unfinished: Sequence[Resumable]) -> None:
         super().__init__()
-        self._found = {entry.run.id: entry for entry in unfinished}
+        self._entries = {entry.run.id: entry for entry in unfinished}
 
     def compose(self) -> ComposeResult:
         with Vertical(id="unfinished"):
-            count = len(self._found)
+            count = len(self._entries)
             title = "One run can be resumed" if count == 1 else f"{count} runs can be resumed"
             yield Static(title, classes="title")
-            options = [Option(_row(entry), id=run_id) for run_id, entry in self._found.items()]
+            options = [Option(_row(entry), id=run_id) for run_id, entry in self._entries.items()]
             yield UnfinishedList(*options, markup=False)
             yield KeyLine()
 
@@ -96,7 +96,7 @@ stopped; no answered model call is repeated. `d` gives one up: it stays among th
     @property
     def _current(self) -> Resumable | None:
         option = self.query_one(OptionList).highlighted_option
-        return self._found.get(option.id or "") if option is not None else None
+        return self._entries.get(option.id or "") if option is not None else None
 
     @on(OptionList.OptionSelected)
     def action_resume(self) -> None:
@@ -127,10 +127,10 @@ stopped; no answered model call is repeated. `d` gives one up: it stays among th
         ConfirmScreen.ask(self, "Give this run up?", detail, "Give up", give_up)
 
     @on(Forgotten)
-    def _forgotten(self, message: Forgotten) -> None:
-        if self._found.pop(message.run_id, None) is not None:
+    def _remove_forgotten(self, message: Forgotten) -> None:
+        if self._entries.pop(message.run_id, None) is not None:
             self.query_one(OptionList).remove_option(message.run_id)
-        if not self._found:
+        if not self._entries:
             self.dismiss(None)
 
     def action_later(self) -> None:
@@ -139,5 +139,6 @@ stopped; no answered model call is repeated. `d` gives one up: it stays among th
 
 def _row(entry: Resumable) -> Content:
     run = entry.run
-    why = f"{WHY[entry.why]} · {local(run.started):%Y-%m-%d %H:%M} · {one_line(run.chat_model)}"
-    return Content.assemble(one_line(run.question, _LONGEST), "\n", (f"  {why}", "$foreground 65%"))
+    why, started = UNFINISHED_REASONS[entry.why], f"{local(run.started):%Y-%m-%d %H:%M}"
+    facts = f"  {why} · {started} · {one_line(run.chat_model)}"
+    return Content.assemble(one_line(run.question, _MAX_QUESTION), "\n", (facts, "$foreground 65%"))

@@ -19,7 +19,7 @@ import tui
 from tests.tui.conftest import MakeApp
 from tui.app.app import DeepthinkApp
 from tui.app.help import HelpScreen
-from tui.app.keys import ACTIONS, every, keymap
+from tui.app.keys import ACTIONS, all_actions, keymap
 from tui.ask.screen import AskScreen
 
 
@@ -46,7 +46,7 @@ def _owners(place: str) -> list[type[DOMNode]]:
     return [kind for kind in _classes() if place in _places(kind)]
 
 
-_EVERY = list(every())
+_EVERY = list(all_actions())
 _SCREENS = [kind for kind in _classes() if issubclass(kind, Screen) and _places(kind)]
 
 
@@ -127,7 +127,7 @@ def test_keys_that_would_break_the_app_are_refused(written: str, why: str) -> No
 
 
 def test_the_keys_as_they_are_could_be_written_down() -> None:
-    for _, action in every():
+    for _, action in all_actions():
         for key in filter(None, action.key.split(",")):
             assert keymap(f"{action.id}={key}") == {action.id: key}
 

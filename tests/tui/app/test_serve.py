@@ -18,7 +18,7 @@ from aiohttp import ClientSession, CookieJar, WSMsgType, WSServerHandshakeError
 from tests.tui.waiting import PATIENCE
 from tui.app import serve as serving
 from tui.app.main import run
-from tui.app.serve import CannotServe, Served, serve
+from tui.app.serve import AppServer, CannotServe, serve
 
 _ECHO = """
 import os, sys
@@ -46,8 +46,8 @@ def _listening() -> socket.socket:
     return listening
 
 
-async def _up(program: str) -> AsyncIterator[tuple[Served, ClientSession]]:
-    server = Served("127.0.0.1", _listening(), [sys.executable, "-c", program])
+async def _up(program: str) -> AsyncIterator[tuple[AppServer, ClientSession]]:
+    server = AppServer("127.0.0.1", _listening(), [sys.executable, "-c", program])
     running = asyncio.create_task(server.run())
     async with ClientSession(server.address, cookie_jar=CookieJar(unsafe=True)) as client:
         async with client.get(server.link) as opened:
@@ -58,13 +58,13 @@ async def _up(program: str) -> AsyncIterator[tuple[Served, ClientSession]]:
 
 
 @pytest.fixture
-async def echoing() -> AsyncIterator[tuple[Served, ClientSession]]:
+async def echoing() -> AsyncIterator[tuple[AppServer, ClientSession]]:
     """A server whose app tells its size and then says what it hears."""
     async for up in _up(_ECHO):
         yield up
 
 
-Up = tuple[Served, ClientSession]
+Up = tuple[AppServer, ClientSession]
 
 
 async def test_an_app_gets_the_pages_size_and_keys_and_its_screen_reaches_the_page(echoing: Up) -> None:
@@ -96,7 +96,7 @@ async def test_ending_the_server_ends_the_apps_that_are_open() -> None:
 
 
 async def test_an_app_that_does_not_leave_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(serving, "_PATIENCE", 0.2)
+    monkeypatch.setattr(serving, "_TIMEOUT_SECONDS", 0.2)
     async for _, client in _up(_DEAF):
         async with client.ws_connect("/ws") as page:
             assert (await page.receive()).data == b"deaf"
@@ -145,7 +145,7 @@ async def test_only_the_link_of_this_start_opens_an_app(echoing: Up) -> None:
     [
         ("127.0.0.1", 65536, "There is no port 65536."),
         ("127.0.0.1", -1, "There is no port -1."),
-        ("no.such.host.invalid", 0, "“no.such.host.invalid” is no address."),
+        ("no.such.host.invalid", 0, "“no.such.host.invalid” is not a valid address."),
         ("192.0.2.1", 0, "192.0.2.1 is not an address of this machine"),
     ],
 )

@@ -21,7 +21,7 @@ from tui.settings.settings import BadSetting
             NoModelYet(
                 "None.", "Choose one:\n  deepthink models pull   the default\n  deepthink models use X"
             ),
-            "Fetch one in F7 Models; a file or a model of Ollama's can be chosen there too.",
+            "Fetch one in F7 Models; a file or an Ollama model can be chosen there too.",
         ),
         (
             ModelMissing("It is not here.", "Fetch it: `deepthink models pull all-minilm-l6-v2`."),

@@ -25,7 +25,7 @@ from tests.tui.conftest import QUESTION, Answer, Answering, Run
 from tests.tui.parts import claim, evidence
 from traces.runs import Runs
 from tui import failures
-from tui.ask.compare import Column, Shown
+from tui.ask.compare import AnswerPrinter, Column
 from tui.assemble import open_store
 
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
@@ -196,7 +196,7 @@ def test_a_reader_that_leaves_ends_it(
         raise BrokenPipeError
 
     used = chat()
-    monkeypatch.setattr("tui.ask.compare.Shown.doing", gone)
+    monkeypatch.setattr("tui.ask.compare.AnswerPrinter.doing", gone)
     assert deepthink("compare", QUESTION).code == 1
     assert used.closed
     assert not [t.name for t in threading.enumerate() if t.name.startswith("deepthink-compare")]
@@ -243,7 +243,7 @@ def test_on_a_terminal_a_line_says_what_is_being_done(monkeypatch: pytest.Monkey
     column = Column("lean")
     column.begin("beginning")
     column.take(ev.NodeStarted("retrieve", 1))
-    with Shown("auto") as shown:
+    with AnswerPrinter("auto") as shown:
         shown.doing(column)
         column.take(ev.Answered("Orlavane buys them [1].", [claim("Orlavane buys.")], [evidence(1)]))
         column.end(

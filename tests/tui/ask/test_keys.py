@@ -147,7 +147,7 @@ async def test_a_question_of_the_run_takes_no_keys_from_who_is_typing(
         pytest.param(
             f"@/{'x' * 300} what is it?", f"There is no file or folder /{'x' * 300}.", id="too long"
         ),
-        ("#facts", "Write the question beside it."),
+        ("#facts", "Add a question to it."),
     ],
 )
 async def test_what_is_mistyped_is_not_asked(

@@ -35,7 +35,7 @@ async def running(pilot: Pilot[int], *events: ev.Event) -> AskScreen:
     screen.ask(parts.LONG)
     await until(pilot, lambda: screen.query(RunPanel) and screen.exchange and screen.exchange.is_mounted)
     await pilot.pause()
-    screen._take(list(events))
+    screen._fold_events(list(events))
     await pilot.pause()
     return screen
 

@@ -125,7 +125,7 @@ async def test_a_collection_whose_reading_ends_while_one_asks_can_be_named(
         await pilot.press("f2")
         await until(pilot, lambda: app.screen is screen)
         go_on.set()
-        await until(pilot, lambda: "rents" in screen.known)
+        await until(pilot, lambda: "rents" in screen.collection_names)
         intro = screen.query_one(Conversation).query_one("#intro", Static)
         assert "rents  1 document" in shown(intro)
 

@@ -109,7 +109,7 @@ def test_in_the_background_the_terminal_is_left_alone_until_it_is_in_front_again
     terminal: Terminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     in_front = False
-    monkeypatch.setattr(Keyboard, "_in_front", lambda _self: in_front)
+    monkeypatch.setattr(Keyboard, "_in_foreground", lambda _self: in_front)
     with terminal.keyboard:
         assert terminal.modes == (True, True)
         in_front = True

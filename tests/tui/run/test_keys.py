@@ -27,10 +27,10 @@ def _type(wheel: Wheel, text: str) -> None:
 
 def test_p_pauses_and_goes_on(wheel: Wheel, steering: Steering) -> None:
     wheel.press("p")
-    assert (steering.paused, wheel.said) == (True, "pausing after this step")
+    assert (steering.paused, wheel.notice) == (True, "pausing after this step")
     assert wheel.hints[0].startswith("p resume")
     wheel.press("P")
-    assert (steering.paused, wheel.said) == (False, "resumed")
+    assert (steering.paused, wheel.notice) == (False, "resumed")
 
 
 def test_f_s_and_q(wheel: Wheel, steering: Steering) -> None:
@@ -40,7 +40,7 @@ def test_f_s_and_q(wheel: Wheel, steering: Steering) -> None:
     assert not steering.cancelled.is_set()
     wheel.press("q")
     assert steering.cancelled.is_set()
-    assert wheel.said == "cancelling"
+    assert wheel.notice == "cancelling"
 
 
 def test_a_step_is_typed_corrected_and_added(wheel: Wheel, steering: Steering) -> None:
@@ -50,7 +50,7 @@ def test_a_step_is_typed_corrected_and_added(wheel: Wheel, steering: Steering) -
     assert not steering.paused
     _type(wheel, "\x01\r")
     assert steering.take_added() == ["When was pàid?"]
-    assert (wheel.prompt, wheel.said) == ("", "added to the plan")
+    assert (wheel.prompt, wheel.notice) == ("", "added to the plan")
 
 
 @pytest.mark.parametrize("typed", ["aWhat?\x1b", "a\r", "a  \n"])
@@ -67,7 +67,7 @@ def test_d_decides(key: str, action: str, wheel: Wheel, steering: Steering) -> N
     wheel.press(key)
     assert steering.take_override() == action
     assert not steering.finishing
-    assert wheel.said == f"the next decision is {action}"
+    assert wheel.notice == f"the next decision is {action}"
 
 
 def test_a_decision_can_be_left_to_the_decider(wheel: Wheel, steering: Steering) -> None:
@@ -78,15 +78,15 @@ def test_a_decision_can_be_left_to_the_decider(wheel: Wheel, steering: Steering)
 
 def test_other_keys_do_nothing(wheel: Wheel, steering: Steering) -> None:
     _type(wheel, "xyz \t\r\x1b1[")
-    assert (wheel.said, wheel.prompt, wheel.helping) == ("", "", False)
+    assert (wheel.notice, wheel.prompt, wheel.shows_help) == ("", "", False)
     assert (steering.finishing, steering.skipping, steering.paused) == (False, False, False)
 
 
 def test_help_comes_and_goes(wheel: Wheel) -> None:
     wheel.press("?")
-    shown = [wheel.helping]
+    shown = [wheel.shows_help]
     wheel.press("?")
-    assert [*shown, wheel.helping] == [True, False]
+    assert [*shown, wheel.shows_help] == [True, False]
     assert set(KEYS) == set("pfsadq?")
 
 
@@ -94,12 +94,12 @@ def test_what_was_said_goes_once_the_run_took_notice_or_time_has_passed(
     wheel: Wheel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wheel.press("s")
-    wheel.heard()
-    assert wheel.said == ""
+    wheel.clear_notice()
+    assert wheel.notice == ""
     wheel.press("s")
     now = time.monotonic()
     monkeypatch.setattr("time.monotonic", lambda: now + 60)
-    assert wheel.said == ""
+    assert wheel.notice == ""
 
 
 def test_what_is_typed_cannot_steer_the_terminal(wheel: Wheel) -> None:

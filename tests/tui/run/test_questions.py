@@ -143,8 +143,8 @@ def test_ctrl_c_after_a_cancelled_question_stops_at_once() -> None:
 def test_an_option_of_a_later_version_is_chosen_by_its_word() -> None:
     letters = questions.choices(["accept", "translate"])
     assert letters == {"a": "accept", "translate": "translate"}
-    assert questions.chosen("translate", letters) == "translate"
-    assert questions.chosen("r", letters) is None
+    assert questions.match_choice("translate", letters) == "translate"
+    assert questions.match_choice("r", letters) is None
 
 
 def test_a_question_cannot_steer_the_terminal() -> None:

@@ -27,7 +27,7 @@ from tui.run.asked import AskedBox
 from tui.run.exchange import Exchange
 from tui.run.meters import Meters, RunBar
 from tui.run.words import IN_STEP
-from tui.runs.unfinished import find_unfinished, offered
+from tui.runs.unfinished import find_unfinished, worth_offering
 
 UNSUPPORTED = "Orlavane buys its ceramic bearings from Mars Mining, which employs 4,711 people."
 
@@ -153,13 +153,13 @@ async def test_answer_now_skip_and_add(make_app: MakeApp, filled: Path) -> None:
         gate.open()
         await until(pilot, lambda: screen.fold and len(screen.fold.outcome.plan) > 2)
         assert screen.fold is not None
-        assert screen.fold.steered
+        assert screen.fold.skipped_steps
         await pilot.press("ctrl+n")
         await until(pilot, lambda: screen.live is None or asking(screen, "approve")())
         await accept(pilot, screen)
         await over(pilot, screen)
-        steered = [event.what for event in screen.fold.outcome.steering]
-        assert {"skip", "add"} <= set(steered)
+        skipped_steps = [event.what for event in screen.fold.outcome.steering]
+        assert {"skip", "add"} <= set(skipped_steps)
 
 
 async def test_a_decision_is_taken_by_the_person_and_is_a_label(make_app: MakeApp, filled: Path) -> None:
@@ -276,5 +276,5 @@ async def test_leaving_the_app_interrupts_what_goes_on(make_app: MakeApp, filled
     async with app.run_test(size=(80, 24)) as pilot:
         await held(pilot, gate)
         await pilot.press("ctrl+q")
-    (left,) = offered(find_unfinished(open_store()).found)
+    (left,) = worth_offering(find_unfinished(open_store()).entries)
     assert (left.why, left.run.status, left.run.finished) == ("interrupted", "running", None)

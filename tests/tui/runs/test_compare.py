@@ -17,7 +17,7 @@ from tests.tui.waiting import until
 from traces.runs import Runs
 from tui.assemble import open_store
 from tui.run.fold import outcome_of
-from tui.runs.compare import Compared, CompareScreen, Row, Section, compare
+from tui.runs.compare import ComparedRun, CompareScreen, Row, Section, compare
 from tui.runs.replay import ReplayScreen
 from tui.runs.screen import RunsScreen
 
@@ -56,11 +56,11 @@ def two_runs() -> tuple[str, str]:
     )
 
 
-def read(run_id: str) -> Compared:
+def read(run_id: str) -> ComparedRun:
     """A stored run, to be compared."""
     runs = Runs(open_store())
     run = runs.find(run_id)
-    return Compared(run, outcome_of(run, runs.events(run.id)))
+    return ComparedRun(run, outcome_of(run, runs.events(run.id)))
 
 
 @pytest.fixture

@@ -136,7 +136,7 @@ def test_the_unfinished_runs(look: Look, make_app: MakeApp, snap_compare: Snap) 
     cut_off(question=LONG)
     cut_off(status="waiting", question="Which year?")
     shown = over(
-        lambda: UnfinishedScreen(find_unfinished(open_store()).found), lambda screen: screen.is_mounted
+        lambda: UnfinishedScreen(find_unfinished(open_store()).entries), lambda screen: screen.is_mounted
     )
     assert snap_compare(make_app(theme=look.theme), terminal_size=look.size, run_before=shown)
 

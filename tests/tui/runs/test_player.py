@@ -55,7 +55,7 @@ def test_it_stays_within_the_run(player: Player) -> None:
     player.seek(10_000)
     assert (player.over, player.position) == (True, len(player.events))
     player.seek(-5)
-    assert (player.position, player.elapsed, player.over, player.last) == (0, 0.0, False, None)
+    assert (player.position, player.elapsed, player.over, player.last_event) == (0, 0.0, False, None)
     assert Player((), ()).over
 
 
@@ -69,12 +69,12 @@ def test_the_time_is_that_of_the_last_event_until_the_run_tells_its_own(player: 
 
 def test_research_steps_are_gone_through(player: Player) -> None:
     first, second = player.steps
-    assert player.part(1) == first
+    assert player.step_position(1) == first
     player.seek(first)
-    assert isinstance(player.last, ev.StepStarted)
-    assert (player.part(1), player.part(-1)) == (second, 0)
+    assert isinstance(player.last_event, ev.StepStarted)
+    assert (player.step_position(1), player.step_position(-1)) == (second, 0)
     player.seek(second + 1)
-    assert (player.part(1), player.part(-1)) == (len(player.events), second)
+    assert (player.step_position(1), player.step_position(-1)) == (len(player.events), second)
 
 
 def test_long_waits_are_cut_short_and_speeds_divide_them(player: Player) -> None:

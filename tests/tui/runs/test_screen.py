@@ -106,7 +106,7 @@ async def test_runs_are_found_by_words_and_by_status(three: list[str], make_app:
         await until(pilot, lambda: listed(app) == three[2:])
         assert said(app, "#run-count") == "1 run found"
         await pilot.press("x", "y")
-        await until(pilot, lambda: "No run fits" in said(app, "#runs-none"))
+        await until(pilot, lambda: "No run matches" in said(app, "#runs-none"))
         await pilot.press("escape")
         await until(pilot, lambda: listed(app) == three)
         await until(pilot, lambda: app.screen.query_one(RunList).has_focus)

@@ -75,7 +75,7 @@ async def test_words_are_looked_for_in_name_and_question(two: list[str], make_ap
         await until(pilot, lambda: len(shown(screen)) == 1)
         await pilot.press(*"zzz")
         await until(pilot, lambda: not shown(screen))
-        assert "No session fits" in str(screen.query_one("#sessions-none", Static).content)
+        assert "No session matches" in str(screen.query_one("#sessions-none", Static).content)
         screen.query_one("#session-filter", Input).value = "seals"
         await pilot.press("enter")
         await until(pilot, lambda: len(shown(screen)) == 1)

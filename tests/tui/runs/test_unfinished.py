@@ -20,7 +20,7 @@ from traces.runs import Run, Runs
 from tui.app.confirm import ConfirmScreen
 from tui.assemble import open_store
 from tui.run.fold import events_of
-from tui.runs.unfinished import UnfinishedScreen, find_unfinished, offered
+from tui.runs.unfinished import UnfinishedScreen, find_unfinished, worth_offering
 
 pytestmark = pytest.mark.usefixtures("bare")
 SIZE = (120, 40)
@@ -29,7 +29,7 @@ SIZE = (120, 40)
 async def shown(pilot: Pilot[Any]) -> tuple[UnfinishedScreen, list[Run | None]]:
     """The window over what is there."""
     chosen: list[Run | None] = []
-    screen = UnfinishedScreen(find_unfinished(open_store()).found)
+    screen = UnfinishedScreen(find_unfinished(open_store()).entries)
     pilot.app.action_mode("runs")  # type: ignore[attr-defined]
     await pilot.pause()
     pilot.app.push_screen(screen, chosen.append)
@@ -64,7 +64,7 @@ async def test_a_run_that_is_given_up_is_not_offered_again(make_app: MakeApp) ->
     failed = cut_off(status="failed")
 
     def left_are(ids: list[str]) -> bool:
-        return [entry.run.id for entry in find_unfinished(store).found] == ids
+        return [entry.run.id for entry in find_unfinished(store).entries] == ids
 
     app = make_app()
     async with app.run_test(size=SIZE) as pilot:
@@ -114,9 +114,9 @@ def test_what_a_person_cancelled_is_not_offered_unasked() -> None:
     wanted = [cut_off(status=status) for status in ("running", "failed", "waiting")]
     cancelled, elsewhere = cut_off(status="cancelled"), stored.store_run(status="running")
     with checkpoints.opened(store, elsewhere, lambda _log: None):
-        found = find_unfinished(store).found
-        assert [entry.run.id for entry in found] == [elsewhere, cancelled, *wanted[::-1]]
-        assert [entry.run.id for entry in offered(found)] == wanted[::-1]
+        entries = find_unfinished(store).entries
+        assert [entry.run.id for entry in entries] == [elsewhere, cancelled, *wanted[::-1]]
+        assert [entry.run.id for entry in worth_offering(entries)] == wanted[::-1]
 
 
 async def test_the_list_of_runs_offers_them_too(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:

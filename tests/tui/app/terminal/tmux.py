@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.terminal_theme import SVG_EXPORT_THEME
 from rich.text import Text
 
-from tui.app.keys import every
+from tui.app.keys import all_actions
 
 EXECUTABLE = shutil.which("tmux")
 ROWS = 30
@@ -35,7 +35,7 @@ _NAMES = {
     "right": "Right",
     "slash": "/",
 }
-_ACTIONS = {action.id: action for _, action in every()}
+_ACTIONS = {action.id: action for _, action in all_actions()}
 _FONTS = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
 
 
