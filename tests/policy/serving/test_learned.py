@@ -102,7 +102,7 @@ def test_scores_that_are_no_numbers_are_refused(at: int) -> None:
             scores.advantages[0, at] = np.nan
             return scores
 
-    with pytest.raises(BadPolicy, match="no numbers"):
+    with pytest.raises(BadPolicy, match="not numbers"):
         LearnedDecider(Broken(), RULE).decide(state(), ALL)
 
 
