@@ -23,7 +23,7 @@ help:
 	@echo "make soak       kill processes, fill disks and run several at once, for an hour, and keep the table"
 	@echo "make bench      measure speed and size on this machine, and print the tables"
 	@echo "make evaluation compare whole systems on the dev files in DATA, for hours; continues where it was"
-	@echo "make box        make the reader, the planner and the policies that come with the package, from DATA and READING"
+	@echo "make box        make the reader, the planner, the adapter and the policies that come with the package, from DATA and READING"
 	@echo "make clean      remove the virtual environment and everything built"
 
 $(VENV)/.python: 
@@ -107,11 +107,12 @@ WORK   ?= build/box
 METHODS ?= forest reward
 
 box: $(VENV)/.installed-test
-	$(BIN)/deepthink models pull bge-small-en ms-marco-minilm-l12 all-minilm-l6-v2 qwen2.5-coder-0.5b
+	$(BIN)/deepthink models pull bge-small-en ms-marco-minilm-l12 all-minilm-l6-v2 qwen2.5-coder-0.5b qwen2.5-coder-1.5b
 	$(BIN)/python -m tests.benchmarks.reader make $(READING) --multihop $(DATA) --work $(WORK)/reader
 	$(BIN)/python -m tests.benchmarks.planner make $(READING) --multihop $(DATA) --work $(WORK)/planner
 	$(BIN)/python -m tests.benchmarks.planner make $(READING) --multihop $(DATA) --work $(WORK)/planner-natural \
 	  --start $(WORK)/planner/adapter --natural --rate 1.2e-4
+	$(BIN)/python -m tests.benchmarks.answerer make $(READING) --work $(WORK)/answerer
 	$(BIN)/python -m tests.benchmarks.policies $(DATA) --work $(WORK) $(METHODS:%=--method %) --box policy/box
 
 clean:

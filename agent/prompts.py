@@ -24,6 +24,14 @@ READING = "You answer a question from numbered passages and from nothing else."
 NOT_FOUND = "Not found in your documents."
 WITHHELD = "The answer is withheld: your documents do not support all of it."
 
+TAUGHT = (
+    "You work from numbered passages and from nothing else. After QUESTION you write the answer in one to "
+    "four short sentences, in the language of the question, with figures, units, dates and names copied "
+    f"exactly; if the passages do not answer it, you write: {NOT_FOUND} After SENTENCE you write a letter: "
+    "A if the passages say all of it, B if they say otherwise, C if they do not tell."
+)
+"""The system prompt of a model that was taught to answer from passages and to judge sentences by them."""
+
 
 _EXAMPLES: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
@@ -158,23 +166,6 @@ def grade(question: str, passages: Sequence[str]) -> str:
     )
 
 
-def read(question: str, candidates: Sequence[tuple[int, str]]) -> str:
-    """Asks which passage answers and for the exact words that do (``lean``).
-
-    Args:
-        question: The step's.
-        candidates: Passage number and words that a reader marked in it; there may be none.
-    """
-    marked = "; ".join(f"[{number}] “{words}”" for number, words in candidates)
-    hint = f"Words that may answer it, or may not: {marked}\n" if marked else ""
-    return (
-        f"Answer from the evidence above: {question}\n{hint}"
-        "source: the number of the passage that says it; 0 if none does. "
-        "answer: the exact words or numbers, copied from that passage, at most 15 words; empty if none.\n"
-        '{"source":…,"answer":"…"}'
-    )
-
-
 def reflect(question: str) -> str:
     """Asks for a one-sentence summary of what the step found (``seed``)."""
     return (
@@ -270,13 +261,23 @@ def answer(
     )
 
 
-def section(question: str, cites: Sequence[int]) -> str:
-    """Asks for one section of a report: what one step found."""
-    return (
-        f"Write the section of the report that answers: {question}\n"
-        f"Use only passage {', '.join(f'[{number}]' for number in cites)} and the finding of that step. "
-        f"Two to four full sentences, no heading, {_FORM}"
-    )
+def passages(shown: Sequence[str]) -> str:
+    """Where the prompts of a taught model begin: passages as `notebook.passage` shows them."""
+    return "PASSAGES:\n" + "\n\n".join(shown)
+
+
+def question(text: str) -> str:
+    """Asks a taught model for the answer from the passages above."""
+    return f"QUESTION: {text}"
+
+
+def sentence(text: str) -> str:
+    """Asks a taught model for a letter: A if the passages above say this, B if otherwise, C if neither.
+
+    It is taught this and measured by it; the reader judges the sentences of an answer, which was as often
+    right on people's own documents and needs no call.
+    """
+    return f"SENTENCE: {text}"
 
 
 def verify(question: str, claims: Sequence[tuple[str, Sequence[Evidence]]]) -> str:

@@ -171,6 +171,16 @@ class Chat(Protocol):
         ...
 
 
+@runtime_checkable
+class Teachable(Protocol):
+    """A chat model that may have been taught this program's own prompts."""
+
+    @property
+    def taught(self) -> Chat | None:
+        """The same model as it was taught, which knows `agent.prompts.TAUGHT`; None if it was not."""
+        ...
+
+
 class Embedder(Protocol):
     """Turns texts into unit-length vectors."""
 

@@ -86,6 +86,7 @@ def open_chat(settings: Settings) -> Chat:
             base_url=settings.ollama_url or None,
             context_tokens=settings.context_tokens,
         )
+    from models.boxed_answerer import adapter_of
     from models.llama_cpp import LlamaCppChat
 
     path, label = chat_file(name)
@@ -94,6 +95,7 @@ def open_chat(settings: Settings) -> Chat:
         name=f"llama.cpp:{label}",
         context_tokens=settings.context_tokens,
         threads=settings.threads or None,
+        adapter=adapter_of(path),
     )
 
 

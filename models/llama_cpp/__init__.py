@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from models.llama_cpp.gguf import read_head
 from models.llama_cpp.grammar import Picker
 from models.llama_cpp.template import ChatTemplate
 from models.protocols import (
+    Chat,
     ChatOptions,
     Choice,
     ContextOverflow,
@@ -49,6 +51,7 @@ class LlamaCppChat:
         threads: Threads to compute with; chosen from the machine if None.
         thinking: Switch thinking on or off for free text, where the chat template has the switch.
             Answers under a schema and choices never think.
+        adapter: What the model was taught, in GGUF form; used by `taught` alone.
     """
 
     def __init__(
@@ -59,12 +62,14 @@ class LlamaCppChat:
         context_tokens: int = 8192,
         threads: int | None = None,
         thinking: bool | None = None,
+        adapter: Path | None = None,
     ) -> None:
         self._path = Path(path)
         self._name = name
         self._requested = context_tokens
         self._threads = threads
         self._thinking = thinking
+        self._adapter = adapter
         self._lock = threading.RLock()
         self._engine: Engine | None = None
         self._template: ChatTemplate | None = None
@@ -74,6 +79,11 @@ class LlamaCppChat:
     def name(self) -> str:
         """How a person names this model."""
         return self._name
+
+    @property
+    def taught(self) -> Chat | None:
+        """This model with its adapter; None without one."""
+        return _Taught(self) if self._adapter else None
 
     @property
     def path(self) -> Path:
@@ -106,10 +116,12 @@ class LlamaCppChat:
         with self._lock:
             return len(self._opened()[0].tokenize(text, special=False))
 
-    def generate(self, messages: Sequence[Message], options: ChatOptions) -> Reply:
-        """Answer ``messages``; raises what `models.protocols.Chat` names."""
+    def generate(
+        self, messages: Sequence[Message], options: ChatOptions, *, adapted: bool = False
+    ) -> Reply:
+        """Answer ``messages``, ``adapted`` or not; raises what `models.protocols.Chat` names."""
         free = options.schema is None
-        with self._held(options.cancel) as (engine, template):
+        with self._held(options.cancel, adapted) as (engine, template):
             started = time.perf_counter()
             prompt = _prompt(template, messages, self._thinking if free else False, free)
             tokens = engine.tokenize_prompt(prompt)
@@ -127,6 +139,8 @@ class LlamaCppChat:
         messages: Sequence[Message],
         options: Sequence[str],
         cancel: threading.Event | None = None,
+        *,
+        adapted: bool = False,
     ) -> Choice:
         """Pick one of the labels by the model's own probabilities of the answer's first token.
 
@@ -135,7 +149,7 @@ class LlamaCppChat:
         Raises:
             ModelError: if a label is not a single token, or two labels are the same one.
         """
-        with self._held(cancel) as (engine, template):
+        with self._held(cancel, adapted) as (engine, template):
             started = time.perf_counter()
             labels = [_label_tokens(engine, label) for label in options]
             if len({token for tokens in labels for token in tokens}) != sum(map(len, labels)):
@@ -176,7 +190,12 @@ class LlamaCppChat:
     def _opened(self) -> tuple[Engine, ChatTemplate]:
         if self._engine is None or self._template is None:
             try:
-                engine = Engine(self._path, context_tokens=self._requested, threads=self._threads)
+                engine = Engine(
+                    self._path,
+                    context_tokens=self._requested,
+                    threads=self._threads,
+                    adapter=self._adapter,
+                )
             except ImportError as missing:
                 raise ModelError(
                     "llama.cpp is not installed.", "Install it with `pip install llama-cpp-python`."
@@ -203,7 +222,7 @@ class LlamaCppChat:
             )
 
     @contextmanager
-    def _held(self, cancel: threading.Event | None) -> Iterator[tuple[Engine, ChatTemplate]]:
+    def _held(self, cancel: threading.Event | None, adapted: bool) -> Iterator[tuple[Engine, ChatTemplate]]:
         """The loaded model, for this call alone; waiting for another call can be cancelled."""
         while not self._lock.acquire(timeout=_POLL_SECONDS):
             if cancel is not None and cancel.is_set():
@@ -211,7 +230,9 @@ class LlamaCppChat:
         try:
             if cancel is not None and cancel.is_set():
                 raise _cancelled(self._name)
-            yield self._opened()
+            engine, template = self._opened()
+            engine.adapt(adapted)
+            yield engine, template
         finally:
             self._lock.release()
 
@@ -239,6 +260,38 @@ class LlamaCppChat:
             done.set()
             if watcher is not None:
                 watcher.join()
+
+
+@dataclass(frozen=True, slots=True)
+class _Taught:
+    """A model with its adapter."""
+
+    _chat: LlamaCppChat
+
+    @property
+    def name(self) -> str:
+        return self._chat.name
+
+    @property
+    def context_tokens(self) -> int:
+        return self._chat.context_tokens
+
+    def count_tokens(self, text: str) -> int:
+        return self._chat.count_tokens(text)
+
+    def generate(self, messages: Sequence[Message], options: ChatOptions) -> Reply:
+        return self._chat.generate(messages, options, adapted=True)
+
+    def choose(
+        self,
+        messages: Sequence[Message],
+        options: Sequence[str],
+        cancel: threading.Event | None = None,
+    ) -> Choice:
+        return self._chat.choose(messages, options, cancel, adapted=True)
+
+    def close(self) -> None:
+        self._chat.close()
 
 
 class _Answer:

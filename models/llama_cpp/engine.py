@@ -56,7 +56,7 @@ class Engine:
         context_tokens: Size of the KV cache; at most what the model was trained for.
         threads: Threads to compute with; the usable cores if None.
         batch: Prompt tokens computed in one step.
-        adapter: A LoRA adapter in GGUF form, for this very model.
+        adapter: A LoRA adapter in GGUF form, for this very model; `adapt` switches it off and on.
 
     Raises `ModelMissing` if there is no file, `ModelError` if it cannot be loaded.
     """
@@ -81,10 +81,11 @@ class Engine:
         self._batch = min(batch, self.context_tokens)
         self._abort_flag = ctypes.create_string_buffer(2)
         self._context = self._open_context(path, threads or usable_threads())
-        if adapter is not None:
-            self._adapt(adapter)
-        self.vocabulary_size = int(self._lib.llama_vocab_n_tokens(self._vocab))
         self._memory = self._lib.llama_get_memory(self._context)
+        self._adapter = self._loaded(adapter) if adapter else None
+        self._adapted = False
+        self.adapt(adapter is not None)
+        self.vocabulary_size = int(self._lib.llama_vocab_n_tokens(self._vocab))
         self.close = weakref.finalize(self, _free, self._lib, self._context, self._model)
         self.close.atexit = False  # a daemon thread may still be computing while Python exits
         self.control_texts, self._shown = self._scan_vocabulary()
@@ -125,20 +126,32 @@ class Engine:
         self.context_tokens = int(self._lib.llama_n_ctx(context))
         return context
 
-    def _adapt(self, path: Path) -> None:
+    def _loaded(self, adapter: Path) -> Any:
+        """The adapter, which is freed with the model."""
         forget_complaints()
-        # Freed with the model.
-        adapter = self._lib.llama_adapter_lora_init(self._model, os.fsencode(path))
-        if adapter:
-            adapters = (self._lib.llama_adapter_lora_p_ctypes * 1)(adapter)
-            scales = (ctypes.c_float * 1)(1.0)
-            if self._lib.llama_set_adapters_lora(self._context, adapters, 1, scales) == 0:
-                return
-        _free(self._lib, self._context, self._model)
-        raise ModelError(
-            f"llama.cpp could not load the adapter {path.name}: {last_complaint() or 'no reason given'}.",
-            "Install deepthink-tui again.",
-        )
+        loaded = self._lib.llama_adapter_lora_init(self._model, os.fsencode(adapter))
+        if not loaded:
+            _free(self._lib, self._context, self._model)
+            raise ModelError(
+                f"llama.cpp could not load the adapter {adapter.name}: "
+                f"{last_complaint() or 'no reason given'}.",
+                "Install deepthink-tui again.",
+            )
+        return loaded
+
+    def adapt(self, on: bool) -> None:
+        """Compute with the adapter, or without it; what is held is forgotten if that changes.
+
+        Raises `ModelError` if llama.cpp cannot.
+        """
+        if on == self._adapted:
+            return
+        adapters = (self._lib.llama_adapter_lora_p_ctypes * 1)(self._adapter)
+        scales = (ctypes.c_float * 1)(1.0)
+        if self._lib.llama_set_adapters_lora(self._context, adapters, int(on), scales):
+            raise ModelError("llama.cpp could not use the adapter.", "Install deepthink-tui again.")
+        self._keep(0)
+        self._adapted = on
 
     def _scan_vocabulary(self) -> tuple[list[str], frozenset[int]]:
         """Texts of the control tokens, and the think tags' ids (control tokens in some models)."""

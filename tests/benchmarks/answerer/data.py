@@ -13,22 +13,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from agent import notebook
+from agent import notebook, prompts
 from agent.documents.document import Chunk
-from agent.prompts import NOT_FOUND
 from agent.retrieval.keyword import KeywordIndex
 from agent.state import Evidence
 from agent.text.terms import terms
 from tests.benchmarks.reader.data import written
 from tests.benchmarks.reader.passages import cut
 
-TAUGHT: Final = (
-    "You work from numbered passages and from nothing else. After QUESTION you write the answer in one to "
-    "four short sentences, in the language of the question, with figures, units, dates and names copied "
-    f"exactly; if the passages do not answer it, you write: {NOT_FOUND} After SENTENCE you write a letter: "
-    "A if the passages say all of it, B if they say otherwise, C if they do not tell."
-)
-"""The system prompt."""
 LABELS: Final = {"supported": "A", "refuted": "B", "neither": "C"}
 _NEAR: Final = (0, 1, 1, 2, 2, 3)  # passages of other texts in a tree, drawn from these
 _NUMBER: Final = re.compile(r"\d(?:[\d.,]*\d)?")
@@ -37,11 +29,15 @@ _ABSENT: Final = 1  # unanswerable questions of a tree, of two
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """The end of a prompt and what is to be written after it: an answer, or the letter of a verdict."""
+    """The end of a prompt and what is to be written after it: an answer, or the letter of a verdict.
+
+    ``answers`` are the words of the passages that an answer must hold: one of them, or all of a list.
+    """
 
     asked: str
     reply: str
     kind: str
+    answers: tuple[str, ...] = ()
     verdict: bool = False
 
 
@@ -89,7 +85,7 @@ def _tree(
     ]
     branches = list(dict.fromkeys([*_answers(record, draw), *_verdicts(record), *_plain(shown, draw)]))
     draw.shuffle(branches)
-    return Tree("PASSAGES:\n" + "\n\n".join(passages), tuple(branches))
+    return Tree(prompts.passages(passages), tuple(branches))
 
 
 def _evidence(number: int, record: dict[str, Any], one: Chunk) -> Evidence:
@@ -114,16 +110,16 @@ def _answers(record: dict[str, Any], draw: random.Random) -> Iterator[Branch]:
     answered = [one for one in record["qas"] if one["answers"] and one["sentence"]]
     absent = [one for one in record["qas"] if not one["answers"]]
     for one in answered:
-        asked = _asked(_typed(one["question"], draw))
-        yield Branch(asked, one["sentence"], one["kind"])
+        asked = prompts.question(_typed(one["question"], draw))
+        yield Branch(asked, one["sentence"], one["kind"], tuple(one["answers"]))
     for one in draw.sample(absent, min(_ABSENT, len(absent))):
-        asked = _asked(_typed(one["question"], draw))
-        yield Branch(asked, NOT_FOUND, "absent")
+        asked = prompts.question(_typed(one["question"], draw))
+        yield Branch(asked, prompts.NOT_FOUND, "absent")
     if len(answered) > 1:
         first, second = draw.sample(answered, 2)
         asked = f"{_ended(first['question'])} {_ended(second['question'])}"
         reply = f"{first['sentence']} {second['sentence']}"
-        yield Branch(_asked(asked), reply, "two")
+        yield Branch(prompts.question(asked), reply, "two")
 
 
 def _verdicts(record: dict[str, Any]) -> Iterator[Branch]:
@@ -185,11 +181,7 @@ def _in_place(other: dict[str, Any], one: dict[str, Any]) -> str:
 
 
 def _claim(sentence: str, label: str) -> Branch:
-    return Branch(f"SENTENCE: {sentence}", LABELS[label], label, verdict=True)
-
-
-def _asked(question: str) -> str:
-    return f"QUESTION: {question}"
+    return Branch(prompts.sentence(sentence), LABELS[label], label, verdict=True)
 
 
 def _ended(question: str) -> str:

@@ -52,6 +52,11 @@ def test_llama_cpp_computes_what_pytorch_computes(base: Base, adapter: Path, tmp
             wanted = model(torch.tensor([ids])).logits[0, -1].float().numpy()
         for engine in (adapted, plain):
             engine.evaluate(ids)
+        adapted.adapt(False)
+        adapted.evaluate(ids)
+        assert np.array_equal(adapted.logits(), plain.logits())
+        adapted.adapt(True)
+        adapted.evaluate(ids)
         apart = np.abs(adapted.logits() - wanted).max()
         assert apart < 0.2 * np.abs(plain.logits() - wanted).max()
 
