@@ -8,6 +8,7 @@ answers well: the plan, each step's finding, the answer.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from agent.cognition import Cognition
 from agent.decisions.decider import Decider
@@ -46,7 +47,7 @@ def _lean(reader: Reader, planner: Completer | None) -> Cognition:
         strategise=plain_strategy,
         grader=ReaderGrader(),
         distil=distil_by_spans,
-        reflect=read_finding,
+        reflect=partial(read_finding, reader),
         verifier=ReadingVerifier(reader),
         decider=lambda _session: Rules(),
         answer_tokens=220,

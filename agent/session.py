@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from agent.budget import Budget, BudgetExhausted, Ledger, Stop
 from agent.events import Event, ModelCalled, Warned
-from agent.prompts import SYSTEM
+from agent.prompts import SYSTEM, TAUGHT
 from agent.steering import Steering
 from models.protocols import (
     Chat,
@@ -22,6 +22,7 @@ from models.protocols import (
     GenerationCancelled,
     Message,
     Reply,
+    Teachable,
     Usage,
 )
 from models.structured import Structured, ask
@@ -44,7 +45,8 @@ class Session:
     each prompt shares all but its end with the previous one, and an engine that keeps the prefix evaluates
     only the new part.
 
-    ``emit`` takes the events; it is called from the graph's threads.
+    ``emit`` takes the events; it is called from the graph's threads. ``taught`` is the model as it was
+    taught `prompts.TAUGHT`, or None.
     """
 
     def __init__(
@@ -55,6 +57,7 @@ class Session:
         steering: Steering | None = None,
     ) -> None:
         self.chat = chat
+        self.taught = chat.taught if isinstance(chat, Teachable) else None
         self.emit = emit
         self.steering = steering or Steering()
         self.stop = Stop(budget.seconds, self.steering)
@@ -126,9 +129,10 @@ class Session:
         messages = self.messages(notebook, instruction, system)
         show = None if on_text is None else lambda piece: on_text(plain(piece))
         options = ChatOptions(max_tokens=max_tokens, on_text=show, cancel=self.stop)
+        chat = self.taught if system == TAUGHT and self.taught else self.chat
 
         def call() -> tuple[Reply, Usage]:
-            reply = self.chat.generate(messages, options)
+            reply = chat.generate(messages, options)
             return replace(reply, text=plain(reply.text)), reply.usage
 
         return self._call(purpose, messages, max_tokens, call)

@@ -26,6 +26,7 @@ import numpy as np
 from pydantic import BaseModel
 
 from models.protocols import (
+    Chat,
     ChatOptions,
     Choice,
     ContextOverflow,
@@ -187,6 +188,15 @@ class ScriptedChat(_Script[Scripted]):
             reused += 1
         self._prefix = tokens
         return Usage(evaluated=len(tokens) - reused, reused=reused)
+
+
+class TaughtChat(ScriptedChat):
+    """The same, as a model that was taught `agent.prompts.TAUGHT`."""
+
+    @property
+    def taught(self) -> Chat:
+        """Itself."""
+        return self
 
 
 def _text(reply: str | Mapping[str, Any] | BaseModel) -> str:

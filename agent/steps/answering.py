@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from agent import citations
-from agent.notebook import dated
+from agent import citations, prompts
+from agent.budget import BudgetExhausted
+from agent.notebook import dated, fenced, passage
 from agent.retrieval.passage_text import show
-from agent.state import Claim, Evidence, Note
+from agent.session import Session
+from agent.state import Claim, Evidence, Note, PlanStep
+from agent.steps.queries import references
 from agent.support import missing_names, missing_numbers, support
 from agent.text.language import readable
 from models.protocols import Reader
@@ -21,29 +24,32 @@ ANSWERS: Final = 0.35
 Of answers to held-out questions (written passages, SQuAD 2.0), 77 and 81 % of the right ones reach it, and
 84 and 77 % of the wrong ones do not.
 """
+_MOST_PASSAGES: Final = 6  # in one prompt
+_TOKENS: Final = 48  # of a reply of which only the beginning counts
+_ROOM: Final = 500  # context tokens kept free for the question and the answer
 
 
-def asked(question: str, notes: Sequence[Note]) -> list[str]:
+def questions_of(question: str, notes: Sequence[Note]) -> list[str]:
     """The question and its look-ups: what a sentence of the answer may answer."""
     return list(dict.fromkeys([question, *(note["question"] for note in notes)]))
 
 
-def answering(
+def answer_probability(
     reader: Reader, questions: Sequence[str], claims: Sequence[Claim], evidence: Sequence[Evidence]
 ) -> float:
     """How likely a sentence answers a question by one of the passages it cites: the best of all, 0 to 1."""
     by_number = {item["number"]: item for item in evidence}
     pairs = [
-        (claim["text"].partition(LEAD)[0], shown([by_number[number]]))
+        (claim["text"].partition(LEAD)[0], passage_text([by_number[number]]))
         for claim in claims
         for number in claim["cites"]
         if number in by_number
     ]
-    judged = [one for question in questions if pairs for one in reader.judge(question, pairs)]
-    return max((one.supported for one in judged), default=0.0)
+    supports = [support for question in questions if pairs for support in reader.judge(question, pairs)]
+    return max((support.supported for support in supports), default=0.0)
 
 
-def cited(reader: Reader, question: str, draft: str, evidence: Sequence[Evidence]) -> str:
+def cite(reader: Reader, question: str, draft: str, evidence: Sequence[Evidence]) -> str:
     """The draft, with the passages that its sentences come from.
 
     Passages that hold all numbers and names of a sentence come first. Of these the one that the reader
@@ -58,18 +64,18 @@ def cited(reader: Reader, question: str, draft: str, evidence: Sequence[Evidence
     """
     claims = citations.claims(draft, evidence)
     unmarked = [claim["text"] for claim in claims if not claim["cites"]]
-    pairs = [(text, shown([item])) for text in unmarked if readable(text) for item in evidence]
+    pairs = [(text, passage_text([item])) for text in unmarked if readable(text) for item in evidence]
     supports = iter(reader.support(pairs) if pairs else [])
     sources: dict[str, list[int]] = {}
     for text in unmarked:
-        known = readable(text)
-        scores = [next(supports).supported if known else support(text, item) for item in evidence]
+        is_readable = readable(text)
+        scores = [next(supports).supported if is_readable else support(text, item) for item in evidence]
         sources[text] = _sources(text, question, evidence, scores)
-    marked = [
+    cited_claims = [
         Claim({**claim, "cites": claim["cites"] or sources[claim["text"]], "verdict": "supported"})
         for claim in claims
     ]
-    return citations.render(marked, draft)
+    return citations.render(cited_claims, draft)
 
 
 def _sources(text: str, question: str, evidence: Sequence[Evidence], scores: Sequence[float]) -> list[int]:
@@ -81,19 +87,84 @@ def _sources(text: str, question: str, evidence: Sequence[Evidence], scores: Seq
         return len(missing_numbers(text, item)), len(names), -scores[place]
 
     first, *others = sorted(range(len(evidence)), key=misfit)
-    chosen = [evidence[first]]
-    left = missing_numbers(text, chosen)
+    sources = [evidence[first]]
+    missing = missing_numbers(text, sources)
     for place in others:
-        if not left:
+        if not missing:
             break
-        still = missing_numbers(text, [*chosen, evidence[place]])
-        if len(still) < len(left):
-            chosen.append(evidence[place])
-            left = still
-    return sorted(item["number"] for item in chosen)
+        still = missing_numbers(text, [*sources, evidence[place]])
+        if len(still) < len(missing):
+            sources.append(evidence[place])
+            missing = still
+    return sorted(item["number"] for item in sources)
 
 
-def shown(items: Sequence[Evidence]) -> str:
+def left_out(
+    session: Session, reader: Reader, notes: Sequence[Note], plan: Sequence[PlanStep], answer: str
+) -> list[Note]:
+    """The look-ups that an answer says nothing about, by a model that was taught to tell.
+
+    One that only leads to another need not be in the answer, nor one that was skipped.
+    """
+    leading = {number for step in plan for number in references(step["question"])}
+    lookups = {note["question"]: note for note in notes if note["step"] not in leading}
+    return [
+        note for question, note in lookups.items() if not _is_answered(session, reader, answer, question)
+    ]
+
+
+def _is_answered(session: Session, reader: Reader, answer: str, question: str) -> bool:
+    """Whether a text answers a question: the reader is quick, and right where it says so.
+
+    Where the budget is used up, nothing more is found to be missing.
+    """
+    if readable(question):
+        (reading,) = reader.read(question, [show("", "", "", answer, "text").text])
+        if reading.probability >= ANSWERS:
+            return True
+    beginning = [prompts.passages([f"[1] {fenced(answer)}"])]
+    instruction = prompts.question(question)
+    try:
+        reply = session.write("verify", beginning, instruction, _TOKENS, system=prompts.TAUGHT)
+    except BudgetExhausted:
+        return True
+    return not abstains(reply.text)
+
+
+def abstains(text: str) -> bool:
+    """Whether a text says, in the words that were asked for, that the evidence holds no answer."""
+    return prompts.NOT_FOUND.rstrip(".").casefold() in text.casefold()
+
+
+def answer_prompt(
+    session: Session,
+    question: str,
+    evidence: Sequence[Evidence],
+    found: Sequence[tuple[int, str]],
+    length: str,
+    *,
+    taught: bool = True,
+) -> tuple[list[str], str, str]:
+    """The prompt for an answer from whole passages: notebook entries, instruction, system prompt.
+
+    A model that was taught to answer is asked as it was taught, unless ``taught`` is false; ``found`` and
+    ``length`` are for others, which are not allowed to refuse.
+    """
+    passages = list(map(passage, evidence))
+    if session.taught and taught:
+        return [prompts.passages(passages)], prompts.question(question), prompts.TAUGHT
+    return [], prompts.answer(question, passages, found, length), prompts.READING
+
+
+def most_likely(evidence: Sequence[Evidence], session: Session) -> list[Evidence]:
+    """The best of the evidence, as much as the model has room for, in the order of its numbers."""
+    ranked = sorted(evidence, key=lambda item: -item["score"])[:_MOST_PASSAGES]
+    while len(ranked) > 1 and not session.fits([], "\n\n".join(map(passage, ranked)), _ROOM):
+        ranked.pop()
+    return sorted(ranked, key=lambda item: item["number"])
+
+
+def passage_text(items: Sequence[Evidence]) -> str:
     """A passage as the reader sees it; of several only what was kept of them."""
     parts = [
         show(

@@ -14,12 +14,14 @@ from agent.events import Contradicted, NotebookGrew, Noted
 from agent.retrieval.versions import same_series, versions
 from agent.session import Session
 from agent.state import RELEVANCE, AnswerSpan, Earlier, Evidence, Note, RunState, without_marks
+from agent.steps.answering import abstains, answer_prompt, most_likely
 from agent.steps.queries import references
 from agent.support import missing_numbers, support
 from agent.text import quantities
 from agent.text.language import language, readable
 from agent.text.sentences import sentences
 from agent.text.terms import terms
+from models.protocols import Reader
 
 SURE: Final = 0.9
 """Probability of a span from which the language model is not asked: right nine times in ten."""
@@ -29,44 +31,53 @@ POSSIBLE: Final = 0.2
 """Probability of a passage, or a span, below which the reader rules an answer out."""
 _AGREED: Final = 0.1  # … and from which it confirms what the language model says
 _ENOUGH: Final = 0.5  # share of an answer's content that its passage must hold
-_CANDIDATES: Final = 3  # spans shown to the language model
+_BRIEF_TOKENS: Final = 112
 
 
 NOTHING = Finding(found=False, sentence="", answer="", cites=[], origin="default")
 
 
-class _Reading(BaseModel):
+class _Reflection(BaseModel):
     source: int
     answer: str
-
-
-class _Reflection(_Reading):
     sentence: str
 
 
 def read_finding(
-    session: Session, notebook: Sequence[str], question: str, evidence: Sequence[Evidence], spans: Spans
+    reader: Reader,
+    session: Session,
+    _notebook: Sequence[str],
+    question: str,
+    evidence: Sequence[Evidence],
+    spans: Spans,
 ) -> Finding:
     """The reader's finding where it is sure, the language model's where it is not (``lean``).
 
-    The model sees the reader's candidates beside the evidence and gives the shortest answer only; the
+    The model answers from the step's passages, and the reader finds the short answer in what it wrote; the
     sentence is the passage's own. An answer counts only if its passage holds it, and the reader marked
     those words or considers the passage more likely an answer than not.
     """
-    best = best_span(spans)
-    if best is not None and best[1]["probability"] >= SURE:
-        return of_span(*best)
-    shown = [
-        (number, span["text"]) for number, span in _ranked(spans)[:_CANDIDATES] if span["text"].strip()
-    ]
-    default = _Reading(source=0, answer="")
-    result = session.ask("reflect", notebook, prompts.read(question, shown), _Reading, default, 112)
-    answer = _plain(result.value.answer)
-    for source in _sources(answer, result.value.source, evidence):
-        own = spans.get(source["number"], ())
-        if _agrees(answer, own) or source.get("relevance", 0.0) >= LIKELY:
-            return Finding(True, quote(answer, source), answer, [source["number"]], result.origin)
-    return Finding(False, "", "", [], result.origin)
+    best_found = best_span(spans)
+    if best_found is not None and best_found[1]["probability"] >= SURE:
+        return of_span(*best_found)
+    entries, instruction, system = answer_prompt(
+        session, question, most_likely(evidence, session), [], "brief"
+    )
+    reply = session.write("reflect", entries, instruction, _BRIEF_TOKENS, system=system)
+    answer = "" if abstains(reply.text) else _shortest(reader, question, _plain(reply.text))
+    for source in _sources(answer, 0, evidence):
+        passage_spans = spans.get(source["number"], ())
+        if _agrees(answer, passage_spans) or source.get("relevance", 0.0) >= LIKELY:
+            return Finding(True, quote(answer, source), answer, [source["number"]], "model")
+    return Finding(False, "", "", [], "model")
+
+
+def _shortest(reader: Reader, question: str, text: str) -> str:
+    """The words of an answer that a later step can be asked with."""
+    if not text or not readable(question):
+        return text
+    (reading,) = reader.read(question, [text])
+    return text[reading.spans[0].start : reading.spans[0].end] if reading.spans else text
 
 
 def model_finding(
@@ -85,9 +96,9 @@ def model_finding(
 
 def best_excerpt(evidence: Sequence[Evidence]) -> Finding:
     """The excerpt of the best evidence, unchanged; no model is asked."""
-    best = max(evidence, key=lambda item: item["score"])
-    text = without_marks(" ".join(best["excerpt"].split()))
-    return Finding(True, text, text, [best["number"]], "default")
+    closest = max(evidence, key=lambda item: item["score"])
+    text = without_marks(" ".join(closest["excerpt"].split()))
+    return Finding(True, text, text, [closest["number"]], "default")
 
 
 def best_span(spans: Spans) -> tuple[int, AnswerSpan] | None:
@@ -130,20 +141,22 @@ def _sources(answer: str, named: int, evidence: Sequence[Evidence]) -> list[Evid
     """
     if not answer:
         return []
-    held = [
+    candidates = [
         (support(answer, item), item["number"] == named, item)
         for item in evidence
         if not missing_numbers(answer, [item])
     ]
-    enough = [found for found in held if found[0] >= _ENOUGH]
-    return [item for *_, item in sorted(enough, key=lambda found: (-found[0], not found[1]))]
+    sources = [candidate for candidate in candidates if candidate[0] >= _ENOUGH]
+    return [item for *_, item in sorted(sources, key=lambda source: (-source[0], not source[1]))]
 
 
 def quote(answer: str, item: Evidence) -> str:
     """The sentence or table row of the passage's excerpt that holds most of ``answer``."""
-    wanted = set(terms(answer))
+    answer_terms = set(terms(answer))
     units = [unit for unit in sentences(item["excerpt"].replace(" … ", "\n")) if unit]
-    return without_marks(max(units, key=lambda unit: len(wanted.intersection(terms(unit))), default=answer))
+    return without_marks(
+        max(units, key=lambda unit: len(answer_terms.intersection(terms(unit))), default=answer)
+    )
 
 
 def reflect(state: RunState, deps: Deps) -> dict[str, Any]:
@@ -191,9 +204,9 @@ def proposed(state: RunState) -> tuple[list[Evidence], Spans]:
 
 def _finding(state: RunState, deps: Deps, question: str, evidence: list[Evidence], spans: Spans) -> Finding:
     if deps.cognition.instant and not _referred_to(state):
-        best = best_span(spans) if readable(question) else None
-        enough = SURE if state["route"] == "single" else POSSIBLE
-        return of_span(*best) if best and best[1]["probability"] >= enough else NOTHING
+        span = best_span(spans) if readable(question) else None
+        threshold = SURE if state["route"] == "single" else POSSIBLE
+        return of_span(*span) if span and span[1]["probability"] >= threshold else NOTHING
     return deps.cognition.reflect(deps.session, state["notebook"], question, evidence, spans)
 
 
@@ -210,16 +223,16 @@ def _latest(
 
     A question that names a date asks about that date, and not for the latest.
     """
-    own = next((item for item in evidence if item["number"] in finding.cites), None)
-    if own is None or quantities.dated(question, language(question)):
+    source = next((item for item in evidence if item["number"] in finding.cites), None)
+    if source is None or quantities.dated(question, language(question)):
         return finding, None
-    said = {item["number"]: span for item in evidence if (span := _probable(item, spans)) is not None}
-    rivals = [item for item in evidence if item["number"] in said and same_series(item, own)]
-    for newest, *rest in versions([own, *rivals]):
-        if newest is not own:
-            finding = of_span(newest["number"], said[newest["number"]])
+    proposals = {item["number"]: span for item in evidence if (span := _probable(item, spans)) is not None}
+    rivals = [item for item in evidence if item["number"] in proposals and same_series(item, source)]
+    for newest, *rest in versions([source, *rivals]):
+        if newest is not source:
+            finding = of_span(newest["number"], proposals[newest["number"]])
         for item in rest:
-            span = said.get(item["number"])
+            span = proposals.get(item["number"])
             if span is None or set(terms(span["text"])) == set(terms(finding.answer)):
                 continue
             earlier = Earlier(
@@ -231,8 +244,8 @@ def _latest(
 
 def _probable(item: Evidence, spans: Spans) -> AnswerSpan | None:
     """The best span of a passage, if it is likely enough to be set against another version's."""
-    best = next(iter(spans.get(item["number"], ())), None)
-    return best if best is not None and best["probability"] >= LIKELY else None
+    span = next(iter(spans.get(item["number"], ())), None)
+    return span if span is not None and span["probability"] >= LIKELY else None
 
 
 def _tell(step: int, note: Note, earlier: Earlier, evidence: Sequence[Evidence], deps: Deps) -> str:

@@ -12,7 +12,6 @@ from agent.budget import BudgetExhausted
 from agent.cognition import Distilled, Finding, Length
 from agent.deps import Deps
 from agent.events import AnswerText, EvidenceKept, NotebookGrew, Warned
-from agent.prompts import NOT_FOUND
 from agent.session import Session
 from agent.state import (
     Evidence,
@@ -23,7 +22,17 @@ from agent.state import (
     still_missing,
     without_marks,
 )
-from agent.steps.answering import ANSWERS, LEAD, answering, asked, cited
+from agent.steps.answering import (
+    ANSWERS,
+    LEAD,
+    abstains,
+    answer_probability,
+    answer_prompt,
+    cite,
+    left_out,
+    most_likely,
+    questions_of,
+)
 from agent.steps.distil import as_evidence
 from agent.steps.grade import graded
 from agent.steps.look import likeliest
@@ -43,15 +52,12 @@ _SHORT_ANSWER, _MISSING = "Short answer", "What was not found"
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """The language model, which writes the answer; only what it writes from the notebook has ``[n]`` marks.
-
-    A report is written section by section, one call for each finding: a small model keeps to one thing,
-    and what a call adds to the prompt is one instruction.
+    """The language model, which writes an answer; only what it writes from the notebook has ``[n]`` marks.
 
     Attributes:
         session: The run's access to its model.
-        question: The run's question.
-        max_tokens: Upper bound of an answer, and of each section of a report.
+        question: What is to be answered.
+        max_tokens: Upper bound of an answer.
         on_text: Takes the text as it is written.
     """
 
@@ -66,58 +72,57 @@ class Writer:
         Raises:
             BudgetExhausted: before anything was written.
         """
-        if length == "report":
-            return self._report(entries, notes)
         instruction = prompts.synthesise(self.question, notes, unanswered(notes), length)
-        return self._written(entries, instruction, length) or from_findings(notes)
+        draft = self._written(entries, instruction, length, prompts.SYSTEM, self.on_text)
+        return draft or from_findings(notes)
 
     def from_passages(
-        self, evidence: Sequence[Evidence], found: Sequence[tuple[int, str]], length: Length
+        self,
+        evidence: Sequence[Evidence],
+        found: Sequence[tuple[int, str]],
+        length: Length,
+        *,
+        taught: bool = True,
     ) -> str:
         """The answer from whole passages, read in one prompt, without marks; "" if the model says nothing.
 
-        ``found`` are passage numbers with the sentences that the plan's steps found there.
+        ``found`` are passage numbers with the sentences that the plan's steps found there. Without
+        ``taught`` a model with an adapter is asked without it, and may not refuse.
         """
-        passages = list(map(notebook.passage, evidence))
-        instruction = prompts.answer(self.question, passages, found, length)
-        return self._written([], instruction, length, prompts.READING)
+        entries, instruction, system = answer_prompt(
+            self.session, self.question, evidence, found, length, taught=taught
+        )
+        show = _holding_back_refusal(self.on_text) if system == prompts.TAUGHT else self.on_text
+        return self._written(entries, instruction, length, system, show)
 
     def _written(
-        self, entries: Sequence[str], instruction: str, length: Length, system: str = prompts.SYSTEM
+        self,
+        entries: Sequence[str],
+        instruction: str,
+        length: Length,
+        system: str,
+        on_text: Callable[[str], None],
     ) -> str:
         most = _BRIEF_TOKENS if length == "brief" else self.max_tokens
-        reply = self.session.write("synthesise", entries, instruction, most, self.on_text, system)
+        reply = self.session.write("synthesise", entries, instruction, most, on_text, system)
         return _whole_sentences(reply)
 
-    def _report(self, entries: Sequence[str], notes: Sequence[Note]) -> str:
-        self.on_text(f"## {_SHORT_ANSWER}\n\n")
-        written = [_section(_SHORT_ANSWER, self.from_notebook(entries, notes, "brief"))]
-        used_up = ""
-        for note in notes:
-            if not note["found"]:
-                continue
-            heading = _heading(note["question"])
-            text = ""
-            if not used_up:
-                self.on_text(f"\n\n## {heading}\n\n")
-                instruction = prompts.section(note["question"], note["cites"])
-                try:
-                    reply = self.session.write(
-                        "section", entries, instruction, self.max_tokens, self.on_text
-                    )
-                    text = _marked(reply.text.strip(), note["cites"])
-                except BudgetExhausted as exhausted:
-                    used_up = str(exhausted)
-                    self.session.emit(
-                        Warned(f"The {used_up} is used up; the rest of the report lists the findings.")
-                    )
-            written.append(_section(heading, text or from_findings([note])))
-        return "\n\n".join(written)
 
+def _holding_back_refusal(on_text: Callable[[str], None]) -> Callable[[str], None]:
+    """``on_text``, which takes text only once it is no beginning of a refusal."""
+    pending: str | None = ""
 
-def abstains(text: str) -> bool:
-    """Whether a text says, in the words that were asked for, that the evidence holds no answer."""
-    return NOT_FOUND.rstrip(".").casefold() in text.casefold()
+    def show(piece: str) -> None:
+        nonlocal pending
+        if pending is None:
+            on_text(piece)
+            return
+        pending += piece
+        if not prompts.NOT_FOUND.startswith(pending.lstrip()):
+            on_text(pending)
+            pending = None
+
+    return show
 
 
 def _whole_sentences(reply: Reply) -> str:
@@ -135,12 +140,12 @@ def from_findings(notes: Sequence[Note], length: Length = "normal") -> str:
 
     What was asked for comes first, then the passage's own sentence. A report has a section for each.
     """
-    found = [note for note in notes if note["found"]]
-    said = [" ".join(_said(note)) for note in found]
+    findings = [note for note in notes if note["found"]]
+    texts = [" ".join(_said(note)) for note in findings]
     if length != "report":
-        return " ".join(said)
+        return " ".join(texts)
     return "\n\n".join(
-        _section(_heading(note["question"]), text) for note, text in zip(found, said, strict=True)
+        _section(_heading(note["question"]), text) for note, text in zip(findings, texts, strict=True)
     )
 
 
@@ -165,10 +170,10 @@ def _around(answer: str, sentence: str) -> str:
         return sentence
     middle = max(0, sentence.find(answer)) + len(answer) // 2
     start = max(0, min(middle - _LONGEST_QUOTE // 2, len(sentence) - _LONGEST_QUOTE))
-    cut = sentence[start : start + _LONGEST_QUOTE]
+    excerpt = sentence[start : start + _LONGEST_QUOTE]
     before, after = "… " if start else "", " …" if start + _LONGEST_QUOTE < len(sentence) else ""
-    cut = cut.partition(" ")[2] if before else cut
-    return f"{before}{cut.rpartition(' ')[0] if after else cut}{after}"
+    excerpt = excerpt.partition(" ")[2] if before else excerpt
+    return f"{before}{excerpt.rpartition(' ')[0] if after else excerpt}{after}"
 
 
 def unanswered(notes: Sequence[Note]) -> list[str]:
@@ -201,16 +206,7 @@ def _section(heading: str, text: str) -> str:
     return f"## {heading}\n\n{text}"
 
 
-def _marked(text: str, cites: Sequence[int]) -> str:
-    """A section whose model forgot the marks gets those of its finding; they are checked like any."""
-    if not text or re.search(r"\[\d", text):
-        return text
-    return f"{text.rstrip('.')} {citation_marks(cites)}."
-
-
 _LOOKED = 3  # passages of the first look that are kept
-_MOST_PASSAGES = 6  # in one prompt
-_ROOM = 500  # context tokens kept free for the question and the answer
 
 
 def synthesise(state: RunState, deps: Deps) -> dict[str, Any]:
@@ -222,23 +218,23 @@ def synthesise(state: RunState, deps: Deps) -> dict[str, Any]:
     has the answer rewritten, from the findings in their passages' own words. When the budget is used up,
     the findings are the draft; if not even one step came to an end, the best passage.
     """
-    kept = _with_look(state, deps)
-    state = RunState({**state, **kept})  # type: ignore[typeddict-item] # fields of the state
+    update = _with_look(state, deps)
+    state = RunState({**state, **update})  # type: ignore[typeddict-item] # fields of the state
     notes, evidence = state["notes"], state["evidence"]
     if not evidence:
-        return {**kept, "draft": "", "status": "not_found"}
+        return {**update, "draft": "", "status": "not_found"}
     if not notes:
         notes = [_note(state, best_excerpt(evidence))]
-    sure = deps.cognition.instant and state["route"] == "single" and all(n.get("sure") for n in notes)
-    if state["approval"] == "rewrite" or sure:
-        return {**kept, "draft": from_findings(notes, deps.length), "status": ""}
+    is_certain = deps.cognition.instant and state["route"] == "single" and all(n.get("sure") for n in notes)
+    if state["approval"] == "rewrite" or is_certain:
+        return {**update, "draft": from_findings(notes, deps.length), "status": ""}
     try:
         draft = _written(state, notes, deps)
     except BudgetExhausted as used_up:
         deps.session.emit(Warned(f"The {used_up} is used up; the answer lists the findings."))
         draft = from_findings(notes, deps.length)
-        kept["stopped_because"] = str(used_up)
-    return {**kept, "draft": draft, "status": "" if draft else "not_found"}
+        update["stopped_because"] = str(used_up)
+    return {**update, "draft": draft, "status": "" if draft else "not_found"}
 
 
 def _written(state: RunState, notes: list[Note], deps: Deps) -> str:
@@ -252,37 +248,116 @@ def _written(state: RunState, notes: list[Note], deps: Deps) -> str:
         return Writer(deps.session, state["question"], deps.cognition.answer_tokens, on_text)
 
     unread = nothing_found(notes)
-    if unread or (deps.cognition.instant and deps.length != "report"):
-        passages = _readable(state, deps)
-        likely = max(item["score"] for item in passages) >= LIKELY
+    if deps.length == "report" and not unread:
+        return _report(state, notes, deps, show)
+    if unread or deps.cognition.instant:
+        passages = most_likely(state["evidence"], deps.session)
+        is_likely = max(item["score"] for item in passages) >= LIKELY
         length: Length = "normal" if state["route"] == "deep" and deps.length == "normal" else "brief"
-        draft = writer(show if likely else hide).from_passages(passages, _found(state), length)
-        draft = cited(deps.reader, state["question"], draft, passages)
+        draft = writer(show if is_likely else hide).from_passages(passages, _found(state), length)
+        if not abstains(draft):
+            draft = cite(deps.reader, state["question"], draft, passages)
+        elif is_likely and deps.session.taught:
+            text = writer(hide).from_passages(passages, _found(state), length, taught=False)
+            text = cite(deps.reader, state["question"], text, passages)
+            draft = text if _is_answer(state, notes, text, deps) else draft
     else:
         draft = writer(show).from_notebook(state["notebook"], notes, deps.length)
     claims = citations.claims(draft, state["evidence"])
     if not claims:
         return from_findings(notes) or from_findings(_proposed(state))
-    if state["route"] == "single" and (proposal := _proposed(state)):
-        questions = asked(state["question"], notes)
-        # The reader marked words that it takes for the answer; the model's are kept if they answer too.
-        if answering(deps.reader, questions, claims, state["evidence"]) < ANSWERS:
-            return from_findings(proposal)
+    if abstains(claims[0]["text"]):
+        return from_findings(_proposed(state)) or draft
+    # The reader marked words that it takes for the answer; the model's are kept if they answer too.
+    if (
+        state["route"] == "single"
+        and (proposal := _proposed(state))
+        and not _is_answer(state, notes, draft, deps)
+    ):
+        return from_findings(proposal)
+    if state["route"] == "deep" and deps.session.taught:
+        return " ".join([draft, *_left_out(state, notes, draft, deps)])
     return draft
+
+
+def _is_answer(state: RunState, notes: Sequence[Note], draft: str, deps: Deps) -> bool:
+    """Whether the reader takes a sentence of the draft for the answer to the question or a look-up."""
+    claims = citations.claims(draft, state["evidence"])
+    questions = questions_of(state["question"], notes)
+    return answer_probability(deps.reader, questions, claims, state["evidence"]) >= ANSWERS
+
+
+def _report(state: RunState, notes: list[Note], deps: Deps, show: Callable[[str], None]) -> str:
+    """A short answer, then a section for each finding, written from the passages of its step.
+
+    A small model keeps to one thing at a time. When the budget is used up, the sections that are left have
+    their findings.
+
+    Raises:
+        BudgetExhausted: before anything was written.
+    """
+    show(f"## {_SHORT_ANSWER}\n\n")
+    short = _read(state["question"], state["evidence"], "brief", deps, show)
+    sections = [_section(_SHORT_ANSWER, short or from_findings(notes))]
+    exhausted_limit = ""
+    for note in (note for note in notes if note["found"]):
+        heading, text = _heading(note["question"]), from_findings([note])
+        passages = [
+            item
+            for item in state["evidence"]
+            if item["step"] == note["step"] or item["number"] in note["cites"]
+        ]
+        if not exhausted_limit:
+            show(f"\n\n## {heading}\n\n")
+            try:
+                text = _read(note["question"], passages, "normal", deps, show) or text
+            except BudgetExhausted as exhausted:
+                exhausted_limit = str(exhausted)
+                deps.session.emit(
+                    Warned(f"The {exhausted_limit} is used up; the rest of the report lists the findings.")
+                )
+        sections.append(_section(heading, text))
+    return "\n\n".join(sections)
+
+
+def _left_out(state: RunState, notes: Sequence[Note], draft: str, deps: Deps) -> Iterator[str]:
+    """Answers to the look-ups that the draft leaves out, each from its own step's passages.
+
+    Asked for several things at once, a small model answers the first.
+    """
+    for note in left_out(deps.session, deps.reader, notes, state["plan"], draft):
+        passages = [item for item in state["evidence"] if item["step"] == note["step"]]
+        if not passages or note.get("skipped"):
+            continue
+        try:
+            text = _read(note["question"], passages, "brief", deps, lambda _text: None)
+        except BudgetExhausted:
+            return
+        if not text and note["found"]:
+            text = from_findings([note])
+        if text:
+            yield text
+
+
+def _read(
+    question: str, passages: Sequence[Evidence], length: Length, deps: Deps, show: Callable[[str], None]
+) -> str:
+    """The model's answer from the most likely passages, with citations; "" where it has none.
+
+    Raises:
+        BudgetExhausted: before anything was written.
+    """
+    passages = most_likely(passages, deps.session)
+    text = Writer(deps.session, question, deps.cognition.answer_tokens, show).from_passages(
+        passages, [], length
+    )
+    return cite(deps.reader, question, text, passages) if text and not abstains(text) else ""
 
 
 def _proposed(state: RunState) -> list[Note]:
     """What the reader proposes in the evidence, if it is likely."""
-    best = best_span(proposed(state)[1]) if readable(state["question"]) else None
-    return [_note(state, of_span(*best))] if best and best[1]["probability"] >= LIKELY else []
-
-
-def _readable(state: RunState, deps: Deps) -> list[Evidence]:
-    """The best of the evidence, as much as the model has room for, in the order of its numbers."""
-    best = sorted(state["evidence"], key=lambda item: -item["score"])[:_MOST_PASSAGES]
-    while len(best) > 1 and not deps.session.fits([], "\n\n".join(map(notebook.passage, best)), _ROOM):
-        best.pop()
-    return sorted(best, key=lambda item: item["number"])
+    span = best_span(proposed(state)[1]) if readable(state["question"]) else None
+    return [_note(state, of_span(*span))] if span and span[1]["probability"] >= LIKELY else []
 
 
 def _found(state: RunState) -> list[tuple[int, str]]:
@@ -297,33 +372,39 @@ def _with_look(state: RunState, deps: Deps) -> dict[str, Any]:
     """Evidence, notebook and notes with what the question found by itself, whole."""
     if state["route"] == "single":
         return {}
-    evidence, held = list(state["evidence"]), {item["passage_id"]: item for item in state["evidence"]}
-    likely = [one for one in state["looked"] if graded(one["score"]).grade != "incorrect"] or state[
-        "looked"
-    ]
-    likely = likely[:_LOOKED]
-    fresh: list[Evidence] = []
-    for one in likely:
-        if one["passage_id"] in held:
-            number = held[one["passage_id"]]["number"]
-            evidence[number - 1] = Evidence({**held[one["passage_id"]], "excerpt": one["text"]})
+    evidence, by_passage = list(state["evidence"]), {item["passage_id"]: item for item in state["evidence"]}
+    passages = [
+        candidate for candidate in state["looked"] if graded(candidate["score"]).grade != "incorrect"
+    ] or state["looked"]
+    passages = passages[:_LOOKED]
+    new_items: list[Evidence] = []
+    for candidate in passages:
+        if candidate["passage_id"] in by_passage:
+            number = by_passage[candidate["passage_id"]]["number"]
+            evidence[number - 1] = Evidence(
+                {**by_passage[candidate["passage_id"]], "excerpt": candidate["text"]}
+            )
             continue
-        item = as_evidence(Distilled(one, one["text"], one["score"]), len(evidence) + 1, state["step"])
+        item = as_evidence(
+            Distilled(candidate, candidate["text"], candidate["score"]), len(evidence) + 1, state["step"]
+        )
         evidence.append(item)
-        held[item["passage_id"]] = item
-        fresh.append(item)
+        by_passage[item["passage_id"]] = item
+        new_items.append(item)
     book = state["notebook"]
-    if fresh:
-        entry = notebook.evidence_entry(state["step"], state["question"], [(item, False) for item in fresh])
-        deps.session.emit(EvidenceKept(state["step"], fresh, []))
+    if new_items:
+        entry = notebook.evidence_entry(
+            state["step"], state["question"], [(item, False) for item in new_items]
+        )
+        deps.session.emit(EvidenceKept(state["step"], new_items, []))
         deps.session.emit(NotebookGrew(entry))
         book = [*book, entry]
     notes = state["notes"]
-    best = likeliest(likely)
-    if best is not None and best["spans"][0]["probability"] >= SURE:
-        number = held[best["passage_id"]]["number"]
+    passage = likeliest(passages)
+    if passage is not None and passage["spans"][0]["probability"] >= SURE:
+        number = by_passage[passage["passage_id"]]["number"]
         if not any(note["found"] and number in note["cites"] for note in notes):
-            notes = [_note(state, of_span(number, best["spans"][0])), *notes]
+            notes = [_note(state, of_span(number, passage["spans"][0])), *notes]
     return {"evidence": evidence, "notebook": book, "notes": notes}
 
 

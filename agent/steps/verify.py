@@ -25,10 +25,18 @@ from agent.state import (
     still_missing,
     without_marks,
 )
-from agent.steps.answering import ANSWERS, LEAD, answering, asked, shown
+from agent.steps.answering import (
+    ANSWERS,
+    LEAD,
+    abstains,
+    answer_probability,
+    left_out,
+    passage_text,
+    questions_of,
+)
 from agent.steps.grade import graded
 from agent.steps.reflect import LIKELY
-from agent.steps.synthesise import abstains, gaps, with_gaps
+from agent.steps.synthesise import gaps, with_gaps
 from agent.support import content, missing_names, missing_numbers, share_held, stated_numbers
 from agent.text import quantities
 from agent.text.language import language, readable
@@ -96,39 +104,47 @@ class ReadingVerifier:
         question = questions[0]
         by_number = {item["number"]: item for item in evidence}
         cited = [[by_number[n] for n in claim["cites"] if n in by_number] for claim in claims]
-        options = [[*([item] for item in own), *([own] if len(own) > 1 else [])] for own in cited]
-        judgements = self._read(claims, options)
-        judged = [
-            _judged(claim, own, own_judgements, question, evidence)
-            for claim, own, own_judgements in zip(claims, cited, judgements, strict=True)
+        options = [
+            [*([item] for item in passages), *([passages] if len(passages) > 1 else [])]
+            for passages in cited
         ]
-        marked = [self._marked(claim, own, question) for claim, own in zip(judged, cited, strict=True)]
-        return self._answering(
-            self._cited_anew(marked, judgements, question, evidence), questions, evidence
-        )
+        judgements = self._read(claims, options)
+        verdicts = [
+            _judge(claim, passages, supports, question, evidence)
+            for claim, passages, supports in zip(claims, cited, judgements, strict=True)
+        ]
+        checked = [
+            self._accept_marked(claim, passages, question)
+            for claim, passages in zip(verdicts, cited, strict=True)
+        ]
+        checked = self._cite_again(checked, judgements, question, evidence)
+        return self._require_answer(checked, questions, evidence)
 
-    def _answering(
+    def _require_answer(
         self, claims: list[Claim], questions: Sequence[str], evidence: Sequence[Evidence]
     ) -> list[Claim]:
         """The claims; where none of the supported ones answers, each is supported in part only."""
         supported = [claim for claim in claims if claim["verdict"] == "supported"]
-        if not readable(questions[0]) or answering(self._reader, questions, supported, evidence) >= ANSWERS:
+        if (
+            not readable(questions[0])
+            or answer_probability(self._reader, questions, supported, evidence) >= ANSWERS
+        ):
             return claims
         return [
-            Claim({**claim, "verdict": "partly", "reason": _beside(claim["cites"])})
+            Claim({**claim, "verdict": "partly", "reason": _beside_the_point(claim["cites"])})
             if claim["verdict"] == "supported"
             else claim
             for claim in claims
         ]
 
-    def _marked(self, claim: Claim, cited: Sequence[Evidence], question: str) -> Claim:
+    def _accept_marked(self, claim: Claim, cited: Sequence[Evidence], question: str) -> Claim:
         """The claim, supported if it says nothing but what the reader takes for the answer.
 
         An answer of a few words is no sentence that a passage could support or refute.
         """
         if claim["verdict"] == "supported" or not cited or not readable(question):
             return claim
-        passages = [shown([item]) for item in cited]
+        passages = [passage_text([item]) for item in cited]
         for item, passage, reading in zip(
             cited, passages, self._reader.read(question, passages), strict=True
         ):
@@ -156,57 +172,63 @@ class ReadingVerifier:
         Words that are copied whole are supported without a reading.
         """
         pairs = [
-            (claim["text"], shown(items))
-            for claim, own in zip(claims, options, strict=True)
-            for items in own
+            (claim["text"], passage_text(items))
+            for claim, claim_options in zip(claims, options, strict=True)
+            for items in claim_options
         ]
-        open_ = [pair for pair in pairs if not copied(*pair)]
-        read = iter(self._reader.support(open_) if open_ else [])
-        supports = iter([_COPIED if copied(*pair) else next(read) for pair in pairs])
-        return [[next(supports) for _ in own] for own in options]
+        unread = [pair for pair in pairs if not is_copied(*pair)]
+        readings = iter(self._reader.support(unread) if unread else [])
+        supports = iter([_COPIED if is_copied(*pair) else next(readings) for pair in pairs])
+        return [[next(supports) for _ in claim_options] for claim_options in options]
 
-    def _cited_anew(
+    def _cite_again(
         self,
-        judged: Sequence[Claim],
+        claims: Sequence[Claim],
         judgements: Sequence[Sequence[Support]],
         question: str,
         evidence: Sequence[Evidence],
     ) -> list[Claim]:
         """The claims, those that their passages say nothing of with a passage that supports them."""
-        open_ = [
+        unsupported = [
             claim
-            for claim, supports in zip(judged, judgements, strict=True)
+            for claim, supports in zip(claims, judgements, strict=True)
             if claim["verdict"] == "not" and not any(one.refuted >= _SURE for one in supports)
         ]
-        tried = sorted(evidence, key=lambda item: -item["score"])[:_OTHERS]
-        options = [[[item] for item in tried if item["number"] not in claim["cites"]] for claim in open_]
-        found: dict[int, Claim] = {}
-        for claim, own, supports in zip(open_, options, self._read(open_, options), strict=True):
-            best = max(zip(supports, own, strict=True), key=lambda pair: pair[0].supported, default=None)
+        passages = sorted(evidence, key=lambda item: -item["score"])[:_OTHERS]
+        options = [
+            [[item] for item in passages if item["number"] not in claim["cites"]] for claim in unsupported
+        ]
+        supported: dict[int, Claim] = {}
+        for claim, claim_options, supports in zip(
+            unsupported, options, self._read(unsupported, options), strict=True
+        ):
+            best = max(
+                zip(supports, claim_options, strict=True), key=lambda pair: pair[0].supported, default=None
+            )
             if best is None or best[0].supported < _SUPPORTS:
                 continue
-            anew = Claim({**claim, "cites": [best[1][0]["number"]]})
-            anew = _judged(anew, best[1], [best[0]], question, evidence)
-            if anew["verdict"] == "supported":
-                found[id(claim)] = anew
-        return [found.get(id(claim), claim) for claim in judged]
+            recited = Claim({**claim, "cites": [best[1][0]["number"]]})
+            recited = _judge(recited, best[1], [best[0]], question, evidence)
+            if recited["verdict"] == "supported":
+                supported[id(claim)] = recited
+        return [supported.get(id(claim), claim) for claim in claims]
 
 
-def copied(text: str, passage: str) -> bool:
+def is_copied(text: str, passage: str) -> bool:
     """Whether ``text`` is a whole sentence or row of the passage, maybe behind words of it, or its date.
 
     A part of a sentence may say the opposite of the whole; so only a quote that is marked as cut is looked
     for inside one.
     """
     lead, _, quote = text.rpartition(LEAD)
-    wanted = _words(quote)
+    words = _words(quote)
     heading, *lines = passage.splitlines() or [""]
     units = [_words(unit) for line in lines for unit in (line, *sentences(line))]
-    cut, led = "…" in quote, set(_words(lead).split()) - set(_words(heading).split())
+    is_cut, extra = "…" in quote, set(_words(lead).split()) - set(_words(heading).split())
     return any(
-        (wanted == unit or (cut and wanted in unit)) and led.issubset(unit.split())
+        (words == unit or (is_cut and words in unit)) and extra.issubset(unit.split())
         for unit in units
-        if wanted
+        if words
     )
 
 
@@ -216,21 +238,31 @@ def _says_only(text: str, answer: str, question: str) -> bool:
     "$236.4 million" says the "$236.4" of a table in millions.
     """
     code = language(question)
-    stated, marked, asked = (quantities.read(one, code) for one in (text, answer, question))
-    if not all(any(quantities.is_among(one, [other]) for one in stated) for other in marked):
+    said_figures, answer_figures, question_figures = (
+        quantities.read(figure, code) for figure in (text, answer, question)
+    )
+    if not all(
+        any(quantities.is_among(figure, [other]) for figure in said_figures) for other in answer_figures
+    ):
         return False
-    if not all(quantities.is_among(one, [*marked, *asked]) for one in stated):
+    if not all(
+        quantities.is_among(figure, [*answer_figures, *question_figures]) for figure in said_figures
+    ):
         return False
-    said, meant = set(_words(text).split()), set(_words(answer).split())
-    figures = {word for one in stated for word in _words(one.shown).split()} | set(vocabulary(code).scales)
-    return (bool(marked) or meant <= said) and said - figures <= meant | set(_words(question).split())
+    said_words, answer_words = set(_words(text).split()), set(_words(answer).split())
+    figures = {word for figure in said_figures for word in _words(figure.shown).split()} | set(
+        vocabulary(code).scales
+    )
+    return (
+        bool(answer_figures) or answer_words <= said_words
+    ) and said_words - figures <= answer_words | set(_words(question).split())
 
 
 def _words(text: str) -> str:
     return " ".join(_WORD.findall(text.casefold()))
 
 
-def _judged(
+def _judge(
     claim: Claim,
     cited: Sequence[Evidence],
     judgements: Sequence[Support],
@@ -238,14 +270,14 @@ def _judged(
     evidence: Sequence[Evidence],
 ) -> Claim:
     """A claim with what the judgements of its passages, and their numbers and names, make of it."""
-    supported = max((one.supported for one in judgements), default=0.0)
+    supported = max((judgement.supported for judgement in judgements), default=0.0)
     verdict, reason = _verdict(claim["text"], cited, judgements, question, evidence)
     cites = claim["cites"]
     if verdict == "supported" and len(cited) > 1:
-        saying = [(i, j) for i, j in zip(cited, judgements, strict=False) if j.supported >= _SUPPORTS]
-        items, own = [item for item, _ in saying], [judgement for _, judgement in saying]
+        supporting = [(i, j) for i, j in zip(cited, judgements, strict=False) if j.supported >= _SUPPORTS]
+        items, supports = [item for item, _ in supporting], [judgement for _, judgement in supporting]
         # A citation that adds nothing goes: it would open a passage that does not say this.
-        if _verdict(claim["text"], items, own, question, evidence)[0] == "supported":
+        if _verdict(claim["text"], items, supports, question, evidence)[0] == "supported":
             cites = [item["number"] for item in items]
     return Claim(
         {**claim, "cites": cites, "support": round(supported, 3), "verdict": verdict, "reason": reason}
@@ -261,10 +293,10 @@ def _verdict(
 ) -> tuple[Verdict, str]:
     if not cited:
         return "not", "no passage is cited"
-    where, verb = _listed([item["number"] for item in cited]), "does" if len(cited) == 1 else "do"
+    where, verb = _number_list([item["number"] for item in cited]), "does" if len(cited) == 1 else "do"
     missing = missing_numbers(text, cited)
     if not readable(text):
-        return _unread(text, cited, f"{where} {verb} not", missing)
+        return _verdict_by_words(text, cited, f"{where} {verb} not", missing)
     # Not strict: the last judgement may be of all passages together.
     for item, judgement in zip(cited, judgements, strict=False):
         if judgement.refuted >= _SURE:
@@ -272,13 +304,13 @@ def _verdict(
     if not any(judgement.supported >= _SUPPORTS for judgement in judgements):
         return "not", f"{where} {verb} not {f'mention {missing[0]}' if missing else 'say this'}"
     if missing:
-        some = len(missing) < len(stated_numbers(text))
-        return ("partly" if some else "not"), f"{where} {verb} not mention {missing[0]}"
+        partly = len(missing) < len(stated_numbers(text))
+        return ("partly" if partly else "not"), f"{where} {verb} not mention {missing[0]}"
     absent = missing_names(text, cited, question, evidence)
     return ("partly", f"{where} {verb} not mention {' '.join(absent)}") if absent else ("supported", "")
 
 
-def _unread(
+def _verdict_by_words(
     text: str, cited: Sequence[Evidence], they_do_not: str, missing: Sequence[str]
 ) -> tuple[Verdict, str]:
     """The verdict on a sentence in a language that the reader was not taught: by words and numbers."""
@@ -289,13 +321,13 @@ def _unread(
     return "partly", f"{they_do_not} say it in these words, and only its numbers were checked"
 
 
-def _listed(numbers: Sequence[int]) -> str:
+def _number_list(numbers: Sequence[int]) -> str:
     return " and ".join(f"[{number}]" for number in numbers)
 
 
-def _beside(numbers: Sequence[int]) -> str:
+def _beside_the_point(numbers: Sequence[int]) -> str:
     says = "says" if len(numbers) == 1 else "say"
-    return f"{_listed(numbers)} {says} this, but maybe not in answer to your question"
+    return f"{_number_list(numbers)} {says} this, but maybe not in answer to your question"
 
 
 class _Verdicts(BaseModel):
@@ -338,17 +370,17 @@ class ModelVerifier:
         if len(verdicts) != len(claims):
             return read
         return [
-            claim if _known(claim["text"], cited) else _with_verdict(claim, verdict)
+            claim if _decided_by_code(claim["text"], cited) else _with_verdict(claim, verdict)
             for claim, verdict, (_, cited) in zip(read, verdicts, pairs, strict=True)
         ]
 
 
-def _known(text: str, cited: Sequence[Evidence]) -> bool:
+def _decided_by_code(text: str, cited: Sequence[Evidence]) -> bool:
     return not cited or bool(missing_numbers(text, cited))
 
 
 def _with_verdict(claim: Claim, verdict: Verdict) -> Claim:
-    where = _listed(claim["cites"])
+    where = _number_list(claim["cites"])
     reasons = {
         "supported": "",
         "partly": f"{where} says only part of this",
@@ -372,32 +404,30 @@ def verify(state: RunState, deps: Deps) -> dict[str, Any]:
     evidence = state["evidence"]
     if state["status"] == "not_found" or not state["draft"]:
         return _without_answer(state, deps)
-    checked = citations.claims(state["draft"], evidence)
+    drafted = citations.claims(state["draft"], evidence)
     draft = state["draft"]
-    empty = [abstains(claim["text"]) for claim in checked]
-    if not checked or empty[0]:
+    abstaining = [abstains(claim["text"]) for claim in drafted]
+    if not drafted or abstaining[0]:
         return _without_answer(state, deps)
     claims = deps.cognition.verifier.verify(
         deps.session,
-        asked(state["question"], state["notes"]),
-        [claim for claim, nothing in zip(checked, empty, strict=True) if not nothing],
+        questions_of(state["question"], state["notes"]),
+        [claim for claim, empty in zip(drafted, abstaining, strict=True) if not empty],
         evidence,
     )
-    unread = nothing_found(state["notes"])
-    if (unread or deps.cognition.instant) and not _answered(state, claims, deps):
+    nothing = nothing_found(state["notes"])
+    if (nothing or deps.cognition.instant) and not _answered(state, claims, deps):
         return _without_answer(state, deps)
-    left = iter(claims)
+    remaining = iter(claims)
     # What says nothing keeps its place in the answer, without marks.
-    shown = [
-        Claim({**old, "cites": [], "verdict": "supported"}) if no else next(left)
-        for old, no in zip(checked, empty, strict=True)
+    sentences = [
+        Claim({**sentence, "cites": [], "verdict": "supported"}) if empty else next(remaining)
+        for sentence, empty in zip(drafted, abstaining, strict=True)
     ]
-    supported, relied = round(share(claims), 3), grounded(claims, evidence)
-    answer = citations.render(shown, draft)
-    missing = [] if unread else still_missing(state["notes"])
+    supported, is_grounded = round(share(claims), 3), grounded(claims, evidence)
+    answer = citations.render(sentences, draft)
     skipped = [note["question"] for note in state["notes"] if note.get("skipped")]
-    absent = [note["question"] for note in missing if _absent(note) and not note.get("skipped")]
-    left_open = [question for question in absent if not _answers(answer, question, deps)]
+    left_open = [] if nothing else _left_open(state, answer, deps)
     answer = with_gaps(
         answer, [*gaps(left_open), *(f"You skipped: {without_marks(q)}" for q in skipped)], deps.length
     )
@@ -408,7 +438,7 @@ def verify(state: RunState, deps: Deps) -> dict[str, Any]:
             sentences=claims,
             sources=[item for item in evidence if item["number"] in cited],
             share=supported,
-            grounded=relied,
+            grounded=is_grounded,
             quotes=citations.quotes(claims, evidence),
             missing=[*left_open, *skipped],
         )
@@ -416,7 +446,7 @@ def verify(state: RunState, deps: Deps) -> dict[str, Any]:
     return {
         "claims": claims,
         "share": supported,
-        "grounded": relied,
+        "grounded": is_grounded,
         "answer": answer,
         "status": "answered",
     }
@@ -431,6 +461,24 @@ def _without_answer(state: RunState, deps: Deps) -> dict[str, Any]:
     return {"claims": [], "share": 0.0, "grounded": False, "answer": answer, "status": status}
 
 
+def _left_open(state: RunState, answer: str, deps: Deps) -> list[str]:
+    """The look-ups that the answer leaves open, and that were not skipped."""
+    notes = state["notes"]
+    if deps.session.taught and state["route"] == "deep":
+        missing = [
+            note
+            for note in left_out(deps.session, deps.reader, notes, state["plan"], answer)
+            if not note["found"]
+        ]
+    else:
+        missing = [
+            note
+            for note in still_missing(notes)
+            if _absent(note) and not _answers(answer, note["question"], deps)
+        ]
+    return [note["question"] for note in missing if not note.get("skipped")]
+
+
 def _absent(note: Note) -> bool:
     """Whether the reader grades every passage of the step's searches as beside the point."""
     return graded(note.get("relevance", 0.0)).grade == "incorrect"
@@ -443,14 +491,16 @@ def _answers(answer: str, question: str, deps: Deps) -> bool:
 
 
 def _answered(state: RunState, claims: list[Claim], deps: Deps) -> bool:
-    """Whether the answer is shown: the language model may not refuse, so the reader decides.
+    """Whether the answer is shown: a model that was not taught to refuse may not, so the reader decides.
 
     It is shown if the reader considers a passage, or the answer itself, more likely an answer than not.
     In a language that the reader was not taught, what could be checked decides.
     """
+    if deps.session.taught:
+        return True
     if not readable(state["question"]):
         return all(claim["verdict"] != "not" for claim in claims)
     if max((item["score"] for item in state["evidence"]), default=0.0) >= LIKELY:
         return True
-    questions = asked(state["question"], state["notes"])
-    return answering(deps.reader, questions, claims, state["evidence"]) >= ANSWERS
+    questions = questions_of(state["question"], state["notes"])
+    return answer_probability(deps.reader, questions, claims, state["evidence"]) >= ANSWERS

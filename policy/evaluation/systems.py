@@ -30,12 +30,12 @@ from agent.session import Session
 from agent.state import Candidate, Claim, Evidence, new_state
 from agent.steering import Steering
 from agent.stepping import research_step, updated
+from agent.steps.answering import abstains
 from agent.steps.distil import as_evidence
 from agent.steps.look import single_shot
 from agent.steps.reflect import best_excerpt
 from agent.steps.rerank import read
 from agent.steps.retrieve import candidate
-from agent.steps.synthesise import abstains
 from agent.steps.verify import verify
 from agent.text.sentences import sentences
 from models.protocols import Chat, ChatOptions, Completer, Embedder, Message, Reader

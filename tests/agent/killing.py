@@ -44,7 +44,7 @@ _SETTLED = (BEGINS, EVENTS_STORED)
 
 _REPLIES: tuple[tuple[str, Any], ...] = (
     ("Split the QUESTION", {"steps": ["Who supplies Orlavane's ceramic bearings?", "What halted #1?"]}),
-    ("Answer from the evidence above: Who supplies", {"source": 1, "answer": "Tolvang Ceramics"}),
+    ("QUESTION: Who supplies Orlavane's ceramic bearings?\n", "Tolvang Ceramics"),
     ("Still missing", {"steps": ["What happened at the Brevnes plant?"]}),
     (
         "PASSAGES:",

@@ -20,7 +20,7 @@ E = TypeVar("E", bound=ev.Event)
 QUESTION = "Name the supplier of Orlavane's ceramic bearings and the event that halted its plant."
 ONE_STEP: dict[str, Any] = {"steps": ["Who supplies Orlavane's ceramic bearings?"]}
 TWO_STEPS: dict[str, Any] = {"steps": [*ONE_STEP["steps"], "What halted production at the plant of #1?"]}
-FIRST: dict[str, Any] = {"source": 1, "answer": "Tolvang Ceramics"}
+FIRST = "Tolvang Ceramics"
 WRITTEN = "Tolvang Ceramics supplies the bearings [1]. A fire at the Brevnes plant halted production [9]."
 WHOLE: list[Scripted] = [TWO_STEPS, FIRST, WRITTEN]
 """The replies of a whole run; the reader alone answers the second step."""

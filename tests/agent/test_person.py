@@ -537,7 +537,6 @@ def test_a_failed_run_goes_on_with_a_model_that_works(person: Person) -> None:
         person.watch([TWO_STEPS, RuntimeError("engine")], DEEP)
     (failed,) = resumable(person.store)
     assert failed.why == "failed"
-    none: dict[str, Any] = {"source": 0, "answer": ""}
-    script: list[Scripted] = [none, {"steps": []}, NOT_FOUND]
+    script: list[Scripted] = [NOT_FOUND, {"steps": []}, NOT_FOUND]
     events = person.watch(script, ALWAYS, run_id=failed.run.id)
     assert answered(events).answer == NOT_FOUND

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -68,18 +67,6 @@ def test_everything_is_stored_as_it_happened(ask: Ask, store: Store) -> None:
     assert first.state["open_questions"] == [TWO_STEPS["steps"][1]]
     assert second.state["findings"][1]["answer"] == "A fire"
     assert sum(second.probabilities.values()) == pytest.approx(1)
-
-
-def test_prompts_are_append_only(library: Library, store: Store, embedder: HashEmbedder) -> None:
-    three = {"steps": [*TWO_STEPS["steps"], "How long did #2 halt it?"]}
-    fire = {"source": 2, "answer": "A fire"}
-    with ScriptedChat([three, FIRST, fire, WRITTEN]) as chat:
-        list(run(DEEP, chat=chat, embedder=embedder, reader=UnsureReader(), store=store))
-        *research, written = [call.messages[-1].content for call in chat.calls]
-    assert written.startswith("PASSAGES:")  # the answer's is a prompt of its own
-    notebooks = [prompt.rsplit("\n\n", 1)[0] for prompt in research]
-    for earlier, later in pairwise(notebooks):
-        assert later.startswith(earlier)
 
 
 def test_nothing_found_is_said_and_nothing_is_written(ask: Ask, store: Store) -> None:
@@ -226,7 +213,11 @@ def test_the_seed_profile_asks_at_every_step(ask: Ask) -> None:
             {"justification": "exact names", "strategy": "keyword"},
             {"A": "correct"},
             "(A) Orlavane buys all of its ceramic bearings from a single supplier, Tolvang Ceramics.",
-            {**FIRST, "sentence": "Tolvang Ceramics is the single supplier of ceramic bearings."},
+            {
+                "source": 1,
+                "answer": FIRST,
+                "sentence": "Tolvang Ceramics is the single supplier of ceramic bearings.",
+            },
             {"A": 0.1, "B": 0.1, "C": 0.8},
             "All is known.",
             "Tolvang Ceramics supplies them [1].",

@@ -20,7 +20,7 @@ from traces.store import Store
 QUESTION = Case("1", "Who supplies Orlavane's bearings and what halted its plant?", ("Tolvang Ceramics",))
 STEPS = ["Who supplies Orlavane's ceramic bearings?", "What halted production at the plant of #1?"]
 PLAN: Scripted = {"steps": STEPS}
-READ: Scripted = {"source": 1, "answer": "Tolvang Ceramics"}
+READ: Scripted = "Tolvang Ceramics"
 WRITTEN = "Tolvang Ceramics supplies the bearings [1]."
 
 

@@ -6,7 +6,7 @@ import re
 import shutil
 import threading
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
@@ -37,7 +37,7 @@ FACTS = {
 }
 QUESTION = "Name the supplier of Orlavane's ceramic bearings and the event that halted its plant."
 _get_command = cache(typer.main.get_command)
-_NUMBERED = re.compile(r"^\[(\d+)\].*", re.MULTILINE)
+_FIRST_STEP = "Who supplies the ceramic bearings?"
 
 
 @dataclass
@@ -54,7 +54,6 @@ class Answering:
     closed: bool = False
     name: str = "scripted"
     context_tokens: int = 8192
-    _words: dict[str, str] = field(default_factory=lambda: {"suppl": "Tolvang Ceramics", "halt": "A fire"})
 
     def count_tokens(self, text: str) -> int:
         return len(text.split())
@@ -67,25 +66,17 @@ class Answering:
             vague = prompt.endswith("What about it?")
             text = '{"route": "clarify"}' if vague else '{"route": "deep"}'
         elif "steps" in wanted:
-            text = '{"steps": ["Who supplies the ceramic bearings?", "What halted the plant of #1?"]}'
-        elif "source" in wanted:
-            text = self._find(prompt)
+            text = f'{{"steps": ["{_FIRST_STEP}", "What halted the plant of #1?"]}}'
         elif prompt.startswith("PASSAGES:") and not self.finds:
             text = NOT_FOUND
+        elif f"QUESTION: {_FIRST_STEP}" in prompt:
+            text = "Tolvang Ceramics"
         else:
             text = self.answer
             if options.on_text is not None:
                 for piece in re.findall(r"\S+\s*", text):
                     options.on_text(piece)
         return Reply(text, Usage(len(prompt.split()), 5, len(text.split())))
-
-    def _find(self, prompt: str) -> str:
-        asked = prompt.rsplit("\n\n", 1)[-1]
-        answer = next((found for word, found in self._words.items() if word in asked), "")
-        shown = [m for m in _NUMBERED.finditer(prompt) if answer and answer in m.group()]
-        if not self.finds or not shown:
-            return '{"source": 0, "answer": ""}'
-        return f'{{"source": {shown[-1].group(1)}, "answer": "{answer}"}}'
 
     def choose(
         self, messages: Sequence[Message], options: Sequence[str], cancel: threading.Event | None = None

@@ -14,7 +14,7 @@ from agent.profiles import profile
 from agent.retrieval.recall import Recall
 from agent.session import Session
 from agent.steering import Steering
-from tests.scripted import HashEmbedder, Scripted, ScriptedChat, ScriptedCompleter, WordReader
+from tests.scripted import HashEmbedder, Scripted, ScriptedChat, ScriptedCompleter, TaughtChat, WordReader
 from traces.library import Library
 
 Make = Callable[..., Deps]
@@ -37,9 +37,10 @@ def make(library: Library, embedder: HashEmbedder, events: list[ev.Event]) -> It
         plans: Sequence[str | tuple[str, str]] | None = None,
         profile_name: str = "lean",
         budget: Budget | None = None,
+        taught: bool = False,
         **changes: Any,
     ) -> Deps:
-        chat = ScriptedChat(replies)
+        chat = TaughtChat(replies) if taught else ScriptedChat(replies)
         planner = None if plans is None else ScriptedCompleter(plans)
         scripts.extend(script for script in (chat, planner) if script is not None)
         session = Session(chat, budget or Budget(), events.append, Steering())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent.steps.answering import cited
+from agent.steps.answering import cite
 from tests.agent.made import evidence
 from tests.scripted import WordReader
 
@@ -35,7 +35,7 @@ _ALL = [_FIRE, _RENT_2023, _RENT_2024, _LEASE]
     ids=["reader", "number", "two-numbers", "already", "unread-language", "list"],
 )
 def test_a_sentence_cites_what_it_comes_from(draft: str, expected: str) -> None:
-    assert cited(WordReader(), "What happened?", draft, _ALL) == expected
+    assert cite(WordReader(), "What happened?", draft, _ALL) == expected
 
 
 def test_a_passage_that_holds_the_name_comes_before_one_in_like_words() -> None:
@@ -44,4 +44,4 @@ def test_a_passage_that_holds_the_name_comes_before_one_in_like_words() -> None:
     )
     draft = "All production at the Ostrand plant halted for weeks."
     expected = "All production at the Ostrand plant halted for weeks [2]."
-    assert cited(WordReader(), "What happened?", draft, [_FIRE, other]) == expected
+    assert cite(WordReader(), "What happened?", draft, [_FIRE, other]) == expected

@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 
 import agent.events as ev
+from agent import prompts
 from agent.budget import BudgetExhausted
 from agent.prompts import NOT_FOUND
 from agent.state import Candidate, Evidence, Note
+from agent.steps.answering import abstains
 from agent.steps.synthesise import (
     Writer,
-    abstains,
     from_findings,
     gaps,
     synthesise,
@@ -21,7 +22,7 @@ from agent.steps.synthesise import (
     with_gaps,
 )
 from models.protocols import Reply, Support, Usage
-from tests.agent.made import candidate, evidence, note, scripted, span, state
+from tests.agent.made import candidate, evidence, note, scripted, span, state, step
 from tests.agent.steps.conftest import Make
 from tests.scripted import ScriptedChat, WordReader
 
@@ -97,6 +98,7 @@ _HELD = [
     evidence(1, "Orlavane buys its ceramic bearings from Tolvang."),
     evidence(2, "It burned in Brevnes."),
 ]
+_DOUBTFUL = [Evidence({**item, "score": 0.1}) for item in _HELD]
 _NOTES = [
     note("Tolvang supplies them.", 1, question="Question 1?"),
     note("It burned in Brevnes.", 2, question="Question 2?", step=2),
@@ -147,14 +149,19 @@ def test_what_was_not_found_is_named_to_whoever_writes_from_the_findings(make: M
 
 def test_a_report_is_written_section_by_section(make: Make) -> None:
     replies = [
-        ("one or two", "Tolvang, which burned [1]."),
-        ("answers: Question 1?\nUse only passage [1]", "Tolvang supplies the bearings"),
-        ("answers: Question 2?", "It burned [2]."),
+        ("one or two", "Tolvang supplies Orlavane."),
+        (
+            "[1] Orlavane buys its ceramic bearings from Tolvang. (Annual report)\n\nQUESTION: Question 1?",
+            "Tolvang does.",
+        ),
+        ("[2] It burned in Brevnes. (Annual report)\n\nQUESTION: Question 2?", NOT_FOUND),
     ]
-    assert _draft(make(replies, length="report"), notes=[*_NOTES, _LOST])["draft"] == (
-        "## Short answer\n\nTolvang, which burned [1].\n\n"
-        "## Question 1\n\nTolvang supplies the bearings [1].\n\n"
-        "## Question 2\n\nIt burned [2]."
+    held = [_HELD[0], Evidence({**_HELD[1], "step": 2})]
+    report = _draft(make(replies, length="report"), evidence=held, notes=[*_NOTES, _LOST])
+    assert report["draft"] == (
+        "## Short answer\n\nTolvang supplies Orlavane [1].\n\n"
+        "## Question 1\n\nTolvang does [1].\n\n"
+        "## Question 2\n\nIt burned in Brevnes [2]."
     )
 
 
@@ -177,7 +184,7 @@ def test_without_evidence_nothing_is_asked(make: Make) -> None:
 def test_without_a_finding_the_answer_is_shown_once_it_is_checked(
     make: Make, events: list[ev.Event]
 ) -> None:
-    doubtful = {"evidence": [Evidence({**item, "score": 0.1}) for item in _HELD], "notes": [_LOST]}
+    doubtful = {"evidence": _DOUBTFUL, "notes": [_LOST]}
     update = _draft(make([("PASSAGES:", "Tolvang supplies them [1].")]), **doubtful)
     assert (update["draft"], update["status"]) == ("Tolvang supplies them [1].", "")
     assert not any(isinstance(e, ev.AnswerText) for e in events)
@@ -227,6 +234,50 @@ def test_a_draft_that_does_not_answer_gives_way_to_the_words_that_the_reader_mar
     doubted = _draft(make([said], reader=_Doubting()), route="single", **marked)
     assert doubted["draft"] == "Brevnes – It burned in Brevnes [2]."
     assert _draft(make([said], reader=_Doubting()), route="deep", **marked)["draft"] == said
+
+
+# --- a model that was taught -------------------------------------------------------------------------
+
+
+def test_a_model_that_was_taught_is_asked_as_it_was_taught(make: Make) -> None:
+    deps = make(["Tolvang does."], taught=True)
+    assert _draft(deps, route="single", notes=[_LOST])["draft"] == "Tolvang does [1]."
+    assert isinstance(deps.session.chat, ScriptedChat)
+    (call,) = deps.session.chat.calls
+    assert call.messages[0].content == prompts.TAUGHT
+    assert call.messages[1].content.endswith(f"\n\n{prompts.question(state()['question'])}")
+
+
+def test_a_refusal_counts_where_the_reader_proposes_nothing_either(make: Make) -> None:
+    refused = {"route": "single", "notes": [_LOST], "evidence": _DOUBTFUL}
+    assert abstains(_draft(make([NOT_FOUND], taught=True), **refused)["draft"])
+    marked = [candidate(2, _HELD[1]["text"], spans=[span("Brevnes", 0.6, "It burned in Brevnes.")])]
+    proposed = _draft(make([NOT_FOUND], taught=True), candidates=marked, **refused)
+    assert proposed["draft"] == "Brevnes – It burned in Brevnes [2]."
+
+
+@pytest.mark.parametrize(
+    ("reply", "draft"), [("Tolvang does.", "Tolvang does [1]."), ("No idea.", NOT_FOUND)]
+)
+def test_before_a_likely_passage_a_refusal_gives_way_to_what_the_reader_takes_for_the_answer(
+    make: Make, events: list[ev.Event], reply: str, draft: str
+) -> None:
+    replies = [("QUESTION:", NOT_FOUND), ("make the most likely", reply)]
+    written = _draft(make(replies, taught=True), route="single", notes=[_LOST])["draft"]
+    assert written == draft
+    assert not any(isinstance(e, ev.AnswerText) for e in events), "nothing is shown that may be withdrawn"
+
+
+def test_a_look_up_that_the_answer_leaves_out_is_answered_by_itself(make: Make) -> None:
+    held = [_DOUBTFUL[0], Evidence({**_DOUBTFUL[1], "step": 2})]
+    plan = [step(note["question"]) for note in _NOTES]
+
+    def draft(*replies: str) -> str:
+        script = ["Tolvang does.", "Tolvang does.", NOT_FOUND, *replies]  # the draft; what it answers
+        return str(_draft(make(script, taught=True), evidence=held, plan=plan, route="deep")["draft"])
+
+    assert draft("It burned.") == "Tolvang does [1]. It burned [2]."
+    assert draft(NOT_FOUND) == "Tolvang does [1]. It burned in Brevnes [2].", "the finding takes its place"
 
 
 # --- what the question found by itself --------------------------------------------------------------

@@ -12,7 +12,7 @@ from agent.budget import BudgetExhausted
 from agent.prompts import NOT_FOUND
 from agent.session import Session
 from agent.state import Claim, Evidence, Note, Verdict
-from agent.steps.verify import ModelVerifier, ReadingVerifier, copied, grounded, share, verify
+from agent.steps.verify import ModelVerifier, ReadingVerifier, grounded, is_copied, share, verify
 from models.protocols import Support
 from tests.agent.made import evidence, note, scripted, state
 from tests.agent.steps.conftest import Make
@@ -248,13 +248,13 @@ def test_where_the_model_gives_no_verdict_the_readers_stands(reply: Scripted) ->
 
 def test_a_whole_sentence_that_is_copied_needs_no_reading() -> None:
     passage = "Manual\nThe maximum is 16 on ESP8266 and 32 on ESP32. Nobody says that ten are enough."
-    assert copied("32 – The maximum is 16 on ESP8266 and 32 on ESP32.", passage)
-    assert copied("The maximum is 16 on ESP8266, and 32 on ESP32", passage)
-    assert copied("32 – … is 16 on ESP8266 and 32 on ESP32.", passage)
-    assert not copied("ten are enough", passage)
-    assert not copied("The maximum is 32 on ESP8266.", passage)
-    assert not copied("33 – The maximum is 16 on ESP8266 and 32 on ESP32.", passage)
-    assert not copied("", passage)
+    assert is_copied("32 – The maximum is 16 on ESP8266 and 32 on ESP32.", passage)
+    assert is_copied("The maximum is 16 on ESP8266, and 32 on ESP32", passage)
+    assert is_copied("32 – … is 16 on ESP8266 and 32 on ESP32.", passage)
+    assert not is_copied("ten are enough", passage)
+    assert not is_copied("The maximum is 32 on ESP8266.", passage)
+    assert not is_copied("33 – The maximum is 16 on ESP8266 and 32 on ESP32.", passage)
+    assert not is_copied("", passage)
 
 
 # --- the step ---------------------------------------------------------------------------------------
