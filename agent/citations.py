@@ -11,18 +11,6 @@ from agent.support import share_held
 from agent.text.sentences import sentences
 
 _MARK = re.compile(r"\s*\[(\d+(?:\s*,\s*\d+)*)\]")
-_SOURCE = re.compile(
-    r"(?:According to|As (?:stated|reported) in) (?:the )?"
-    r"(?:(?:passage|finding|source|number|report|document|evidence|text|fact|reference)\s)?"
-    r"\[?(\d+)\]?,\s+(\S)",
-    re.IGNORECASE,
-)
-# "According to the evidence," and "According to my_collection," name no source.
-_NO_SOURCE = re.compile(
-    r"According to (?:the )?(?:\w+_\w+|\d+ documents|(?:collections?|documents?|evidence|findings?|"
-    r"information|look-?ups?|notebook|passages?|sources?|steps?)\b[^,.:]{0,30}),\s+(\S)",
-    re.IGNORECASE,
-)
 _NUMBERING = re.compile(r"(?:^|[\s,(])\d{1,2}\.$")  # "Review 2024, 2. Reliability of machines"
 _LEADING_MARKS = re.compile(rf"(?:{_MARK.pattern})+")
 _TERMINAL = re.compile(r"([.!?。！？]+[\"”’)]*)$")
@@ -191,22 +179,17 @@ def _marked_sentences(line: str, cited_first: bool) -> list[str]:
     pieces: list[str] = []
     mark = ""
     for piece in _rejoin_numbered(sentences(line)):
-        no_source = None if _SOURCE.match(piece) else _NO_SOURCE.match(piece)
-        rest = no_source.group(1).upper() + piece[no_source.end() :] if no_source else piece
-        leading = _LEADING_MARKS.match(rest)
-        if source := _SOURCE.match(rest):
-            # "According to passage 4, it burned" is "[4] It burned".
-            mark = f"[{source.group(1)}]"
-            rest = f"{mark} {source.group(2).upper()}{rest[source.end() :]}"
-        elif cited_first:
+        leading = _LEADING_MARKS.match(piece)
+        if cited_first:
             own_marks = leading.group() if leading else ""
-            mark = own_marks or ("" if _MARK.search(rest) else mark)
-            rest = rest if own_marks else f"{mark} {rest}"
+            mark = own_marks or ("" if _MARK.search(piece) else mark)
+            pieces.append(piece if own_marks else f"{mark} {piece}")
         elif leading and pieces:
             pieces[-1] += leading.group()
-            rest = rest[leading.end() :].lstrip(" .")
-        if rest:
-            pieces.append(rest)
+            if rest := piece[leading.end() :].lstrip(" ."):
+                pieces.append(rest)
+        else:
+            pieces.append(piece)
     return pieces
 
 

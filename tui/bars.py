@@ -96,7 +96,7 @@ def bar(out: Console, *, plain: bool = False) -> Iterator[Bar]:
         yield _DrawnBar(bars)
 
 
-def watched(events: Iterable[C], describe: Callable[[C], str]) -> C | None:
+def show_progress(events: Iterable[C], describe: Callable[[C], str]) -> C | None:
     """Show the progress that ``events`` report, and consume them.
 
     Args:

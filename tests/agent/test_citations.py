@@ -33,11 +33,6 @@ def _rendered(draft: str, held: list[Evidence]) -> str:
             id="marks before the sentence",
         ),
         pytest.param(
-            "According to [1], a fire halted production. According to Report 2, services earned 236.4.",
-            "A fire halted production [1]. Services earned 236.4 [2].",
-            id="a source named by its number",
-        ),
-        pytest.param(
             "A fire halted production for seven weeks [9][1].",
             "A fire halted production for seven weeks [1].",
             id="a mark that names no passage",
@@ -53,7 +48,7 @@ def _rendered(draft: str, held: list[Evidence]) -> str:
             id="headings and lists keep their lines",
         ),
         pytest.param(
-            "According to [1], a fire halted production at the Brevnes plant. Services earned 236.4 [2]. "
+            "A fire halted production at the Brevnes plant [1]. Services earned 236.4 [2]. "
             "A fire halted production at the **Brevnes plant** [3]. "
             "A fire halted production at the Brevnes Plant!",
             "A fire halted production at the Brevnes plant [1][3]. Services earned 236.4 [2].",
@@ -111,24 +106,3 @@ def test_quotes_are_the_sentence_or_row_that_says_it() -> None:
     found = claims("A fire halted production [1]. Services earned 236.4 [2].", held)
     assert quotes(found, held) == {"1": "A fire halted production at Brevnes.", "2": "Services | 236.4"}
     assert quotes([], held) == {}
-
-
-@pytest.mark.parametrize(
-    ("lead", "said"),
-    [
-        ("According to the evidence, a", "A fire halted production."),
-        ("According to Collection 1, a", "A fire halted production."),
-        ("According to my_reports, a", "A fire halted production."),
-        ("According to Tolvang, a", "According to Tolvang, a fire halted production."),
-        (
-            "According to Plant report 2024, 2. Reliability of plants, a",
-            "According to Plant report 2024, 2. Reliability of plants, a fire halted production.",
-        ),
-    ],
-)
-def test_a_lead_is_taken_off_only_where_it_names_no_source(lead: str, said: str) -> None:
-    held = evidence(
-        1, "A fire halted production, Tolvang says.", title="Plant report 2024, 2. Reliability of plants"
-    )
-    (claim,) = claims(f"{lead} fire halted production [1].", [held])
-    assert (claim["text"], claim["cites"]) == (said, [1])

@@ -35,7 +35,7 @@ from tests.benchmarks.table import RESULTS, write_rows
 from tests.conftest import DATA
 from traces.store import Store
 from tui.assemble import open_chat, open_embedder, open_learned, open_planner, open_reader
-from tui.bars import watched
+from tui.bars import show_progress
 from tui.interrupts import ctrl_c
 from tui.settings.settings import load
 
@@ -115,7 +115,7 @@ def ask(model: str, file: Path, work: Path, cancel: threading.Event) -> None:
             open_learned(),
             open_planner(settings),
         )
-        watched(evaluate(Evaluation(cases, checked(()), work, few), parts, cancel), _described)
+        show_progress(evaluate(Evaluation(cases, checked(()), work, few), parts, cancel), _described)
         shorten_rows(Rows(work / "rows.jsonl"), cases, chat)
 
 

@@ -1,4 +1,4 @@
-"""What takes long and can be counted is watched: a bar on a terminal, lines elsewhere."""
+"""Progress is a bar on a terminal, and lines elsewhere."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from tui import bars
-from tui.bars import watched
+from tui.bars import show_progress
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ def test_where_nothing_can_be_drawn_a_line_is_told_now_and_then(
         yield Far(2_000, seconds_left=90)
         yield Far(3_000, seconds_left=0)
 
-    assert watched(going(), _describe) == Far(3_000, seconds_left=0)
+    assert show_progress(going(), _describe) == Far(3_000, seconds_left=0)
     assert capsys.readouterr().out.splitlines() == [
         "paragraphs 0 of 3,000",
         "questions 2,000 of 3,000 1 min 30 s left",
@@ -51,7 +51,7 @@ def test_on_a_terminal_a_bar_is_drawn_and_gone_at_the_end(monkeypatch: pytest.Mo
     out = Console(file=io.StringIO(), force_terminal=True, width=80)
     monkeypatch.setattr(bars, "is_live", lambda plain: not plain)
     monkeypatch.setattr(bars, "console", lambda: out)
-    assert watched(iter([Far(2_000, seconds_left=90)]), _describe) == Far(2_000, seconds_left=90)
+    assert show_progress(iter([Far(2_000, seconds_left=90)]), _describe) == Far(2_000, seconds_left=90)
     drawn = out.file.getvalue()  # type: ignore[attr-defined]
     assert "questions" in drawn
     assert "2000/3000" in drawn
@@ -60,5 +60,5 @@ def test_on_a_terminal_a_bar_is_drawn_and_gone_at_the_end(monkeypatch: pytest.Mo
 
 def test_nothing_told_is_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     none: list[Far] = []
-    assert watched(none, _describe) is None
+    assert show_progress(none, _describe) is None
     assert capsys.readouterr().out == ""

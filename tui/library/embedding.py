@@ -11,7 +11,7 @@ from models.protocols import Embedder, GenerationCancelled
 from traces.library import Library
 from traces.store import Store
 from tui import failures
-from tui.bars import watched
+from tui.bars import show_progress
 from tui.interrupts import ctrl_c
 
 _FEW: Final = 32  # passages; takes about as long as loading the model
@@ -49,7 +49,7 @@ def embed(store: Store, embedder: Embedder, cancel: threading.Event | None = Non
     library = Library(store)
     with nullcontext(cancel) if cancel is not None else ctrl_c() as stop:
         try:
-            watched(
+            show_progress(
                 embed_library(library, embedder, cancel=stop), lambda _progress: "embedding the library"
             )
         except GenerationCancelled:

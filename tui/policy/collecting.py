@@ -14,7 +14,7 @@ from policy.collecting import CollectingProgress, WithModel, collect
 from policy.questions import read_set
 from tui import failures
 from tui.assemble import open_chat, open_embedder, open_planner, open_reader, open_store
-from tui.bars import watched
+from tui.bars import show_progress
 from tui.interrupts import ctrl_c
 from tui.library import embedding
 from tui.settings.settings import load
@@ -64,7 +64,7 @@ def watch_collecting(name: str, events: Iterable[CollectingProgress]) -> tuple[s
     """Show the progress and the result; returns the questions that failed."""
     start = time.monotonic()
     units = {"reading": "paragraphs"}
-    last = watched(events, lambda event: f"{clean(name)}: {units.get(event.doing, 'questions')}")
+    last = show_progress(events, lambda event: f"{clean(name)}: {units.get(event.doing, 'questions')}")
     if last is not None:
         console().print(
             f"{clean(name)}: {last.done:,} of {last.total:,} questions, {last.states:,} new states, "

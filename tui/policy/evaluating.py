@@ -26,7 +26,7 @@ from traces.store import Store
 from traces.typed_path import expanded_path
 from tui import failures
 from tui.assemble import open_chat, open_embedder, open_learned, open_planner, open_reader, open_store
-from tui.bars import watched
+from tui.bars import show_progress
 from tui.failures import WrongUsage
 from tui.interrupts import ctrl_c
 from tui.library import embedding
@@ -232,7 +232,9 @@ def _open_library(case_set: CaseSet, resources: _Resources) -> Store:
         return store
     store = Store(resources.folder / "library.duckdb")
     counts = fill(case_set, store, resources.embedder, resources.cancel)
-    watched((Progress(case_set.name, "reading", done, total) for done, total in counts), _progress_name)
+    show_progress(
+        (Progress(case_set.name, "reading", done, total) for done, total in counts), _progress_name
+    )
     return store
 
 
@@ -252,7 +254,7 @@ def _evaluate_set(
             planner=open_planner(settings) if LEAN in resources.systems else None,
         )
         evaluation = Evaluation(case_set, resources.systems, resources.folder, few)
-        last = watched(evaluate(evaluation, parts, resources.cancel), _progress_name)
+        last = show_progress(evaluate(evaluation, parts, resources.cancel), _progress_name)
     return last.failed if last else ()
 
 
