@@ -255,7 +255,9 @@ def test_a_run_searches_only_the_given_collections(filled: Store) -> None:
 
 
 def test_a_run_that_finds_nothing_is_an_abstention(filled: Store) -> None:
-    answered = _run(LEAN, [{"steps": STEPS[:1]}, NOT_FOUND], filled, NO_REVISION)
+    with ScriptedChat([{"steps": STEPS[:1]}, NOT_FOUND]) as chat:
+        unmarked = replace(parts(chat, filled, NO_REVISION), reader=WordReader())
+        answered = LEAN.answer(CASE.question, unmarked)
     assert (answered.text, answered.abstained) == (NOT_FOUND, True)
     assert answered.cited == ()
     assert answered.held != ()

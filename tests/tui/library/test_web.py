@@ -65,8 +65,8 @@ def test_files_and_addresses_go_together_and_fail_apart(site: Site, folder: obje
 @pytest.mark.parametrize(
     ("address", "words"),
     [
-        ("http://127.0.0.1:1/a", "on this machine"),
-        ("http://169.254.169.254/latest", "on this machine"),
+        ("http://127.0.0.1:1/a", "or this machine"),
+        ("http://169.254.169.254/latest", "or this machine"),
         ("ftp://example.org/a", "only http and https"),
         ("file:///etc/passwd", "only http and https"),
     ],

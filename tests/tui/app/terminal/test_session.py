@@ -56,6 +56,7 @@ def test_from_the_first_start_to_a_run_that_is_resumed(terminal: Tmux, tmp_path:
         "DEEPTHINK_HOME": str(home),
         "DEEPTHINK_MODELS": os.environ["DEEPTHINK_MODELS"],
         "DEEPTHINK_MODEL": "qwen2.5-coder-0.5b",
+        "DEEPTHINK_APPROVE": "always",  # so small a model may write what its sources do not support
     }
     command = [str(Path(sys.executable).parent / "deepthink-tui")]
 
