@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent.state import Logged
-from models.protocols import Chat, ChatOptions, Choice, Message, Reply, Usage
+from models.protocols import Chat, ChatOptions, Choice, Message, Reply, Teachable, Usage
 from traces.errors import DeepthinkError
 from traces.runs import RUN_ID
 from traces.store import Store, StoreError, StoreFull, set_aside
@@ -88,6 +88,12 @@ class JournaledChat:
     def context_tokens(self) -> int:
         """The context length of the model."""
         return self._chat.context_tokens
+
+    @property
+    def taught(self) -> Chat | None:
+        """The model as it was taught, with the same journal; None if it was not."""
+        taught = self._chat.taught if isinstance(self._chat, Teachable) else None
+        return JournaledChat(taught, self._journal) if taught else None
 
     def count_tokens(self, text: str) -> int:
         """The number of tokens by the model's tokenizer."""

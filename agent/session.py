@@ -45,8 +45,7 @@ class Session:
     each prompt shares all but its end with the previous one, and an engine that keeps the prefix evaluates
     only the new part.
 
-    ``emit`` takes the events; it is called from the graph's threads. ``taught`` is the model as it was
-    taught `prompts.TAUGHT`, or None.
+    ``emit`` takes the events; it is called from the graph's threads.
     """
 
     def __init__(
@@ -57,7 +56,6 @@ class Session:
         steering: Steering | None = None,
     ) -> None:
         self.chat = chat
-        self.taught = chat.taught if isinstance(chat, Teachable) else None
         self.emit = emit
         self.steering = steering or Steering()
         self.stop = Stop(budget.seconds, self.steering)
@@ -66,6 +64,11 @@ class Session:
         self._beside = False
         self._warned: set[str] = set()
         self.on_call: Callable[[str], None] = lambda _purpose: None  # the graph reports the node's progress
+
+    @property
+    def taught(self) -> Chat | None:
+        """The model as it was taught `prompts.TAUGHT`; None if it was not."""
+        return self.chat.taught if isinstance(self.chat, Teachable) else None
 
     @contextmanager
     def beside(self) -> Iterator[None]:
@@ -129,7 +132,7 @@ class Session:
         messages = self.messages(notebook, instruction, system)
         show = None if on_text is None else lambda piece: on_text(plain(piece))
         options = ChatOptions(max_tokens=max_tokens, on_text=show, cancel=self.stop)
-        chat = self.taught if system == TAUGHT and self.taught else self.chat
+        chat = (self.taught if system == TAUGHT else None) or self.chat
 
         def call() -> tuple[Reply, Usage]:
             reply = chat.generate(messages, options)

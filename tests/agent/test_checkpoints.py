@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import threading
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -14,12 +15,15 @@ from typing import Any
 import pytest
 
 from agent import checkpoints
-from agent.checkpoints import CheckpointDamaged, Journal, UnusableRunId
-from agent.prompts import NOT_FOUND
+from agent.budget import Budget
+from agent.checkpoints import CheckpointDamaged, Journal, JournaledChat, UnusableRunId
+from agent.prompts import NOT_FOUND, TAUGHT
 from agent.run import NotResumable, Request, resumable
+from agent.session import Session
 from models.protocols import Message
 from tests.agent.conftest import Ask, UnmovedReader
 from tests.agent.made import ONE_STEP, end
+from tests.scripted import Scripted, TaughtChat
 from tests.traces.test_runs import NEW
 from traces.runs import NewRun, Runs, StoredEvent
 from traces.store import Store, StoreBusy, StoreError, StoreFull, now
@@ -46,6 +50,16 @@ def test_an_id_that_is_no_plain_name_leads_to_no_file(store: Store, tmp_path: Pa
         raise AssertionError("it was opened")
     assert {path: path.read_text() for path in files} == files
     assert list(checkpoints.folder(store).iterdir()) == []
+
+
+def test_a_reply_of_the_model_as_it_was_taught_is_not_asked_for_again(tmp_path: Path) -> None:
+    def write(script: list[Scripted]) -> str:
+        with closing(sqlite3.connect(tmp_path / "run.sqlite")) as connection, TaughtChat(script) as chat:
+            session = Session(chat, Budget(), lambda _event: None)
+            session.chat = JournaledChat(chat, Journal(connection, threading.Lock()))
+            return session.write("synthesise", [], "QUESTION: Who?", 9, system=TAUGHT).text
+
+    assert write(["Tolvang does."]) == write([]) == "Tolvang does."
 
 
 def test_what_can_be_resumed_is_told_though_an_id_or_a_file_is_odd(store: Store, tmp_path: Path) -> None:
