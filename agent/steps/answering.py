@@ -18,7 +18,7 @@ from models.protocols import Reader
 
 LEAD: Final = " – "
 """Stands between a short answer and the sentence that it is taken from."""
-ANSWERS: Final = 0.35
+_ANSWERS: Final = 0.35
 """Judgement from which a sentence counts as an answer.
 
 Of answers to held-out questions (written passages, SQuAD 2.0), 77 and 81 % of the right ones reach it, and
@@ -34,10 +34,10 @@ def questions_of(question: str, notes: Sequence[Note]) -> list[str]:
     return list(dict.fromkeys([question, *(note["question"] for note in notes)]))
 
 
-def answer_probability(
+def is_answer(
     reader: Reader, questions: Sequence[str], claims: Sequence[Claim], evidence: Sequence[Evidence]
-) -> float:
-    """How likely a sentence answers a question by one of the passages it cites: the best of all, 0 to 1."""
+) -> bool:
+    """Whether the reader takes a sentence for the answer to a question, by one of the passages it cites."""
     by_number = {item["number"]: item for item in evidence}
     pairs = [
         (claim["text"].partition(LEAD)[0], passage_text([by_number[number]]))
@@ -46,7 +46,13 @@ def answer_probability(
         if number in by_number
     ]
     supports = [support for question in questions if pairs for support in reader.judge(question, pairs)]
-    return max((support.supported for support in supports), default=0.0)
+    return any(support.supported >= _ANSWERS for support in supports)
+
+
+def probability_in(reader: Reader, question: str, text: str) -> float:
+    """How likely a text of the run answers a question, 0 to 1."""
+    (reading,) = reader.read(question, [show("", "", "", text, "text").text])
+    return reading.probability
 
 
 def cite(reader: Reader, question: str, draft: str, evidence: Sequence[Evidence]) -> str:
@@ -109,7 +115,9 @@ def left_out(
     leading = {number for step in plan for number in references(step["question"])}
     lookups = {note["question"]: note for note in notes if note["step"] not in leading}
     return [
-        note for question, note in lookups.items() if not _is_answered(session, reader, answer, question)
+        note
+        for question, note in lookups.items()
+        if not note.get("skipped") and not _is_answered(session, reader, answer, question)
     ]
 
 
@@ -118,10 +126,8 @@ def _is_answered(session: Session, reader: Reader, answer: str, question: str) -
 
     Where the budget is used up, nothing more is found to be missing.
     """
-    if readable(question):
-        (reading,) = reader.read(question, [show("", "", "", answer, "text").text])
-        if reading.probability >= ANSWERS:
-            return True
+    if readable(question) and probability_in(reader, question, answer) >= _ANSWERS:
+        return True
     beginning = [prompts.passages([f"[1] {fenced(answer)}"])]
     instruction = prompts.question(question)
     try:

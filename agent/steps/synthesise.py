@@ -23,12 +23,11 @@ from agent.state import (
     without_marks,
 )
 from agent.steps.answering import (
-    ANSWERS,
     LEAD,
     abstains,
-    answer_probability,
     answer_prompt,
     cite,
+    is_answer,
     left_out,
     most_likely,
     questions_of,
@@ -247,11 +246,12 @@ def _written(state: RunState, notes: list[Note], deps: Deps) -> str:
     def writer(on_text: Callable[[str], None]) -> Writer:
         return Writer(deps.session, state["question"], deps.cognition.answer_tokens, on_text)
 
+    evidence, questions = state["evidence"], questions_of(state["question"], notes)
     unread = nothing_found(notes)
     if deps.length == "report" and not unread:
         return _report(state, notes, deps, show)
     if unread or deps.cognition.instant:
-        passages = most_likely(state["evidence"], deps.session)
+        passages = most_likely(evidence, deps.session)
         is_likely = max(item["score"] for item in passages) >= LIKELY
         length: Length = "normal" if state["route"] == "deep" and deps.length == "normal" else "brief"
         draft = writer(show if is_likely else hide).from_passages(passages, _found(state), length)
@@ -260,10 +260,11 @@ def _written(state: RunState, notes: list[Note], deps: Deps) -> str:
         elif is_likely and deps.session.taught:
             text = writer(hide).from_passages(passages, _found(state), length, taught=False)
             text = cite(deps.reader, state["question"], text, passages)
-            draft = text if _is_answer(state, notes, text, deps) else draft
+            if is_answer(deps.reader, questions, citations.claims(text, evidence), evidence):
+                draft = text
     else:
         draft = writer(show).from_notebook(state["notebook"], notes, deps.length)
-    claims = citations.claims(draft, state["evidence"])
+    claims = citations.claims(draft, evidence)
     if not claims:
         return from_findings(notes) or from_findings(_proposed(state))
     if abstains(claims[0]["text"]):
@@ -272,19 +273,12 @@ def _written(state: RunState, notes: list[Note], deps: Deps) -> str:
     if (
         state["route"] == "single"
         and (proposal := _proposed(state))
-        and not _is_answer(state, notes, draft, deps)
+        and not is_answer(deps.reader, questions, claims, evidence)
     ):
         return from_findings(proposal)
     if state["route"] == "deep" and deps.session.taught:
         return " ".join([draft, *_left_out(state, notes, draft, deps)])
     return draft
-
-
-def _is_answer(state: RunState, notes: Sequence[Note], draft: str, deps: Deps) -> bool:
-    """Whether the reader takes a sentence of the draft for the answer to the question or a look-up."""
-    claims = citations.claims(draft, state["evidence"])
-    questions = questions_of(state["question"], notes)
-    return answer_probability(deps.reader, questions, claims, state["evidence"]) >= ANSWERS
 
 
 def _report(state: RunState, notes: list[Note], deps: Deps, show: Callable[[str], None]) -> str:
@@ -327,7 +321,7 @@ def _left_out(state: RunState, notes: Sequence[Note], draft: str, deps: Deps) ->
     """
     for note in left_out(deps.session, deps.reader, notes, state["plan"], draft):
         passages = [item for item in state["evidence"] if item["step"] == note["step"]]
-        if not passages or note.get("skipped"):
+        if not passages:
             continue
         try:
             text = _read(note["question"], passages, "brief", deps, lambda _text: None)

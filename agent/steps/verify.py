@@ -13,7 +13,6 @@ from agent.budget import ANSWER_NOW, BudgetExhausted
 from agent.deps import Deps
 from agent.events import Answered
 from agent.prompts import NOT_FOUND
-from agent.retrieval.passage_text import show
 from agent.session import Session
 from agent.state import (
     Claim,
@@ -26,12 +25,12 @@ from agent.state import (
     without_marks,
 )
 from agent.steps.answering import (
-    ANSWERS,
     LEAD,
     abstains,
-    answer_probability,
+    is_answer,
     left_out,
     passage_text,
+    probability_in,
     questions_of,
 )
 from agent.steps.grade import graded
@@ -125,10 +124,7 @@ class ReadingVerifier:
     ) -> list[Claim]:
         """The claims; where none of the supported ones answers, each is supported in part only."""
         supported = [claim for claim in claims if claim["verdict"] == "supported"]
-        if (
-            not readable(questions[0])
-            or answer_probability(self._reader, questions, supported, evidence) >= ANSWERS
-        ):
+        if not readable(questions[0]) or is_answer(self._reader, questions, supported, evidence):
             return claims
         return [
             Claim({**claim, "verdict": "partly", "reason": _beside_the_point(claim["cites"])})
@@ -474,7 +470,7 @@ def _left_open(state: RunState, answer: str, deps: Deps) -> list[str]:
         missing = [
             note
             for note in still_missing(notes)
-            if _absent(note) and not _answers(answer, note["question"], deps)
+            if _absent(note) and probability_in(deps.reader, note["question"], answer) < LIKELY
         ]
     return [note["question"] for note in missing if not note.get("skipped")]
 
@@ -482,12 +478,6 @@ def _left_open(state: RunState, answer: str, deps: Deps) -> list[str]:
 def _absent(note: Note) -> bool:
     """Whether the reader grades every passage of the step's searches as beside the point."""
     return graded(note.get("relevance", 0.0)).grade == "incorrect"
-
-
-def _answers(answer: str, question: str, deps: Deps) -> bool:
-    """Whether the answer holds what a step did not find by itself."""
-    (reading,) = deps.reader.read(question, [show("", "", "", answer, "text").text])
-    return reading.probability >= LIKELY
 
 
 def _answered(state: RunState, claims: list[Claim], deps: Deps) -> bool:
@@ -503,4 +493,4 @@ def _answered(state: RunState, claims: list[Claim], deps: Deps) -> bool:
     if max((item["score"] for item in state["evidence"]), default=0.0) >= LIKELY:
         return True
     questions = questions_of(state["question"], state["notes"])
-    return answer_probability(deps.reader, questions, claims, state["evidence"]) >= ANSWERS
+    return is_answer(deps.reader, questions, claims, state["evidence"])
