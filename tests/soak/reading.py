@@ -29,8 +29,19 @@ def main() -> None:
         resource.setrlimit(resource.RLIMIT_CPU, (int(used) + MOST_SECONDS, resource.RLIM_INFINITY))
         outcome = {"name": path.name, **_read(path)}
         outcome["seconds"] = round(sum(os.times()[:2]) - used, 2)
-        outcome["peak_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+        outcome["peak_mb"] = _peak_mb()
         print(json.dumps(outcome), flush=True)  # noqa: T201 - what the test reads
+
+
+def _peak_mb() -> int:
+    """The most memory this process has used, in MB.
+
+    Not `getrusage`: its maximum begins with that of the process which started this one.
+    """
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1]) // 1024
+    raise LookupError("The system does not say how much memory this process has used.")
 
 
 def _read(path: Path) -> dict[str, object]:
