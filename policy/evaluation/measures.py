@@ -55,8 +55,8 @@ def measured(case: Case, answered: Answered) -> dict[str, float]:
         measures["first_words"] = answered.first_words
     if case.gold:
         shares = {
-            "recall": share(case.gold, answered.held),
-            "precision": _precision(case.gold, answered.held),
+            "recall": share(case.gold, answered.in_prompt),
+            "precision": _precision(case.gold, answered.in_prompt),
             "citation_recall": share(case.gold, answered.cited),
             "citation_precision": _precision(case.gold, answered.cited),
             "recalled": None if answered.recalled is None else share(case.gold, answered.recalled),

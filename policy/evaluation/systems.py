@@ -106,7 +106,7 @@ class Answered:
 
     Attributes:
         abstained: Whether it says that it does not know.
-        held: Places of the passages in the prompt, without duplicates.
+        in_prompt: Places of the passages in the prompt, without duplicates.
         cited: Places of the passages that the answer cites, without duplicates.
         sentences: Sentences of the answer that make a claim.
         flagged: Those that their sources do not support.
@@ -118,7 +118,7 @@ class Answered:
 
     text: str
     abstained: bool
-    held: tuple[Place, ...] = ()
+    in_prompt: tuple[Place, ...] = ()
     cited: tuple[Place, ...] = ()
     sentences: int = 0
     flagged: int = 0
@@ -218,7 +218,7 @@ class OnePrompt(ABC):
         return Answered(
             text=state["answer"],
             abstained=abstained,
-            held=places_of(evidence),
+            in_prompt=places_of(evidence),
             cited=places_of(item for item in evidence if item["number"] in cited),
             sentences=len(claims),
             flagged=sum(claim["verdict"] != "supported" for claim in claims),
@@ -390,7 +390,7 @@ class Looped:
         return Answered(
             text=tally.answer,
             abstained=end is None or end.status != "answered",
-            held=places_of(tally.evidence),
+            in_prompt=places_of(tally.evidence),
             cited=places_of(tally.sources),
             sentences=len(tally.claims),
             flagged=sum(claim["verdict"] != "supported" for claim in tally.claims),

@@ -101,7 +101,7 @@ class Column:
         blocks = [Block("answer", clean(answered.text).strip() or "(nothing)", tone="answer")]
         if answered.abstained:
             blocks.append(Block("abstained", "it says that it does not know", tone="warning"))
-        elif not answered.held:
+        elif not answered.in_prompt:
             blocks.append(Block("unchecked", "from memory, without sources", tone="warning"))
         elif answered.flagged:
             verb = "is" if answered.flagged == 1 else "are"

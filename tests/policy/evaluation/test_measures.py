@@ -72,8 +72,8 @@ def test_refusing_is_right_only_where_there_is_no_answer() -> None:
     assert "right" not in refused
 
 
-def test_evidence_held_and_cited_is_measured_against_the_gold_places() -> None:
-    said = _said("x", held=(A, C, D), cited=(A,), recalled=(A, B, C), noted=(A,))
+def test_evidence_in_the_prompt_and_cited_is_measured_against_the_gold_places() -> None:
+    said = _said("x", in_prompt=(A, C, D), cited=(A,), recalled=(A, B, C), noted=(A,))
     found = measured(_case("x", gold=(A, B, C)), said)
     names = ("recall", "precision", "citation_recall", "citation_precision", "recalled", "noted")
     assert [found[name] for name in names] == pytest.approx([2 / 3, 2 / 3, 1 / 3, 1, 1, 1 / 3])
@@ -81,16 +81,16 @@ def test_evidence_held_and_cited_is_measured_against_the_gold_places() -> None:
 
 def test_a_page_is_covered_by_itself_and_a_document_by_any_of_its_pages() -> None:
     gold = (Place("10-K", 7), Place("letter"))
-    held = (Place("10-K", 7), Place("10-K", 8), Place("10-K"), Place("letter", 1), Place("letter", 2))
-    found = measured(_case("x", gold=gold), _said("x", held=held))
+    in_prompt = (Place("10-K", 7), Place("10-K", 8), Place("10-K"), Place("letter", 1), Place("letter", 2))
+    found = measured(_case("x", gold=gold), _said("x", in_prompt=in_prompt))
     assert found["recall"] == 1  # two pages of the letter cover it once
     assert found["precision"] == pytest.approx(3 / 5)
-    assert share(gold[:1], held[1:3]) == 0
+    assert share(gold[:1], in_prompt[1:3]) == 0
 
 
 def test_what_cannot_be_known_is_left_out() -> None:
     evidence = {"recall", "precision", "citation_recall", "citation_precision", "recalled", "noted"}
-    assert not evidence & measured(_case("x"), _said("x", held=(A,), cited=(A,))).keys()
+    assert not evidence & measured(_case("x"), _said("x", in_prompt=(A,), cited=(A,))).keys()
     without_search = measured(_case("x", gold=(A,)), _said("x"))
     assert evidence & without_search.keys() == {"recall", "citation_recall"}
     assert not {"flagged", "first_words"} & without_search.keys()

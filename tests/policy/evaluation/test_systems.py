@@ -68,7 +68,7 @@ def test_a_closed_book_sees_the_question_and_nothing_else(store: Store) -> None:
     assert SUPPLIER in prompts[0]
     assert "PASSAGES" not in prompts[0]
     assert (answered.text, answered.abstained) == ("Tolvang Ceramics does.", False)
-    assert answered.held == answered.cited == ()
+    assert answered.in_prompt == answered.cited == ()
     assert (answered.sentences, answered.flagged, answered.recalled) == (0, 0, None)
     assert (answered.cost.steps, answered.cost.calls) == (0, 1)
     assert answered.cost.generated == 3
@@ -84,7 +84,7 @@ def test_a_closed_book_may_say_that_it_does_not_know(store: Store, reply: str) -
 def test_an_answer_is_told_with_its_evidence_and_its_cost(filled: Store, system: System) -> None:
     answered, prompts = _answered(system, filled, [("PASSAGES:\n[1] ", SAID)])
     assert (answered.text, answered.abstained) == (SAID, False)
-    assert answered.held[0] == Place("annual-report")
+    assert answered.in_prompt[0] == Place("annual-report")
     assert answered.cited == (Place("annual-report"),)
     assert (answered.sentences, answered.flagged) == (1, 0)
     assert answered.stopped == ""
@@ -105,7 +105,7 @@ def test_the_sentence_for_nothing_found_is_an_abstention(filled: Store, system: 
     answered, _ = _answered(system, filled, [NOT_FOUND])
     assert (answered.text, answered.abstained) == (NOT_FOUND, True)
     assert (answered.sentences, answered.cited) == (0, ())
-    assert answered.held  # it had read them
+    assert answered.in_prompt  # it had read them
 
 
 @pytest.mark.parametrize("system", FROM_PASSAGES, ids=lambda system: system.name)
@@ -118,7 +118,7 @@ def test_shallow_reads_the_three_nearest_passages(filled: Store) -> None:
     answered, (prompt,) = _answered(Shallow(), filled, [SAID])
     assert [f"[{n}] " in prompt for n in (1, 2, 3, 4)] == [True, True, True, False]
     assert "(Annual report, Item 0, 2025-01-01)" in prompt
-    assert len(answered.held) <= 3
+    assert len(answered.in_prompt) <= 3
 
 
 def test_search_and_answer_shows_what_the_reader_prefers(filled: Store) -> None:
@@ -130,15 +130,15 @@ def test_search_and_answer_shows_what_the_reader_prefers(filled: Store) -> None:
         parts = _parts(filled, chat)
         contrary = SearchAndAnswer().answer(SUPPLIER, replace(parts, reader=Contrary()))
         by_words = SearchAndAnswer().answer(SUPPLIER, parts)
-    assert contrary.held[0] == Place("launch")
-    assert by_words.held[0] == Place("annual-report")
+    assert contrary.in_prompt[0] == Place("launch")
+    assert by_words.in_prompt[0] == Place("annual-report")
     assert "[1] Haldrecht launched" in chat.calls[0].messages[-1].content
 
 
 def test_search_and_guess_reads_the_same_and_has_no_leave_to_find_nothing(filled: Store) -> None:
     answered, prompts = _answered(SearchAndAnswer(), filled, [SAID])
     guessed, pressed = _answered(SearchAndGuess(), filled, [SAID])
-    assert guessed.held == answered.held
+    assert guessed.in_prompt == answered.in_prompt
     assert NOT_FOUND in prompts[0]
     assert NOT_FOUND not in pressed[0]
     assert pressed[0].partition(" like [1]. ")[0] == prompts[0].partition(" like [1]. ")[0]
@@ -149,8 +149,8 @@ def test_only_the_collections_asked_for_are_searched(filled: Store, system: Syst
     asked = "What halted production at the Brevnes plant of Tolvang Ceramics?"
     with ScriptedChat([NOT_FOUND]) as chat:
         answered = system.answer(asked, replace(_parts(filled, chat), collections=("news",)))
-    assert answered.held[0] == Place("fire")
-    assert set(answered.held) <= {Place("fire"), Place("launch")}
+    assert answered.in_prompt[0] == Place("fire")
+    assert set(answered.in_prompt) <= {Place("fire"), Place("launch")}
 
 
 class _Scoring(WordReader):
@@ -166,7 +166,7 @@ class _Scoring(WordReader):
 
 def test_crag_looks_again_where_no_passage_helps(filled: Store) -> None:
     searches: list[int] = []
-    held: list[int] = []
+    counts: list[int] = []
     for score in (0.99, 0.3, 0.0):
         told: list[Event] = []
         with ScriptedChat([NOT_FOUND]) as chat:
@@ -174,9 +174,9 @@ def test_crag_looks_again_where_no_passage_helps(filled: Store) -> None:
             answered = Crag().answer(SUPPLIER, given)
         assert (answered.cost.steps, answered.cost.calls) == (1, 1)
         searches.append(sum(isinstance(event, Searched) for event in told))
-        held.append(len(answered.held))
+        counts.append(len(answered.in_prompt))
     assert searches[0] == searches[1] < searches[2]
-    assert held[2] < held[0]  # the reader is not alone in saying that nothing is there
+    assert counts[2] < counts[0]  # the reader is not alone in saying that nothing is there
 
 
 def test_without_a_passage_nobody_is_asked(filled: Store) -> None:
@@ -186,7 +186,7 @@ def test_without_a_passage_nobody_is_asked(filled: Store) -> None:
 
     with ScriptedChat([]) as chat:
         answered = Nothing().answer(SUPPLIER, _parts(filled, chat))
-    assert (answered.text, answered.abstained, answered.held) == (NOT_FOUND, True, ())
+    assert (answered.text, answered.abstained, answered.in_prompt) == (NOT_FOUND, True, ())
 
 
 def test_the_lowest_passages_give_way_to_a_small_context(filled: Store) -> None:
@@ -233,7 +233,7 @@ def test_a_run_of_the_loop_is_an_answer(filled: Store) -> None:
         answered = LEAN.answer(CASE.question, parts(chat, filled, NO_REVISION))
     assert answered.text.startswith(WRITTEN)
     assert not answered.abstained
-    assert answered.held[:2] == (Place("annual-report"), Place("fire"))
+    assert answered.in_prompt[:2] == (Place("annual-report"), Place("fire"))
     assert answered.cited == (Place("annual-report"),)
     assert (answered.sentences, answered.flagged) == (1, 0)
     assert (answered.cost.steps, answered.cost.calls) == (2, 3)
@@ -260,7 +260,7 @@ def test_a_run_that_finds_nothing_is_an_abstention(filled: Store) -> None:
         answered = LEAN.answer(CASE.question, unmarked)
     assert (answered.text, answered.abstained) == (NOT_FOUND, True)
     assert answered.cited == ()
-    assert answered.held != ()
+    assert answered.in_prompt != ()
 
 
 def test_what_a_run_s_sources_do_not_say_is_flagged(filled: Store) -> None:
@@ -290,7 +290,7 @@ def test_the_seed_asks_its_model_everywhere(filled: Store) -> None:
     answered = _run(Looped("seed", "seed"), script, filled, Budget())
     assert answered.cost.calls == len(script)
     assert answered.cost.steps == 1
-    assert answered.held == (Place("annual-report"),)
+    assert answered.in_prompt == (Place("annual-report"),)
     assert answered.stopped == "llm: All is known."
 
 
