@@ -57,21 +57,32 @@ class Batch(Generic[T]):
 
 
 def in_background(
-    node: DOMNode, work: Callable[[], Message | None], *, group: str = "default", exclusive: bool = False
+    node: DOMNode,
+    work: Callable[[], T],
+    then: Callable[[T], object] | None = None,
+    *,
+    group: str = "default",
+    exclusive: bool = False,
 ) -> Worker[None]:
-    """Run ``work`` in a thread and post what it returns to ``node``, or `Failed` with what it raised.
+    """Run ``work`` in a thread; it must not touch a widget.
 
-    It must not touch a widget. With ``exclusive``, the result of unfinished work of the group is ignored.
+    What it returns is given to ``then`` in the app's thread, or posted to ``node`` if it is a message; what
+    it raises is posted as `Failed`. With ``exclusive``, unfinished work of the group comes to nothing.
     """
     from textual.worker import get_current_worker
 
     def run() -> None:
+        result: object
         try:
-            message = work()
+            result = work()
         except BaseException as error:  # noqa: BLE001 - sent as a message: a worker never closes the app
-            message = failed(error)
-        if message is not None and not get_current_worker().is_cancelled:
-            node.post_message(message)
+            result = failed(error)
+        if get_current_worker().is_cancelled:
+            return
+        if then is not None and not isinstance(result, Failed):
+            node.call_later(then, result)
+        elif isinstance(result, Message):
+            node.post_message(result)
 
     return node.run_worker(run, thread=True, group=group, exclusive=exclusive, exit_on_error=False)
 
