@@ -75,8 +75,8 @@ types: $(VENV)/.installed-test
 contracts: $(VENV)/.installed-test
 	$(BIN)/lint-imports
 
-# Files go by their names, not by their number of tests: one that has few and is slow would come last,
-# and every other process would wait for it.
+# Files go by their names after the longest (tests/conftest.py), not by their number of tests: one that has few and
+# is slow would come last, and every other process would wait for it.
 pytest: $(VENV)/.installed-test
 	$(BIN)/deepthink models pull qwen2.5-coder-0.5b bge-small-en ms-marco-minilm-l12 all-minilm-l6-v2 smollm2-135m
 	$(BIN)/python -m pytest -m "not slow" $(AT_ONCE)
@@ -94,7 +94,7 @@ bench: $(VENV)/.installed-test
 	$(BIN)/deepthink models pull $(MEASURED)
 	$(BIN)/python -m tests.benchmarks
 
-# MODELS names some of the models; rows that are there are not asked for again.
+# MODELS names some of the models; a killed run goes on from its rows.
 evaluation: $(VENV)/.installed-test
 	$(BIN)/deepthink models pull $(MEASURED)
 	$(BIN)/python -m tests.benchmarks.evaluation $(MODELS) --data $(DATA)

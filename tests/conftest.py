@@ -23,12 +23,25 @@ _MODELS = paths.models_dir()  # before any test moves the home: model files are 
 DATA = Path(os.environ.get("DEEPTHINK_DATA", Path(__file__).parents[2] / "shared" / "data"))
 
 
+_LONGEST = (
+    "tui/app/terminal/test_session.py",
+    "agent/test_resume.py",
+    "policy/training/test_course.py",
+    "agent/test_filings.py",
+    "soak/test_soak.py",
+    "models/servers/test_openai.py",
+    "benchmarks/test_policies.py",
+)
+"""Files that begin first: the other processes would wait for a slow one that comes last."""
+
 _OUTER_FIXTURES = {"make_app", "snap_compare"}
 _HANGS = 900.0  # seconds; no test takes a third of it, however busy the machine is
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark as ``outer`` what `make check` leaves out: the app, real models, what starts processes."""
+    longest = {Path(__file__).parent / name: place for place, name in enumerate(_LONGEST)}
+    items.sort(key=lambda item: longest.get(item.path, len(longest)))
     for item in items:
         module = getattr(item, "module", None)
         if (

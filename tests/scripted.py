@@ -60,13 +60,10 @@ class Call:
 class _Script(Generic[T]):
     """Gives what it was told to, in order; as a context manager it fails if something is left over."""
 
-    def __init__(self, left: Sequence[T]) -> None:
-        self._left = list(left)
+    name = "scripted"
 
-    @property
-    def name(self) -> str:
-        """``scripted``."""
-        return "scripted"
+    def __init__(self, replies: Sequence[T | tuple[str, T]]) -> None:
+        self._left = list(replies)
 
     def __enter__(self) -> Self:
         return self
@@ -85,8 +82,20 @@ class _Script(Generic[T]):
         if self._left:
             raise AssertionError(f"{len(self._left)} replies were never asked for: {self._left!r}")
 
+    def _take(self, asked: str) -> T:
+        """The next reply. Raises AssertionError where none is left, or it expects another text."""
+        if not self._left:
+            raise AssertionError(f"an unexpected call: …{asked[-400:]!r}")
+        reply = self._left.pop(0)
+        if not isinstance(reply, tuple):
+            return reply
+        expected, given = reply
+        if expected not in asked:
+            raise AssertionError(f"the script expects {expected!r} in: …{asked[-400:]!r}")
+        return given
 
-class ScriptedChat(_Script[Scripted]):
+
+class ScriptedChat(_Script[Made]):
     """A chat model that gives the replies it was told to give, in order.
 
     Args:
@@ -101,14 +110,9 @@ class ScriptedChat(_Script[Scripted]):
 
     def __init__(self, replies: Sequence[Scripted], *, context_tokens: int = 8192) -> None:
         super().__init__(replies)
-        self._context_tokens = context_tokens
+        self.context_tokens = context_tokens
         self._prefix: list[str] = []
         self.calls: list[Call] = []
-
-    @property
-    def context_tokens(self) -> int:
-        """As given."""
-        return self._context_tokens
 
     def count_tokens(self, text: str) -> int:
         """Words and signs."""
@@ -158,14 +162,7 @@ class ScriptedChat(_Script[Scripted]):
         """Nothing to free."""
 
     def _next(self, messages: Sequence[Message]) -> str | Mapping[str, Any] | BaseModel | Reply:
-        last = messages[-1].content
-        if not self._left:
-            raise AssertionError(f"an unexpected call: …{last[-400:]!r}")
-        reply = self._left.pop(0)
-        if isinstance(reply, tuple):
-            expected, reply = reply
-            if expected not in last:
-                raise AssertionError(f"the script expects {expected!r} in: …{last[-400:]!r}")
+        reply = self._take(messages[-1].content)
         if callable(reply) and not isinstance(reply, BaseModel | BaseException):
             reply = reply(messages)
         if isinstance(reply, BaseException):
@@ -176,9 +173,9 @@ class ScriptedChat(_Script[Scripted]):
         if cancel is not None and cancel.is_set():
             raise GenerationCancelled("The scripted call was cancelled.")
         tokens = _WORD.findall("\n".join(message.content for message in messages))
-        if len(tokens) + answer > self._context_tokens:
+        if len(tokens) + answer > self.context_tokens:
             raise ContextOverflow(
-                f"{len(tokens)} prompt tokens and {answer} of answer exceed {self._context_tokens}.",
+                f"{len(tokens)} prompt tokens and {answer} of answer exceed {self.context_tokens}.",
                 "Ask something shorter.",
             )
         reused = 0
@@ -205,7 +202,7 @@ def _text(reply: str | Mapping[str, Any] | BaseModel) -> str:
     return reply if isinstance(reply, str) else json.dumps(reply)
 
 
-class ScriptedCompleter(_Script[str | tuple[str, str]]):
+class ScriptedCompleter(_Script[str]):
     """A completer that writes the texts it was given, in order, and keeps what it read in ``prompts``.
 
     Args:
@@ -219,13 +216,7 @@ class ScriptedCompleter(_Script[str | tuple[str, str]]):
     def complete(self, text: str, max_tokens: int) -> str:
         """The next text. Raises AssertionError where none is left, or the next expects another prompt."""
         self.prompts.append(text)
-        if not self._left:
-            raise AssertionError(f"an unexpected prompt: {text!r}")
-        written = self._left.pop(0)
-        expected, written = written if isinstance(written, tuple) else ("", written)
-        if expected not in text:
-            raise AssertionError(f"the script expects {expected!r} in: {text!r}")
-        return written
+        return self._take(text)
 
 
 class HashEmbedder:
@@ -236,70 +227,46 @@ class HashEmbedder:
     """
 
     def __init__(self, dimensions: int = 128) -> None:
-        self._dimensions = dimensions
+        self.dimensions = dimensions
 
     @property
     def name(self) -> str:
         """Names the dimensions too, since they tell libraries apart."""
-        return f"hash-{self._dimensions}"
-
-    @property
-    def dimensions(self) -> int:
-        """As given."""
-        return self._dimensions
+        return f"hash-{self.dimensions}"
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
         """Shape ``(len(texts), dimensions)``."""
         if not texts:
-            return np.zeros((0, self._dimensions), dtype=np.float32)
+            return np.zeros((0, self.dimensions), dtype=np.float32)
         return np.stack([self.embed_query(text) for text in texts])
 
     def embed_query(self, text: str) -> Vectors:
         """Shape ``(dimensions,)``."""
-        vector = np.zeros(self._dimensions, dtype=np.float32)
+        vector = np.zeros(self.dimensions, dtype=np.float32)
         for word in _WORD.findall(text.casefold()) or [""]:
             digest = hashlib.blake2b(word.encode(), digest_size=8).digest()
-            vector[int.from_bytes(digest[:4], "little") % self._dimensions] += 1.0
+            vector[int.from_bytes(digest[:4], "little") % self.dimensions] += 1.0
         return vector / np.float32(np.linalg.norm(vector))
 
 
-class ScriptedReader(_Script[Support | tuple[str, Support]]):
+class ScriptedReader(_Script[Support]):
     """A reader that gives scripted judgements of claims, in order, and finds no answers.
 
-    Args:
-        judgements: One per pair that `support` is asked about. In a pair with a text, the claim or its
-            passage must contain that text.
+    One judgement per pair that `support` is asked about; with a text before it, the claim or its passage
+    must contain that text.
     """
-
-    def __init__(self, judgements: Sequence[Support | tuple[str, Support]]) -> None:
-        super().__init__(judgements)
 
     def read(self, question: str, passages: Sequence[str]) -> list[Reading]:
         """No answer in any passage."""
         return [Reading(0.0, ()) for _ in passages]
 
     def support(self, pairs: Sequence[tuple[str, str]]) -> list[Support]:
-        """The next judgements, one per pair.
-
-        Raises:
-            AssertionError: none is left, or the next one expects another pair.
-        """
-        return [self._next(claim, passage) for claim, passage in pairs]
+        """The next judgements. Raises AssertionError where none is left, or one expects another pair."""
+        return [self._take(f"{claim}\n{passage}") for claim, passage in pairs]
 
     def judge(self, question: str, pairs: Sequence[tuple[str, str]]) -> list[Support]:
         """Every answer is one."""
         return [Support(0.9, 0.05, 0.05) for _ in pairs]
-
-    def _next(self, claim: str, passage: str) -> Support:
-        if not self._left:
-            raise AssertionError(f"an unexpected claim: {claim!r} against …{passage[-200:]!r}")
-        told = self._left.pop(0)
-        if isinstance(told, Support):
-            return told
-        expected, judgement = told
-        if expected not in f"{claim}\n{passage}":
-            raise AssertionError(f"the script expects {expected!r} in {claim!r} or …{passage[-200:]!r}")
-        return judgement
 
 
 class WordReader:
@@ -309,13 +276,10 @@ class WordReader:
         marks: Words to mark wherever a passage holds them, with their probability, by question.
     """
 
+    name = "words"
+
     def __init__(self, marks: Mapping[str, tuple[str, float]] | None = None) -> None:
         self._marks = dict(marks or {})
-
-    @property
-    def name(self) -> str:
-        """``words``."""
-        return "words"
 
     def read(self, question: str, passages: Sequence[str]) -> list[Reading]:
         """One reading per passage."""

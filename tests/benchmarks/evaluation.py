@@ -1,10 +1,9 @@
-"""Whole systems on the multi-hop dev files, for hours: continues from the committed rows, and adds to them.
+"""Whole systems on the multi-hop dev files, for hours; a killed run continues.
 
     python -m tests.benchmarks.evaluation [MODEL …] [--data DIR] [--work DIR]
 
-Rows hold ids, outcomes and counts, no passages and no answers. They are beside the tables, so another
-machine can continue; remove a row to have its question asked again. The table in BENCHMARKS.md is made
-from them.
+The committed rows hold ids, outcomes and counts, no passages and no answers. The tables in BENCHMARKS.md
+are made from them.
 
 The data sets' own measures compare a few words with a few words, and no system writes so briefly. So the
 model is asked once for the words of each answer that the question asks for; no system is charged for that.
@@ -13,25 +12,25 @@ model is asked once for the words of each answer that the question asks for; no 
 from __future__ import annotations
 
 import argparse
-import math
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from statistics import fmean
 from typing import Final
 
 from agent.text.terms import terms
 from models.protocols import Chat, ChatOptions, Message
 from policy.evaluation.evaluating import Evaluation, Progress, checked, evaluate
 from policy.evaluation.measures import exact_match, f1
-from policy.evaluation.report import circumstances, markdown, points
+from policy.evaluation.report import circumstances, markdown
 from policy.evaluation.rows import Row, Rows
-from policy.evaluation.summary import Against, Scope, Standing, summarise
-from policy.evaluation.systems import CLOSED_BOOK, CRAG, GUESS, SEARCH, SEED, SHALLOW, Parts
+from policy.evaluation.summary import summarise
+from policy.evaluation.systems import CLOSED_BOOK, CRAG, GUESS, LEAN, SEARCH, SEED, SHALLOW, Parts
 from policy.questions import CaseSet
 from tests.benchmarks.multihop import RememberingEmbedder, pool, pooled, read_questions
-from tests.benchmarks.table import RESULTS, write_rows
+from tests.benchmarks.table import RESULTS, refilled, write_rows
 from tests.conftest import DATA
 from traces.store import Store
 from tui.assemble import open_chat, open_embedder, open_learned, open_planner, open_reader
@@ -47,23 +46,18 @@ _SLOW = {SEED: 10}
 ASKED = {"qwen2.5-coder-1.5b": (40, _SLOW), "qwen2.5-coder-0.5b": (100, _SLOW)}
 """Questions of each set by the model, and of the systems that take too long for all of them."""
 
-RULES, PLAN_DONE, LEARNED, ORACLE = "lean rules", "lean plan done", "lean learned", "oracle"
-"""Stopping rules, of which the committed rows of an earlier version tell."""
-
-_BEGIN, _END = "<!-- evaluation: made by tests.benchmarks.evaluation -->", "<!-- /evaluation -->"
 _WHERE = (
     "On the dev files, all paragraphs of a file in one library; a question that a system finds nothing\n"
     "for counts as wrong. `search-and-guess` is `search-and-answer` without leave to find nothing; the\n"
     "`oracle` stops when the gold evidence is complete. Rows may be of several machines, each as fast as\n"
-    "it is: tokens do not depend on that, seconds do. Where answers were lost, what was cited, the\n"
-    "differences with their intervals are in\n"
+    "it is: tokens do not depend on that, seconds do. Where answers were lost, what was cited, and paired\n"
+    "differences are in\n"
     "[`tests/benchmarks/results/evaluation.md`](tests/benchmarks/results/evaluation.md)."
 )
-_TOLD = (CLOSED_BOOK, SHALLOW, SEARCH, GUESS, CRAG, RULES, PLAN_DONE, LEARNED, ORACLE)
-_BESIDE_SEED = (SEARCH, GUESS, SEED, LEARNED)
-_RIVALS = (SHALLOW, SEARCH, GUESS, SEED, RULES, ORACLE)
-
-
+_TOLD = (
+    *(CLOSED_BOOK, SHALLOW, SEARCH, GUESS, SEED, CRAG, LEAN),
+    *("lean rules", "lean plan done", "lean learned", "oracle"),  # of the first version
+)
 _COPY = "You copy the answer to a question out of a text. You add nothing of your own."
 # Asked to copy, a 0.5B model repeats the text; shown how, it copies.
 _EXAMPLES: Final = (
@@ -85,7 +79,6 @@ def main() -> None:
     parser.add_argument("--work", type=Path, default=Path("build/evaluation"), help="kept between runs")
     given = parser.parse_args()
     work: Path = given.work
-    merge(ROWS, work / "rows.jsonl")
     with ctrl_c() as cancel:
         for model in given.models or ASKED:
             try:
@@ -152,14 +145,6 @@ def _put(question: str, text: str) -> Message:
     return Message("user", f"QUESTION: {question}\nTEXT: {text}\nANSWER:")
 
 
-def merge(committed: Path, work: Path) -> None:
-    """Bring the committed rows into a work folder; a row that is there already stays."""
-    have = Rows(work)
-    for row in Rows(committed).all():
-        if have.get(row.key) is None:
-            have.add(row)
-
-
 def keep(rows: Path) -> None:
     """Write the rows and the tables of them, and the summary into BENCHMARKS.md."""
     found = sorted(Rows(rows).all(), key=lambda row: row.key)
@@ -167,15 +152,7 @@ def keep(rows: Path) -> None:
         return
     write_rows(ROWS, found)
     TABLES.write_text(markdown(summarise(found), circumstances("make evaluation")), "utf-8")
-    text = PAGE.read_text("utf-8")
-    PAGE.write_text(with_digest(text, found), "utf-8")
-
-
-def with_digest(readme: str, rows: Iterable[Row]) -> str:
-    """BENCHMARKS.md with what the rows say between its two marks."""
-    before, _, rest = readme.partition(_BEGIN)
-    _, _, after = rest.partition(_END)
-    return f"{before}{_BEGIN}\n{digest(list(rows))}\n{_END}{after}"
+    PAGE.write_text(refilled(PAGE.read_text("utf-8"), "evaluation", digest(found)), "utf-8")
 
 
 def digest(rows: Sequence[Row]) -> str:
@@ -183,35 +160,30 @@ def digest(rows: Sequence[Row]) -> str:
 
     The seed is asked fewer questions: a mean of its seconds stands only beside means of the same questions.
     """
-    rows = [row for row in rows if row.questions in SETS]
-    if not rows:
-        return "No rows are committed yet: `make evaluation` makes them, and the table here."
-    asked = {(row.model, row.questions, row.question) for row in rows if row.system == SEED}
-    same = [row for row in rows if (row.model, row.questions, row.question) in asked]
-    scopes, beside = summarise(rows, _RIVALS), summarise(same)
-    lines: list[str] = []
+    tables = []
     for model in sorted({row.model for row in rows}, key=_place):
-        lines += [_table(scopes, model, _TOLD, "F1 in points (questions)"), _leads(scopes, model)]
-        if any(scope.model == model for scope in beside):
-            lines.append(_table(beside, model, _BESIDE_SEED, f"the questions that {SEED} was asked"))
-    return "\n\n".join([*lines, _WHERE])
+        own = [row for row in rows if row.model == model]
+        asked = {(row.questions, row.question) for row in own if row.system == SEED}
+        same = [row for row in own if (row.questions, row.question) in asked]
+        others = [row for row in own if row.system != SEED]
+        tables.append(_table(f"{_bare(model)}, F1 in points (questions)", others))
+        if same:
+            tables.append(_table(f"{_bare(model)}, the questions that {SEED} was asked", same))
+    return "\n\n".join([*tables, _WHERE])
 
 
 def _place(model: str) -> int:
-    """Where a model is told of: as in `ASKED`, the product's default first, and any other after those."""
+    """Where a model is told of: as in `ASKED`, and any other after those."""
     names = [*ASKED]
-    bare = _bare(model)
-    return names.index(bare) if bare in names else len(names)
+    return names.index(_bare(model)) if _bare(model) in names else len(names)
 
 
 def _bare(model: str) -> str:
     return model.partition(":")[2] or model
 
 
-def _table(scopes: Sequence[Scope], model: str, systems: Sequence[str], title: str) -> str:
-    pooled_scope = _pooled(scopes, model)
-    sets = pooled_scope.sets
-    single = [scope for scope in scopes if scope.model == model and scope.name in sets]
+def _table(title: str, rows: Sequence[Row]) -> str:
+    sets = sorted({row.questions for row in rows})
     head = [
         "system",
         *(f"F1 {name.removesuffix('_dev')}" for name in sets),
@@ -219,59 +191,22 @@ def _table(scopes: Sequence[Scope], model: str, systems: Sequence[str], title: s
         "tokens read",
         "seconds",
     ]
-    lines = [
-        f"{_bare(model)}, {title}",
-        "",
-        f"| {' | '.join(head)} |",
-        f"| --- |{' --: |' * (len(head) - 1)}",
-    ]
-    for name in systems:
-        cost = _standing(pooled_scope, name)
-        if cost is not None:
-            cells = [_f1(_standing(scope, name)) for scope in single]
-            cells += [_mean(cost, "steps", 1), _mean(cost, "evaluated", 0), _mean(cost, "seconds", 0)]
-            lines.append(f"| {name} | {' | '.join(cells)} |")
+    lines = [title, "", f"| {' | '.join(head)} |", f"| --- |{' --: |' * (len(head) - 1)}"]
+    for system in _TOLD:
+        own = [row for row in rows if row.system == system]
+        if own:
+            of_sets = ([row for row in own if row.questions == name] for name in sets)
+            cells = [f"{100 * _mean(each, 'f1'):.1f} ({len(each)})" if each else "–" for each in of_sets]
+            cells += [
+                f"{_mean(own, name):,.{digits}f}"
+                for name, digits in (("steps", 1), ("evaluated", 0), ("seconds", 0))
+            ]
+            lines.append(f"| {' | '.join([system, *cells])} |")
     return "\n".join(lines)
 
 
-def _leads(scopes: Sequence[Scope], model: str) -> str:
-    """What the learned policy is ahead by, with the number of questions that both have."""
-    pooled_scope = _pooled(scopes, model)
-    pairs = [pair for name in _RIVALS if (pair := pooled_scope.pair(LEARNED, name))]
-    told = [
-        f"- {points(pair.differences['f1'])} to `{pair.baseline}` on {pair.questions} questions; "
-        f"{_of_answered(pair)}"
-        for pair in pairs
-    ]
-    title = f"`{LEARNED}` in F1 points, on all sets (95 % intervals):"
-    return "\n".join([title, "", *told])
-
-
-def _of_answered(pair: Against) -> str:
-    """The difference in F1 on the questions that both answer, in words."""
-    answered = pair.answered["f1"]
-    count = answered.questions
-    return f"{points(answered)} on the {count} that both answer" if count else "none that both answer"
-
-
-def _pooled(scopes: Sequence[Scope], model: str) -> Scope:
-    """All sets together; the set itself where there is one."""
-    return [scope for scope in scopes if scope.model == model][-1]
-
-
-def _standing(scope: Scope, system: str) -> Standing | None:
-    return next((one for one in scope.systems if one.system == system), None)
-
-
-def _f1(standing: Standing | None) -> str:
-    if standing is None:
-        return "–"
-    return f"{100 * standing.measures['f1'].estimate:.1f} ({standing.questions})"
-
-
-def _mean(standing: Standing, name: str, digits: int) -> str:
-    found = standing.measures.get(name)
-    return "–" if found is None or math.isnan(found.estimate) else f"{found.estimate:,.{digits}f}"
+def _mean(rows: Sequence[Row], measure: str) -> float:
+    return fmean(row.measures[measure] for row in rows)
 
 
 if __name__ == "__main__":

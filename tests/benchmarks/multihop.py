@@ -30,11 +30,6 @@ class Paragraph:
     title: str
     text: str
 
-    @property
-    def passage(self) -> str:
-        """As it is embedded and reranked."""
-        return f"{self.title}. {self.text}"
-
 
 @dataclass(frozen=True, slots=True)
 class Hop:
@@ -102,9 +97,7 @@ def read_questions(path: Path) -> QuestionSet:
 
 
 def _musique(record: dict[str, Any], numbers: dict[Paragraph, int]) -> Question:
-    here = [
-        _pooled(Paragraph(p["title"], p["paragraph_text"].strip()), numbers) for p in record["paragraphs"]
-    ]
+    here = _pooled([(p["title"], p["paragraph_text"].strip()) for p in record["paragraphs"]], numbers)
     gold = frozenset(
         here[i] for i, paragraph in enumerate(record["paragraphs"]) if paragraph["is_supporting"]
     )
@@ -114,7 +107,9 @@ def _musique(record: dict[str, Any], numbers: dict[Paragraph, int]) -> Question:
         for support in [step["paragraph_support_idx"]]
     )
     answers = tuple(dict.fromkeys((record["answer"], *record.get("answer_aliases", ()))))
-    return Question(str(record["id"]), record["question"], answers, gold, hops, own=_once(here))
+    return Question(
+        str(record["id"]), record["question"], answers, gold, hops, own=tuple(dict.fromkeys(here))
+    )
 
 
 def _relation(question: str) -> str:
@@ -126,15 +121,14 @@ def _relation(question: str) -> str:
 def _hotpot(record: dict[str, Any], numbers: dict[Paragraph, int]) -> Question:
     """HotpotQA, and 2WikiMultihopQA, which shares its shape."""
     given = [(title, " ".join(s.strip() for s in sentences)) for title, sentences in record["context"]]
-    here = [_pooled(Paragraph(title, text), numbers) for title, text in given]
+    here = _pooled(given, numbers)
     titles = {title for title, _ in record["supporting_facts"]}
     gold = {here[i]: title for i, (title, _) in enumerate(given) if title in titles}
     hops = tuple(_hops(record.get("evidences") or []))
     pairs = tuple(_pairs(record, gold))
     key = record.get("_id") or record["id"]
-    return Question(
-        str(key), record["question"], (record["answer"],), frozenset(gold), hops, pairs, _once(here)
-    )
+    own = tuple(dict.fromkeys(here))
+    return Question(str(key), record["question"], (record["answer"],), frozenset(gold), hops, pairs, own)
 
 
 def _hops(evidences: list[list[str]]) -> Iterator[Hop]:
@@ -183,12 +177,10 @@ def _plain(title: str) -> str:
     return re.sub(r"\s*\(.*?\)\s*$", "", title).casefold()
 
 
-def _once(numbers: list[int]) -> tuple[int, ...]:
-    return tuple(dict.fromkeys(numbers))
-
-
-def _pooled(paragraph: Paragraph, numbers: dict[Paragraph, int]) -> int:
-    return numbers.setdefault(paragraph, len(numbers))
+def _pooled(given: list[tuple[str, str]], numbers: dict[Paragraph, int]) -> list[int]:
+    """The positions of a record's paragraphs among those of all records; an empty one has its title."""
+    paragraphs = [Paragraph(title, text or title) for title, text in given]
+    return [numbers.setdefault(paragraph, len(numbers)) for paragraph in paragraphs]
 
 
 _REFERENCE = re.compile(r"#(\d+)")
@@ -255,7 +247,8 @@ def pool(
     many there are.
     """
     library = Library(store)
-    there = library.documents(questions.name) if _there(library, questions.name) else []
+    known = questions.name in library.generations((questions.name,))
+    there = library.documents(questions.name) if known else []
     held = {document.name: document.sha256 for document in there}
     missing = [n for n, one in enumerate(questions.paragraphs) if held.get(str(n)) != _digest(one)]
     wanted = {str(n) for n in range(len(questions.paragraphs))}
@@ -282,23 +275,15 @@ def pool(
         yield at.done, at.total
 
 
-def _there(library: Library, collection: str) -> bool:
-    return collection in library.generations((collection,))
-
-
 def _indexing(paragraph: Paragraph, number: int, name: str, embedder: Embedder) -> Indexing:
-    text = _text(paragraph)
+    text = paragraph.text
     parsed = ParsedDocument((Block("text", text),), text, title=paragraph.title)
     origin = Origin(f"{name}/{number}", str(number), _digest(paragraph), len(text))
     return Indexing(origin, parsed, embedder)
 
 
-def _text(paragraph: Paragraph) -> str:
-    return paragraph.text or paragraph.title
-
-
 def _digest(paragraph: Paragraph) -> str:
-    return hashlib.sha256(f"{paragraph.title}\n{_text(paragraph)}".encode()).hexdigest()
+    return hashlib.sha256(f"{paragraph.title}\n{paragraph.text}".encode()).hexdigest()
 
 
 def pooled(questions: QuestionSet) -> CaseSet:

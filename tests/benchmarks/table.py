@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import os
 import platform
+import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from policy.evaluation import rows as outcomes
 
@@ -83,3 +85,16 @@ def write_rows(file: Path, rows: Iterable[outcomes.Row]) -> None:
         for row in rows:
             out.write(json.dumps(asdict(replace(row, answer="")), ensure_ascii=False) + "\n")
     part.replace(file)
+
+
+def keep_figures(folder: Path, name: str, title: str, figures: Mapping[str, Any], table: str) -> None:
+    """Write the figures to ``NAME.json`` in a folder, and their table to ``NAME.md``."""
+    (folder / f"{name}.json").write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+    (folder / f"{name}.md").write_text(f"# {title}\n\n{table}", encoding="utf-8")
+
+
+def refilled(page: str, name: str, part: str) -> str:
+    """A page with ``part`` between its marks ``<!-- NAME… -->`` and ``<!-- /NAME -->``."""
+    marks = re.compile(rf"(<!-- {name}\b.*?-->\n).*?(\n<!-- /{name} -->)", re.DOTALL)
+    (found,) = marks.finditer(page)
+    return f"{page[: found.end(1)]}{part.strip()}{page[found.start(2) :]}"

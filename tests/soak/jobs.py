@@ -24,7 +24,7 @@ from policy.serving.registry import Registry
 from policy.training import forest
 from policy.training.course import train
 from policy.training.request import TrainingRequest
-from tests.agent.killing import QUESTION, Oracle, Reader
+from tests.agent.killing import QUESTION, Oracle, Reader, warm_up
 from tests.scripted import HashEmbedder
 from traces.errors import DeepthinkError
 from traces.labels import Labels
@@ -34,7 +34,7 @@ from traces.store import Store
 from tui.failures import explained
 
 TREES = 10
-_LATE = ("duckdb", "langgraph.graph", "pandas", "pyarrow", "sklearn.ensemble", "safetensors.numpy")
+_LATE = ("sklearn.ensemble", "safetensors.numpy")
 _FILES = 6
 _PARAGRAPHS = 12
 COLLECTED = "collected.duckdb"
@@ -44,7 +44,8 @@ TOLD, FAULT = 3, 1
 
 
 def prepare() -> None:
-    """Import what the jobs import late."""
+    """Load what the jobs load late."""
+    warm_up()
     for name in _LATE:
         importlib.import_module(name)
     forest.TREES = TREES  # type: ignore[misc]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
 
@@ -11,11 +10,14 @@ from models.boxed_planner import BASE, SHIPPED, BoxedPlanner
 from models.offline import forbid_hubs
 from tests.benchmarks.adapters.base import open_base
 from tests.benchmarks.adapters.export import export
-from tests.benchmarks.planner.card import write_card
 from tests.benchmarks.planner.data import examples, natural
-from tests.benchmarks.planner.evaluation import Figures, figures, table, written
+from tests.benchmarks.planner.evaluation import figures, table, written
 from tests.benchmarks.planner.training import RATE, train
+from tests.benchmarks.table import keep_figures, refilled
 from traces.paths import models_dir
+
+_TITLE = "The boxed planner on natural questions kept out of its training"
+_CARD = "README.md"
 
 
 def main() -> None:
@@ -47,16 +49,11 @@ def main() -> None:
     measured = figures(
         written(BoxedPlanner(given.base, adapter), natural(given.data / "plans", held_out=True))
     )
-    write_card(adapter.parent, measured)
+    card = refilled((SHIPPED.parent / _CARD).read_text(encoding="utf-8"), "figures", table(measured))
+    (adapter.parent / _CARD).write_text(card, encoding="utf-8")
     if given.results:
-        _write(given.results, measured)
+        keep_figures(given.results, "planner", _TITLE, measured, table(measured))
     sys.stdout.write(table(measured))
-
-
-def _write(folder: Path, measured: Figures) -> None:
-    (folder / "planner.json").write_text(json.dumps(measured, indent=2) + "\n", encoding="utf-8")
-    text = f"# The boxed planner on natural questions kept out of its training\n\n{table(measured)}"
-    (folder / "planner.md").write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

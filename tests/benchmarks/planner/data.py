@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from agent.steps.lookups import RESULT, Lookup, Plan, PlanRequest
+from tests.benchmarks.reader.data import records
 
 HELD_OUT_EVERY: Final = 10
 """Of the natural questions, every tenth is held out."""
@@ -46,7 +47,7 @@ class Example:
 
 def natural(plans: Path, *, held_out: bool) -> list[Example]:
     """The natural questions: every `HELD_OUT_EVERY`-th line over all files is held out, or the others."""
-    lines = [line for file in sorted((plans / "natural").glob("*.jsonl")) for line in _rows(file)]
+    lines = [line for file in sorted((plans / "natural").glob("*.jsonl")) for line in records(file)]
     return [
         _natural(row)
         for number, row in enumerate(lines)
@@ -97,13 +98,13 @@ def _plain(kind: str, question: str, lookups: Sequence[str], findings: Sequence[
 
 
 def _rewritten() -> list[Example]:
-    return [_plain(row["source"], row["question"], row["steps"]) for row in _rows(REWRITTEN)]
+    return [_plain(row["source"], row["question"], row["steps"]) for row in records(REWRITTEN)]
 
 
 def _strategy(path: Path, draw: random.Random) -> list[Example]:
     """StrategyQA's look-ups; a step over two results computes, and needs no document."""
     made = []
-    for row in _rows(path):
+    for row in records(path):
         steps = [step for step in row["steps"] if len(RESULT.findall(step)) < 2]
         whole = row["steps"][: len(steps)] == steps and all(step.endswith("?") for step in steps)
         if row["source"] == "strategyqa" and whole and 1 < len(steps) < 4:
@@ -113,7 +114,7 @@ def _strategy(path: Path, draw: random.Random) -> list[Example]:
 
 def _musique(path: Path) -> Iterator[Example]:
     """MuSiQue's own steps where they are questions, and what is left of them after the first."""
-    for row in _rows(path):
+    for row in records(path):
         steps = [re.sub(r" +([?.,])", r"\1", step["question"]) for step in row["question_decomposition"]]
         answers = [step["answer"] for step in row["question_decomposition"]]
         if any(">>" in step or not step.endswith("?") for step in steps):
@@ -127,7 +128,7 @@ def _musique(path: Path) -> Iterator[Example]:
 
 def _two_wiki(path: Path) -> Iterator[Example]:
     """2Wiki's own look-ups, where a later one names an earlier answer with that as ``#n``."""
-    for row in _rows(path):
+    for row in records(path):
         asked: list[str] = []
         answers: list[str] = []
         for triple, pair in zip(row["evidences"], row["qa_pairs"], strict=False):
@@ -159,11 +160,6 @@ def _changes(tables: Path, draw: random.Random) -> list[Example]:
 def _singles(reading: Path, draw: random.Random) -> Iterator[Example]:
     """Questions that one passage answers: one look-up, as typed."""
     for name, count in _SINGLES.items():
-        questions = [asked["question"].strip() for row in _rows(reading / name) for asked in row["qas"]]
+        questions = [asked["question"].strip() for row in records(reading / name) for asked in row["qas"]]
         for question in draw.sample(questions, count):
             yield _plain("single", question, [question])
-
-
-def _rows(path: Path) -> list[dict[str, Any]]:
-    with path.open(encoding="utf-8") as lines:
-        return [json.loads(line) for line in lines if line.strip()]

@@ -6,7 +6,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from statistics import median
+from statistics import fmean, median
 from typing import TypeAlias
 
 from agent.steps.lookups import MOST_TOKENS, Plan, parse, prompt
@@ -69,12 +69,12 @@ def _figures(group: Sequence[Written]) -> dict[str, float]:
     choosing = [one for one in group if any(step.collection for step in one.example.plan.lookups)]
     row = {
         "questions": float(len(group)),
-        "kind": _share(one.plan is not None and one.plan.kind == one.example.plan.kind for one in group),
-        "number": _share(_number(one.plan) == _number(one.example.plan) for one in group),
+        "kind": fmean(one.plan is not None and one.plan.kind == one.example.plan.kind for one in group),
+        "number": fmean(_number(one.plan) == _number(one.example.plan) for one in group),
         "seconds": median(one.seconds for one in group),
     }
     if choosing:
-        row["collections"] = _share(_places(one.plan) == _places(one.example.plan) for one in choosing)
+        row["collections"] = fmean(_places(one.plan) == _places(one.example.plan) for one in choosing)
     return row
 
 
@@ -84,8 +84,3 @@ def _number(plan: Plan | None) -> int:
 
 def _places(plan: Plan | None) -> list[str]:
     return [lookup.collection for lookup in plan.lookups] if plan else []
-
-
-def _share(right: Iterable[bool]) -> float:
-    outcomes = list(right)
-    return sum(outcomes) / len(outcomes)

@@ -12,8 +12,10 @@ from models.catalogue import MS_MARCO_MINILM_L12
 from models.offline import forbid_hubs
 from tests.benchmarks.reader.evaluation import measured, scores, table
 from tests.benchmarks.reader.making import make
-from tests.benchmarks.reader.packing import write_results
+from tests.benchmarks.table import keep_figures
 from traces.paths import models_dir
+
+_TITLE = "The boxed reader on texts kept out of its training"
 
 
 def main() -> None:
@@ -25,33 +27,31 @@ def main() -> None:
     for command in (making, evaluating):
         command.add_argument("data", type=Path, help="folder of the data to read")
         command.add_argument("--multihop", type=Path, required=True, help="folder of the multi-hop files")
-    making.add_argument("--base", type=Path, help="folder to train on from; default: ms-marco-minilm-l12")
+        command.add_argument("--results", type=Path, help="folder for reader.json and reader.md")
+    base = MS_MARCO_MINILM_L12.location(models_dir())
+    making.add_argument("--base", type=Path, default=base, help="folder to train on from")
     making.add_argument("--work", type=Path, required=True, help="what a killed run goes on from")
     making.add_argument("--out", type=Path, default=SHIPPED, help="where the reader goes")
     making.add_argument("--minutes", type=float, default=180, help="how long to train")
     making.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     evaluating.add_argument("--reader", type=Path, default=SHIPPED, help="folder of the reader")
-    evaluating.add_argument("--results", type=Path, help="folder for reader.json and reader.md")
     given = parser.parse_args()
     forbid_hubs()
     if given.command == "make":
-        sys.stdout.write(
-            make(
-                given.data,
-                given.multihop,
-                given.base or MS_MARCO_MINILM_L12.location(models_dir()),
-                given.work,
-                given.out,
-                minutes=given.minutes,
-                processes=given.processes,
-            )
+        figures = make(
+            given.data,
+            given.multihop,
+            given.base,
+            given.work,
+            given.out,
+            minutes=given.minutes,
+            processes=given.processes,
         )
-        return
-    figures = measured(scores(BoxedReader(given.reader), given.data, given.multihop))
-    text = table(figures)
+    else:
+        figures = measured(scores(BoxedReader(given.reader), given.data, given.multihop))
     if given.results:
-        write_results(given.results, figures)
-    sys.stdout.write(text)
+        keep_figures(given.results, "reader", _TITLE, figures, table(figures))
+    sys.stdout.write(table(figures))
 
 
 if __name__ == "__main__":

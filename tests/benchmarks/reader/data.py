@@ -13,7 +13,7 @@ import random
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -103,10 +103,15 @@ def held_out_articles(folder: Path) -> frozenset[str]:
     return frozenset(titles[::_EVERY_ARTICLE])
 
 
+def source_of(record: dict[str, Any]) -> Source:
+    """Where the passages of a line of `written/` are from, or of a file of paragraphs."""
+    return Source(record["title"], record.get("section") or "", record.get("date") or "")
+
+
 def context_of(record: dict[str, Any]) -> Context:
     """A line of a file of paragraphs, or of `written/`."""
     return Context(
-        Source(record["title"], record.get("section") or "", record.get("date") or ""),
+        source_of(record),
         tuple(body(one.text, one.kind) for one in cut(record["context"])),
         tuple(
             Asked(one["question"], tuple(one["answers"]), one.get("kind", ""), one.get("sentence", ""))
@@ -128,22 +133,19 @@ def tables(path: Path) -> Iterator[Context]:
         yield Context(Source(), tuple(body(one.text, one.kind) for one in cut(text)), tuple(asked))
 
 
-@dataclass(slots=True)
 class Pool:
     """The passages of a set, to find such as look right and are not.
 
-    ``near``: share of the questions whose wrong passage is from the same context.
+    Args:
+        near: Share of the questions whose wrong passage is from the same context.
     """
 
-    contexts: Sequence[Context]
-    near: float = 0.5
-    _found: KeywordIndex = field(init=False)
-    _passages: list[tuple[int, int]] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._passages = [(c, p) for c, one in enumerate(self.contexts) for p in range(len(one.passages))]
+    def __init__(self, contexts: Sequence[Context], near: float = 0.5) -> None:
+        self.contexts = contexts
+        self._near = near
+        self._passages = [(c, p) for c, one in enumerate(contexts) for p in range(len(one.passages))]
         self._found = KeywordIndex(
-            (number, " ".join(terms(f"{self.contexts[c].source.title} {self.contexts[c].passages[p]}")))
+            (number, " ".join(terms(f"{contexts[c].source.title} {contexts[c].passages[p]}")))
             for number, (c, p) in enumerate(self._passages)
         )
 
@@ -160,10 +162,11 @@ class Pool:
             for p, one in enumerate(here.passages)
             if p != right and not _holds(one, asked.answers)
         ]
-        if beside and draw.random() < self.near:
+        if beside and draw.random() < self._near:
             return draw.choice(beside)
-        for found in _shuffled(self._found.search(terms(asked.text), None, 8), draw):
-            c, p = self._passages[found[0]]
+        found = self._found.search(terms(asked.text), None, 8)
+        for at, _ in draw.sample(found, len(found)):
+            c, p = self._passages[at]
             other = self.contexts[c]
             if c != number and not _holds(other.passages[p], asked.answers):
                 return other.source, other.passages[p]
@@ -175,54 +178,36 @@ def _holds(passage: str, answers: Sequence[str]) -> bool:
     return any(answer.casefold() in folded for answer in answers)
 
 
-def _shuffled(found: list[tuple[int, float]], draw: random.Random) -> list[tuple[int, float]]:
-    draw.shuffle(found)
-    return found
-
-
-def groups_of(
-    pool: Pool, draw: random.Random, *, wrong: float, unanswerable: bool = True
-) -> Iterator[Group]:
+def groups_of(pool: Pool, draw: random.Random, *, wrong: float) -> Iterator[Group]:
     """The questions of a pool with the passage that answers and, for a share, one that does not.
 
-    ``unanswerable``: whether questions without an answer are taken, each with its nearest passage.
+    A question without an answer comes with its nearest passage.
     """
     for number, context in enumerate(pool.contexts):
         for asked in context.asked:
             if not asked.answers:
-                if unanswerable and context.passages:
+                if context.passages:
                     about = set(terms(asked.text))
                     nearest = max(context.passages, key=lambda one: len(about.intersection(terms(one))))
-                    yield [_question(asked.text, context.source, nearest, (), draw)]
+                    yield [_question(_typed(asked.text, draw), context.source, nearest, (), draw)]
                 continue
             if len(asked.answers[0]) > _LONGEST_ANSWER:
                 continue
             around = set(terms(f"{asked.text} {asked.sentence}"))
             for right, spans in places(asked.elements, around, context.passages).items():
                 text = _typed(asked.text, draw)
-                group = [_question(text, context.source, context.passages[right], spans, draw, typed=True)]
+                group = [_question(text, context.source, context.passages[right], spans, draw)]
                 if draw.random() < wrong and (other := pool.wrong(number, asked, right, draw)):
-                    group.append(_question(text, *other, (), draw, typed=True))
+                    group.append(_question(text, *other, (), draw))
                 yield group
 
 
 def _question(
-    text: str,
-    source: Source,
-    passage: str,
-    spans: Sequence[Span],
-    draw: random.Random,
-    *,
-    typed: bool = False,
+    text: str, source: Source, passage: str, spans: Sequence[Span], draw: random.Random
 ) -> Example:
     whole = shown(_dropped(source, draw), passage)
     moved = len(whole) - len(passage)
-    return Example(
-        text if typed else _typed(text, draw),
-        whole,
-        answers=bool(spans),
-        spans=tuple((start + moved, end + moved) for start, end in spans),
-    )
+    return Example(text, whole, bool(spans), tuple((start + moved, end + moved) for start, end in spans))
 
 
 def _typed(question: str, draw: random.Random) -> str:
@@ -264,7 +249,7 @@ def _step_groups(path: Path, draw: random.Random, *, pairs: bool) -> Iterator[Gr
         around = set(terms(text))
         for _, spans in places([answer], around, [paragraph.text]).items():
             typed = _typed(text, draw)
-            group = [_question(typed, Source(paragraph.title), paragraph.text, spans, draw, typed=True)]
+            group = [_question(typed, Source(paragraph.title), paragraph.text, spans, draw)]
             near = sorted(
                 (
                     questions.paragraphs[n]
@@ -274,7 +259,7 @@ def _step_groups(path: Path, draw: random.Random, *, pairs: bool) -> Iterator[Gr
                 key=lambda one: -len(around.intersection(terms(f"{one.title} {one.text}"))),
             )[:5]
             group += [
-                _question(typed, Source(one.title), one.text, (), draw, typed=True)
+                _question(typed, Source(one.title), one.text, (), draw)
                 for one in draw.sample(near, min(2, len(near)))
             ]
             yield group
@@ -322,7 +307,7 @@ def _written_claims(lines: Sequence[dict[str, Any]], draw: random.Random) -> Ite
     texts = [evidence(record["context"]) for record in lines]
     found = KeywordIndex((number, " ".join(terms(text))) for number, text in enumerate(texts))
     for number, record in enumerate(lines):
-        source = Source(record["title"], record.get("section") or "", record.get("date") or "")
+        source = source_of(record)
         for one in record["claims"]:
             passage = shown(_dropped(source, draw), texts[number])
             yield [Example(one["claim"], passage, verdict=one["label"])]
@@ -335,7 +320,7 @@ def _written_claims(lines: Sequence[dict[str, Any]], draw: random.Random) -> Ite
 def _answer_claims(lines: Sequence[dict[str, Any]], draw: random.Random) -> Iterator[Group]:
     """Each question's answer in a sentence, supported; with another question's answer in it, refuted."""
     for record in lines:
-        source = Source(record["title"], record.get("section") or "", record.get("date") or "")
+        source = source_of(record)
         text = evidence(record["context"])
         answered = [one for one in record["qas"] if one["answers"] and one["sentence"]]
         for one in answered:
@@ -455,15 +440,12 @@ def _swapped(group: Group, draw: random.Random) -> Group | None:
     if claim.verdict != "supported" or not pairs:
         return None
     first, second = draw.choice(pairs)
-    text = claim.text
-    text = (
-        text[: first.start()]
-        + second[0]
-        + text[first.end() : second.start()]
-        + first[0]
-        + text[second.end() :]
+    before, between, after = (
+        claim.text[: first.start()],
+        claim.text[first.end() : second.start()],
+        claim.text[second.end() :],
     )
-    return [replace(claim, text=text, verdict="refuted")]
+    return [replace(claim, text=f"{before}{second[0]}{between}{first[0]}{after}", verdict="refuted")]
 
 
 def examples(folder: Path, multihop: Path, seed: int = 0) -> list[Group]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import Any, Final
 
 from models.boxed_reader import BoxedReader, Calibration, checked, judgement, reading
 from models.boxed_reader.spans import found
@@ -143,12 +143,12 @@ def _questions(read: Sequence[tuple[Question, list[Reading]]]) -> Figures:
     absent = [one for one in read if not one[0].answers]
     figures: Figures = {"answerable": len(answered), "unanswerable": len(absent)}
     if answered:
-        figures["f1"] = _mean(_f1(*one, refuses=True) for one in answered)
-        figures["f1_unrefused"] = _mean(_f1(*one, refuses=False) for one in answered)
-        figures["passage_first"] = _mean(_first(readings) in one.gold for one, readings in answered)
-        figures["wrongly_refused"] = _mean(_refused(readings) for _, readings in answered)
+        figures["f1"] = fmean(_f1(*one, refuses=True) for one in answered)
+        figures["f1_unrefused"] = fmean(_f1(*one, refuses=False) for one in answered)
+        figures["passage_first"] = fmean(_first(readings) in one.gold for one, readings in answered)
+        figures["wrongly_refused"] = fmean(_refused(readings) for _, readings in answered)
     if absent:
-        figures["refused"] = _mean(_refused(readings) for _, readings in absent)
+        figures["refused"] = fmean(_refused(readings) for _, readings in absent)
     figures["calibration_error"] = _calibration_error(
         [
             (one.probability, n in question.gold)
@@ -191,10 +191,10 @@ def _claims(judged: Sequence[tuple[Claim, Support]]) -> Figures:
     wrong = [support for claim, support in judged if claim.verdict != "supported"]
     figures: Figures = {"supported": len(right), "not_supported": len(wrong)}
     if right:
-        figures["called_supported"] = _mean(one.supported >= _SURE for one in right)
+        figures["called_supported"] = fmean(one.supported >= _SURE for one in right)
     if wrong:
-        figures["not_called_supported"] = _mean(one.supported < _SURE for one in wrong)
-    figures["verdict_right"] = _mean(_verdict(support) == claim.verdict for claim, support in judged)
+        figures["not_called_supported"] = fmean(one.supported < _SURE for one in wrong)
+    figures["verdict_right"] = fmean(_verdict(support) == claim.verdict for claim, support in judged)
     return figures
 
 
@@ -210,49 +210,52 @@ def _by_kind(judged: Sequence[tuple[Any, Any]], figures: Callable[[Any], Figures
     return {kind: figures(kinds[kind]) for kind in sorted(kinds)}
 
 
-def _mean(values: Any) -> float:
-    return fmean(float(value) for value in values)
+_QUESTIONS: Final = {
+    "answerable": "answerable",
+    "F1": "f1",
+    "F1 unrefused": "f1_unrefused",
+    "right passage first": "passage_first",
+    "absent": "unanswerable",
+    "refused": "refused",
+    "ECE": "calibration_error",
+}
+_CLAIMS: Final = {
+    "supported": "supported",
+    "called so": "called_supported",
+    "refuted or neither": "not_supported",
+    "not called supported": "not_called_supported",
+    "verdict right": "verdict_right",
+}
+"""Headings of the tables, and the figures under them."""
 
 
 def table(figures: Mapping[str, Figures]) -> str:
     """The figures as Markdown."""
-    lines = [
-        "| questions | answerable | F1 | F1 unrefused | right passage first | absent | refused | ECE |",
-        "| --- | --- | --- | --- | --- | --- | --- | --- |",
-    ]
-    rows = {
+    questions = {
         "SQuAD 2.0, articles kept out": figures["squad"],
         "MuSiQue dev steps among 20 paragraphs": figures["musique_steps"],
         "written, kept out": figures["written"],
-        **{f"– {kind}": found for kind, found in figures["written"]["kinds"].items()},
     }
-    lines += [
-        f"| {name} | {one['answerable']} | {_cell(one, 'f1')} | {_cell(one, 'f1_unrefused')} "
-        f"| {_cell(one, 'passage_first')} | {one['unanswerable']} | {_cell(one, 'refused')} "
-        f"| {_cell(one, 'calibration_error')} |"
-        for name, one in rows.items()
-    ]
-    lines += [
-        "",
-        "| claims | supported | called so | refuted or neither | not called supported | verdict right |",
-        "| --- | --- | --- | --- | --- | --- |",
-    ]
-    rows = {
+    claims = {
         "written, kept out": figures["written_claims"],
         "answers to questions": figures["answers"],
-        **{f"– {kind}": of_kind for kind, of_kind in figures["answers"]["kinds"].items()},
         "support test": figures["support_test"],
-        **{
-            f"– {kind.replace('_', ' ')}": found for kind, found in figures["support_test"]["kinds"].items()
-        },
     }
-    lines += [
-        f"| {name} | {one['supported']} | {_cell(one, 'called_supported')} | {one['not_supported']} "
-        f"| {_cell(one, 'not_called_supported')} | {_cell(one, 'verdict_right')} |"
-        for name, one in rows.items()
-    ]
+    return f"{_table('questions', _QUESTIONS, questions)}\n{_table('claims', _CLAIMS, claims)}"
+
+
+def _table(what: str, columns: Mapping[str, str], rows: Mapping[str, Figures]) -> str:
+    """A row of each, followed by those of its kinds."""
+    lines = [f"| {' | '.join([what, *columns])} |", f"|{' --- |' * (1 + len(columns))}"]
+    for name, row in rows.items():
+        kinds = {f"– {kind.replace('_', ' ')}": one for kind, one in row.get("kinds", {}).items()}
+        for title, one in {name: row, **kinds}.items():
+            cells = [_cell(one.get(figure)) for figure in columns.values()]
+            lines.append(f"| {' | '.join([title, *cells])} |")
     return "\n".join(lines) + "\n"
 
 
-def _cell(figures: Figures, name: str) -> str:
-    return f"{figures[name]:.2f}" if name in figures else "–"
+def _cell(figure: float | None) -> str:
+    if figure is None:
+        return "–"
+    return str(figure) if isinstance(figure, int) else f"{figure:.2f}"

@@ -18,6 +18,7 @@ from tests.benchmarks.reader.data import (
     held_out_articles,
     judged_answers,
     records,
+    source_of,
     steps,
     written,
 )
@@ -113,10 +114,7 @@ def written_claims(folder: Path) -> list[Claim]:
     return [
         Claim(
             one["claim"],
-            shown(
-                Source(record["title"], record["section"] or "", record["date"] or ""),
-                evidence(record["context"]),
-            ),
+            shown(source_of(record), evidence(record["context"])),
             one["label"],
             one["how"],
             number % FOLDS,

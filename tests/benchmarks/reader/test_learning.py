@@ -21,11 +21,10 @@ from tests.benchmarks.reader.data import (
     judged_answers,
     written,
 )
-from tests.benchmarks.reader.export import export
 from tests.benchmarks.reader.held_out import Claim, Question
-from tests.benchmarks.reader.network import Weights, network, recovered
-from tests.benchmarks.reader.packing import UNCALIBRATED, pack
-from tests.benchmarks.reader.rows import collate, encoded, load, save
+from tests.benchmarks.reader.making import UNCALIBRATED, pack
+from tests.benchmarks.reader.network import Weights, export, network, recovered
+from tests.benchmarks.reader.rows import collate, encoded, save
 from tests.benchmarks.reader.training import BASE, ROWS, SEEN, TRAINED, train
 
 PASSAGE = "Travel\nFlights are approved by the office manager. Trains need no approval."
@@ -83,15 +82,6 @@ def test_a_batch_tells_where_answers_may_be_and_what_is_learned(windows: Windows
     assert batch["start"].sum(-1).tolist() == [1, 1, 1]
     assert batch["start"][1, 0] == 1
     assert not (batch["start"].bool() & ~batch["allowed"]).any()
-
-
-def test_rows_are_kept_whole(windows: Windows, tmp_path: Path) -> None:
-    rows = encoded(GROUPS, windows)
-    save(rows, tmp_path / "rows")
-    again = load(tmp_path / "rows")
-    assert [[row.ids.tolist() for row in group] for group in again] == [
-        [row.ids.tolist() for row in group] for group in rows
-    ]
 
 
 def test_what_is_held_out_is_not_learned_from(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from models.processor import trains_in_bfloat16
 from tests.benchmarks.reader.network import network
-from tests.benchmarks.reader.rows import NOTHING, Rows, collate, load
+from tests.benchmarks.reader.rows import NOTHING, collate, load
 
 ROWS: Final = "rows.pickle"
 BASE: Final = "base.safetensors"
@@ -136,7 +136,7 @@ def train(work: Path, minutes: float, seed: int = 0) -> None:
             report_to=[],
             disable_tqdm=True,
         ),
-        train_dataset=_Groups(rows),
+        train_dataset=rows,
         data_collator=collate,
         callbacks=[clock.callback()],
     )
@@ -146,17 +146,6 @@ def train(work: Path, minutes: float, seed: int = 0) -> None:
         save_file(weights, work / TRAINED)
         seen = {"groups": round(trainer.state.epoch * len(rows)), "processes": trainer.args.world_size}
         (work / SEEN).write_text(json.dumps(seen), encoding="utf-8")
-
-
-class _Groups:
-    def __init__(self, rows: Rows) -> None:
-        self._rows = rows
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def __getitem__(self, number: int) -> Any:
-        return self._rows[number]
 
 
 def _parameters(model: Any) -> list[dict[str, Any]]:

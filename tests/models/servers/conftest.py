@@ -21,7 +21,7 @@ def llama_server(model_file: Path, tmp_path_factory: pytest.TempPathFactory) -> 
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     log = tmp_path_factory.mktemp("llama") / "server.log"
-    options = f"--host 127.0.0.1 --port {port} --model_alias tiny --n_ctx 2048 --n_threads 2".split()
+    options = f"--host 127.0.0.1 --port {port} --model_alias tiny --n_ctx 1024 --n_threads 2".split()
     command = [sys.executable, "-m", "llama_cpp.server", "--model", str(model_file), *options]
     with log.open("wb") as output:
         server = subprocess.Popen(

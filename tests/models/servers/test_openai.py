@@ -303,7 +303,7 @@ def test_cancel_stops_the_server(chat: OpenAiChat, server: Loopback) -> None:
 @pytest.mark.model
 def test_a_real_server_answers_streams_and_gives_json(llama_server: str) -> None:
     assert list(OpenAiServer(llama_server).models()) == ["tiny"]
-    chat, pieces = OpenAiChat("tiny", base_url=llama_server, context_tokens=2048), list[str]()
+    chat, pieces = OpenAiChat("tiny", base_url=llama_server, context_tokens=1024), list[str]()
     question = [Message("user", "What is the capital of France? One word.")]
     reply = chat.generate(question, ChatOptions(max_tokens=16, on_text=pieces.append))
     assert "Paris" in reply.text
@@ -318,9 +318,9 @@ def test_a_real_server_answers_streams_and_gives_json(llama_server: str) -> None
 
 @pytest.mark.model
 def test_a_probe_finds_what_a_real_server_grants(llama_server: str) -> None:
-    chat = OpenAiChat("tiny", base_url=llama_server, context_tokens=4096)
+    chat = OpenAiChat("tiny", base_url=llama_server, context_tokens=2048)
     result = probe(chat)
-    assert (result.name, result.context_tokens) == ("openai:tiny", 2048)
+    assert (result.name, result.context_tokens) == ("openai:tiny", 1024)
     assert result.schema
     assert result.label_probabilities
     chat.close()
