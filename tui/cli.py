@@ -14,6 +14,7 @@ from typer.core import TyperGroup
 
 from traces.paths import keep_private
 from tui import failures
+from tui.app.main import LOOPBACK, PORT
 
 _COMMANDS: Final[dict[str, dict[str, tuple[str, str]]]] = {
     "Ask and read": {
@@ -23,54 +24,33 @@ _COMMANDS: Final[dict[str, dict[str, tuple[str, str]]]] = {
         "runs": ("tui.runs.command:app", "Look at earlier runs."),
         "serve": ("tui.ask.command:serve", "Keep the models warm, so that `ask` answers sooner."),
         "compare": ("tui.ask.command:compare", "Ask several systems the same question."),
-        "tui": ("tui.app.main:open_app", "Open the full-screen app, as `deepthink-tui` does."),
+        "tui": ("tui.cli:open_app", "Open the full-screen app, as `deepthink-tui` does."),
     },
     "Your library": {
         "ingest": ("tui.library.command:ingest", "Read documents into the library."),
-        "sync": (
-            "tui.library.command:sync",
-            "Update the library from the folders it follows.",
-        ),
+        "sync": ("tui.library.command:sync", "Update the library from the folders it follows."),
         "library": ("tui.library.command:app", "See, search and prune what was read."),
-        "backup": (
-            "tui.safekeeping:backup",
-            "Write the library, runs, policies and settings to one file.",
-        ),
-        "restore": (
-            "tui.safekeeping:restore",
-            "Put a backup back, or repair a damaged library.",
-        ),
-        "forget": (
-            "tui.safekeeping:forget",
-            "Erase a document or a run, and every trace of it.",
-        ),
+        "backup": ("tui.safekeeping:backup", "Write the library, runs, policies and settings to one file."),
+        "restore": ("tui.safekeeping:restore", "Put a backup back, or repair a damaged library."),
+        "forget": ("tui.safekeeping:forget", "Erase a document or a run, and every trace of it."),
         "mcp": ("tui.mcp:mcp", "Serve the library to editors and assistants, over MCP."),
     },
     "Learn and measure": {
-        "traces": (
-            "tui.decisions.command:app",
-            "See, label and exchange the decisions that runs took.",
-        ),
+        "traces": ("tui.decisions.command:app", "See, label and exchange the decisions that runs took."),
         "collect": ("tui.policy.command:collect", "Gather decisions to learn a policy from."),
         "train-policy": (
             "tui.policy.command:train_policy",
             "Train a policy that decides when to go on, revise or finish.",
         ),
         "policy": ("tui.policy.command:app", "See and choose learned policies."),
-        "evaluate": (
-            "tui.policy.command:evaluate_app",
-            "Compare systems on questions with known answers.",
-        ),
+        "evaluate": ("tui.policy.command:evaluate_app", "Compare systems on questions with known answers."),
         "graph": ("tui.ask.command:graph", "Print the graph of a run; needs no model."),
     },
     "Set up": {
         "demo": ("tui.ask.command:demo", "See it work: fetch models, read a sample library, ask it."),
         "models": ("tui.models.command:app", "Fetch, measure and choose models."),
         "config": ("tui.settings.command:app", "Show and change the settings."),
-        "doctor": (
-            "tui.doctor.command:doctor",
-            "Check this installation, with a way out for each fault.",
-        ),
+        "doctor": ("tui.doctor.command:doctor", "Check this installation, with a way out for each fault."),
         "paths": ("tui.settings.command:paths", "Show where everything is kept."),
     },
 }
@@ -171,6 +151,21 @@ def deepthink(
         failures.debug()
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
+
+
+def open_app(
+    serve: Annotated[
+        bool, typer.Option("--serve", help="Serve it to a browser instead, at the link that is printed.")
+    ] = False,
+    host: Annotated[
+        str, typer.Option(help="Address to serve on; other machines can reach any but this one.")
+    ] = LOOPBACK,
+    port: Annotated[int, typer.Option(help="Port to serve on.")] = PORT,
+) -> int:
+    """Open the full-screen app, as `deepthink-tui` does."""
+    from tui.app.main import open_app as open_or_serve
+
+    return open_or_serve(serve, host, port)
 
 
 def run(arguments: list[str]) -> int:

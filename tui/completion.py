@@ -6,6 +6,7 @@ A shell shows whatever is printed, so anything that cannot be read completes to 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -14,13 +15,13 @@ if TYPE_CHECKING:
 _LATEST = 50
 _PATIENCE = 0.5  # seconds that Tab waits for a library in use by another process
 
-Completion = tuple[str, str]  # a name, and a few words about it
+_Completion = tuple[str, str]  # a name, and a few words about it
 
 
-def _completer(names: Callable[[], Iterable[Completion]]) -> Callable[[str], list[Completion]]:
+def _completer(names: Callable[[], Iterable[_Completion]]) -> Callable[[str], list[_Completion]]:
     """Completes to names that begin with the typed text; to none if they cannot be read."""
 
-    def complete(incomplete: str) -> list[Completion]:
+    def complete(incomplete: str) -> list[_Completion]:
         from traces.errors import DeepthinkError
         from tui.terminal import one_line
 
@@ -43,7 +44,7 @@ def _store() -> Store:
 
 
 @_completer
-def collections() -> Iterable[Completion]:
+def collections() -> Iterable[_Completion]:
     """Collections of the library."""
     from traces.library import Library
 
@@ -52,63 +53,51 @@ def collections() -> Iterable[Completion]:
 
 
 @_completer
-def runs() -> Iterable[Completion]:
+def runs() -> Iterable[_Completion]:
     """The latest runs by id, with their questions."""
     from traces.runs import Runs
 
     latest = Runs(_store()).recent(_LATEST)
-    yield "last", "the newest"
-    for run in latest:
-        yield run.id, run.question
+    return [("last", "the newest"), *((run.id, run.question) for run in latest)]
 
 
 @_completer
-def sessions() -> Iterable[Completion]:
+def sessions() -> Iterable[_Completion]:
     """The latest conversations by name, else by id."""
     from traces.sessions import Sessions
 
     latest = Sessions(_store()).recent(_LATEST)
-    yield "last", "the one used last"
-    for session in latest:
-        yield session.name or session.id, session.first
+    return [("last", "the one used last"), *((one.name or one.id, one.first) for one in latest)]
 
 
-@_completer
-def models() -> Iterable[Completion]:
-    """Models of the catalogue."""
+def _models(roles: Iterable[str]) -> Iterable[_Completion]:
     from models.catalogue import CATALOGUE
 
-    for entry in CATALOGUE:
-        yield entry.name, entry.role
+    return [(entry.name, entry.role) for entry in CATALOGUE if entry.role in roles]
+
+
+models = _completer(partial(_models, ("chat", "embedder", "reranker")))
+chat_models = _completer(partial(_models, ("chat",)))
 
 
 @_completer
-def chat_models() -> Iterable[Completion]:
-    """Language models of the catalogue."""
-    from models.catalogue import CATALOGUE
-
-    for entry in CATALOGUE:
-        if entry.role == "chat":
-            yield entry.name, entry.role
-
-
-@_completer
-def profiles() -> Iterable[Completion]:
+def profiles() -> Iterable[_Completion]:
     """Profiles of a run."""
-    yield "lean", "few model calls"
-    yield "seed", "asks the model at every turn"
+    return [("lean", "few model calls"), ("seed", "asks the model at every turn")]
 
 
 @_completer
-def deciders() -> Iterable[Completion]:
+def deciders() -> Iterable[_Completion]:
     """What can decide whether a run continues."""
-    yield "rules", "follow the plan"
-    yield "llm", "ask the language model"
-    yield "learned", "the active policy"
+    return [
+        ("rules", "follow the plan"),
+        ("llm", "ask the language model"),
+        ("learned", "the active policy"),
+    ]
 
 
 @_completer
-def policies() -> Iterable[Completion]:
+def policies() -> Iterable[_Completion]:
     """Learned policies."""
     from policy.serving.registry import Registry
 
@@ -117,8 +106,8 @@ def policies() -> Iterable[Completion]:
 
 
 @_completer
-def settings() -> Iterable[Completion]:
+def settings() -> Iterable[_Completion]:
     """Settings by their dotted keys."""
     from tui.settings.settings import keys
 
-    yield from keys().items()
+    return keys().items()

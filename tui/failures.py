@@ -3,8 +3,7 @@
 0 answered or done, 2 wrong usage, 3 not in the documents, 4 a file or other input, 5 a model, 6 the
 library, 7 the run waits for the user's approval, 8 the answer was withheld because the sources do not
 support it, 9 only a part was answered or is supported, 10 stopped before an answer was found, 70 a fault in
-this program, 130 cancelled. Users see a title, a sentence and a way out;
-a traceback only with ``--debug``.
+this program, 130 cancelled. Users see a title, a sentence and a way out; a traceback only with ``--debug``.
 """
 
 from __future__ import annotations
@@ -119,10 +118,8 @@ def warn(message: str) -> None:
     _write(message, lead="Note:", code="33")
 
 
-@functools.cache
-def warn_once(message: str) -> None:
-    """Like `warn`, but only once for each message."""
-    warn(message)
+warn_once = functools.cache(warn)
+"""Like `warn`, but only once for each message."""
 
 
 def report(error: DeepthinkError, about: str = "") -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from agent import events as ev
 from agent.state import Candidate, Claim, Evidence, Note, PlanStep, Verdict
 
@@ -52,8 +54,10 @@ def search(step: int, query: str, hits: int, rung: str = "") -> ev.Searched:
     return ev.Searched(step, query, "hybrid", "", "reports", "", found, rung)
 
 
-def claim(text: str, verdict: Verdict = "supported", reason: str = "") -> Claim:
-    return Claim(text=text, cites=[1], support=0.5, verdict=verdict, reason=reason)
+def claim(
+    text: str, verdict: Verdict = "supported", reason: str = "", cites: Sequence[int] = (1,)
+) -> Claim:
+    return Claim(text=text, cites=list(cites), support=0.5, verdict=verdict, reason=reason)
 
 
 def finished(status: str = "answered", because: str = "llm: enough is known") -> ev.RunFinished:

@@ -10,7 +10,9 @@ import numpy as np
 
 from agent import checkpoints
 from agent import events as ev
-from agent.state import Candidate, Claim, Evidence, Note, PlanStep, Verdict
+from agent.state import Candidate, Evidence, Note, PlanStep
+from tests.tui import parts
+from tests.tui.parts import claim
 from traces.library import Library
 from traces.records import NewDocument
 from traces.runs import NewRun, RunEnd, Runs, StoredEvent
@@ -25,48 +27,28 @@ PAGE = "https://example.org/fire?a=1&b=2"
 PAGE_NAME = PAGE.removeprefix("https://")
 
 
-def passage(number: int, **changed: Any) -> Evidence:
+def passage(number: int, **changed: object) -> Evidence:
     """A passage that was kept."""
-    item = Evidence(
-        number=number,
-        step=1,
-        passage_id=100 + number,
-        collection="facts",
-        document="supplier.md",
-        title="Supply",
-        date="2024-05-01",
-        section="Supply › Bearings",
-        page=3,
-        kind="text",
-        text=f"Before it. {QUOTE} After it.",
-        excerpt=QUOTE,
-        score=0.9,
-    )
-    return {**item, **changed}  # type: ignore[typeddict-item]
+    supply = {
+        "passage_id": 100 + number,
+        "collection": "facts",
+        "document": "supplier.md",
+        "title": "Supply",
+        "date": "2024-05-01",
+        "section": "Supply › Bearings",
+        "page": 3,
+        "text": f"Before it. {QUOTE} After it.",
+        "excerpt": QUOTE,
+        "score": 0.9,
+    }
+    return parts.evidence(number, **{**supply, **changed})
 
 
-def candidate(passage_id: int, grade: str = "") -> Candidate:
+def candidate(passage_id: int) -> Candidate:
     """A passage that was recalled."""
-    return Candidate(
-        passage_id=passage_id,
-        document_id=1,
-        collection="facts",
-        document="supplier.md",
-        title="Supply",
-        date="",
-        section="Supply",
-        page=None,
-        kind="text",
-        text=QUOTE,
-        score=0.5,
-        scores={"vector": 0.5},
-        grade=grade,
+    return parts.candidate(
+        passage(0, passage_id=passage_id, date="", section="Supply", page=None, text=QUOTE)
     )
-
-
-def claim(text: str, verdict: Verdict, reason: str = "", cites: Sequence[int] = (1,)) -> Claim:
-    """A checked sentence."""
-    return Claim(text=text, cites=list(cites), support=0.5, verdict=verdict, reason=reason)
 
 
 def everything() -> list[tuple[float, ev.Event]]:

@@ -68,12 +68,6 @@ def test_nothing_that_is_told_steers_the_terminal(capsys: pytest.CaptureFixture[
     ]
 
 
-def test_a_name_given_to_a_command_does_not_steer_the_terminal(deepthink: Run) -> None:
-    ran = deepthink("ingest", "nope\x1b[2J.md")
-    assert "nope[2J.md" in ran.err
-    assert "\x1b" not in ran.err
-
-
 def test_every_kind_of_error_has_an_exit_code_of_its_own() -> None:
     outcomes = (failures.DONE, failures.NOT_FOUND, failures.WAITING, failures.REJECTED)
     codes = [*failures.EXIT_CODES.values(), *outcomes]

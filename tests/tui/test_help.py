@@ -16,20 +16,10 @@ HEAVY = (
     "torch transformers sentence_transformers langgraph langchain_core duckdb llama_cpp textual numpy rich "
     "pyarrow pydantic_settings httpx lxml mcp"
 ).split()
-COMMANDS = (
-    "ask resume sessions runs serve compare tui ingest sync library backup restore forget mcp traces "
-    "collect train-policy policy evaluate graph demo models config doctor paths"
-).split()
-SUBCOMMANDS = [
-    *([name] for name in COMMANDS),
-    *(["library", name] for name in ("list", "folders", "changes", "unfollow", "search", "remove")),
-    *(["forget", name] for name in ("document", "run")),
-    *(["sessions", name] for name in ("list", "show", "name", "delete")),
-    *(["runs", name] for name in ("list", "show", "rate", "delete", "export")),
-    *(["traces", name] for name in ("list", "show", "label", "stats", "export", "import")),
-    *(["policy", name] for name in ("list", "show", "use", "rollback", "history", "remove")),
-    *(["models", name] for name in ("list", "pull", "probe", "use")),
-    *(["config", name] for name in ("get", "set", "unset")),
+COMMANDS = [
+    (name, *subcommand)
+    for name in cli._PLACES
+    for subcommand in [(), *zip(getattr(cli.load_command(name), "commands", {}), strict=True)]
 ]
 
 
@@ -48,14 +38,16 @@ def test_without_arguments_it_says_what_there_is(deepthink: Run) -> None:
     ran = deepthink()
     assert ran.code == 0
     groups = ran.out.partition("Ask and read:")[2].partition("Exit codes:")[0]
-    assert re.findall(r"^  (\S+)  ", groups, re.MULTILINE) == COMMANDS
+    assert re.findall(r"^  (\S+)  ", groups, re.MULTILINE) == list(cli._PLACES)
     assert "9 answered in part" in ran.out
     assert "..." not in groups, "a short help is cut off"
     assert "--install-completion" in ran.out
 
 
-@pytest.mark.parametrize("arguments", SUBCOMMANDS, ids=" ".join)
-def test_every_command_explains_itself_in_eighty_columns(arguments: list[str], deepthink: Run) -> None:
+@pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
+def test_every_command_explains_itself_in_eighty_columns(
+    arguments: tuple[str, ...], deepthink: Run
+) -> None:
     ran = deepthink(*arguments, "--help")
     assert ran.code == 0
     assert ran.out.startswith(f"Usage: deepthink {' '.join(arguments)}")
@@ -78,12 +70,16 @@ def test_what_is_no_command_gets_a_suggestion(deepthink: Run) -> None:
     assert deepthink("--version").out.startswith("deepthink ")
 
 
-def test_the_app_tells_the_version_as_the_command_line_does(
+def test_the_app_has_the_version_and_the_options_of_the_command_line(
     deepthink: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
     told = deepthink("--version").out
     assert run(["--version"]) == 0
     assert capsys.readouterr().out == told
+    assert run(["--serve", "--port", "-1"]) == 2
+    told = capsys.readouterr().err
+    assert "There is no port -1." in told
+    assert deepthink("tui", "--serve", "--port", "-1").err == told
 
 
 def test_python_m_tui_is_the_same_program() -> None:

@@ -28,7 +28,7 @@ from textual.worker import WorkerFailed
 from traces.paths import config_file
 from tui.app.base import AlreadyHere
 from tui.app.engine import Engine, EngineChanged, EngineState, Noticed
-from tui.app.keys import Action, bindings, keymap
+from tui.app.keys import ACTIONS_BY_ID, bindings, keymap
 from tui.app.themes import OURS, TEXTUAL
 from tui.app.work import Failed, failed, in_background
 from tui.library.original import OriginalFound, show
@@ -64,16 +64,9 @@ def appearance() -> Appearance:
 _log = logging.getLogger("deepthink.app")
 
 
-def _actions_provider() -> type[Provider]:
-    from tui.app.palette import Actions
-
-    return Actions
-
-
-def _stored_provider() -> type[Provider]:
-    from tui.app.palette import Stored
-
-    return Stored
+def _provider(name: str) -> Callable[[], type[Provider]]:
+    """Imports the palette on the first call."""
+    return lambda: cast("type[Provider]", getattr(import_module("tui.app.palette"), name))
 
 
 def _screen(module: str, name: str) -> Callable[[], Screen[Any]]:
@@ -95,7 +88,7 @@ class DeepthinkApp(App[int]):
     NOTIFICATION_TIMEOUT = 3
     CSS_PATH = "app.tcss"
     BINDINGS: ClassVar[list[BindingType]] = bindings("app")
-    COMMANDS: ClassVar[set[Any]] = {_actions_provider, _stored_provider}
+    COMMANDS: ClassVar[set[Any]] = {_provider("Actions"), _provider("Stored")}
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]  # noqa: RUF012 - as Textual declares it
     DEFAULT_MODE = "ask"
     MODES: ClassVar[dict[str, str | Callable[[], Screen[Any]]]] = {
@@ -183,10 +176,10 @@ class DeepthinkApp(App[int]):
             self.notify(f"app.keys: {error}", title="Settings", severity="warning", markup=False)
         self.set_keymap(self.keys)
 
-    def key_for(self, action: Action) -> str:
-        """The first key that is mapped to an action, for display."""
-        key = self.keys.get(action.id, action.key).split(",")[0]
-        return self.get_key_display(Binding(key, action.does))
+    def key_for(self, action_id: str) -> str:
+        """The first key that is mapped to an action, for display; "" if it has none."""
+        key = self.keys.get(action_id, ACTIONS_BY_ID[action_id].key).split(",")[0]
+        return self.get_key_display(Binding(key, "")) if key else ""
 
     def key_of(self, action_id: str) -> str:
         """The key of an action that is possible now, for display; "" if it has none."""
@@ -218,7 +211,7 @@ class DeepthinkApp(App[int]):
             return
         from tui.app.failure import FailureScreen
 
-        self.push_screen(FailureScreen(self.failures))
+        self.push_screen(FailureScreen(self.failures, self.keys))
 
     def action_command_palette(self) -> None:
         from tui.app.palette import Palette
@@ -232,7 +225,7 @@ class DeepthinkApp(App[int]):
         if isinstance(self.screen, HelpScreen):
             self.screen.action_close()
             return
-        self.push_screen(HelpScreen.of(self.screen))
+        self.push_screen(HelpScreen(self.screen))
 
     @property
     def _is_leaving(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
@@ -59,7 +59,7 @@ class _OpenChat:
     """A language model, the settings it was opened with, and the number of current users."""
 
     chat: Chat
-    settings_key: tuple[object, ...]
+    settings: Mapping[str, object]
     users: int = 0
 
 
@@ -77,7 +77,7 @@ class Engine:
         self._lock = threading.RLock()
         self._settings: Settings | None = None
         self._chat: _OpenChat | None = None
-        self._open_parts: dict[str, tuple[object, Any]] = {}  # part: settings, instance
+        self._open_parts: dict[tuple[str, ...], tuple[list[object], Any]] = {}  # settings: values, instance
         self._learned: Served | None = None
         self._embedding = threading.Lock()
         self.closing = threading.Event()
@@ -113,17 +113,12 @@ class Engine:
         settings = self.settings()
         if model:
             settings = settings.model_copy(update={"model": model})
-        settings_key = (
-            settings.model,
-            settings.context_tokens,
-            settings.threads,
-            settings.ollama_url,
-            settings.openai_url,
-        )
+        named = {"model", "context_tokens", "threads", "ollama_url", "openai_url"}
+        values = settings.model_dump(include=named)
         with self._lock:
             previous = self._chat
-            if previous is None or settings_key != previous.settings_key:
-                self._chat = _OpenChat(assemble.open_chat(settings), settings_key)
+            if previous is None or values != previous.settings:
+                self._chat = _OpenChat(assemble.open_chat(settings), values)
                 if previous is not None and not previous.users:
                     previous.chat.close()
             open_chat = self._chat
@@ -141,30 +136,28 @@ class Engine:
         """The embedder, perhaps not loaded yet. Raises `ModelMissing`."""
         from tui.assemble import open_embedder
 
-        settings = self.settings()
-        settings_key = (settings.embedder, settings.ollama_url)
-        return self._open_once("embedder", settings_key, lambda: open_embedder(settings))
+        return self._open_once(open_embedder, "embedder", "ollama_url")
 
     def reader(self) -> Reader:
         """The reader, perhaps not loaded yet. Raises `ModelMissing` if the set reranker is missing."""
         from tui.assemble import open_reader
 
-        settings = self.settings()
-        return self._open_once("reader", settings.reranker, lambda: open_reader(settings))
+        return self._open_once(open_reader, "reranker")
 
     def planner(self) -> Completer | None:
         """The taught planner, perhaps not loaded yet; None if the language model plans."""
         from tui.assemble import open_planner
 
-        settings = self.settings()
-        return self._open_once("planner", settings.planner, lambda: open_planner(settings))
+        return self._open_once(open_planner, "planner")
 
-    def _open_once(self, part: str, settings_key: object, make: Callable[[], T]) -> T:
-        """The instance of a part, opened again if its settings have changed."""
+    def _open_once(self, opener: Callable[[Settings], T], *names: str) -> T:
+        """What ``opener`` opens, again if one of the settings with these names has changed."""
         with self._lock:
-            if part not in self._open_parts or self._open_parts[part][0] != settings_key:
-                self._open_parts[part] = (settings_key, make())
-            instance: T = self._open_parts[part][1]
+            settings = self.settings()
+            values = [getattr(settings, name) for name in names]
+            if names not in self._open_parts or self._open_parts[names][0] != values:
+                self._open_parts[names] = (values, opener(settings))
+            instance: T = self._open_parts[names][1]
             return instance
 
     def learned(self) -> Served | None:

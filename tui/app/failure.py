@@ -14,7 +14,7 @@ from textual.widgets import Static, TextArea
 
 from traces.errors import DeepthinkError
 from tui.app.key_line import KeyLine
-from tui.app.keys import all_actions, bindings
+from tui.app.keys import ACTIONS_BY_ID, bindings
 from tui.app.work import Failed
 
 _WAYS_OUT: Final[Mapping[str, str]] = {
@@ -51,14 +51,19 @@ _SCREENS: Final[Mapping[str, str]] = {
 """Command to the equivalent screen."""
 
 
-def in_the_app(error: DeepthinkError, keys: Mapping[str, str] | None = None) -> str:
-    """The error's way out, with commands replaced by the app's screens and keys."""
+def in_the_app(error: DeepthinkError, keys: Mapping[str, str]) -> str:
+    """The error's way out, with commands replaced by the app's screens and keys, remapped by ``keys``."""
     if "deepthink " not in error.way_out:
         return error.way_out
     text = _WAYS_OUT.get(type(error).__name__) or _without_commands(error.way_out)
-    for name, label in _screen_labels(keys or {}).items():
-        text = text.replace(f"{{{name}}}", label)
-    return text
+
+    def named(screen: re.Match[str]) -> str:
+        action = ACTIONS_BY_ID.get("ask.sessions" if screen[1] == "sessions" else f"app.{screen[1]}")
+        if action is None:  # braces of the message
+            return screen[0]
+        return f"{keys.get(action.id, action.key).split(',')[0].upper()} {action.label}"
+
+    return re.sub(r"\{(\w+)\}", named, text)
 
 
 def _without_commands(way_out: str) -> str:
@@ -69,25 +74,15 @@ def _without_commands(way_out: str) -> str:
     )
 
 
-def _screen_labels(keys: Mapping[str, str]) -> dict[str, str]:
-    """Screen to its key and name, such as ``F7 Models``."""
-    screens = {}
-    for _, action in all_actions():
-        if action.does.startswith("mode(") or action.id == "ask.sessions":
-            key = keys.get(action.id, action.key).split(",")[0]
-            screens[action.id.partition(".")[2]] = f"{key.upper()} {action.label}"
-    return screens
-
-
 class FailureScreen(ModalScreen[None]):
     """Title, message and way out of each failure, newest first; a program fault with its traceback."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("failure")
     HELP = "What went wrong, newest first, with a way out. Shift and the arrows select text."
 
-    def __init__(self, failures: Sequence[Failed]) -> None:
+    def __init__(self, failures: Sequence[Failed], keys: Mapping[str, str]) -> None:
         super().__init__()
-        self._text = "\n\n".join(_failure_text(failure) for failure in reversed(failures))
+        self._text = "\n\n".join(_failure_text(failure, keys) for failure in reversed(failures))
 
     def compose(self) -> ComposeResult:
         with Vertical(id="failure"):
@@ -103,9 +98,9 @@ class FailureScreen(ModalScreen[None]):
         self.dismiss()
 
 
-def _failure_text(failure: Failed) -> str:
+def _failure_text(failure: Failed, keys: Mapping[str, str]) -> str:
     error = failure.error
     is_fault = error.kind == "internal"  # other errors need no traceback
     return "\n".join(
-        (f"{error.title}: {error.message}", in_the_app(error), *(["", failure.detail] * is_fault))
+        (f"{error.title}: {error.message}", in_the_app(error, keys), *(["", failure.detail] * is_fault))
     )

@@ -18,7 +18,7 @@ from textual.widget import Widget
 from textual.widgets import Markdown, Static
 
 from tui.app.key_line import KeyLine
-from tui.app.keys import ACTIONS, Action, all_actions, bindings
+from tui.app.keys import ACTIONS, ACTIONS_BY_ID, bindings
 
 _PLACES: Final[Mapping[str, str]] = {
     "app": "Everywhere",
@@ -54,28 +54,20 @@ class _Row:
     id: str = ""
 
 
+_Group = tuple[str, list[_Row]]  # the title of a place, and its keys
+
+
 class HelpScreen(ModalScreen[None]):
-    """The help of F1: texts about what has the focus, its keys, and those of other places; see `of`."""
+    """The help of F1: texts about what has the focus on a screen, its keys, and those of other places."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("help")
 
-    def __init__(
-        self,
-        texts: Sequence[str],
-        groups: Sequence[tuple[str, Sequence[_Row]]],
-        others: Sequence[tuple[str, Sequence[_Row]]] = (),
-    ) -> None:
+    def __init__(self, screen: Screen[object]) -> None:
         super().__init__()
-        self._texts = texts
-        self._groups = groups
-        self._others = others
-
-    @classmethod
-    def of(cls, screen: Screen[object]) -> HelpScreen:
-        """Help for what has the focus on ``screen``, with its keys as they are mapped now."""
-        groups = _active_groups(screen)
-        listed_ids = {row.id for _, rows in groups for row in rows}
-        return cls(_texts(screen.focused or screen), groups, _other_groups(listed_ids, screen.app))
+        self._texts = _texts(screen.focused or screen)
+        self._groups = _active_groups(screen)
+        listed_ids = {row.id for _, rows in self._groups for row in rows}
+        self._others = _other_groups(listed_ids, screen.app)
 
     def compose(self) -> ComposeResult:
         with Vertical(id="help"):
@@ -134,20 +126,20 @@ def _texts(node: DOMNode) -> list[str]:
     return list(dict.fromkeys(texts))
 
 
-def _active_groups(screen: Screen[object]) -> list[tuple[str, list[_Row]]]:
+def _active_groups(screen: Screen[object]) -> list[_Group]:
     """The actions possible on ``screen`` now, nearest place first; Textual's own keys last."""
-    actions_by_id = {action.id: (place, action) for place, action in all_actions()}
     keys: dict[str, list[str]] = {}
     textual_keys: dict[str, list[str]] = {}
     for _, binding, enabled, _ in screen.active_bindings.values():
-        if enabled and binding.id in actions_by_id:
-            keys.setdefault(binding.id, []).append(screen.app.get_key_display(binding))
+        display = screen.app.get_key_display(binding)
+        if enabled and (action_id := binding.id or "") in ACTIONS_BY_ID:
+            keys.setdefault(action_id, []).append(display)
         elif enabled and binding.description and not binding.system:
-            textual_keys.setdefault(binding.description, []).append(screen.app.get_key_display(binding))
+            textual_keys.setdefault(binding.description, []).append(display)
     places: dict[str, list[_Row]] = {}
-    for name, displays in keys.items():
-        place, action = actions_by_id[name]
-        places.setdefault(place, []).append(_Row(" ".join(displays), action.help, name))
+    for action_id, displays in keys.items():
+        action = ACTIONS_BY_ID[action_id]
+        places.setdefault(action.place, []).append(_Row(" ".join(displays), action.help, action_id))
     groups = [(_title(place), rows) for place, rows in places.items()]
     if textual_keys:
         rows = [
@@ -157,22 +149,16 @@ def _active_groups(screen: Screen[object]) -> list[tuple[str, list[_Row]]]:
     return groups
 
 
-def _other_groups(listed_ids: Iterable[str], app: App[object]) -> list[tuple[str, list[_Row]]]:
+def _other_groups(listed_ids: Iterable[str], app: App[object]) -> list[_Group]:
     """Every action whose id is not in ``listed_ids``, so that the help lists them all."""
-
-    def display_keys(action: Action) -> str:
-        keys = app._keymap.get(action.id, action.key)  # Textual resolves keys of active bindings only
-        return (
-            " ".join(app.get_key_display(Binding(key, "")) for key in keys.split(",") if key) or "palette"
-        )
-
-    groups: list[tuple[str, list[_Row]]] = []
+    groups: list[_Group] = []
     for place, actions in ACTIONS.items():
-        rows = [
-            _Row(display_keys(action), action.help, action.id)
-            for action in actions
-            if action.id not in listed_ids
-        ]
+        rows = []
+        for action in actions:
+            keys = app._keymap.get(action.id, action.key)  # Textual resolves keys of active bindings only
+            displays = [app.get_key_display(Binding(key, "")) for key in keys.split(",") if key]
+            if action.id not in listed_ids:
+                rows.append(_Row(" ".join(displays) or "palette", action.help, action.id))
         if rows:
             groups.append((_title(place), rows))
     return groups

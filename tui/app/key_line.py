@@ -9,9 +9,9 @@ from textual.widget import Widget
 from textual.widgets import Footer
 from textual.widgets._footer import FooterKey
 
-from tui.app.keys import APP
+from tui.app.keys import ACTIONS
 
-_EVERYWHERE = frozenset(action.does for action in APP)
+_EVERYWHERE = frozenset(action.does for action in ACTIONS["app"])
 
 
 def _is_everywhere(key: Widget) -> bool:

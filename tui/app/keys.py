@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import groupby
 from typing import Final
 
 from textual.binding import Binding, BindingType
@@ -40,12 +41,44 @@ class Action:
     in_footer: bool = True
     priority: bool = False
 
+    @property
+    def place(self) -> str:
+        """The app, a screen or a widget: where the action is possible."""
+        return self.id.partition(".")[0]
+
 
 _hidden = partial(Action, in_footer=False)
 _first = partial(Action, priority=True)
 _hidden_first = partial(Action, in_footer=False, priority=True)
 
-ASK = (
+
+def _mode(key: str, mode: str, label: str, help_text: str) -> Action:
+    return _hidden_first(f"app.{mode}", key, f"mode('{mode}')", label, help_text)
+
+
+def _ratings(place: str, does: str) -> Iterator[Action]:
+    for rating in ("good", "partly", "wrong"):
+        help_text = f"Rate the answer as {rating}; press again to remove the rating."
+        yield Action(
+            f"{place}.rate_{rating}", rating[0], f"{does}('{rating}')", rating.capitalize(), help_text
+        )
+
+
+_ALL = (
+    _first("app.help", "f1", "help", "Help", "Help for what has the focus."),
+    _mode("f2", "ask", "Ask", "Ask, and watch the thinking."),
+    _mode("f3", "library", "Library", "Documents: read more, look into them, search them."),
+    _mode("f4", "runs", "Runs", "Every run that is stored."),
+    _mode("f5", "decisions", "Decisions", "The decisions of a run, and yours about them."),
+    _mode("f6", "policy", "Policy", "What decides, and what it learns from."),
+    _mode("f7", "models", "Models", "The models on this machine."),
+    _mode("f8", "settings", "Settings", "Everything that can be set."),
+    _mode("f9", "doctor", "Doctor", "What is missing on this machine, and what to do."),
+    Action("app.palette", "ctrl+p", "command_palette", "Palette", "Find anything that can be done."),
+    _hidden("app.failure", "ctrl+r", "failure", "Last error", "What failed, in full, to copy."),
+    _first("app.quit", "ctrl+q", "quit", "Quit", "Quit; unfinished runs can be resumed."),
+    Action("failure.copy", "c", "copy", "Copy", "Put the whole text on the clipboard."),
+    Action("failure.close", "escape", "close", "Close", "Close this."),
     _first("ask.panel", "ctrl+l", "panel", "Thinking", "Show or hide the thinking."),
     _first(
         "ask.citations",
@@ -64,8 +97,6 @@ ASK = (
     _hidden_first("ask.up", "pageup", "scroll('up')", "Scroll up", "Scroll the conversation."),
     _hidden_first("ask.down", "pagedown", "scroll('down')", "Scroll down", "Scroll the conversation."),
     _hidden_first("ask.end", "ctrl+end", "scroll('end')", "To the end", "Follow the answer."),
-)
-RUN = (
     _hidden("run.cancel", "escape", "back", "Cancel", "To the prompt; there: cancel the run, or clear it."),
     _hidden_first("run.pause", "ctrl+o", "pause", "Pause", "Pause, or resume."),
     _hidden_first("run.finish", "ctrl+n", "finish", "Answer now", "Answer from what was found."),
@@ -73,100 +104,23 @@ RUN = (
     _hidden_first("run.add", "ctrl+b", "add", "Add step", "The prompt's text becomes a step."),
     _hidden_first("run.decide", "ctrl+d", "decide", "Decide", "Take the next decision yourself."),
     _hidden_first("run.teach", "ctrl+t", "teach", "Teach", "Every decision waits for you."),
-)
-PROMPT = (
     _first("prompt.send", "enter", "send", "Ask", "Send the question."),
     _hidden_first("prompt.newline", "ctrl+j,shift+enter", "newline", "New line", "Break the line."),
     _hidden_first("prompt.earlier", "up", "earlier", "Earlier", "The question before this one."),
     _hidden_first("prompt.later", "down", "later", "Later", "The question after this one."),
     _hidden_first("prompt.complete", "tab", "complete", "Complete", "Take the completion."),
-)
-FIND = (
     Action("find.previous", "enter,up", "move(-1)", "Previous", "Go to the place before."),
     Action("find.next", "down", "move(1)", "Next", "Go to the next place."),
     Action("find.close", "escape", "close", "Close", "Back to the prompt."),
-)
-ANSWER = (
     Action("answer.next", "right", "citation(1)", "Next citation", "Go to the next citation."),
     _hidden("answer.previous", "left", "citation(-1)", "Previous citation", "Go back one."),
     Action("answer.open", "enter", "open", "Open passage", "Open the cited passage in its document."),
     _hidden("answer.original", "o", "original", "Original", "Open the file or page that is cited."),
-    *(
-        Action(
-            f"answer.rate_{rating}",
-            rating[0],
-            f"screen.rate('{rating}')",
-            rating.capitalize(),
-            f"Rate the answer as {rating}; press again to remove the rating.",
-        )
-        for rating in ("good", "partly", "wrong")
-    ),
+    *_ratings("answer", "screen.rate"),
     Action("answer.copy", "c", "screen.copy(True)", "Copy", "Copy the answer with its sources."),
     Action("answer.export", "x", "screen.export", "Export", "Write the run to a file."),
-)
-THINKING = (
     Action("thinking.next", "right", "tab(1)", "Next tab", "Go to the next tab."),
     _hidden("thinking.previous", "left", "tab(-1)", "Previous tab", "Go to the tab before."),
-)
-
-
-STRIP = (
-    *(
-        Action(
-            f"strip.{action.lower()}",
-            f"{number},{action[0].lower()}",
-            f"say('{action}')",
-            f"Should {action.lower()}",
-            f"Label the decision as {action}; decide so where the run waits.",
-        )
-        for number, action in enumerate(("CONTINUE", "REVISE", "FINISH"), start=1)
-    ),
-    _hidden("strip.unsay", "backspace", "unsay", "Remove label", "Remove your label of the decision."),
-)
-DECISIONS = (
-    Action("decisions.previous", "left_square_bracket", "run(-1)", "Older", "The run before this one."),
-    Action("decisions.next", "right_square_bracket", "run(1)", "Newer", "The run after this one."),
-    Action("decisions.teach", "t", "teach", "Teach", "Switch between automatic decisions and yours."),
-    _hidden("decisions.reload", "u", "reload", "Read again", "Read the stored runs again."),
-)
-POLICY = (
-    Action("policy.use", "enter,p", "use", "Promote", "Make the policy under the cursor the active one."),
-    Action(
-        "policy.rollback", "b", "rollback", "Roll back", "Go back to the policy that was active before."
-    ),
-    Action("policy.train", "t", "train", "Train", "Go to the training; there, start the chosen one."),
-    Action("policy.stop", "escape,x", "stop", "Stop", "Stop the training; it can be resumed."),
-    _hidden("policy.policies", "1", "tab('policies')", "Policies", "The policies there are."),
-    _hidden("policy.training", "2", "tab('training')", "Training", "Train a policy, watch it."),
-    _hidden("policy.reload", "u", "reload", "Read again", "Read everything again."),
-)
-
-
-def _screen(key: str, mode: str, label: str, help_text: str) -> Action:
-    return Action(f"app.{mode}", key, f"mode('{mode}')", label, help_text, in_footer=False, priority=True)
-
-
-APP = (
-    _first("app.help", "f1", "help", "Help", "Help for what has the focus."),
-    _screen("f2", "ask", "Ask", "Ask, and watch the thinking."),
-    _screen("f3", "library", "Library", "Documents: read more, look into them, search them."),
-    _screen("f4", "runs", "Runs", "Every run that is stored."),
-    _screen("f5", "decisions", "Decisions", "The decisions of a run, and yours about them."),
-    _screen("f6", "policy", "Policy", "What decides, and what it learns from."),
-    _screen("f7", "models", "Models", "The models on this machine."),
-    _screen("f8", "settings", "Settings", "Everything that can be set."),
-    _screen("f9", "doctor", "Doctor", "What is missing on this machine, and what to do."),
-    Action("app.palette", "ctrl+p", "command_palette", "Palette", "Find anything that can be done."),
-    _hidden("app.failure", "ctrl+r", "failure", "Last error", "What failed, in full, to copy."),
-    _first("app.quit", "ctrl+q", "quit", "Quit", "Quit; unfinished runs can be resumed."),
-)
-FAILURE = (
-    Action("failure.copy", "c", "copy", "Copy", "Put the whole text on the clipboard."),
-    Action("failure.close", "escape", "close", "Close", "Close this."),
-)
-
-
-LIBRARY = (
     Action("library.add", "a", "add", "Add", "Choose files, folders or an address to read."),
     Action("library.search", "slash,s", "search", "Search", "Try the search by hand, with every score."),
     Action("library.reread", "r", "reread", "Reread", "Read what has changed on disk again."),
@@ -177,14 +131,6 @@ LIBRARY = (
     Action("library.hide", "escape", "hide", "Back", "Leave the search, or put away what was read."),
     _hidden("library.changes", "f", "changes", "Followed", "Folders that are followed, and changes."),
     _hidden("library.refresh", "u", "refresh", "Refresh", "Read the library again."),
-)
-CHANGES = (
-    Action("changes.unfollow", "d", "unfollow", "Unfollow", "Follow the folder no longer; its files stay."),
-    Action("changes.close", "escape", "close", "Close", "Back to the library."),
-)
-SEARCH = (_hidden("search.results", "down", "results", "Results", "Go to what was found."),)
-DESCRIBE = (Action("describe.close", "escape", "close", "Cancel", "Leave the description as it is."),)
-PASSAGE = (
     Action("passage.next", "n", "passage(1)", "Next", "Go to the next passage of the document."),
     Action("passage.previous", "p", "passage(-1)", "Previous", "Go back one passage."),
     Action("passage.find", "slash", "find", "Find", "Find words in the document."),
@@ -194,12 +140,10 @@ PASSAGE = (
     _hidden("passage.found_before", "up", "found(-1)", "Previous match", "The place before."),
     Action("passage.close", "escape", "close", "Close", "Back to where you came from."),
     _hidden("passage.leave", "q", "leave", "Close", "Back to where you came from."),
-)
-FILES = (
+    Action("changes.unfollow", "d", "unfollow", "Unfollow", "Follow the folder no longer; its files stay."),
+    Action("changes.close", "escape", "close", "Close", "Back to the library."),
     _first("files.read", "enter", "read", "Read", "Read what is typed and what is marked."),
     Action("files.close", "escape", "close", "Cancel", "Read nothing."),
-)
-FILE_TREE = (
     Action(
         "file_tree.take", "enter", "take", "Read", "Read what is marked, else what is under the cursor."
     ),
@@ -209,84 +153,21 @@ FILE_TREE = (
     _hidden("file_tree.shut", "left", "shut", "Close", "Close the folder, or go to its parent."),
     _hidden("file_tree.up", "backspace", "up", "Folder above", "Show the folder above."),
     _hidden("file_tree.hidden", "full_stop", "hidden", "Hidden", "Show or hide hidden files."),
-)
-
-
-MODELS = (
-    Action("models.use", "enter", "use", "Use", "Use the model under the cursor from now on."),
-    Action("models.pull", "p", "pull", "Fetch", "Fetch the model; resumes a download."),
-    Action("models.probe", "t", "probe", "Measure", "Measure a language model: context, JSON, speed."),
-    Action("models.file", "i", "file", "A file", "Use a .gguf file, a model folder, or a server's model."),
-    Action("models.stop", "x", "stop", "Stop", "Stop; what was fetched is kept."),
-    Action("models.leave", "escape", "leave", "Leave", "Leave the line for a path."),
-    _hidden("models.refresh", "u", "refresh", "Refresh", "Look again at what there is."),
-)
-SETTINGS = (
-    Action("settings.edit", "enter", "edit", "Change", "Change the setting under the cursor."),
-    Action("settings.unset", "u,delete", "unset", "Back to default", "Take it out of the settings file."),
-    Action("settings.search", "slash", "search", "Search", "Find a setting by its name or description."),
-    Action("settings.leave", "escape", "leave", "Leave", "Leave the editor or the search."),
-    _hidden("settings.refresh", "r", "refresh", "Read again", "Read the settings file again."),
-)
-DOCTOR = (
-    Action("doctor.again", "r", "again", "Check again", "Check everything once more."),
-    Action("doctor.copy", "c", "copy", "Copy report", "Put the report on the clipboard, for an issue."),
-    Action("doctor.full", "enter", "full", "Details", "Show the details of the row, or hide them."),
-)
-CONFIRM = (
-    Action("confirm.yes", "y", "yes", "Yes", "Confirm."),
-    Action("confirm.no", "n,escape", "no", "No", "Leave everything as it is."),
-    _hidden("confirm.move", "left,right", "app.focus_next", "Other", "Move to the other choice."),
-)
-HELP = (Action("help.close", "escape,q", "close", "Close", "Close the help; F1 does too."),)
-WELCOME = (  # no letters: one that was meant for the prompt would fetch a model
-    Action("welcome.next", "enter", "next", "Next step", "Take the next step."),
-    Action("welcome.small", "ctrl+s", "small", "Smaller model", "Fetch the smaller language model."),
-    Action("welcome.files", "ctrl+o", "files", "Own documents", "Choose documents of your own."),
-    Action("welcome.stop", "x", "stop", "Stop", "Stop; what was done so far is kept."),
-    Action("welcome.skip", "escape", "skip", "Skip", "Go to the prompt at once."),
-    Action("welcome.quit", "ctrl+q", "app.quit", "Quit", "Quit; these steps are offered again next time."),
-    _hidden("welcome.how_to_quit", "ctrl+c", "app.help_quit", "Quit", "Show how to quit."),
-    _hidden("welcome.palette", "ctrl+p", "app.command_palette", "Palette", "Find anything."),
-)
-
-
-def _rate(key: str, rating: str) -> Action:
-    return Action(
-        f"runs.rate_{rating}",
-        key,
-        f"rate('{rating}')",
-        rating.capitalize(),
-        f"Rate the answer as {rating}; press again to remove the rating.",
-    )
-
-
-RESUME = Action("runs.resume", "r", "resume", "Resume", "Continue a run that did not finish.")
-MARK = _hidden("runs.mark", "c", "mark", "Compare", "Mark a run, then a second to compare them.")
-STATUS = _hidden("runs.status", "f", "status(1)", "Status", "Only runs of one status.")
-AGAIN = _hidden("runs.again", "o", "again", "Ask again", "Put its question into the prompt.")
-DELETE = _hidden("runs.delete", "d,delete", "delete", "Delete", "Delete the run, with all of it.")
-UNFINISHED_RUNS = _hidden("runs.unfinished", "u", "unfinished", "Unfinished", "Which runs can be resumed.")
-REFRESH = _hidden("runs.refresh", "R", "refresh", "Refresh", "Read the list again.")
-CLEAR = _hidden("runs.clear", "escape", "clear", "Clear", "Show all runs, none marked.")
-BESIDES = (STATUS, MARK, AGAIN, DELETE, UNFINISHED_RUNS)
-"""Actions that do not fit in the footer in 80 columns; the preview names their keys."""
-
-
-RUNS = (
+    _hidden("search.results", "down", "results", "Results", "Go to what was found."),
+    Action("describe.close", "escape", "close", "Cancel", "Leave the description as it is."),
     Action("runs.open", "enter", "open", "Open", "Open the run: its answer, evidence and events."),
     Action("runs.search", "slash", "search", "Search", "Search the questions and the answers."),
-    _rate("g", "good"),
-    _rate("p", "partly"),
-    _rate("w", "wrong"),
-    RESUME,
+    *_ratings("runs", "rate"),
+    Action("runs.resume", "r", "resume", "Resume", "Continue a run that did not finish."),
     Action("runs.export", "x", "export", "Export", "Write the run to a file."),
-    *BESIDES,
+    _hidden("runs.status", "f", "status(1)", "Status", "Only runs of one status."),
+    _hidden("runs.mark", "c", "mark", "Compare", "Mark a run, then a second to compare them."),
+    _hidden("runs.again", "o", "again", "Ask again", "Put its question into the prompt."),
+    _hidden("runs.delete", "d,delete", "delete", "Delete", "Delete the run, with all of it."),
+    _hidden("runs.unfinished", "u", "unfinished", "Unfinished", "Which runs can be resumed."),
     _hidden("runs.status_back", "F", "status(-1)", "Previous status", "The status before."),
-    REFRESH,
-    CLEAR,
-)
-REPLAY = (
+    _hidden("runs.refresh", "R", "refresh", "Refresh", "Read the list again."),
+    _hidden("runs.clear", "escape", "clear", "Clear", "Show all runs, none marked."),
     Action("replay.play", "space", "play", "Play", "Play, or pause."),
     Action("replay.forward", "right", "step(1)", "Event", "Next event."),
     _hidden("replay.back", "left", "step(-1)", "Previous event", "Previous event."),
@@ -298,31 +179,80 @@ REPLAY = (
     _hidden("replay.slower", "minus", "speed(-1)", "Slower", "Play slower."),
     _hidden("replay.export", "x", "export", "Export", "Write the run to a file."),
     Action("replay.close", "escape", "close", "Back", "Back to the list."),
-)
-COMPARE = (
     Action("compare.first", "1", "replay(0)", "Replay A", "See the first run event by event."),
     Action("compare.second", "2", "replay(1)", "Replay B", "See the second run event by event."),
     Action("compare.swap", "s", "swap", "Swap", "The first becomes the second."),
     Action("compare.close", "escape", "close", "Back", "Back to the list."),
-)
-EXPORT = (
     _first("export.write", "ctrl+s", "write", "Write", "Write the file."),
     _first("export.close", "escape", "close", "Close", "Write nothing."),
-)
-UNFINISHED = (
     Action("unfinished.resume", "enter", "resume", "Resume", "Continue this run."),
     Action("unfinished.forget", "d,delete", "forget", "Forget", "Do not offer it again; it stays stored."),
     Action("unfinished.later", "escape", "later", "Later", "Leave them as they are."),
-)
-SESSIONS = (
     Action("sessions.open", "enter", "open", "Open", "Continue this session."),
     Action("sessions.new", "n", "new", "New", "Start a session."),
     Action("sessions.filter", "slash", "filter", "Filter", "Only sessions with these words."),
     Action("sessions.rename", "r", "rename", "Rename", "Give the session a name."),
     Action("sessions.delete", "d,delete", "delete", "Delete", "Delete the session and its runs."),
     Action("sessions.close", "escape", "close", "Close", "Stay where you are."),
+    *(
+        Action(
+            f"strip.{action.lower()}",
+            f"{number},{action[0].lower()}",
+            f"say('{action}')",
+            f"Should {action.lower()}",
+            f"Label the decision as {action}; decide so where the run waits.",
+        )
+        for number, action in enumerate(("CONTINUE", "REVISE", "FINISH"), start=1)
+    ),
+    _hidden("strip.unsay", "backspace", "unsay", "Remove label", "Remove your label of the decision."),
+    Action("decisions.previous", "left_square_bracket", "run(-1)", "Older", "The run before this one."),
+    Action("decisions.next", "right_square_bracket", "run(1)", "Newer", "The run after this one."),
+    Action("decisions.teach", "t", "teach", "Teach", "Switch between automatic decisions and yours."),
+    _hidden("decisions.reload", "u", "reload", "Read again", "Read the stored runs again."),
+    Action("policy.use", "enter,p", "use", "Promote", "Make the policy under the cursor the active one."),
+    Action(
+        "policy.rollback", "b", "rollback", "Roll back", "Go back to the policy that was active before."
+    ),
+    Action("policy.train", "t", "train", "Train", "Go to the training; there, start the chosen one."),
+    Action("policy.stop", "escape,x", "stop", "Stop", "Stop the training; it can be resumed."),
+    _hidden("policy.policies", "1", "tab('policies')", "Policies", "The policies there are."),
+    _hidden("policy.training", "2", "tab('training')", "Training", "Train a policy, watch it."),
+    _hidden("policy.reload", "u", "reload", "Read again", "Read everything again."),
+    Action("models.use", "enter", "use", "Use", "Use the model under the cursor from now on."),
+    Action("models.pull", "p", "pull", "Fetch", "Fetch the model; resumes a download."),
+    Action("models.probe", "t", "probe", "Measure", "Measure a language model: context, JSON, speed."),
+    Action("models.file", "i", "file", "A file", "Use a .gguf file, a model folder, or a server's model."),
+    Action("models.stop", "x", "stop", "Stop", "Stop; what was fetched is kept."),
+    Action("models.leave", "escape", "leave", "Leave", "Leave the line for a path."),
+    _hidden("models.refresh", "u", "refresh", "Refresh", "Look again at what there is."),
+    Action("settings.edit", "enter", "edit", "Change", "Change the setting under the cursor."),
+    Action("settings.unset", "u,delete", "unset", "Back to default", "Take it out of the settings file."),
+    Action("settings.search", "slash", "search", "Search", "Find a setting by its name or description."),
+    Action("settings.leave", "escape", "leave", "Leave", "Leave the editor or the search."),
+    _hidden("settings.refresh", "r", "refresh", "Read again", "Read the settings file again."),
+    Action("doctor.again", "r", "again", "Check again", "Check everything once more."),
+    Action("doctor.copy", "c", "copy", "Copy report", "Put the report on the clipboard, for an issue."),
+    Action("doctor.full", "enter", "full", "Details", "Show the details of the row, or hide them."),
+    Action("confirm.yes", "y", "yes", "Yes", "Confirm."),
+    Action("confirm.no", "n,escape", "no", "No", "Leave everything as it is."),
+    _hidden("confirm.move", "left,right", "app.focus_next", "Other", "Move to the other choice."),
+    Action("help.close", "escape,q", "close", "Close", "Close the help; F1 does too."),
+    # No letters at the first start: one that was meant for the prompt would fetch a model.
+    Action("welcome.next", "enter", "next", "Next step", "Take the next step."),
+    Action("welcome.small", "ctrl+s", "small", "Smaller model", "Fetch the smaller language model."),
+    Action("welcome.files", "ctrl+o", "files", "Own documents", "Choose documents of your own."),
+    Action("welcome.stop", "x", "stop", "Stop", "Stop; what was done so far is kept."),
+    Action("welcome.skip", "escape", "skip", "Skip", "Go to the prompt at once."),
+    Action("welcome.quit", "ctrl+q", "app.quit", "Quit", "Quit; these steps are offered again next time."),
+    _hidden("welcome.how_to_quit", "ctrl+c", "app.help_quit", "Quit", "Show how to quit."),
+    _hidden("welcome.palette", "ctrl+p", "app.command_palette", "Palette", "Find anything."),
 )
-
+ACTIONS_BY_ID: Final[Mapping[str, Action]] = {action.id: action for action in _ALL}
+"""In the order of help and footer."""
+ACTIONS: Final[Mapping[str, Sequence[Action]]] = {
+    place: tuple(actions) for place, actions in groupby(_ALL, lambda action: action.place)
+}
+"""Place to its actions."""
 
 _ENCLOSING_PLACES: Final[Mapping[str, Sequence[str]]] = {
     "run": ("ask",),
@@ -368,41 +298,6 @@ def _is_key(key: str) -> bool:
     return is_printable or name in _NAMED_KEYS
 
 
-ACTIONS: Mapping[str, Sequence[Action]] = {
-    "app": APP,
-    "failure": FAILURE,
-    "ask": ASK,
-    "run": RUN,
-    "prompt": PROMPT,
-    "find": FIND,
-    "answer": ANSWER,
-    "thinking": THINKING,
-    "library": LIBRARY,
-    "passage": PASSAGE,
-    "changes": CHANGES,
-    "files": FILES,
-    "file_tree": FILE_TREE,
-    "search": SEARCH,
-    "describe": DESCRIBE,
-    "runs": RUNS,
-    "replay": REPLAY,
-    "compare": COMPARE,
-    "export": EXPORT,
-    "unfinished": UNFINISHED,
-    "sessions": SESSIONS,
-    "strip": STRIP,
-    "decisions": DECISIONS,
-    "policy": POLICY,
-    "models": MODELS,
-    "settings": SETTINGS,
-    "doctor": DOCTOR,
-    "confirm": CONFIRM,
-    "help": HELP,
-    "welcome": WELCOME,
-}
-"""Place to its actions, in the order of help and footer."""
-
-
 def bindings(place: str) -> list[BindingType]:
     """The key bindings of a place, for its ``BINDINGS``."""
     return [
@@ -420,16 +315,11 @@ def bindings(place: str) -> list[BindingType]:
     ]
 
 
-def all_actions() -> Iterator[tuple[str, Action]]:
-    """Each action with its place."""
-    for place, actions in ACTIONS.items():
-        for action in actions:
-            yield place, action
-
-
 def modes() -> Iterator[tuple[str, Action]]:
     """Each main screen's mode, with the action that opens it."""
-    return ((action.id.removeprefix("app."), action) for action in APP if action.does.startswith("mode("))
+    for action in ACTIONS["app"]:
+        if action.does.startswith("mode("):
+            yield action.id.removeprefix("app."), action
 
 
 def keymap(text: str) -> dict[str, str]:
@@ -439,37 +329,36 @@ def keymap(text: str) -> dict[str, str]:
         ValueError: an action or a key is unknown, a pair has no key, a key belongs to another action in the
             same place or one around it, or could not be typed into the prompt; in words.
     """
-    actions_by_id = {action.id: action for _, action in all_actions()}
     mapping: dict[str, str] = {}
     for pair in filter(None, (part.strip() for part in text.split(","))):
         name, _, key = (part.strip() for part in pair.partition("="))
-        if name not in actions_by_id:
+        if name not in ACTIONS_BY_ID:
             raise ValueError(f"there is no action “{name}”; the help (F1) lists them")
         if not key:
             raise ValueError(f"“{pair}” names no key; write for example {name}=f11")
         if not _is_key(key):
             raise ValueError(f"“{pair}”: there is no key “{key}”; keys are f11, ctrl+f, slash and the like")
-        if actions_by_id[name].priority and (_printable(key) or key in _EDITING):
+        if ACTIONS_BY_ID[name].priority and (_printable(key) or key in _EDITING):
             raise ValueError(
                 f"“{pair}” would take {key} from the prompt; use a function key, or one with ctrl or alt"
             )
         mapping[name] = f"{mapping[name]},{key}" if name in mapping else key
     for name, keys in mapping.items():
         for key in keys.split(","):
-            if other := _conflicting_action(actions_by_id[name], _normalise(key), mapping):
+            if other := _conflicting_action(ACTIONS_BY_ID[name], _normalise(key), mapping):
                 raise ValueError(f"“{name}={key}”: {key} is the key of {other}")
     return mapping
 
 
 def _conflicting_action(action: Action, key: str, mapping: Mapping[str, str]) -> str:
     """Id of an action that has the same key where ``action`` is possible, or ""."""
-    own_place = action.id.partition(".")[0]
-    for place, other in all_actions():
+    around_own = {action.place, "app", *_ENCLOSING_PLACES.get(action.place, ())}
+    for other in _ALL:
         # A key that both have by default goes to the inner of the two.
         shared = set(_split_keys(action.key)) & set(_split_keys(other.key))
-        around_own = {own_place, "app", *_ENCLOSING_PLACES.get(own_place, ())}
-        nested = place in around_own or own_place in {"app", *_ENCLOSING_PLACES.get(place, ())}
+        around_other = {other.place, "app", *_ENCLOSING_PLACES.get(other.place, ())}
+        is_nested = other.place in around_own or action.place in around_other
         is_used = key in _split_keys(mapping.get(other.id, other.key))
-        if other.id != action.id and is_used and nested and key not in shared:
+        if other != action and is_used and is_nested and key not in shared:
             return other.id
     return ""

@@ -12,6 +12,7 @@ from rich.cells import cell_len
 from textual import on
 from textual.binding import Binding, BindingType
 from textual.content import Content
+from textual.geometry import Size
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
@@ -64,8 +65,28 @@ _NARROWEST_TEXT = 16
 _PADDING = 2  # cells beside the entries of a list
 
 
-class HangingList(OptionList):
-    """A list whose entries are wrapped by `hanging` and redrawn when the width changes.
+class FittedList(OptionList):
+    """A list that draws its entries for its width, and again before the first frame of another width."""
+
+    _fitted = -1  # the width for which it was drawn last
+
+    def _size_updated(
+        self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True
+    ) -> bool:
+        is_new = super()._size_updated(size, virtual_size, container_size, layout)
+        # A Resize event would come after the frame in which the width is new.
+        if size and self.scrollable_content_region.width != self._fitted:
+            self._fitted = self.scrollable_content_region.width
+            self.redraw()
+        return is_new
+
+    def redraw(self) -> None:
+        """Draw every entry for the current width; there may be none yet."""
+        raise NotImplementedError
+
+
+class HangingList(FittedList):
+    """A list whose entries are wrapped by `hanging`.
 
     It has a minimum width, because Textual cannot draw an entry without cells.
     """
@@ -77,12 +98,7 @@ class HangingList(OptionList):
         self.width = 0
         """Cells of an entry, as last drawn."""
 
-    def on_resize(self) -> None:
-        if self.scrollable_content_region.width - _PADDING != self.width:
-            self.redraw()
-
     def redraw(self) -> None:
-        """Draw every entry for the current width."""
         self.width = self.scrollable_content_region.width - _PADDING
         self.draw()
 
@@ -119,8 +135,8 @@ def heading(title: str, *, first: bool) -> Line:
     return Line("", lambda _width: content if first else Content("\n") + content)
 
 
-class MarkedList(OptionList):
-    """Rows with a mark at the cursor; redrawn when the width changes."""
+class MarkedList(FittedList):
+    """Rows with a mark at the cursor."""
 
     DEFAULT_CSS = """
     MarkedList {
@@ -163,7 +179,7 @@ class MarkedList(OptionList):
         if index is not None:
             self.highlighted = index
 
-    def on_resize(self) -> None:
+    def redraw(self) -> None:
         self._redraw(range(len(self._entries)))
 
     @on(OptionList.OptionHighlighted)

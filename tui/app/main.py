@@ -9,7 +9,8 @@ import sys
 import threading
 from collections.abc import Sequence
 
-_LOOPBACK = "127.0.0.1"
+LOOPBACK = "127.0.0.1"
+PORT = 8000
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -28,11 +29,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     os._exit(code)
 
 
-def open_app() -> int:
-    """Open the full-screen app, as `deepthink-tui` does."""
-    return run([])
-
-
 def run(arguments: Sequence[str]) -> int:
     """Open the app, or serve it, and return the exit code."""
     from tui import failures
@@ -44,14 +40,15 @@ def run(arguments: Sequence[str]) -> int:
         from tui.cli import show_version
 
         return failures.guarded(show_version)
-    if options.serve:
+    return failures.guarded(lambda: open_app(options.serve, options.host, options.port))
+
+
+def open_app(is_served: bool, host: str, port: int) -> int:
+    """Open the app, or serve it to browsers, and return the exit code."""
+    if is_served:
         from tui.app.serve import serve
 
-        return failures.guarded(lambda: serve(options.host, options.port))
-    return failures.guarded(_open)
-
-
-def _open() -> int:
+        return serve(host, port)
     import asyncio
     from concurrent.futures import ThreadPoolExecutor
 
@@ -91,10 +88,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--serve", action="store_true", help="serve the app to a browser instead")
     parser.add_argument(
         "--host",
-        default=_LOOPBACK,
+        default=LOOPBACK,
         help="address to serve on; other machines can reach any but this one (%(default)s)",
     )
-    parser.add_argument("--port", type=int, default=8000, help="port to serve on (%(default)s)")
+    parser.add_argument("--port", type=int, default=PORT, help="port to serve on (%(default)s)")
     parser.add_argument("--version", action="store_true", help="show the version")
     parser.add_argument(
         "--debug", action="store_true", help="show tracebacks and write everything to the log"

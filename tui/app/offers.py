@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
     from tui.app.engine import Engine, EngineState
-    from tui.app.keys import Action
 
 
 class Deepthink(Protocol):
@@ -32,7 +31,7 @@ class Deepthink(Protocol):
     @property
     def engine_states(self) -> Mapping[str, tuple[EngineState, str]]: ...
 
-    def key_for(self, action: Action) -> str:
+    def key_for(self, action_id: str) -> str:
         """The first key that is mapped to an action, for display."""
         ...
 

@@ -19,7 +19,7 @@ from textual.types import IgnoreReturnCallbackType
 from textual.widgets import Input
 from textual.worker import Worker, WorkerState
 
-from tui.app.keys import ACTIONS, Action, all_actions, modes
+from tui.app.keys import ACTIONS, ACTIONS_BY_ID, Action, modes
 from tui.app.offers import Deepthink, deepthink
 from tui.app.themes import TEXTUAL
 from tui.app.work import in_background
@@ -109,7 +109,7 @@ class Actions(Provider):
             for action in (
                 action for place in mode_places if place not in places for action in ACTIONS[place]
             ):
-                name = f"{opening.label}: {action.label}  {key_for(action) if action.key else ''}"
+                name = f"{opening.label}: {action.label}  {key_for(action.id)}"
                 yield name.strip(), action.help, action.id, partial(go, app, mode, action)
 
     async def _run(self, owner: DOMNode, does: str) -> None:
@@ -126,10 +126,9 @@ def go(app: App[Any], mode: str, action: Action) -> None:
         owner = next((owner for candidate, owner, _ in possible(screen) if candidate.id == action.id), None)
         if action.id in _AT_ONCE and owner is not None:
             await app.run_action(action.does, owner)
-        elif action.key:
-            app.notify(f"{offers.key_for(action)}: {action.help}", markup=False)
         else:
-            app.notify(action.help, markup=False)
+            key = offers.key_for(action.id)
+            app.notify(f"{key}: {action.help}" if key else action.help, markup=False)
 
     screen.call_after_refresh(act)
 
@@ -144,15 +143,15 @@ def possible(screen: Screen[Any]) -> Iterator[tuple[Action, DOMNode, str]]:
     for node, binding, enabled, _ in screen.active_bindings.values():
         active.setdefault(binding.id or "", (node, enabled, screen.app.get_key_display(binding)))
     places = getattr(screen, "PLACES", ())
-    for place, action in all_actions():
+    for action in ACTIONS_BY_ID.values():
         if action.id == "app.palette":
             continue
         if action.id in active:
             node, enabled, key = active[action.id]
             if enabled:
                 yield action, node, key
-        elif place == "app" or place in places:
-            owner = screen.app if place == "app" else _owner(screen, action)
+        elif action.place == "app" or action.place in places:
+            owner = screen.app if action.place == "app" else _owner(screen, action)
             if owner is not None and _is_allowed(owner, action):
                 yield action, owner, ""
 

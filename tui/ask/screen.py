@@ -705,7 +705,7 @@ Every `[n]` of the answer opens its passage.
         if action in {"new_session", "retry"}:
             return self.live is None
         if action == "older":
-            return self.query_one(Conversation).has_earlier
+            return self.is_mounted and self.query_one(Conversation).has_earlier
         return True
 
 

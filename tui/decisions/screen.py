@@ -27,7 +27,7 @@ from tui.app.work import Failed, in_background
 from tui.decisions.strip import ORIGINS, DecisionStrip, Row, action, bar, judgement, percent, source, took
 from tui.run.fold import EVERYTHING, RunFold
 from tui.run.live import Steers
-from tui.run.words import ENDINGS, ENOUGH, GRADES, local, status
+from tui.run.words import ENDINGS, ENOUGH, GRADES, local, status, step_question
 from tui.terminal import clean, one_line
 
 _MAX_RUNS = 2000
@@ -251,7 +251,7 @@ def _finding(finding: Mapping[str, Any]) -> str:
 
 def _list_facts(name: str, values: Sequence[str] | None) -> Iterator[Fact]:
     for place, value in enumerate(values or ()):
-        yield ("" if place else name), one_line(str(value))
+        yield ("" if place else name), step_question(str(value))
 
 
 def _opinion(shadow: Mapping[str, Any], event: ev.Decided, width: int) -> list[Fact]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
-from textual import events, on
+from textual import on
 from textual.binding import BindingType
 from textual.content import Content
 from textual.message import Message
@@ -17,6 +17,7 @@ from agent import events as ev
 from agent.state import ACTIONS
 from traces.labels import Label, Labels, Origin
 from tui.app.keys import bindings
+from tui.app.lists import FittedList
 from tui.app.offers import deepthink
 from tui.app.work import in_background
 from tui.run.fold import EVERYTHING, Part, RunFold
@@ -222,7 +223,7 @@ class _LabelsRead(Message):
     stored: int
 
 
-class DecisionStrip(OptionList):
+class DecisionStrip(FittedList):
     """Every decision of a run; the row under the cursor can be labelled, or answered if it waits.
 
     Args:
@@ -291,7 +292,7 @@ Where the run waits for you (teach mode), the last row asks, and **1 2 3** answe
                 self.read_labels()
         self._decided = tuple(fold.outcome.decisions)
         self._asked = fold.asked if fold.asked and fold.asked.about == "decide" else None
-        self._draw()
+        self.redraw()
 
     def show_labels(self, labels: Mapping[int, Label], stored: int | None = None) -> None:
         """Show what people said of the decisions.
@@ -303,7 +304,7 @@ Where the run waits for you (teach mode), the last row asks, and **1 2 3** answe
         """
         self._labels = dict(labels)
         self._stored = len(self._decided) if stored is None else stored
-        self._draw()
+        self.redraw()
 
     def read_labels(self) -> None:
         """Read what people said of the decisions in a worker, and show it."""
@@ -365,10 +366,7 @@ Where the run waits for you (teach mode), the last row asks, and **1 2 3** answe
             self.label(self.highlighted, None)
 
     def on_mount(self) -> None:
-        self._draw()
-
-    def on_resize(self, _event: events.Resize) -> None:
-        self._draw()
+        self.redraw()
 
     @on(OptionList.OptionHighlighted)
     def _moved(self, message: OptionList.OptionHighlighted) -> None:
@@ -386,7 +384,7 @@ Where the run waits for you (teach mode), the last row asks, and **1 2 3** answe
         origin: Origin = "teach" if decided.label == "teach" else "override"
         return Label(seq, decided.action, origin)
 
-    def _draw(self) -> None:
+    def redraw(self) -> None:
         if not self.size:  # it is not laid out yet, and is drawn once it is
             return
         rows = self._rows()

@@ -183,6 +183,8 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
     # --- what is possible ------------------------------------------------------------------------
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if not self.is_mounted:  # the key line of the screen before may ask
+            return True
         row = self.query_one(ModelList).row
         is_typing = self.query_one("#path").has_focus
         is_idle = not self._busy and not is_typing

@@ -17,7 +17,7 @@ from textual.widgets import OptionList, Static, TabbedContent, TabPane
 from policy.serving.card import difference
 from tui.app.base import DeepScreen
 from tui.app.confirm import ConfirmScreen
-from tui.app.keys import ACTIONS, bindings
+from tui.app.keys import bindings
 from tui.app.lists import Line, ScreenRows, facts, titled
 from tui.app.work import Failed
 from tui.decisions.strip import bar, percent
@@ -449,7 +449,7 @@ both, and how often two sources agree.
 
     @property
     def _train_key(self) -> str:
-        return next(self.deepthink.key_for(a) for a in ACTIONS["policy"] if a.id == "policy.train")
+        return self.deepthink.key_for("policy.train")
 
     def _draw(self) -> None:
         deciding = self._deciding

@@ -21,7 +21,6 @@ from textual.widgets import Static
 from policy.serving.card import figure
 from policy.training import progress
 from tui.app.failure import in_the_app
-from tui.app.keys import ACTIONS
 from tui.app.lists import facts, gauge, titled
 from tui.app.offers import deepthink
 from tui.app.work import Failed, Job
@@ -438,11 +437,10 @@ screen meanwhile; leaving the app stops the training, and starting the same one 
             )
         )
         app = deepthink(self)
-        key_names = {action.id: app.key_for(action) for action in ACTIONS["policy"]}
         result = outcome(
             fold,
             self.failure.error if self.failure else None,
-            lambda name: key_names[f"policy.{name}"],
+            lambda name: app.key_for(f"policy.{name}"),
             width,
             decides=self.learned_decides,
             remapped=app.keys,

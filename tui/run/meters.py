@@ -112,7 +112,7 @@ class RunBar(Static):
         self.update(line)
 
     def _piece(self, action: Action, *, short: bool) -> Content:
-        key = deepthink(self).key_for(action)
+        key = deepthink(self).key_for(action.id)
         label = "Resume" if action.does == "pause" and self._paused else action.label
         label = label.split()[0] if short and label != "Resume" else label
         piece = Content(f"{key} {label.lower()}").stylize("bold $accent", 0, len(key))

@@ -22,7 +22,7 @@ from agent import events as ev
 from traces.ratings import Rating, Ratings
 from traces.runs import Run, Runs, RunSummary
 from traces.store import Store, now
-from tui.app.keys import BESIDES, RESUME
+from tui.app.keys import ACTIONS_BY_ID
 from tui.app.offers import deepthink
 from tui.run.words import ENDINGS, local, status
 from tui.terminal import clean, duration, one_line
@@ -111,6 +111,8 @@ def short_time(moment: datetime) -> str:
 
 _LOOK_AHEAD_ROWS = 40  # the next page is loaded this many rows before the last
 _MAX_QUESTION = 200  # characters; no row is wider
+_BESIDES = ("runs.status", "runs.mark", "runs.again", "runs.delete", "runs.unfinished")
+"""Actions that do not fit in the footer in 80 columns; the preview names their keys."""
 _RATINGS = {"good": "✓ good", "partly": "~ partly", "wrong": "✗ wrong"}
 
 
@@ -427,9 +429,9 @@ class RunPreview(VerticalScroll):
         run = preview.run
         question.update(Content(one_line(run.question)))
         facts.update(Content("\n".join(_facts(preview))))
-        text = clean(run.answer).strip() or _no_answer_text(preview, key_for(RESUME))
+        text = clean(run.answer).strip() or _no_answer_text(preview, key_for("runs.resume"))
         answer.update(Content(text))
-        keys.update(" · ".join(f"{key_for(a)} {a.label.lower()}" for a in BESIDES))
+        keys.update(" · ".join(f"{key_for(name)} {ACTIONS_BY_ID[name].label.lower()}" for name in _BESIDES))
 
 
 def _facts(preview: Preview) -> list[str]:

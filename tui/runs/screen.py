@@ -18,7 +18,7 @@ from textual.widgets import DataTable, Static
 from traces.ratings import Rating
 from traces.runs import Run, RunSummary
 from tui.app.base import DeepScreen
-from tui.app.keys import CLEAR, MARK, REFRESH, bindings
+from tui.app.keys import bindings
 from tui.app.work import Failed, in_background
 from tui.runs.list import (
     Preview,
@@ -102,7 +102,7 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
     def _show_failure(self, message: Failed) -> None:
         self._loading = False
         if self._total < 0:  # with a list on the screen, the app's message is enough
-            error, key = message.error, self.deepthink.key_for(REFRESH)
+            error, key = message.error, self.deepthink.key_for("runs.refresh")
             self.query_one("#runs").add_class("-none")
             self.query_one(RunFilter).tell(None)
             text = f"✗ The runs cannot be read.\n\n{error.message}\n{error.way_out}\n\n{key} tries again."
@@ -149,7 +149,7 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
         in_background(self, work, group="runs", exclusive=True)
 
     def _empty_text(self) -> Content:
-        clear, ask = self.deepthink.key_for(CLEAR), self.deepthink.key_of("app.ask")
+        clear, ask = self.deepthink.key_for("runs.clear"), self.deepthink.key_of("app.ask")
         if self.query_one(RunFilter).active:
             return Content(f"No run matches.\n\n{clear} shows every run.")
         return Content(f"No run is stored yet.\n\nAsk something: {ask} goes to the prompt.")
@@ -209,7 +209,9 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
         if runs.marked in {"", current.id}:
             runs.mark("" if runs.marked else current.id)
             if runs.marked:
-                self.notify(f"Marked. {self.deepthink.key_for(MARK)} on another run compares the two.")
+                self.notify(
+                    f"Marked. {self.deepthink.key_for('runs.mark')} on another run compares the two."
+                )
             return
         from tui.runs.compare import CompareScreen
 

@@ -348,6 +348,8 @@ Theme, motion and keys take effect at once, a model with the next question.
     # --- what is possible ------------------------------------------------------------------------
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if not self.is_mounted:  # the key line of the screen before may ask
+            return True
         row = self._under_cursor()
         in_list = self.query_one("#rows").has_focus
         match action:

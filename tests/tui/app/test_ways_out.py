@@ -60,7 +60,7 @@ from tui.settings.settings import BadSetting
     ],
 )
 def test_it_names_what_the_app_has(error: DeepthinkError, told: str) -> None:
-    assert in_the_app(error) == told
+    assert in_the_app(error, {}) == told
 
 
 def test_it_names_the_keys_as_they_are_mapped() -> None:

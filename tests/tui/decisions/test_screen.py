@@ -441,6 +441,7 @@ def test_the_detail_holds_every_field_of_the_state() -> None:
                  "2 new, 1 seen before", "not relevant: not", "✓ Who supplies the bearings?: Tolvang",
                  "2 passages kept", "it was there"):  # fmt: skip
         assert part in lines, part
+    assert "#1" not in lines, "a reference in a plan is put in words"
     assert max(len(line) for line in lines.splitlines()) <= 60
 
 

@@ -25,6 +25,7 @@ def main() -> None:
             terminal.start([str(Path(sys.executable).parent / "deepthink-tui")], environment)
             terminal.shows("✓ qwen2.5-coder-1.5b", patience=300)
             terminal.press("app.palette")
+            terminal.shows("Search for commands")  # what is typed before is lost
             terminal.type(demo_question().question[:40])
             terminal.shows("Conversation:")
             terminal.key("enter")
@@ -33,7 +34,7 @@ def main() -> None:
             terminal.shows("Open passage")
             terminal.picture(_PICTURES / "answer.svg", "An answer, each claim with its source")
             terminal.press("answer.open")
-            terminal.shows("cited as [1]", "“")
+            terminal.shows("cited as [1]", "“", lambda screen: "│ …" not in screen)  # its title is read
             terminal.picture(_PICTURES / "passage.svg", "The passage behind a citation")
             terminal.press("passage.close")
             terminal.shows(lambda screen: "cited as" not in screen)

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.terminal_theme import SVG_EXPORT_THEME
 from rich.text import Text
 
-from tui.app.keys import all_actions
+from tui.app.keys import ACTIONS_BY_ID
 
 EXECUTABLE = shutil.which("tmux")
 ROWS = 30
@@ -35,7 +35,7 @@ _NAMES = {
     "right": "Right",
     "slash": "/",
 }
-_ACTIONS = {action.id: action for _, action in all_actions()}
+
 _FONTS = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
 
 
@@ -69,7 +69,7 @@ class Tmux:
 
     def press(self, action: str) -> None:
         """Press the first key of an action of the registry."""
-        self.key(_ACTIONS[action].key.split(",")[0])
+        self.key(ACTIONS_BY_ID[action].key.split(",")[0])
 
     def key(self, key: str) -> None:
         """Press a key by Textual's name for it."""
