@@ -1,13 +1,11 @@
 """The full-screen app under a pseudo-terminal, with the real 0.5B model: how soon it answers to a key.
 
-The first frame, keys while a model generates on all cores and a folder is read, the idle app, a session of
-200 turns among 10,000 stored runs, and an answer that grows.
+The first frame, keys while a model generates on all cores and a folder is read, the idle app, and a
+session of 200 turns among 10,000 stored runs.
 """
 
 from __future__ import annotations
 
-import asyncio
-import itertools
 import os
 import random
 import statistics
@@ -20,16 +18,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from textual.app import App, ComposeResult
-from textual.containers import VerticalScroll
-
 from tests.benchmarks.app_terminal import COLUMNS, ROWS, Terminal
 from tests.benchmarks.table import Row, Table
 from tests.traces.many_runs import fill
 from traces.paths import store_file
 from traces.store import Store
 from tui.ask.prompt import PLACEHOLDER
-from tui.run.exchange import Answer
 from tui.run.words import ENDINGS
 
 _MODEL = "qwen2.5-coder-0.5b"
@@ -40,10 +34,6 @@ _LIBRARY_KEY, _ESCAPE = "\x1bOR", "\x1b"  # F3
 _CLEAR = "\x15"  # Ctrl-U deletes the line
 _IDLE_FOR = 30.0
 _RUNS, _TURNS = 10_000, 200
-_SHORT, _LONG = 1_000, 50_000  # characters
-_TIMES = 100
-_PIECE = "It repeated this [2] of the *year*. "  # about as much as comes between two frames
-_PARAGRAPH = 12  # pieces
 _FRAME = (PLACEHOLDER[1:30], "Library", "Ask")  # the cursor stands on the placeholder's first letter
 _QUESTION = "Compare what the words alpha and beta stand for in every report, year by year."
 _BUSY = {"DEEPTHINK_PROFILE": "seed", "DEEPTHINK_LENGTH": "report", "DEEPTHINK_APPROVE": "always"}
@@ -68,7 +58,6 @@ def measure() -> Table:
         rows += [*busy, *_busy_within(home)]
     with _home():
         rows += _large()
-    rows += _appends()
     notes = [
         f"`deepthink-tui` with {_MODEL}, {COLUMNS} × {ROWS}; times are from the write of a key to the read "
         "of what it shows, the pseudo-terminal's own way included.",
@@ -286,49 +275,3 @@ def _spread(what: str, taken: list[float], met: bool | None = None) -> Row:
 
 def _percentile(taken: list[float], percent: int) -> float:
     return statistics.quantiles(taken, n=100, method="inclusive")[percent - 1]
-
-
-class _Reader(App[None]):
-    def compose(self) -> ComposeResult:
-        with VerticalScroll() as scroll:
-            yield Answer()
-        scroll.anchor()
-
-
-def _appends() -> list[Row]:
-    """Milliseconds for one append, layout and drawing included, at two lengths."""
-    short, long = asyncio.run(_measure_appends())
-    ratio = long / short
-    return [
-        Row(f"append to an answer of {_SHORT:,} characters", f"{short * 1000:.1f} ms"),
-        Row(f"append to an answer of {_LONG:,} characters", f"{long * 1000:.1f} ms"),
-        Row("the one beside the other", f"{ratio:.1f} times", "under 3", met=ratio < 3),
-    ]
-
-
-async def _measure_appends() -> tuple[float, float]:
-    app = _Reader()
-    ends = ("\n\n" if number % _PARAGRAPH == 0 else "" for number in itertools.count(1))
-    async with app.run_test(size=(100, 30)) as pilot:
-        answer = app.query_one(Answer)
-
-        async def grown(text: str) -> float:
-            began = time.perf_counter()
-            answer.write(text)
-            while len(answer.source) < len(text):
-                await asyncio.sleep(0)
-            await pilot.pause()
-            return time.perf_counter() - began
-
-        text = ""
-        medians = []
-        for length in (_SHORT, _LONG):
-            while len(text) < length:
-                text += _PIECE + next(ends)
-            await grown(text)
-            taken = []
-            for _ in range(_TIMES):
-                text += _PIECE + next(ends)
-                taken.append(await grown(text))
-            medians.append(statistics.median(taken))
-    return medians[0], medians[1]

@@ -14,6 +14,8 @@ from typing import Any, Protocol
 import duckdb
 import pytest
 import typer.main
+from textual.css.model import RuleSet
+from textual.css.stylesheet import Stylesheet
 from textual.pilot import Pilot
 from textual.screen import Screen
 from textual.widgets import Footer
@@ -127,6 +129,23 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(f"tui.{user}.open_reader", lambda _settings: UnsureReader())
     monkeypatch.setattr("models.boxed_planner.shipped_planner", lambda: None)  # the language model plans
     monkeypatch.setattr("policy.serving.registry._SHIPPED", Path("no-box"))  # the rules decide
+
+
+@pytest.fixture(autouse=True, scope="session")
+def parsed_once() -> Iterator[None]:
+    """Style sheets are parsed once for all apps: each parses them anew, which is a tenth of a test."""
+    parsed: dict[object, list[RuleSet]] = {}
+    parse = Stylesheet._parse_rules
+
+    def parse_once(sheet: Stylesheet, *given: Any, **named: Any) -> list[RuleSet]:
+        key = tuple(sheet._variables.items()), given, tuple(named.items())
+        if key not in parsed:
+            parsed[key] = parse(sheet, *given, **named)
+        return parsed[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Stylesheet, "_parse_rules", parse_once)
+        yield
 
 
 @pytest.fixture(autouse=True)
