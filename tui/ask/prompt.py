@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import ClassVar
 
 from textual import on
@@ -19,7 +20,8 @@ from textual.widgets.option_list import Option
 
 from tui.app.keys import bindings
 
-PLACEHOLDER = "Ask a question about your documents…   #collection looks only there, @file reads it first"
+PLACEHOLDER = "Ask a question about your documents…"
+_HINTS = ("   #collection looks only there", ", @file reads it first")  # as many as there is room for
 _MAX_COMPLETIONS = 6
 _TYPING_SECONDS = 1.0  # after a key press, the user counts as typing for this long
 
@@ -68,6 +70,11 @@ the completion under the cursor of the list.
         self._choices: list[str] = []
         self._choice = 0
         self._last_typed = 0.0
+
+    def on_resize(self) -> None:
+        """Show as many of the hints as fit whole."""
+        texts = [text for text in accumulate(_HINTS, initial=PLACEHOLDER) if len(text) < self.size.width]
+        self.placeholder = texts[-1] if texts else ""
 
     # Actions overtake keys that were typed before and still wait in the prompt's queue: text that is typed
     # fast, or dropped, would be sent without its end. So each action queues behind them.

@@ -523,11 +523,12 @@ Every `[n]` of the answer opens its passage.
         self.to_prompt()
 
     def action_copy(self, sources: bool = False) -> None:
-        turns = [turn for turn in reversed(self.query_one(Conversation).turns) if turn.answer]
+        turns = [turn for turn in self.query_one(Conversation).turns if turn.answer]
         if not turns:
             self.notify("There is no answer yet.")
             return
-        self.app.copy_to_clipboard(turns[0].with_sources if sources else turns[0].answer)
+        turn = next((turn for turn in turns if turn.has_focus_within), turns[-1])
+        self.app.copy_to_clipboard(turn.with_sources if sources else turn.answer)
         self.notify("Copied with its sources." if sources else "Answer copied.")
 
     def action_retry(self) -> None:
@@ -535,14 +536,21 @@ Every `[n]` of the answer opens its passage.
         if exchange is not None and self.live is None:
             self.put_question(self._question_text or exchange.question)
 
+    @property
+    def _ended_fold(self) -> RunFold | None:
+        """The run of the turn that has the focus, else the last one; None if it has not ended."""
+        turns = self.query_one(Conversation).turns
+        fold = next((turn.fold for turn in turns if turn.has_focus_within), self.fold)
+        return fold if fold is not None and fold.over and fold.run_id else None
+
     def action_rate(self, rating: Rating) -> None:
         from tui.runs.list import rate
 
-        if self.fold is not None and self.fold.over and self.fold.run_id:
-            choice = (self.fold.run_id, rating)
+        if (fold := self._ended_fold) is not None:
+            choice = (fold.run_id, rating)
             self._last_rating = ("", "") if self._last_rating == choice else choice
             new_rating = rating if self._last_rating == choice else None
-            work = partial(rate, self.deepthink.engine.store, self.fold.run_id, new_rating)
+            work = partial(rate, self.deepthink.engine.store, fold.run_id, new_rating)
             in_background(self, work, group="rate")
 
     def on_rated(self, message: Rated) -> None:
@@ -550,10 +558,10 @@ Every `[n]` of the answer opens its passage.
         self.notify(f"Rated as {message.rating}." if message.rating else "Rating removed.")
 
     def action_export(self) -> None:
-        if self.fold is not None and self.fold.over and self.fold.run_id:
+        if (fold := self._ended_fold) is not None:
             from tui.runs.export import ExportScreen
 
-            self.app.push_screen(ExportScreen(self.fold.run_id, self.fold.outcome.question))
+            self.app.push_screen(ExportScreen(fold.run_id, fold.outcome.question))
 
     def on_ways_on_ask(self, event: WaysOn.Ask) -> None:
         """Put the question into the prompt."""

@@ -393,6 +393,8 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
     def _question_step(self) -> tuple[str, str]:
         inventory = self._inventory
         title = "A first question"
+        if self._reading is not None and not self._expected:  # documents of the user's own
+            return title, "What you want to know of your documents."
         if inventory is not None and inventory.documents and not inventory.samples:
             return (
                 title,

@@ -244,7 +244,7 @@ def _join_parts(state: Mapping[str, Any], *parts: tuple[str, str]) -> str:
 def _finding(finding: Mapping[str, Any]) -> str:
     question = one_line(str(finding.get("question", "")))
     if not finding.get("found"):
-        return f"✗ {question}: nothing found"
+        return f"✗ {question}: no sure answer"
     answer = one_line(str(finding.get("answer", "")))
     return f"✓ {question}: {answer}" if answer else f"✓ {question}"
 

@@ -516,7 +516,7 @@ def _describe_progress(fold: RunFold) -> str:
         return "? waiting for you"
     doing = DOING.get(fold.node, fold.node) or "starting"
     step = f" · step {fold.step} of {max(len(fold.outcome.plan), fold.step)}" if fold.step else ""
-    detail = f" · {one_line(fold.message, 60)}" if fold.message not in {"", fold.node} else ""
+    detail = f" · {one_line(fold.message, 60)}" if fold.message else ""
     paused = "paused after: " if fold.paused else ""
     return f"… {paused}{doing}{step}{detail} · {duration(fold.elapsed)}"
 

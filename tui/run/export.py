@@ -92,7 +92,8 @@ def _source(item: Evidence, outcome: Outcome) -> list[str]:
 def _step(step: Step) -> list[str]:
     note = step.note
     marks = "".join(f"[{number}]" for number in note["cites"]) if note and note["found"] else ""
-    sentence = _text(note["sentence"]) if note and note["found"] else "nothing found"
+    nothing = "no sure answer" if step.kept else "nothing found"
+    sentence = _text(note["sentence"]) if note and note["found"] else nothing
     lines = [f"{step.number}. {_text(step.question)}  ", f"   {sentence} {marks}".rstrip()]
     for event in step.trail:
         lines.append(f"   - {_text(words.as_text(event))}")

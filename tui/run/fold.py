@@ -13,6 +13,7 @@ from traces.runs import DecisionRow, Run, Runs, StoredEvent
 from tui.failures import DONE, NOT_FOUND, PARTLY, REJECTED, STOPPED, WAITING
 
 _MARK = re.compile(r"\[(\d+)\]")
+_ENDINGS_WITH_SOURCES = {"answered", "rejected"}  # after which nothing more is cited
 
 
 def _new_number(number: int, order: Mapping[int, int]) -> int:
@@ -24,6 +25,14 @@ def reading_order(answered: ev.Answered, evidence: Sequence[Evidence]) -> dict[i
     numbers = [item["number"] for item in (*answered.sources, *evidence)]
     cited = [int(mark) for mark in _MARK.findall(answered.answer) if int(mark) in numbers]
     return {old: new for new, old in enumerate(dict.fromkeys([*cited, *numbers]), start=1)}
+
+
+def answer_as_read(run: Run) -> str:
+    """The stored answer of a run, with the citations numbered as `Outcome` numbers them."""
+    if run.status not in _ENDINGS_WITH_SOURCES:
+        return run.answer
+    numbers = dict.fromkeys(int(mark) for mark in _MARK.findall(run.answer))
+    return _renumber_marks(run.answer, {old: new for new, old in enumerate(numbers, start=1)})
 
 
 def renumbered(answered: ev.Answered, order: Mapping[int, int]) -> ev.Answered:
@@ -175,7 +184,7 @@ class Outcome:
                 self.answered = event
             case ev.RunFinished():
                 self.finished = event
-                if event.status in {"answered", "rejected"}:  # nothing more will be cited
+                if event.status in _ENDINGS_WITH_SOURCES:
                     self._number_as_read()
             case _:
                 pass
@@ -396,7 +405,7 @@ EVERYTHING: frozenset[Part] = frozenset(
     ("question", "status", "plan", "evidence", "decisions", "text", "answer", "asked", "meters")
 )
 
-StepState = Literal["open", "under way", "found", "nothing", "skipped"]
+StepState = Literal["open", "under way", "found", "unsure", "nothing", "skipped"]
 
 _PARTS: dict[type[ev.Event], tuple[Part, ...]] = {
     ev.RunStarted: ("question", "status", "meters"),
@@ -471,7 +480,9 @@ class RunFold:
                 if event.node in {"synthesise", "answer_directly"}:
                     self.text = ""
             case ev.NodeProgress():
-                self.message = event.message
+                self.message = (
+                    event.message if " " in event.message else ""
+                )  # else the name of a model call
             case ev.AnswerText():
                 self.text += event.text
             case ev.Asked():
@@ -515,7 +526,7 @@ class RunFold:
         if step.number in self.skipped_steps:
             return "skipped"
         if step.note is not None:
-            return "found" if step.note["found"] else "nothing"
+            return "found" if step.note["found"] else "unsure" if step.kept else "nothing"
         return "open" if self.over else "under way"
 
 

@@ -24,6 +24,7 @@ _SIGNS: Mapping[StepState, str] = {
     "open": "·",
     "under way": "▸",
     "found": "✓",
+    "unsure": "~",
     "nothing": "✗",
     "skipped": "–",
 }
@@ -31,10 +32,15 @@ _COLOURS: Mapping[StepState, str] = {
     "open": "$foreground 65%",
     "under way": "bold $accent",
     "found": "$success",
+    "unsure": "$foreground 65%",
     "nothing": "$error",
     "skipped": "$foreground 65%",
 }
-_SUFFIXES: Mapping[StepState, str] = {"nothing": " (nothing found)", "skipped": " (skipped)"}
+_SUFFIXES: Mapping[StepState, str] = {
+    "unsure": " (no sure answer)",
+    "nothing": " (nothing found)",
+    "skipped": " (skipped)",
+}
 
 
 class PlanTree(HangingList):
@@ -46,8 +52,9 @@ class PlanTree(HangingList):
     HELP = """\
 ### The plan
 
-`✓` found, `✗` nothing found, `▸` in progress, `·` still to come, `–` skipped. **Enter** opens and closes a
-step: its searches, the grades of their passages, and what else was tried. `→` is the finding.
+`✓` found, `~` passages but no sure answer yet, `✗` nothing found, `▸` in progress, `·` still to come, `–`
+skipped. **Enter** opens and closes a step: its searches, the grades of their passages, and what else was
+tried. `→` is the finding.
 """
     DEFAULT_CSS = """
     PlanTree { background: transparent; border: none; padding: 0; height: 1fr; }

@@ -229,8 +229,7 @@ class LiveRun(PlainRun):
         elapsed = duration(time.monotonic() - self._began)
         tokens = f" · {self._tokens_written:,} tokens written" if self._tokens_written else ""
         fold = self._fold
-        message = one_line(fold.message) if " " in fold.message else ""  # else the name of a model call
-        activity = doing(fold, message) if fold.node else "loading the models"
+        activity = doing(fold, one_line(fold.message)) if fold.node else "loading the models"
         style = "yellow" if fold.paused else "dim"
         text = Text(f"{'paused' if fold.paused else activity} · {elapsed}{tokens}", style=style)
         room = self._out.width - 2  # the spinner and a space

@@ -331,7 +331,7 @@ def finding(event: ev.Noted) -> Block:
     """The finding of a step, with its citations."""
     note = event.note
     if not note["found"]:
-        return Block("finding", "nothing that answers this step")
+        return Block("finding", "no sure answer to this step")
     marks = "".join(f"[{number}]" for number in note["cites"])
     return Block("finding", f"{unmarked(one_line(note['sentence']))} {marks}".rstrip())
 

@@ -19,7 +19,7 @@ from tui.assemble import open_store
 from tui.failures import WrongUsage
 from tui.options import AsJson, RunId, Yes, confirm
 from tui.run.export import to_document
-from tui.run.fold import events_of, stored_or_implied
+from tui.run.fold import answer_as_read, events_of, stored_or_implied
 from tui.run.render import LiveRun, PlainRun, Renderer
 from tui.run.words import UNFINISHED_REASONS, local, status
 from tui.runs import actions
@@ -236,7 +236,12 @@ def show_session(reference: _SessionReference = "last", as_json: AsJson = False)
     out = console()
     if as_json:
         turns = [
-            {"run_id": run.id, "question": run.question, "status": run.status, "answer": run.answer}
+            {
+                "run_id": run.id,
+                "question": run.question,
+                "status": run.status,
+                "answer": answer_as_read(run),
+            }
             for run in runs
         ]
         print_json({"session": session, "turns": turns})
@@ -247,7 +252,7 @@ def show_session(reference: _SessionReference = "last", as_json: AsJson = False)
         out.print(Text(f"› {one_line(run.question)}", style="bold"))
         if run.standalone and run.standalone != run.question:
             out.print(Text(f"  taken to ask: {one_line(run.standalone)}", style="dim"))
-        out.print(Text(clean(run.answer).strip() or _no_answer_text(run)))
+        out.print(Text(clean(answer_as_read(run)).strip() or _no_answer_text(run)))
         out.print(Text(f"run {run.id} · {local(run.started):%Y-%m-%d %H:%M} · {status(run)}", style="dim"))
     if not runs:
         quoted_name = shlex.quote(clean(session.name) or session.id)
@@ -289,7 +294,7 @@ def _row(run: Run) -> dict[str, object]:
         "run_id": run.id,
         "question": run.question,
         "status": run.status,
-        "answer": run.answer,
+        "answer": answer_as_read(run),
         "started": run.started,
         "seconds": run.seconds,
         "session": run.session,

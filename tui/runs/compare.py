@@ -61,7 +61,7 @@ def compare(a: ComparedRun, b: ComparedRun) -> list[Section]:
     """Compare question, answer, end, settings, plan, decisions, evidence and cost, in this order."""
     return [
         Section("Question", (_row(one_line(a.run.question), one_line(b.run.question)),)),
-        Section("Answer", (_row(_answer(a.run), _answer(b.run)),)),
+        Section("Answer", (_row(_answer(a), _answer(b)),)),
         Section("End", (_row(_end(a), _end(b)),)),
         _settings(a.run, b.run),
         _align("Plan", _plan(a.outcome), _plan(b.outcome), "Neither has a plan."),
@@ -170,8 +170,9 @@ def _citation(item: Evidence, other: Evidence | None = None) -> str:
     return f"{number} {place(item)}"
 
 
-def _answer(run: Run) -> str:
-    return clean(run.answer).strip() or "(no answer)"
+def _answer(compared: ComparedRun) -> str:
+    answered = compared.outcome.answered  # its numbers are those of the evidence below
+    return clean(answered.answer if answered else compared.run.answer).strip() or "(no answer)"
 
 
 def _cost(a: ComparedRun, b: ComparedRun) -> Section:

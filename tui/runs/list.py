@@ -24,6 +24,7 @@ from traces.runs import Run, Runs, RunSummary
 from traces.store import Store, now
 from tui.app.keys import ACTIONS_BY_ID
 from tui.app.offers import deepthink
+from tui.run.fold import answer_as_read
 from tui.run.words import ENDINGS, local, status
 from tui.terminal import clean, duration, one_line
 
@@ -429,7 +430,7 @@ class RunPreview(VerticalScroll):
         run = preview.run
         question.update(Content(one_line(run.question)))
         facts.update(Content("\n".join(_facts(preview))))
-        text = clean(run.answer).strip() or _no_answer_text(preview, key_for("runs.resume"))
+        text = clean(answer_as_read(run)).strip() or _no_answer_text(preview, key_for("runs.resume"))
         answer.update(Content(text))
         keys.update(" · ".join(f"{key_for(name)} {ACTIONS_BY_ID[name].label.lower()}" for name in _BESIDES))
 

@@ -18,6 +18,7 @@ from tests.tui.ask.test_screen import asked, begun, ready
 from tests.tui.conftest import QUESTION, Answering, Gate, MakeApp
 from tests.tui.run.test_steering import UNSUPPORTED, asking, over
 from tests.tui.waiting import PATIENCE, until
+from traces.ratings import Ratings
 from traces.runs import Runs
 from tui.app.app import DeepthinkApp
 from tui.app.engine import Engine
@@ -160,3 +161,20 @@ async def test_what_is_mistyped_is_not_asked(
         assert screen.live is None
         assert not screen.query(Exchange)
         assert screen.query_one(Prompt).text == typed
+
+
+async def test_a_key_on_an_earlier_answer_is_about_that_answer(make_app: MakeApp, filled: Path) -> None:
+    chat = Answering()
+    app = make_app(chat)
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await asked(pilot)
+        answered = screen.fold
+        chat.finds = False
+        await asked(pilot, "Who owns the moon?")
+        assert screen.fold is not answered
+        await pilot.press("ctrl+y")  # the last answer with citations: the first of the two
+        await until(pilot, lambda: screen.query(Answer).first().has_focus)
+        await pilot.press("g")
+        ratings, runs = Ratings(app.engine.store), Runs(app.engine.store)
+        await until(pilot, lambda: any(ratings.of(run.id) for run in runs.recent()))
+        assert [run.question for run in runs.recent() if ratings.of(run.id)] == [QUESTION]

@@ -24,6 +24,7 @@ async def test_the_help_and_the_palette_are_in_the_footer_of_80_columns(
         await pilot.pause()
         ends = {key.description: key.region.right for key in app.screen.query(FooterKey)}
         assert {name for name, end in ends.items() if 0 < end <= 80} >= {"Help", "Palette"}
+        assert str(app.screen.query_one(Prompt).placeholder).endswith("#collection looks only there")
 
 
 @pytest.mark.parametrize("width", [60, 72, 80, 100, 119, 120])

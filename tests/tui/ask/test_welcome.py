@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from textual.pilot import Pilot
 from textual.widgets import Static
 from textual.widgets._footer import FooterKey
 
+from agent.documents.ingest import IngestEvent
 from agent.documents.sample_library import demo_question
 from models.catalogue import ModelEntry
 from models.fetch import ChecksumMismatch, DiskFull, PullCancelled, PullProgress
@@ -27,7 +28,7 @@ from tui.ask.conversation import Beginning, load_beginning
 from tui.ask.prompt import Prompt
 from tui.ask.welcome import WelcomeScreen
 from tui.ask.welcome import look as what_is_here
-from tui.library.intake import Intake
+from tui.library.intake import Intake, read_in
 from tui.settings.settings import Settings, load
 
 
@@ -211,9 +212,20 @@ async def test_documents_of_ones_own(
         await until(pilot, lambda: app.screen is not screen)
         app.screen.dismiss(None)
         await until(pilot, lambda: app.screen is screen)
+        assert "“" in _shown(app), "the sample question"
         await pilot.press("ctrl+o")
         await until(pilot, lambda: app.screen is not screen)
+        go_on = threading.Event()
+
+        def held(*arguments: Any) -> Iterator[IngestEvent]:
+            go_on.wait(PATIENCE)
+            yield from read_in(*arguments)
+
+        monkeypatch.setattr("tui.library.intake.read_in", held)
         app.screen.dismiss(Intake((folder,), (), "mine", "what is known"))
+        await until(pilot, lambda: "of your documents" in _shown(app))
+        assert "“" not in _shown(app), "the sample question is not one of these documents"
+        go_on.set()
         await until(pilot, lambda: "✓ 2" in _shown(app))
         assert "2 in the library." in _shown(app)
         assert "! broken.pdf: " in _shown(app)

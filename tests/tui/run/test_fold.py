@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,9 +10,12 @@ from rich.cells import cell_len
 
 from agent import events as ev
 from tests.tui import parts
+from tests.tui.stored import store_run
+from traces.runs import Runs
 from tui.app.lists import facts, hanging
 from tui.ask.typed import Typed, read
-from tui.run.fold import EVERYTHING, RunFold
+from tui.assemble import open_store
+from tui.run.fold import EVERYTHING, RunFold, answer_as_read
 from tui.terminal import one_line, padded
 
 
@@ -37,6 +41,11 @@ def test_steps_are_under_way_then_found_nothing_or_skipped() -> None:
     assert fold.state_of(fold.outcome.steps[0]) == "found"
     nothing = folded(*begun, ev.Noted({**parts.note("Nothing."), "found": False}, "rule"))
     assert nothing.state_of(nothing.outcome.steps[0]) == "nothing"
+    kept = ev.EvidenceKept(1, [parts.evidence(1)], [])
+    unsure = folded(*begun, kept, ev.Noted({**parts.note("Nothing."), "found": False}, "default"))
+    assert unsure.state_of(unsure.outcome.steps[0]) == "unsure", (
+        "the answer may still come from what was kept"
+    )
     skipped = folded(*begun, ev.Steered("skip"))
     assert skipped.state_of(skipped.outcome.steps[0]) == "skipped"
     cut_off = folded(*begun, parts.finished("cancelled"))
@@ -113,3 +122,24 @@ def test_wide_characters_count_twice() -> None:
     assert one_line("日本語の文章", 7) == "日本語…"
     assert (padded("日本", 6), padded("日本語の文章", 6)) == ("日本  ", "日本… ")
     assert [line.plain for line in facts([("名前", "Tolvang")], 30)] == ["名前        Tolvang"]
+
+
+def test_the_name_of_a_model_call_is_nothing_to_read() -> None:
+    fold = folded(
+        parts.started(), ev.NodeStarted("synthesise", 1), ev.NodeProgress("synthesise", 1, "verify")
+    )
+    assert fold.message == ""
+    fold.take(ev.NodeProgress("synthesise", 1, "reading https://example.org"))
+    assert fold.message == "reading https://example.org"
+
+
+def test_a_stored_answer_has_the_numbers_that_its_sources_are_shown_with() -> None:
+    sources = [parts.evidence(number) for number in (1, 2, 3)]
+    answer = "The first [1]. The second [3]. The third [2], as said [3]."
+    fold = folded(parts.started(), ev.Answered(answer, [], sources), parts.finished())
+    run_id = store_run(answer=answer)
+    run = Runs(open_store()).find(run_id)
+    assert fold.outcome.answered is not None
+    assert answer_as_read(run) == fold.outcome.answered.answer
+    assert answer_as_read(run) == "The first [1]. The second [2]. The third [3], as said [2]."
+    assert answer_as_read(replace(run, status="stopped")) == answer
