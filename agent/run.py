@@ -102,7 +102,7 @@ def run(
     )
     session_id = session_id or sessions.begin(request.session_name)
     request = replace(request, session=session_id, web=web is not None)
-    turns = [Turn(question=e.question, answer=e.answer) for e in sessions.exchanges(session_id)]
+    turns = [Turn(question=q, answer=a) for q, a in sessions.exchanges(session_id)]
 
     run_id = new_run_id()
 
@@ -180,7 +180,7 @@ def resume(
         planner,
         stored_run.decider,
     )
-    turns = [Turn(question=e.question, answer=e.answer) for e in Sessions(store).exchanges(request.session)]
+    turns = [Turn(question=q, answer=a) for q, a in Sessions(store).exchanges(request.session)]
 
     def begin() -> None:
         _find_unended(store, stored_run.id)  # it may have ended in the meantime

@@ -28,10 +28,9 @@ from agent.stepping import begun, finish, planned_step, updated
 from models.protocols import Chat, Completer, Embedder, GenerationCancelled, Reader
 from policy.evaluation.measures import exact_match, f1, holds
 from policy.questions import Case
-from traces.collected import Collected, CollectedQuestion
 from traces.errors import DeepthinkError
 from traces.library import Library
-from traces.outcomes import Outcome
+from traces.outcomes import Collected, CollectedQuestion, Outcome
 from traces.runs import DecisionRow
 from traces.store import Store
 

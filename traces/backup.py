@@ -12,7 +12,7 @@ import sqlite3
 import tempfile
 import time
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +25,7 @@ from traces.library import Library, ensure_embedder
 from traces.paths import config_file, models_dir
 from traces.records import Document
 from traces.runs import COLLECTED
-from traces.store import Store, StoreDamaged, copy_database, now, set_aside
+from traces.store import Store, StoreDamaged, copy_database, literal, now, set_aside
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -73,11 +73,8 @@ def back_up(store: Store, target: Path) -> None:
                 if path == store.path:
                     copy_database(db, copy)
                 elif path.suffix == ".sqlite":
-                    with (
-                        closing(sqlite3.connect(path)) as source,
-                        closing(sqlite3.connect(copy)) as destination,
-                    ):
-                        source.backup(destination)
+                    with closing(sqlite3.connect(path)) as old, closing(sqlite3.connect(copy)) as new:
+                        old.backup(new)
                 else:
                     shutil.copyfile(path, copy)
         part = Path(folder) / "backup.zip"
@@ -215,9 +212,8 @@ def rebuild(store: Store) -> Rebuilt:
 
 def _attach(db: DuckDBPyConnection, path: Path) -> bool:
     """Attach a damaged file as ``damaged``, for reading; returns whether that worked."""
-    literal = "'" + str(path).replace("'", "''") + "'"
     try:
-        db.execute(f"ATTACH {literal} AS damaged (READ_ONLY)")
+        db.execute(f"ATTACH {literal(path)} AS damaged (READ_ONLY)")
         db.execute("SELECT count(*) FROM damaged.schema_version").fetchall()
     except duckdb.Error:
         return False
@@ -259,7 +255,8 @@ def _copy_tables(db: DuckDBPyConnection) -> list[str]:
 
 def runs_that_saw(store: Store, document: Document) -> list[str]:
     """Ids of the runs that used passages of a document, and of the later runs of their sessions."""
-    fields = [f'"{key}": {json.dumps(value)}' for key, value in _identity(document)]
+    identity = {"collection": document.collection, "document": document.name, "title": document.title}
+    fields = [f'"{key}": {json.dumps(value)}' for key, value in identity.items()]
     with store.connect() as db:
         rows = db.execute(
             """
@@ -277,10 +274,6 @@ def runs_that_saw(store: Store, document: Document) -> list[str]:
             [f'"document_id": {document.id},', *fields[:2], COLLECTED, fields[2]],
         ).fetchall()
     return [run_id for (run_id,) in rows]
-
-
-def _identity(document: Document) -> Sequence[tuple[str, str]]:
-    return ("collection", document.collection), ("document", document.name), ("title", document.title)
 
 
 def drop_changes(store: Store, source: str) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
+from traces.outcomes import Gold
 from traces.rows import select
 from traces.store import Store
 
@@ -116,34 +117,35 @@ class Traces:
 
     def latest(self, limit: int = 20) -> list[TraceSummary]:
         """At most ``limit`` runs with decisions, newest first."""
-        with self._store.connect() as db:
-            return select(db, TraceSummary, _SUMMARIES, [limit])
+        return self._store.records(TraceSummary, _SUMMARIES, [limit])
 
     def qualities(self, run_id: str) -> dict[str, dict[str, float]]:
         """By path of a run, the quality of finishing there by source; the one that counts is first."""
         by_path: dict[str, dict[str, float]] = {}
-        with self._store.connect() as db:
-            rows = db.execute(
-                "SELECT path, source, quality FROM qualities WHERE run_id = ? ORDER BY path, rank", [run_id]
-            ).fetchall()
+        rows = self._store.rows(
+            "SELECT path, source, quality FROM qualities WHERE run_id = ? ORDER BY path, rank", [run_id]
+        )
         for path, source, quality in rows:
             by_path.setdefault(path, {})[source] = quality
         return by_path
 
+    def gold(self, run_id: str) -> Gold | None:
+        """The gold of a run's question; None if there is none."""
+        return next(iter(self._store.records(Gold, "FROM gold WHERE run_id = ?", [run_id])), None)
+
     def gone(self, run_id: str) -> list[str]:
         """Documents of a run's passages that are no longer in the library, as collection/name."""
-        with self._store.connect() as db:
-            rows = db.execute(
-                """
-                SELECT DISTINCT collection, name FROM (
-                    SELECT e ->> 'collection' AS collection, e ->> 'document' AS name FROM (
-                        SELECT unnest(from_json(payload -> 'fresh', '["JSON"]')) AS e FROM events
-                        WHERE run_id = ? AND kind = 'EvidenceKept'
-                    )
-                ) ANTI JOIN documents USING (collection, name) ORDER BY ALL
-                """,
-                [run_id],
-            ).fetchall()
+        rows = self._store.rows(
+            """
+            SELECT DISTINCT collection, name FROM (
+                SELECT e ->> 'collection' AS collection, e ->> 'document' AS name FROM (
+                    SELECT unnest(from_json(payload -> 'fresh', '["JSON"]')) AS e FROM events
+                    WHERE run_id = ? AND kind = 'EvidenceKept'
+                )
+            ) ANTI JOIN documents USING (collection, name) ORDER BY ALL
+            """,
+            [run_id],
+        )
         return [f"{collection}/{name}" for collection, name in rows]
 
     def counts(self) -> ProcessCounts:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from traces.errors import DeepthinkError
 from traces.runs import RUN_ID
-from traces.store import Store, is_full
+from traces.store import Store, is_full, literal
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -90,18 +90,18 @@ def export(store: Store, target: Path, runs: Sequence[str] = ()) -> Exported:
         part.touch()
         with store.connect() as db:
             db.execute(f"CREATE OR REPLACE TEMP TABLE chosen AS {query}", [list(runs)] if runs else [])
-            row = db.execute(
-                "SELECT count(DISTINCT run_id), count(*), count_if(shadow) FROM chosen"
-            ).fetchone()
-            exported = Exported(*row) if row else Exported(0, 0, 0)
+            counts = "SELECT count(DISTINCT run_id), count(*), count_if(shadow) FROM chosen"
+            [row] = db.execute(counts).fetchall()
+            exported = Exported(*row)
             if not exported.decisions:
                 raise NoTraces(
                     "These runs took no decision." if runs else "No decision is stored yet.",
                     "`deepthink traces list` shows what there is.",
                 )
             try:
+                order = "ORDER BY started, run_id, seq, shadow"
                 db.execute(
-                    f"COPY (FROM chosen {_ORDER}) TO {_literal(part)} (FORMAT parquet, COMPRESSION zstd)"
+                    f"COPY (FROM chosen {order}) TO {literal(part)} (FORMAT parquet, COMPRESSION zstd)"
                 )
             except duckdb.Error as error:
                 if is_full(error):  # the disk of the file, not necessarily of the store
@@ -134,7 +134,9 @@ def take_in(store: Store, sources: Sequence[Path], newest: int) -> Imported:
         source.open("rb").close()  # the operating system's error is clearer than the database's
         with duckdb.connect() as scratch:
             try:
-                scratch.execute(f"CREATE TABLE come AS FROM read_parquet({_literal(source)})")
+                scratch.execute(
+                    f"CREATE TABLE come AS FROM read_parquet({literal(glob.escape(str(source)))})"
+                )
                 _check(scratch, source, newest)
             except duckdb.Error as error:
                 reason = next(iter(str(error).splitlines()), "").partition(": ")[2]
@@ -150,8 +152,8 @@ def take_in(store: Store, sources: Sequence[Path], newest: int) -> Imported:
             for statement in _REPLACE:
                 db.execute(statement)
             for count, statement in _ADD.items():
-                row = db.execute(statement.replace("$newest", str(newest))).fetchone()
-                totals[count] += int(row[0]) if row else 0
+                [(rows,)] = db.execute(statement.replace("$newest", str(newest))).fetchall()
+                totals[count] += rows
             db.execute("DROP TABLE come")
     return Imported(**totals)
 
@@ -167,11 +169,6 @@ def _check(db: DuckDBPyConnection, source: Path, newest: int) -> None:
             raise _bad(source, f"run {invalid[0]!r}, decision {invalid[1]}: {reason}")
 
 
-def _literal(path: Path) -> str:
-    """A path as an SQL literal for exactly one file, whatever characters its name has."""
-    return "'" + glob.escape(str(path)).replace("'", "''") + "'"
-
-
 def _bad(source: Path, problem: str) -> BadTraces:
     return BadTraces(
         f"{source} {problem}.".replace("..", "."),
@@ -179,7 +176,6 @@ def _bad(source: Path, problem: str) -> BadTraces:
     )
 
 
-_ORDER = "ORDER BY started, run_id, seq, shadow"
 _RUN = """
     question, standalone, profile, chat_model, embedder, reranker, decider, collections, request, started,
     finished, status, stopped_because, answer, seconds, model_calls, evaluated, reused, generated

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Final
 
+from traces.rows import columns, insert
 from traces.store import Store
 
 AWAY, BACK = "away", "back"
@@ -70,15 +70,8 @@ class Folders:
 
     def followed(self, collection: str | None = None) -> list[Folder]:
         """The folders of a collection, or of all, by collection and path."""
-        with self._store.connect() as db:
-            rows = db.execute(
-                """
-                SELECT collection, path, exclude FROM folders
-                WHERE ? IS NULL OR collection = ? ORDER BY collection, path
-                """,
-                [collection, collection],
-            ).fetchall()
-        return [Folder(name, path, tuple(json.loads(exclude))) for name, path, exclude in rows]
+        query = "FROM folders WHERE ? IS NULL OR collection = ? ORDER BY collection, path"
+        return self._store.records(Folder, query, [collection, collection])
 
     def follow(self, folder: Folder) -> None:
         """Follow a folder from now on; if it is already followed, update its patterns."""
@@ -86,8 +79,7 @@ class Folders:
             db.execute(
                 "DELETE FROM folders WHERE collection = ? AND path = ?", [folder.collection, folder.path]
             )
-            values = [folder.collection, folder.path, json.dumps(folder.exclude)]
-            db.execute("INSERT INTO folders VALUES (?, ?, ?)", values)
+            insert(db, "folders", [columns(folder)])
 
     def unfollow(self, path: str) -> int:
         """Stop following a folder; returns how many collections did. Its documents stay."""
@@ -96,66 +88,37 @@ class Folders:
 
     def unreadable(self, collection: str) -> dict[str, Unreadable]:
         """The files in a collection's folders that could not be read, by source."""
-        with self._store.connect() as db:
-            rows = db.execute(
-                "SELECT source, bytes, modified, reader FROM unreadable WHERE collection = ?", [collection]
-            ).fetchall()
+        rows = self._store.rows(
+            "SELECT source, bytes, modified, reader FROM unreadable WHERE collection = ?", [collection]
+        )
         return {source: Unreadable(*values) for source, *values in rows}
 
     def set_unreadable(self, collection: str, files: Mapping[str, Unreadable]) -> None:
         """Replace the record of a collection's unreadable files."""
         with self._store.transaction() as db:
             db.execute("DELETE FROM unreadable WHERE collection = ?", [collection])
-            for source, file in files.items():
-                values = [collection, source, file.bytes, file.modified, file.reader]
-                db.execute("INSERT INTO unreadable VALUES (?, ?, ?, ?, ?)", values)
+            rows = [{"collection": collection, "source": name, **columns(files[name])} for name in files]
+            insert(db, "unreadable", rows)
 
-    def changes(self, limit: int = _KEPT) -> list[Change]:
+    def changes(self) -> list[Change]:
         """The latest changes, newest first."""
-        with self._store.connect() as db:
-            rows = db.execute(
-                """
-                SELECT collection, outcome, source, name, detail, seen FROM changes
-                ORDER BY seen DESC, collection, name LIMIT ?
-                """,
-                [limit],
-            ).fetchall()
-        return [Change(*row) for row in rows]
+        return self._store.records(Change, "FROM changes ORDER BY seen DESC, collection, name")
 
     def away(self, collection: str | None = None) -> dict[str, str]:
         """The followed folders that were missing at the last scan, with the reason."""
-        with self._store.connect() as db:
-            rows = db.execute(
-                """
-                SELECT source, arg_max(detail, seen) FROM changes
-                WHERE outcome IN (?, ?) AND (? IS NULL OR collection = ?)
-                GROUP BY source HAVING arg_max(outcome, seen) = ? ORDER BY source
-                """,
-                [AWAY, BACK, collection, collection, AWAY],
-            ).fetchall()
+        rows = self._store.rows(
+            """
+            SELECT source, arg_max(detail, seen) FROM changes
+            WHERE outcome IN (?, ?) AND (? IS NULL OR collection = ?)
+            GROUP BY source HAVING arg_max(outcome, seen) = ? ORDER BY source
+            """,
+            [AWAY, BACK, collection, collection, AWAY],
+        )
         return dict(rows)
 
     def record(self, changes: Sequence[Change]) -> None:
         """Store changes, and delete the oldest if there are too many."""
         with self._store.transaction() as db:
-            for change in changes:
-                values = [
-                    change.seen,
-                    change.collection,
-                    change.outcome,
-                    change.source,
-                    change.name,
-                    change.detail,
-                ]
-                db.execute("INSERT INTO changes VALUES (?, ?, ?, ?, ?, ?)", values)
-            db.execute(
-                "DELETE FROM changes WHERE seen < (SELECT min(seen) FROM "
-                "(SELECT seen FROM changes ORDER BY seen DESC LIMIT ?))",
-                [_KEPT],
-            )
-
-
-def latest(changes: Iterable[Change]) -> list[Change]:
-    """From changes sorted newest first, those found in the last scan of the folders."""
-    all_changes = list(changes)
-    return [change for change in all_changes if change.seen == all_changes[0].seen]
+            insert(db, "changes", [columns(change) for change in changes])
+            kept = "SELECT seen FROM changes ORDER BY seen DESC LIMIT ?"
+            db.execute(f"DELETE FROM changes WHERE seen < (SELECT min(seen) FROM ({kept}))", [_KEPT])

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Literal
 
 from traces.errors import DeepthinkError
-from traces.rows import columns, insert, select
+from traces.rows import columns, insert
 from traces.store import Store, now
 
 if TYPE_CHECKING:
@@ -74,8 +74,7 @@ class Labels:
 
     def of_run(self, run_id: str) -> dict[int, Label]:
         """The labels of a run's decisions, by their order within the run."""
-        with self._store.connect() as db:
-            labels = select(db, Label, "FROM labels WHERE run_id = ? ORDER BY seq", [run_id])
+        labels = self._store.records(Label, "FROM labels WHERE run_id = ? ORDER BY seq", [run_id])
         return {label.seq: label for label in labels}
 
 

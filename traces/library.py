@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +25,7 @@ from traces.records import (
     UnknownCollection,
     UnknownDocument,
 )
-from traces.rows import columns, insert, select
+from traces.rows import columns, insert
 from traces.store import Store, now
 
 if TYPE_CHECKING:
@@ -47,17 +47,16 @@ class Library:
 
     def collections(self) -> list[Collection]:
         """All collections, by name."""
-        with self._store.connect() as db:
-            rows = db.execute(
-                """
-                SELECT k.name, k.description, k.generation,
-                       count(DISTINCT d.id), count(c.id)
-                FROM collections k
-                LEFT JOIN documents d ON d.collection = k.name
-                LEFT JOIN chunks c ON c.document_id = d.id
-                GROUP BY ALL ORDER BY k.name
-                """
-            ).fetchall()
+        rows = self._store.rows(
+            """
+            SELECT k.name, k.description, k.generation,
+                   count(DISTINCT d.id), count(c.id)
+            FROM collections k
+            LEFT JOIN documents d ON d.collection = k.name
+            LEFT JOIN chunks c ON c.document_id = d.id
+            GROUP BY ALL ORDER BY k.name
+            """
+        )
         return [Collection(*row) for row in rows]
 
     @contextmanager
@@ -68,14 +67,13 @@ class Library:
 
     def generations(self, names: Sequence[str]) -> dict[str, Generation]:
         """Collection name to generation, for the named collections that exist, or for all."""
-        with self._store.connect() as db:
-            rows = db.execute(
-                """
-                SELECT name, created, generation FROM collections
-                WHERE len(?) = 0 OR list_contains(?, name) ORDER BY name
-                """,
-                [list(names), list(names)],
-            ).fetchall()
+        rows = self._store.rows(
+            """
+            SELECT name, created, generation FROM collections
+            WHERE len(?) = 0 OR list_contains(?, name) ORDER BY name
+            """,
+            [list(names), list(names)],
+        )
         return {name: (created, generation) for name, created, generation in rows}
 
     def require_collections(self, names: Iterable[str]) -> list[Collection]:
@@ -110,14 +108,11 @@ class Library:
         """
         self.require_collections([name])
         with self._store.transaction() as db:
-            rows = db.execute("SELECT id FROM documents WHERE collection = ?", [name]).fetchall()
-            ids = [row[0] for row in rows]
-            for document_id in ids:
-                _delete_document(db, document_id)
+            removed = _delete_documents(db, "collection = ?", [name])
             db.execute("DELETE FROM collections WHERE name = ?", [name])
             db.execute("DELETE FROM folders WHERE collection = ?", [name])
             db.execute("DELETE FROM unreadable WHERE collection = ?", [name])
-        return len(ids)
+        return removed
 
     # --- documents ---------------------------------------------------------------------------
 
@@ -132,8 +127,7 @@ class Library:
                 WHERE {condition} GROUP BY ALL
             ) ORDER BY collection, name
         """
-        with self._store.connect() as db:
-            return select(db, Document, query, [collection, collection, *values])
+        return self._store.records(Document, query, [collection, collection, *values])
 
     def put_document(
         self,
@@ -163,26 +157,22 @@ class Library:
                 )
             ensure_embedder(db, embedder, int(vectors.shape[1]))
             _touch_collection(db, document.collection)
-            replaced = db.execute(
-                "SELECT id FROM documents WHERE collection = ? AND source = ?",
-                [document.collection, document.source],
-            ).fetchall()
-            for (old_id,) in replaced:
-                _delete_document(db, old_id)
-            document_id = _insert_document(db, document)
+            _delete_documents(db, "collection = ? AND source = ?", [document.collection, document.source])
+            [(document_id,)] = db.execute("SELECT nextval('document_ids')").fetchall()
+            row = {"id": document_id, **columns(document), "ingested": now()}
+            del row["chunks"]
+            insert(db, "documents", [row])
             _insert_chunks(db, document_id, document.chunks, vectors)
-        return document_id
+        return int(document_id)
 
-    def renew_document(self, document_id: int) -> None:
-        """Date a document as ingested now: its source was read again and is unchanged.
+    def date_documents(self, modified: Mapping[int, int]) -> None:
+        """Date documents as ingested now: their sources were read again and are unchanged.
 
-        The collection's generation stays, since nothing searchable has changed. An unknown id is ignored.
+        The collections' generations stay, since nothing searchable has changed.
+
+        Args:
+            modified: By id, when the file was last changed, in nanoseconds since 1970; 0 if it is no file.
         """
-        with self._store.transaction() as db:
-            db.execute("UPDATE documents SET ingested = ? WHERE id = ?", [now(), document_id])
-
-    def date_files(self, modified: Mapping[int, int]) -> None:
-        """Record modification times of unchanged files: document id to nanoseconds since 1970."""
         with self._store.transaction() as db:
             for document_id, modified_ns in modified.items():
                 values = [modified_ns, now(), document_id]
@@ -205,26 +195,18 @@ class Library:
             terms: Space-joined keyword terms of chunks, by id, if they change with the title.
         """
         with self._store.transaction() as db:
-            row = db.execute(
-                "SELECT collection, source, name FROM documents WHERE id = ?", [document_id]
-            ).fetchone()
+            query = "SELECT collection, source, name FROM documents WHERE id = ?"
+            row = db.execute(query, [document_id]).fetchone()
             if row is None:
                 return
             collection, old_source, old_name = row
+            replacements = [source, len(old_source) + 1, name, len(old_name) + 1]
             db.execute(
                 """
                 UPDATE documents SET source = ? || substr(source, ?), name = ? || substr(name, ?)
                 WHERE collection = ? AND (source = ? OR starts_with(source, ?))
                 """,
-                [
-                    source,
-                    len(old_source) + 1,
-                    name,
-                    len(old_name) + 1,
-                    collection,
-                    old_source,
-                    f"{old_source}/",
-                ],
+                [*replacements, collection, old_source, f"{old_source}/"],
             )
             if title is not None:
                 db.execute("UPDATE documents SET title = ? WHERE id = ?", [title, document_id])
@@ -239,7 +221,7 @@ class Library:
             UnknownDocument: there is none with this id.
         """
         with self._store.transaction() as db:
-            if not _delete_document(db, document_id):
+            if not _delete_documents(db, "id = ?", [document_id]):
                 raise UnknownDocument(
                     f"There is no document {document_id}.", "`deepthink library` lists them."
                 )
@@ -250,29 +232,26 @@ class Library:
         """The chunks with these ids, in the given order; unknown ids are left out."""
         if not ids:
             return []
-        with self._store.connect() as db:
-            rows = db.execute(f"{_PASSAGE} WHERE c.id IN (SELECT unnest(?))", [list(ids)]).fetchall()
+        rows = self._store.rows(f"{_PASSAGE} WHERE c.id IN (SELECT unnest(?))", [list(ids)])
         by_id = {row[0]: Passage(*row) for row in rows}
         return [by_id[i] for i in ids if i in by_id]
 
     def document_passages(self, document_id: int) -> list[Passage]:
         """All chunks of a document in reading order."""
-        with self._store.connect() as db:
-            rows = db.execute(f"{_PASSAGE} WHERE d.id = ? ORDER BY c.position", [document_id]).fetchall()
+        rows = self._store.rows(f"{_PASSAGE} WHERE d.id = ? ORDER BY c.position", [document_id])
         return [Passage(*row) for row in rows]
 
     def sections(self, scope: Scope) -> list[str]:
         """The distinct section paths within ``scope``, in reading order."""
         condition, values = scope.where()
-        with self._store.connect() as db:
-            rows = db.execute(
-                f"""
-                SELECT c.section FROM chunks c JOIN documents d ON d.id = c.document_id
-                WHERE {condition} AND c.section <> ''
-                GROUP BY c.section ORDER BY min(c.id)
-                """,
-                values,
-            ).fetchall()
+        rows = self._store.rows(
+            f"""
+            SELECT c.section FROM chunks c JOIN documents d ON d.id = c.document_id
+            WHERE {condition} AND c.section <> ''
+            GROUP BY c.section ORDER BY min(c.id)
+            """,
+            values,
+        )
         return [row[0] for row in rows]
 
     def chunk_ids(self, scope: Scope) -> npt.NDArray[np.int64]:
@@ -308,17 +287,14 @@ class Library:
 
     def embedder(self) -> str | None:
         """Name of the model of the library's vectors, None before the first document."""
-        with self._store.connect() as db:
-            row = db.execute("SELECT embedder FROM library").fetchone()
-        return row[0] if row else None
+        return next((name for (name,) in self._store.rows("SELECT embedder FROM library")), None)
 
     def vector_generations(self, names: Sequence[str]) -> dict[str, Generation]:
         """As `generations`, also counting vectors that were added to stored passages later."""
-        with self.together(), self._store.connect() as db:
-            row = db.execute("SELECT embedded FROM library").fetchone()
-            embedded = row[0] if row else 0
+        with self.together():
+            embedded = sum(count for (count,) in self._store.rows("SELECT embedded FROM library"))
             generations = self.generations(names).items()
-            return {name: (created, generation + embedded) for name, (created, generation) in generations}
+        return {name: (created, generation + embedded) for name, (created, generation) in generations}
 
     def collection_vectors(
         self, collection: str, embedder: str
@@ -355,27 +331,26 @@ class Library:
 
     def embedded(self, embedder: str) -> tuple[int, int]:
         """How many chunks have a vector of this model, and how many chunks there are."""
-        with self._store.connect() as db:
-            [(chunks,)] = db.execute("SELECT count(*) FROM chunks").fetchall()
-            is_current = db.execute("SELECT 1 FROM library WHERE embedder = ?", [embedder]).fetchone()
-            if is_current is None:
+        with self.together():
+            [(chunks,)] = self._store.rows("SELECT count(*) FROM chunks")
+            if self.embedder() != embedder:
                 return 0, chunks
-            [(vectors,)] = db.execute("SELECT count(*) FROM vectors").fetchall()
+            [(vectors,)] = self._store.rows("SELECT count(*) FROM vectors")
         return vectors, chunks
 
     def unembedded(self, embedder: str, limit: int) -> list[Unembedded]:
         """At most ``limit`` chunks without a vector of this model, oldest first."""
-        with self._store.connect() as db:
-            is_current = db.execute("SELECT 1 FROM library WHERE embedder = ?", [embedder]).fetchone()
+        with self.together():
+            is_current = self.embedder() == embedder
             condition = "c.id NOT IN (SELECT chunk_id FROM vectors)" if is_current else "true"
-            rows = db.execute(
+            rows = self._store.rows(
                 f"""
                 SELECT c.id, d.title, c.section, c.text
                 FROM chunks c JOIN documents d ON d.id = c.document_id
                 WHERE {condition} ORDER BY c.id LIMIT ?
                 """,
                 [limit],
-            ).fetchall()
+            )
         return [
             Unembedded(chunk_id, title, tuple(section.split(SECTION_SEPARATOR)) if section else (), text)
             for chunk_id, title, section, text in rows
@@ -462,51 +437,41 @@ def ensure_embedder(db: DuckDBPyConnection, embedder: str, dimensions: int) -> N
 
 def _touch_collection(db: DuckDBPyConnection, name: str) -> None:
     """Create the collection if it is new, else increase its generation: its contents have changed."""
-    existing = db.execute("SELECT 1 FROM collections WHERE name = ?", [name]).fetchone()
-    if existing:
-        db.execute("UPDATE collections SET generation = generation + 1 WHERE name = ?", [name])
-    else:
-        db.execute("INSERT INTO collections VALUES (?, '', 1, ?)", [name, now()])
-
-
-def _delete_document(db: DuckDBPyConnection, document_id: int) -> bool:
-    """Remove the document with its chunks and vectors; returns whether it existed."""
-    row = db.execute("SELECT collection FROM documents WHERE id = ?", [document_id]).fetchone()
-    if row is None:
-        return False
     db.execute(
-        "DELETE FROM vectors WHERE chunk_id IN (SELECT id FROM chunks WHERE document_id = ?)",
-        [document_id],
+        """
+        INSERT INTO collections VALUES (?, '', 1, ?)
+        ON CONFLICT (name) DO UPDATE SET generation = collections.generation + 1
+        """,
+        [name, now()],
     )
-    db.execute("DELETE FROM chunks WHERE document_id = ?", [document_id])
-    db.execute("DELETE FROM documents WHERE id = ?", [document_id])
-    _touch_collection(db, row[0])
-    return True
 
 
-def _insert_document(db: DuckDBPyConnection, document: NewDocument) -> int:
-    """Store the document's row, without its chunks; returns its id."""
-    [(document_id,)] = db.execute("SELECT nextval('document_ids')").fetchall()
-    row = {"id": document_id, **columns(document), "ingested": now()}
-    del row["chunks"]
-    insert(db, "documents", [row])
-    return int(document_id)
+def _delete_documents(db: DuckDBPyConnection, condition: str, values: Sequence[Any]) -> int:
+    """Remove the matching documents with their chunks and vectors; returns how many there were."""
+    query = f"SELECT id, collection FROM documents WHERE {condition}"
+    collections = dict(db.execute(query, list(values)).fetchall())
+    if not collections:  # before the first document there is no table of vectors
+        return 0
+    ids = [list(collections)]
+    chunks = "SELECT id FROM chunks WHERE document_id IN (SELECT unnest(?))"
+    db.execute(f"DELETE FROM vectors WHERE chunk_id IN ({chunks})", ids)
+    db.execute("DELETE FROM chunks WHERE document_id IN (SELECT unnest(?))", ids)
+    db.execute("DELETE FROM documents WHERE id IN (SELECT unnest(?))", ids)
+    for collection in set(collections.values()):
+        _touch_collection(db, collection)
+    return len(collections)
 
 
 def _insert_chunks(
-    db: DuckDBPyConnection,
-    document_id: int,
-    chunks: Sequence[NewChunk],
-    vectors: npt.NDArray[np.float32],
+    db: DuckDBPyConnection, document_id: int, chunks: Sequence[NewChunk], vectors: npt.NDArray[np.float32]
 ) -> None:
     """Store the chunks of a document, with one row of ``vectors`` each."""
     if not chunks:
         return
     import pyarrow as pa
 
-    ids = [
-        row[0] for row in db.execute("SELECT nextval('chunk_ids') FROM range(?)", [len(chunks)]).fetchall()
-    ]
+    numbers = db.execute("SELECT nextval('chunk_ids') FROM range(?)", [len(chunks)])
+    ids = [number for (number,) in numbers.fetchall()]
     rows = pa.table(
         {
             "id": pa.array(ids, pa.int64()),

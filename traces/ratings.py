@@ -6,20 +6,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, get_args
 
-from traces.errors import DeepthinkError
-from traces.rows import columns, insert, select
-from traces.runs import require_run
+from traces.rows import columns, insert
+from traces.runs import UnknownRun
 from traces.store import Store, now
 
 Rating = Literal["good", "partly", "wrong"]
 RATINGS: tuple[Rating, ...] = get_args(Rating)
-
-
-class UnknownRating(DeepthinkError):
-    """Raised when a rating is not in `RATINGS`."""
-
-    title = "Unknown rating"
-    kind = "usage"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,16 +31,10 @@ class Ratings:
         self._store = store
 
     def rate(self, run_id: str, rating: Rating, note: str = "") -> None:
-        """Rate a run; an earlier rating of it is replaced.
-
-        Raises:
-            UnknownRun: there is no such run.
-            UnknownRating: it is not in `RATINGS`.
-        """
-        if rating not in RATINGS:
-            raise UnknownRating(f"“{rating}” is not a rating.", f"Choose one of: {', '.join(RATINGS)}.")
+        """Rate a run; an earlier rating of it is replaced. Raises `UnknownRun`."""
         with self._store.transaction() as db:
-            require_run(db, run_id)
+            if db.execute("SELECT 1 FROM runs WHERE id = ?", [run_id]).fetchone() is None:
+                raise UnknownRun(f"There is no run {run_id}.", "`deepthink runs list` shows the ids.")
             insert(db, "ratings", [columns(RatingRow(run_id, rating, note, now()))], replace=True)
 
     def withdraw(self, run_id: str) -> None:
@@ -58,5 +44,4 @@ class Ratings:
 
     def of(self, run_id: str) -> RatingRow | None:
         """The run's rating, None if it has none."""
-        with self._store.connect() as db:
-            return next(iter(select(db, RatingRow, "FROM ratings WHERE run_id = ?", [run_id])), None)
+        return next(iter(self._store.records(RatingRow, "FROM ratings WHERE run_id = ?", [run_id])), None)

@@ -50,12 +50,13 @@ class NewChunk:
     terms: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class NewDocument:
-    """A document about to be stored.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _DocumentFacts:
+    """What the library keeps about a document.
 
     Attributes:
-        coverage: The share of its text that is in ``chunks``.
+        coverage: The share of its text that is in its chunks.
+        reader: Version of reading and chunking; negative if its scans were not read.
         author: Its author, for a mail its sender, if the file names one.
         sender: Sender of the mail that it is, or that it is attached to; else "".
         modified: When its file was last changed, in nanoseconds since 1970; 0 if it is not a file.
@@ -73,34 +74,25 @@ class NewDocument:
     coverage: float
     notices: tuple[str, ...]
     reader: int
-    chunks: tuple[NewChunk, ...]
     author: str = ""
     sender: str = ""
     modified: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
-    """A stored document; for its fields see `NewDocument`."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewDocument(_DocumentFacts):
+    """A document about to be stored."""
+
+    chunks: tuple[NewChunk, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document(_DocumentFacts):
+    """A stored document; ``chunks`` is their number."""
 
     id: int
-    collection: str
-    source: str
-    name: str
-    title: str
-    media_type: str
-    sha256: str
-    bytes: int
-    pages: int | None
-    date: str
-    coverage: float
-    notices: tuple[str, ...]
-    reader: int
     ingested: datetime
     chunks: int
-    author: str = ""
-    sender: str = ""
-    modified: int = 0
 
     @property
     def changed(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -34,21 +34,18 @@ def columns(record: DataclassInstance) -> dict[str, Any]:
 
 def select(db: DuckDBPyConnection, kind: type[T], source: str, values: Sequence[Any] = ()) -> list[T]:
     """Records of ``source``, a query from FROM on, which has a column for each field of ``kind``."""
-    fields = dataclasses.fields(kind)
-    shapes = [_SHAPES.get(str(field.type).partition("[")[0]) for field in fields]
-    names = ", ".join(field.name for field in fields)
+    types = {field.name: str(field.type).partition("[")[0] for field in dataclasses.fields(kind)}
+    rows = db.execute(f"SELECT {', '.join(types)} {source}", list(values)).fetchall()
     return [
-        kind(*(shape(json.loads(cell)) if shape else cell for shape, cell in zip(shapes, row, strict=True)))
-        for row in db.execute(f"SELECT {names} {source}", list(values)).fetchall()
+        kind(**{name: _decode(cell, types[name]) for name, cell in zip(types, row, strict=True)})
+        for row in rows
     ]
 
 
-_SHAPES: dict[str, Callable[[Any], Any]] = {
-    "tuple": tuple,
-    "Sequence": tuple,
-    "Mapping": dict,
-    "dict": dict,
-}
+def _decode(cell: Any, type_name: str) -> Any:
+    if type_name in {"tuple", "Sequence"}:
+        return tuple(json.loads(cell))
+    return json.loads(cell) if type_name in {"dict", "Mapping"} else cell
 
 
 def _encode(value: Any) -> Any:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from traces.errors import DeepthinkError
 from traces.labels import Label, write_labels
-from traces.rows import columns, insert, select
+from traces.rows import columns, insert
 from traces.store import Store, now
 
 if TYPE_CHECKING:
@@ -52,35 +52,27 @@ class RunEnd:
     standalone: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run(NewRun):
     """A stored run; ``finished`` and ``seconds`` are None while it runs, or if it was killed.
 
-    ``seconds`` is the time spent running, without the time between interruption and resumption.
+    ``seconds`` is the time spent running, without the time between interruption and resumption. For the
+    fields from ``status`` on, see `RunEnd`.
     """
 
     id: str
-    question: str
-    profile: str
-    chat_model: str
-    embedder: str
-    reranker: str
-    decider: str
-    collections: tuple[str, ...]
+    started: datetime
+    finished: datetime | None
+    seconds: float | None
+    superstep: int
     status: str
     stopped_because: str
     answer: str
-    started: datetime
-    finished: datetime | None
     model_calls: int
     evaluated: int
     reused: int
     generated: int
-    session: str
     standalone: str
-    request: Mapping[str, Any]
-    superstep: int
-    seconds: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,52 +288,38 @@ class Runs:
                 FROM (FROM runs WHERE {where} ORDER BY started DESC, id DESC LIMIT ? OFFSET ?)
             ) ORDER BY started DESC, id DESC
         """
-        with self._store.connect() as db:
-            return select(db, RunSummary, query, [*values, limit, offset])
+        return self._store.records(RunSummary, query, [*values, limit, offset])
 
     def count(self, text: str = "", statuses: Sequence[str] = (), session: str = "") -> int:
         """How many runs `search` would find without a limit."""
         where, values = _condition(text, statuses, session)
-        with self._store.connect() as db:
-            [(runs,)] = db.execute(f"SELECT count(*) FROM runs WHERE {where}", values).fetchall()
+        [(runs,)] = self._store.rows(f"SELECT count(*) FROM runs WHERE {where}", values)
         return int(runs)
 
-    def delete(self, run_id: str) -> None:
-        """Remove a run and everything stored about it; does nothing if it does not exist.
+    def delete(self, *run_ids: str) -> None:
+        """Remove runs and everything stored about them, all or none; unknown ids are ignored.
 
-        The caller must discard its checkpoints, and no process may be working on it.
+        The caller must discard their checkpoints, and no process may be working on them.
         """
-        self.delete_all([run_id])
-
-    def delete_all(self, run_ids: Collection[str]) -> None:
-        """As `delete`, for several runs, all or none."""
         with self._store.transaction() as db:
             delete_runs(db, "list_contains(?, id)", [list(run_ids)])
 
     def events(self, run_id: str) -> list[StoredEvent]:
         """The events of a run, in order."""
-        with self._store.connect() as db:
-            return select(db, StoredEvent, "FROM events WHERE run_id = ? ORDER BY seq", [run_id])
+        return self._store.records(StoredEvent, "FROM events WHERE run_id = ? ORDER BY seq", [run_id])
 
     def decisions(self, run_id: str) -> list[DecisionRow]:
         """The decisions of a run, in order, shadow decisions included."""
-        with self._store.connect() as db:
-            return select(db, DecisionRow, "FROM decisions WHERE run_id = ? ORDER BY seq, shadow", [run_id])
+        query = "FROM decisions WHERE run_id = ? ORDER BY seq, shadow"
+        return self._store.records(DecisionRow, query, [run_id])
 
     def _select(self, condition: str, values: Sequence[Any] = ()) -> list[Run]:
-        with self._store.connect() as db:
-            return select(db, Run, f"FROM runs {condition}", values)
+        return self._store.records(Run, f"FROM runs {condition}", values)
 
 
 def new_run_id() -> str:
     """A run id: 12 random hex digits, so that a short prefix suffices."""
     return uuid.uuid4().hex[:12]
-
-
-def require_run(db: DuckDBPyConnection, run_id: str) -> None:
-    """Raise `UnknownRun` unless there is a run of that id."""
-    if db.execute("SELECT 1 FROM runs WHERE id = ?", [run_id]).fetchone() is None:
-        raise UnknownRun(f"There is no run {run_id}.", "`deepthink runs list` shows the ids.")
 
 
 def delete_runs(db: DuckDBPyConnection, condition: str, values: Sequence[Any]) -> int:

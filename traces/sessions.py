@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from traces.errors import DeepthinkError
-from traces.rows import select
 from traces.runs import delete_runs
 from traces.store import Store, now
 
@@ -48,14 +47,6 @@ class Session:
     latest: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class Exchange:
-    """One answered question of a session, reworded to stand alone."""
-
-    question: str
-    answer: str
-
-
 class Sessions:
     """Queries on sessions. Every method opens the store, works and closes it again."""
 
@@ -77,8 +68,7 @@ class Sessions:
 
     def recent(self, limit: int = 20) -> list[Session]:
         """The most recently used sessions, newest first."""
-        with self._store.connect() as db:
-            return select(db, Session, f"FROM ({_SESSION}) ORDER BY latest DESC, id LIMIT ?", [limit])
+        return self._store.records(Session, f"FROM ({_SESSION}) ORDER BY latest DESC, id LIMIT ?", [limit])
 
     def find(self, name: str) -> Session:
         """The session with that name or id prefix; ``last`` is the most recently used one.
@@ -92,12 +82,10 @@ class Sessions:
             if not latest:
                 raise UnknownSession("No session is stored yet.", "Ask something: `deepthink ask …`.")
             return latest[0]
-        with self._store.connect() as db:
-            by_name = f"FROM ({_SESSION}) WHERE name = ? AND name <> ''"
-            sessions = select(db, Session, by_name, [name])
-            if not sessions and len(name) >= ID_DIGITS:
-                by_prefix = f"FROM ({_SESSION}) WHERE starts_with(id, ?) LIMIT 2"
-                sessions = select(db, Session, by_prefix, [name])
+        sessions = self._store.records(Session, f"FROM ({_SESSION}) WHERE name = ? AND name <> ''", [name])
+        if not sessions and len(name) >= ID_DIGITS:
+            query = f"FROM ({_SESSION}) WHERE starts_with(id, ?) LIMIT 2"
+            sessions = self._store.records(Session, query, [name])
         if len(sessions) > 1:
             raise SeveralSessions(f"Several sessions fit “{name}”.", "`deepthink sessions` lists them.")
         if not sessions:
@@ -124,29 +112,20 @@ class Sessions:
         with self._store.transaction() as db:
             db.execute("DELETE FROM sessions WHERE id NOT IN (SELECT session FROM runs)")
 
-    def exchanges(self, session_id: str, limit: int = 6) -> list[Exchange]:
-        """The session's last answered questions, oldest first."""
-        with self._store.connect() as db:
-            rows = select(
-                db,
-                Exchange,
-                """
-                FROM (
-                    SELECT if(standalone = '', question, standalone) AS question, answer, started, id
-                    FROM runs
-                    WHERE session = ? AND status IN ('answered', 'not_found')
-                ) ORDER BY started DESC, id DESC LIMIT ?
-                """,
-                [session_id, limit],
-            )
+    def exchanges(self, session_id: str, limit: int = 6) -> list[tuple[str, str]]:
+        """The session's last answered questions, worded to stand alone, and their answers, oldest first."""
+        rows = self._store.rows(
+            """
+            SELECT if(standalone = '', question, standalone), answer FROM runs
+            WHERE session = ? AND status IN ('answered', 'not_found')
+            ORDER BY started DESC, id DESC LIMIT ?
+            """,
+            [session_id, limit],
+        )
         return rows[::-1]
 
     def _require_free_name(self, name: str, except_id: str = "") -> None:
-        with self._store.connect() as db:
-            other = db.execute(
-                "SELECT 1 FROM sessions WHERE name = ? AND id <> ?", [name, except_id]
-            ).fetchone()
-        if other:
+        if self._store.rows("SELECT 1 FROM sessions WHERE name = ? AND id <> ?", [name, except_id]):
             raise NameTaken(f"Another session is called “{name}”.", "Choose another name.")
 
 

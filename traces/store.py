@@ -16,14 +16,15 @@ import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from traces.errors import DeepthinkError
+from traces.rows import T, select
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -172,6 +173,16 @@ class Store:
                 raise
             connection.commit()
 
+    def rows(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """The rows of a query; raises what `connect` raises."""
+        with self.connect() as db:
+            return db.execute(query, list(values)).fetchall()
+
+    def records(self, kind: type[T], source: str, values: Sequence[Any] = ()) -> list[T]:
+        """As `traces.rows.select`; raises what `connect` raises."""
+        with self.connect() as db:
+            return select(db, kind, source, values)
+
     def _open(self) -> DuckDBPyConnection:
         import duckdb
 
@@ -260,10 +271,11 @@ def copy_database(connection: DuckDBPyConnection, target: Path) -> None:
     part = target.with_name(f".{target.name}.part")
     part.unlink(missing_ok=True)  # from a killed process
     [(name,)] = connection.execute("SELECT current_database()").fetchall()
+    name = '"' + name.replace('"', '""') + '"'
     try:
-        connection.execute(f"ATTACH {_literal(part)} AS copied_to")
+        connection.execute(f"ATTACH {literal(part)} AS copied_to")
         try:
-            connection.execute(f"COPY FROM DATABASE {_identifier(name)} TO copied_to")
+            connection.execute(f"COPY FROM DATABASE {name} TO copied_to")
             connection.execute("CHECKPOINT copied_to")
         finally:
             connection.execute("DETACH copied_to")
@@ -285,12 +297,9 @@ def set_aside(path: Path, why: str) -> Path:
     return renamed
 
 
-def _literal(path: Path) -> str:
+def literal(path: Path | str) -> str:
+    """A path as an SQL literal."""
     return "'" + str(path).replace("'", "''") + "'"
-
-
-def _identifier(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 def is_full(error: Exception) -> bool:

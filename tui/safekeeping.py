@@ -157,8 +157,8 @@ def forget_document(
         drop_changes(store, document.source)
     _erase_runs(store, sorted(runs))
     for collection_store in _collected_stores():
-        Runs(collection_store).delete_all(
-            {run for document in documents for run in runs_that_saw(collection_store, document)}
+        Runs(collection_store).delete(
+            *{run for document in documents for run in runs_that_saw(collection_store, document)}
         )
     _erase_traces(store, documents)
     typer.echo(f"Erased {clean(target.name)} and {counted(len(runs), 'run')}.")
@@ -190,7 +190,7 @@ def forget_run(
 def _erase_runs(store: Store, runs: list[str]) -> None:
     from agent import checkpoints
 
-    Runs(store).delete_all(runs)
+    Runs(store).delete(*runs)
     Sessions(store).delete_empty()
     for run_id in runs:
         checkpoints.discard(store, run_id)

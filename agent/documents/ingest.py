@@ -416,7 +416,7 @@ class Reading:
         obsolete += renamed_documents(documents, existing, exclude=self._to_remove)
         yield from self.remove(obsolete)
         if self._new_dates:
-            self._library.date_files(self._new_dates)
+            self._library.date_documents(self._new_dates)
         if self._unreadable != self._unreadable_before:
             self._folders.set_unreadable(self._collection, self._unreadable)
         if self.languages:

@@ -184,7 +184,7 @@ class Web:
         reading = read_page(outcome)
         origin = Origin.of_page(url, reading.content)
         if document is not None and origin.is_stored_as(document):
-            self._library.renew_document(document.id)
+            self._library.date_documents({document.id: document.modified})
             return _cached_page(document)
         work = Indexing(origin, reading.parsed, self._embedder)
         for done, total in work.embed(stop):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
 import subprocess
 import zipfile
@@ -25,11 +26,19 @@ from traces.store import Store, StoreTooNew
 assert subprocess  # other processes open these stores: see `store` in tests/conftest.py
 
 
-@pytest.fixture
-def own() -> Store:
-    """A library at its place in the home, with a run, its checkpoint, a policy and settings."""
-    store = Store(store_file())
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The file of a library: it takes longer to fill than to copy."""
+    store = Store(tmp_path_factory.mktemp("filled") / "store.duckdb")
     fill(store, HashEmbedder())
+    return store.path
+
+
+@pytest.fixture
+def own(filled: Path) -> Store:
+    """A library at its place in the home, with a run, its checkpoint, a policy and settings."""
+    store_file().parent.mkdir(parents=True)
+    store = Store(Path(shutil.copy(filled, store_file())))
     run_id = Runs(store).begin(NEW)
     (data_dir() / "checkpoints").mkdir()
     with closing(sqlite3.connect(data_dir() / "checkpoints" / f"{run_id}.sqlite")) as db, db:
@@ -113,10 +122,6 @@ def test_what_is_no_backup_changes_nothing(own: Store, tmp_path: Path, what: str
 # --- a damaged store ----------------------------------------------------------------------------------
 
 
-def _damage_everything(store: Store) -> None:
-    store.path.write_bytes(os.urandom(store.path.stat().st_size))
-
-
 def test_a_library_whose_vectors_are_damaged_keeps_the_rest(own: Store) -> None:
     with own.connect() as db:  # large enough for blocks of their own
         db.execute(
@@ -139,8 +144,8 @@ def test_a_library_whose_vectors_are_damaged_keeps_the_rest(own: Store) -> None:
 
 
 def test_a_file_of_which_nothing_can_be_read_is_set_aside_and_begun_anew(own: Store) -> None:
-    _damage_everything(own)
-    damaged = own.path.read_bytes()
+    damaged = os.urandom(own.path.stat().st_size)
+    own.path.write_bytes(damaged)
     done = rebuild(own)
     assert done.set_aside.read_bytes() == damaged
     assert "chunks" in done.lost

@@ -65,32 +65,16 @@ def test_the_newest_run_is_last(store: Store) -> None:
     assert [r.id for r in runs.recent(1)] == [second]
 
 
-def test_an_unknown_or_ambiguous_id_is_a_sentence(store: Store) -> None:
+def test_a_run_is_found_by_its_whole_id_or_a_beginning_that_no_other_has(store: Store) -> None:
     runs = Runs(store)
-    runs.begin(NEW)
-    runs.begin(NEW)
-    for prefix in ("zzz", ""):
-        with pytest.raises(UnknownRun):
-            runs.find(prefix)
-
-
-def test_no_id_is_no_run_even_where_there_is_only_one(store: Store) -> None:
-    runs = Runs(store)
-    runs.begin(NEW)
+    runs.begin(NEW, "q1")
     with pytest.raises(UnknownRun, match="No run is named"):
         runs.find("")
-
-
-def test_a_whole_id_is_found_though_another_begins_with_it(store: Store) -> None:
-    runs = Runs(store)
-    for run_id in ("q1", "q10"):  # imported runs keep the ids they were given
-        begun = runs.begin(NEW)
-        with store.transaction() as db:
-            db.execute("UPDATE runs SET id = ? WHERE id = ?", [run_id, begun])
-    assert runs.find("q1").id == "q1"
-    assert runs.find("q10").id == "q10"
-    with pytest.raises(UnknownRun, match="Several runs"):
-        runs.find("q")
+    runs.begin(NEW, "q10")
+    assert (runs.find("q1").id, runs.find("q10").id) == ("q1", "q10")
+    for prefix, problem in (("q", "Several runs"), ("zzz", "No run begins")):
+        with pytest.raises(UnknownRun, match=problem):
+            runs.find(prefix)
 
 
 def test_a_resumed_run_loses_its_end_and_nothing_else(store: Store) -> None:

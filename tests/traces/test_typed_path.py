@@ -9,17 +9,22 @@ import pytest
 from traces.typed_path import existing_file, existing_path, expanded_path
 
 
-def test_a_home_is_expanded_and_who_is_not_known_stands_for_itself(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder and the home, with a file in it."""
+    monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
-    assert expanded_path("~/a.md") == tmp_path / "home" / "a.md"
+    (tmp_path / "a.md").touch()
+    return tmp_path
+
+
+def test_a_home_is_expanded_and_an_unknown_user_is_taken_literally(here: Path) -> None:
+    assert expanded_path("~/a.md") == existing_path("~/a.md") == existing_file("~/a.md") == here / "a.md"
     assert expanded_path("a.md") == Path("a.md")
-    assert expanded_path("~nobody-here/a.md") == tmp_path / "~nobody-here" / "a.md"
-    assert expanded_path("~no\0body") == tmp_path / "~no\0body"
-    again = expanded_path(expanded_path("~nobody-here/a.md"))
-    assert again == tmp_path / "~nobody-here" / "a.md", "expanded twice it is the same"
+    for typed in ("~nobody-here/a.md", "~no\0body"):
+        assert expanded_path(expanded_path(typed)) == expanded_path(typed) == here / typed
+    assert existing_path(here) == here
+    assert existing_file(here) is None
 
 
 @pytest.mark.parametrize(
@@ -27,21 +32,7 @@ def test_a_home_is_expanded_and_who_is_not_known_stands_for_itself(
     ["nowhere", "~nobody-here/", pytest.param("x" * 300, id="too long"), "~" + "x" * 9, "a\0b", "~a\0b"],
 )
 def test_what_leads_nowhere_is_not_there(typed: str) -> None:
-    assert existing_path(typed) is None
-
-
-def test_what_is_there_is_given_back_expanded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path))
-    (tmp_path / "a.md").touch()
-    assert existing_path("~/a.md") == tmp_path / "a.md"
-    assert existing_path(tmp_path) == tmp_path
-
-
-def test_a_folder_is_no_file(tmp_path: Path) -> None:
-    (tmp_path / "a.md").touch()
-    assert existing_file(tmp_path / "a.md") == tmp_path / "a.md"
-    assert existing_file(tmp_path) is None
-    assert existing_file("x" * 300) is None
+    assert existing_path(typed) is existing_file(typed) is None
 
 
 def test_a_folder_that_may_not_be_entered_holds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

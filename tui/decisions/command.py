@@ -19,7 +19,6 @@ from traces import exchange
 from traces.decisions import Traces, TraceSummary, count_decisions
 from traces.exchange import Imported, take_in
 from traces.labels import Label, Labels
-from traces.outcomes import Outcomes
 from traces.ratings import Ratings
 from traces.runs import DecisionRow, Run, Runs
 from traces.store import Store
@@ -118,9 +117,9 @@ def show(
         decisions = Runs(store).decisions(run.id)
         labels = Labels(store).of_run(run.id)
         rating = Ratings(store).of(run.id)
-        gold = Outcomes(store).gold_of(run.id)
-        qualities = Traces(store).qualities(run.id)
-        missing_documents = Traces(store).gone(run.id)
+        traces = Traces(store)
+        gold, qualities = traces.gold(run.id), traces.qualities(run.id)
+        missing_documents = traces.gone(run.id)
     if as_json:
         rows = [_as_json(d, labels.get(d.seq), qualities.get(d.path, {}), state=state) for d in decisions]
         print_json(

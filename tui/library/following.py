@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from traces.folders import Change, Folders, latest
+from traces.folders import Change, Folders
 from tui.run.words import local
 from tui.terminal import counted
 
@@ -31,9 +31,9 @@ def summary(folders: Folders) -> str:
         path, detail = next(iter(missing.items()))
         return f"! {path}: {detail}. Its documents stay in the library."
     line = f"Following {counted(len(followed_folders), 'folder')}"
-    changes = latest(folders.changes())
+    changes = folders.changes()
     if not changes:
         return f"{line}."
-    counts = Counter(change.outcome for change in changes)
+    counts = Counter(change.outcome for change in changes if change.seen == changes[0].seen)
     outcomes = ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
     return f"{line}. Last change {change_time(changes[0])}: {outcomes}."

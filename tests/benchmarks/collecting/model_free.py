@@ -16,8 +16,7 @@ from policy.collecting import CollectingProgress
 from policy.decisions.trees import default_action
 from tests.benchmarks.collecting.growing import Grower, Grown
 from tests.benchmarks.multihop import Question, QuestionSet, RememberingEmbedder, pool, read_questions
-from traces.collected import Collected, CollectedQuestion
-from traces.outcomes import Outcome
+from traces.outcomes import Collected, CollectedQuestion, Outcome
 from traces.runs import DecisionRow
 from traces.store import Store
 

@@ -11,8 +11,7 @@ from agent.decisions.features import features
 from agent.decisions.state_text import state_text
 from policy.decisions.trees import Node
 from tests.policy.trees import random_trees
-from traces.collected import Collected, CollectedQuestion
-from traces.outcomes import Outcome
+from traces.outcomes import Collected, CollectedQuestion, Outcome
 from traces.runs import DecisionRow
 from traces.store import Store
 

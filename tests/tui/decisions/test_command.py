@@ -12,9 +12,8 @@ from tests.traces.test_exchange import changed, collected, rows, watched
 from tests.traces.test_mdp_views import LINE, TREE
 from tests.tui import stored
 from tests.tui.conftest import QUESTION, Answer, Run
-from traces.collected import Collected, CollectedQuestion
 from traces.labels import Labels
-from traces.outcomes import Outcome
+from traces.outcomes import Collected, CollectedQuestion, Outcome
 from traces.ratings import Ratings
 from traces.runs import Runs
 from traces.store import Store

@@ -56,13 +56,12 @@ def test_what_cannot_be_is_refused() -> None:
 def test_what_is_read_again_is_what_can_be_found(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("A")
 
-    def document(name: str, source: str) -> Document:
-        return Document(1, "c", source, name, "", "", "", 0, None, "", 1.0, (), 1, datetime.min, 1)
-
+    sources = {"a.md": f"{tmp_path}/a.md", "b.md": f"{tmp_path}/b.md", "page": "https://example.org/page"}
+    rest = {"title": "", "media_type": "", "sha256": "", "bytes": 0, "pages": None, "date": ""}
+    rest |= {"coverage": 1.0, "notices": (), "reader": 1, "ingested": datetime.min, "chunks": 1}
     documents = [
-        document("a.md", str(tmp_path / "a.md")),
-        document("b.md", str(tmp_path / "b.md")),
-        document("page", "https://example.org/page"),
+        Document(id=1, collection="c", source=source, name=name, **rest)  # type: ignore[arg-type]
+        for name, source in sources.items()
     ]
     chosen, missing = reread_intake(documents, Settings())
     assert chosen == Intake((tmp_path / "a.md",), (), "c")

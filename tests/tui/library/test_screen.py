@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -325,13 +326,7 @@ async def test_thousands_of_documents_are_listed(
 ) -> None:
     first = Library(app.engine.store).documents("filings")[0]
     many = [
-        Document(
-            1000 + number,
-            "filings",
-            f"/documents/{number:05}.pdf",
-            f"{number:05}.pdf",
-            *(getattr(first, name) for name in list(Document.__dataclass_fields__)[4:]),
-        )
+        replace(first, id=1000 + number, source=f"/documents/{number:05}.pdf", name=f"{number:05}.pdf")
         for number in range(3000)
     ]
     real: Callable[..., list[Document]] = Library.documents
