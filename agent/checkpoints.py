@@ -101,7 +101,7 @@ class JournaledChat:
 
     def generate(self, messages: Sequence[Message], options: ChatOptions) -> Reply:
         """The stored reply, streamed in one piece, or a new one."""
-        parameters = {"max_tokens": options.max_tokens, "schema": options.schema, "at": options.temperature}
+        parameters = {"max_tokens": options.max_tokens, "schema": options.schema, "at": 0.0}
         prompt = _prompt_hash(messages, parameters)
         stored_reply = self._journal.replay(prompt)
         if stored_reply is not None:

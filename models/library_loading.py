@@ -1,4 +1,8 @@
-"""Load models with the Hugging Face libraries: offline, silently, one at a time."""
+"""Load models with the Hugging Face libraries: offline, silently, one at a time.
+
+``local_files_only`` at each loading call keeps the load local. `forbid_hubs` covers what no argument
+controls: telemetry, tracing, and code paths that ignore the argument.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +15,40 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from models.offline import forbid_hubs
 from models.protocols import ModelError, ModelMissing
 
 _LOADING: Final = threading.Lock()
+_FORCED: Final = {
+    "HF_HUB_OFFLINE": "1",
+    "TRANSFORMERS_OFFLINE": "1",
+    "HF_DATASETS_OFFLINE": "1",
+    "HF_HUB_DISABLE_TELEMETRY": "1",
+    "DO_NOT_TRACK": "1",
+    # LangGraph would send every prompt, and with it the user's documents, to a tracing service.
+    "LANGSMITH_TRACING": "false",
+    "LANGSMITH_TRACING_V2": "false",
+    "LANGCHAIN_TRACING": "false",
+    "LANGCHAIN_TRACING_V2": "false",
+    "WANDB_MODE": "disabled",
+}
+_DEFAULTED: Final = {
+    # Forking after the tokenizers' threads have started prints a warning onto the screen.
+    "TOKENIZERS_PARALLELISM": "false",
+    "HF_HUB_DISABLE_PROGRESS_BARS": "1",
+    "TRANSFORMERS_VERBOSITY": "error",
+}
+
+
+def forbid_hubs() -> None:
+    """Keep every library in this process, and in its child processes, off the network.
+
+    Variables that could leak data are forced, whatever the user has set for other programs; the others are
+    defaults. The libraries read these variables when they are imported, so call this before; it imports
+    nothing itself and may be called repeatedly.
+    """
+    os.environ.update(_FORCED)
+    for name, value in _DEFAULTED.items():
+        os.environ.setdefault(name, value)
 
 
 @contextmanager
@@ -43,20 +77,27 @@ def loading(folder: Path, what: str) -> Iterator[None]:
         logging.set_verbosity_error()
         logging.disable_progress_bar()
         try:
-            yield
-        except ModelError:
-            raise
-        except Exception as error:
-            reason = str(error).strip().splitlines() or [type(error).__name__]
-            raise ModelError(
-                f"The {what} in {folder} could not be loaded: {reason[0]}",
-                "Check that the folder is complete; “deepthink models pull” mends a model from "
-                "the catalogue.",
-            ) from error
+            with library_errors(folder, what, "could not be loaded"):
+                yield
         finally:
             logging.set_verbosity(verbosity)
             if had_progress_bar:
                 logging.enable_progress_bar()
+
+
+@contextmanager
+def library_errors(folder: Path, what: str, failure: str) -> Iterator[None]:
+    """Turns errors of the libraries, which have no common base, into a `ModelError` with their message."""
+    try:
+        yield
+    except ModelError:
+        raise
+    except Exception as error:
+        reason = str(error).strip().splitlines() or [type(error).__name__]
+        raise ModelError(
+            f"The {what} in {folder} {failure}: {reason[0]}",
+            "Check that the folder is complete; “deepthink models pull” mends a catalogue model.",
+        ) from error
 
 
 def import_torch() -> None:

@@ -11,7 +11,7 @@ import logging
 import os
 import secrets
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,15 +22,15 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from models.llama_cpp import LlamaCppChat
 from models.protocols import Chat, ChatOptions, ContextOverflow, Message, ModelUnreachable
+from models.servers.chat import ServerChat
 from models.servers.ollama import OllamaChat, full_name
-from models.servers.openai import OpenAiChat
 from traces import paths
 
 _log = logging.getLogger("deepthink.probe")
 
 _FILLER = "apple "  # one token in every vocabulary, and within both estimates
 _SAMPLE = 400
-_SMALLEST = 512
+_SMALLEST_CONTEXT = 512
 _COUNT = [Message("user", "Count from 1 to 60, with commas between the numbers.")]
 _WEATHER = [Message("user", "Tell me about the weather in spring. Do not use JSON.")]
 
@@ -180,41 +180,21 @@ def _honours_schema(chat: Chat, tokens: int, cancel: threading.Event | None) -> 
 
 
 def _measure_context(chat: Chat, cancel: threading.Event | None) -> int:
-    """The context that a prompt really gets, whatever was requested."""
-    requested = chat.context_tokens
-    if isinstance(chat, OpenAiChat):
-        return _search_context(chat, requested, cancel)
-    if not isinstance(chat, OllamaChat):
-        return requested
-    loaded = chat.server.loaded_context(chat.model, cancel)
-    if loaded is not None:
-        return min(loaded, requested)
-    answer_tokens = 16
-    words = requested - answer_tokens - 64
-    marker = secrets.token_hex(3)
-    messages = _long_prompt(marker, max(words, 1))
-    try:
-        reply = chat.generate(messages, ChatOptions(max_tokens=answer_tokens, cancel=cancel))
-    except ContextOverflow:
-        return min(chat.tokens_read or 0, requested)
-    if chat.tokens_read is None and marker not in reply.text:
-        _log.warning("%s neither counts tokens nor remembers the head of a long prompt", chat.name)
-        return requested // 2
-    return requested
+    """The context that a prompt really gets, whatever was requested.
 
-
-def _search_context(chat: OpenAiChat, tokens: int, cancel: threading.Event | None) -> int:
-    """The context of a server that does not report it: halved until a prompt of that length is read."""
-    while tokens > _SMALLEST:
+    If the server does not report it, it is halved until a prompt of that length is read.
+    """
+    tokens = chat.context_tokens
+    if not isinstance(chat, ServerChat):
+        return tokens
+    if isinstance(chat, OllamaChat) and (loaded := chat.server.loaded_context(chat.model, cancel)):
+        return min(loaded, tokens)
+    while tokens > _SMALLEST_CONTEXT:
+        prompt = [Message("user", f"{_FILLER * (tokens - 80)}\nWhat is this about?")]
         try:
-            chat.generate(_long_prompt("", tokens - 80), ChatOptions(max_tokens=16, cancel=cancel))
+            chat.generate(prompt, ChatOptions(max_tokens=16, cancel=cancel))
         except (ContextOverflow, ModelUnreachable):  # some servers disconnect if a prompt is too long
             tokens //= 2
         else:
             break
     return tokens
-
-
-def _long_prompt(marker: str, words: int) -> Sequence[Message]:
-    text = f"The code is {marker}.\n{_FILLER * words}\nWhat is the code? Answer with the code alone."
-    return [Message("user", text)]

@@ -104,20 +104,14 @@ class Choice:
     usage: Usage
     measured: bool = True
 
-    @property
-    def index(self) -> int:
-        """Position of the most probable option (the first of equals)."""
-        return max(range(len(self.probabilities)), key=self.probabilities.__getitem__)
-
 
 @dataclass(frozen=True, slots=True)
 class ChatOptions:
-    """How one call is to be made.
+    """How one call is to be made; the likeliest token is always chosen.
 
     Attributes:
         max_tokens: Upper bound of the answer.
         schema: A JSON schema the answer must match; implementations constrain the decoding with it.
-        temperature: 0 is greedy, and deterministic.
         on_text: Called with each piece of answer text as it is generated (never reasoning).
         cancel: Polled while the call runs; once set, the call raises `GenerationCancelled` within a
             second, also while a prompt is being evaluated.
@@ -125,7 +119,6 @@ class ChatOptions:
 
     max_tokens: int = 512
     schema: JsonSchema | None = None
-    temperature: float = 0.0
     on_text: Callable[[str], None] | None = None
     cancel: threading.Event | None = field(default=None, compare=False)
 
@@ -142,33 +135,24 @@ class Chat(Protocol):
     @property
     def name(self) -> str:
         """How a person names this model, e.g. ``llama.cpp:qwen2.5-coder-1.5b``."""
-        ...
 
     @property
     def context_tokens(self) -> int:
         """Tokens of prompt and answer together that one call may use."""
-        ...
 
     def count_tokens(self, text: str) -> int:
         """Tokens of ``text`` alone (an estimate, never too low, where the engine cannot count)."""
-        ...
 
     def generate(self, messages: Sequence[Message], options: ChatOptions) -> Reply:
         """Answer ``messages``; streams through ``options.on_text``."""
-        ...
 
     def choose(
-        self,
-        messages: Sequence[Message],
-        options: Sequence[str],
-        cancel: threading.Event | None = None,
+        self, messages: Sequence[Message], options: Sequence[str], cancel: threading.Event | None = None
     ) -> Choice:
         """Pick one of the single-token labels in ``options`` as the answer's first token."""
-        ...
 
     def close(self) -> None:
         """Free what the model holds; calling it twice is harmless."""
-        ...
 
 
 @runtime_checkable
@@ -178,7 +162,6 @@ class Teachable(Protocol):
     @property
     def taught(self) -> Chat | None:
         """The same model as it was taught, which knows `agent.prompts.TAUGHT`; None if it was not."""
-        ...
 
 
 class Embedder(Protocol):
@@ -187,20 +170,16 @@ class Embedder(Protocol):
     @property
     def name(self) -> str:
         """Identity of the vectors: libraries made with another name are never mixed with these."""
-        ...
 
     @property
     def dimensions(self) -> int:
         """Length of each vector."""
-        ...
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
         """Vectors of shape ``(len(texts), dimensions)``, float32, unit length."""
-        ...
 
     def embed_query(self, text: str) -> Vectors:
         """One vector of shape ``(dimensions,)``, float32, unit length."""
-        ...
 
 
 @runtime_checkable
@@ -209,11 +188,9 @@ class Loadable(Protocol):
 
     def ready(self) -> bool:
         """Whether the model is loaded, so that the next call is quick."""
-        ...
 
     def warm_up(self) -> None:
         """Load the model and run it once; meant for a worker thread. Raises `ModelError`."""
-        ...
 
 
 class Reranker(Protocol):
@@ -222,11 +199,9 @@ class Reranker(Protocol):
     @property
     def name(self) -> str:
         """How a person names this reranker."""
-        ...
 
     def score(self, query: str, passages: Sequence[str]) -> list[float]:
         """One score per passage, each in [0, 1], in the order of ``passages``."""
-        ...
 
 
 Pixels: TypeAlias = npt.NDArray[np.uint8]
@@ -254,14 +229,12 @@ class TextRecogniser(Protocol):
     @property
     def seconds_a_page(self) -> float:
         """About how long a page takes on two cores."""
-        ...
 
     def recognise(self, picture: Pixels) -> list[list[RecognisedWord]]:
         """The words of each line, from left to right, the lines from top to bottom.
 
         Raises `ModelError` if the model cannot be loaded or fails.
         """
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,11 +277,9 @@ class Completer(Protocol):
     @property
     def name(self) -> str:
         """How a person names this model."""
-        ...
 
     def complete(self, text: str, max_tokens: int) -> str:
         """What the model writes after ``text``, greedily, up to its own end."""
-        ...
 
 
 class Reader(Protocol):
@@ -320,16 +291,12 @@ class Reader(Protocol):
     @property
     def name(self) -> str:
         """How a person names this reader."""
-        ...
 
     def read(self, question: str, passages: Sequence[str]) -> list[Reading]:
         """One reading per passage, in the order of ``passages``."""
-        ...
 
     def support(self, pairs: Sequence[tuple[str, str]]) -> list[Support]:
         """One judgement per ``(claim, passage)`` pair, in their order."""
-        ...
 
     def judge(self, question: str, pairs: Sequence[tuple[str, str]]) -> list[Support]:
         """One judgement per ``(answer, passage)`` pair: does the passage give this answer?"""
-        ...

@@ -1,19 +1,18 @@
 """Separate the thoughts of a model from its answer while the text is streaming.
 
 Thinking models wrap their reasoning in tags that must never reach an answer, a title or a search
-query. If a server already separates the two, there is nothing to do here.
+query. Some servers already separate the two.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 _NAME = "(?:think|thinking|thought|reasoning)"
-_LINE = r"(?:^|(?<=\n))[ \t]*"
-_OPENING = re.compile(rf"{_LINE}<{_NAME}>", re.IGNORECASE)
-_STRAY_CLOSING = re.compile(rf"{_LINE}</{_NAME}>", re.IGNORECASE)
-_CLOSING = re.compile(rf"</{_NAME}>", re.IGNORECASE)
-_UNFINISHED = re.compile(r"<(?:/?[a-z]{0,9})$", re.IGNORECASE)
+_TAG = re.compile(rf"<(/?){_NAME}>", re.IGNORECASE)
+_PARTIAL_TAG = re.compile(r"(?:</?[a-z]{0,9})?$", re.IGNORECASE)
+_LONGEST_TAG = 12
 _OPENED_AT_END = re.compile(rf"<{_NAME}>\s*$", re.IGNORECASE)
 
 
@@ -22,101 +21,98 @@ def opens_thinking(prompt: str) -> bool:
     return _OPENED_AT_END.search(prompt) is not None
 
 
-def answer_or_thought(text: str, reasoning: str, *, finished: bool) -> str:
-    """The answer, or the reasoning if a model that finished put its answer only there.
-
-    A model that was cut off while thinking has not answered: then the answer stays empty.
-    """
-    return reasoning if finished and not text.strip() else text
-
-
-class ThinkSplitter:
-    """Splits streamed text into answer and reasoning; ``inside``: the prompt already opened a think tag.
+class StreamedAnswer:
+    """Collects a streamed text, and passes on its answer without the thoughts.
 
     Tags count only at the start of a line, because an answer may *mention* ``<think>``. After a tag that
     is never closed, everything is reasoning. Before a closing tag that was never opened (a template opened
-    it in the prompt), everything is reasoning; parts of it were already emitted, but `answer` is right.
+    it in the prompt), everything is reasoning; parts of it were already passed on, but `text` is right.
     White space at the start of the answer is dropped.
+
+    Args:
+        on_text: Called with each piece of the answer as soon as it is certain.
+        inside: Whether the prompt already opened a think tag.
+        tags: Whether there may be tags; otherwise the whole text is the answer.
+
+    Attributes:
+        text: The answer so far.
+        reasoning: The reasoning so far, without its tags.
     """
 
-    def __init__(self, *, inside: bool = False) -> None:
+    def __init__(
+        self, on_text: Callable[[str], None] | None = None, *, inside: bool = False, tags: bool = True
+    ) -> None:
+        self.text = ""
+        self.reasoning = ""
+        self._on_text = on_text
         self._inside = inside
-        self._pending = ""
-        self._answer: list[str] = []
-        self._reasoning: list[str] = []
-        self._line_is_blank = True
-        self._trim = True
+        self._tags = tags
+        self._raw = ""
+        self._separate_reasoning = ""
 
-    @property
-    def answer(self) -> str:
-        """The answer so far."""
-        return "".join(self._answer)
+    def add(self, text: str, reasoning: str = "") -> None:
+        """Add the next piece, and of the reasoning if the server separates it."""
+        self._raw += text
+        self._separate_reasoning += reasoning
+        self._split(self._raw[: _certain(self._raw)] if self._tags else self._raw)
 
-    @property
-    def reasoning(self) -> str:
-        """The reasoning so far, without its tags."""
-        return "".join(self._reasoning).strip()
+    def finish(self, *, complete: bool) -> None:
+        """End the text; ``complete``: the model ended it by itself.
 
-    def feed(self, text: str) -> str:
-        """Add the next piece of text; returns the answer text that is now certain."""
-        self._pending += text
-        return self._drain(final=False)
+        Some models then put their answer only into the reasoning. A model that was cut off while thinking
+        has not answered: then the answer stays empty.
+        """
+        self._split(self._raw)
+        if complete and not self.text.strip():
+            self._become(self.reasoning)
 
-    def finish(self) -> str:
-        """End the text; returns the rest of the answer."""
-        return self._drain(final=True)
+    def _split(self, raw: str) -> None:
+        answer, thoughts = _split(raw, self._inside) if self._tags else (raw, "")
+        self.reasoning = (self._separate_reasoning or thoughts).strip()
+        self._become(answer)
 
-    def _drain(self, *, final: bool) -> str:
-        out: list[str] = []
-        progress = True
-        while progress:
-            progress = self._leave_thought() if self._inside else self._enter_thought(out)
-        uncertain = None if final else _UNFINISHED.search(self._pending)
-        certain = uncertain.start() if uncertain else len(self._pending)
-        if self._inside:
-            self._reasoning.append(self._pending[:certain])
+    def _become(self, answer: str) -> None:
+        new = answer.removeprefix(self.text)
+        self.text = answer
+        if new and self._on_text is not None:
+            self._on_text(new)
+
+
+def _certain(text: str) -> int:
+    """Where the end of ``text`` begins that may become a tag, with the blanks before it on its line."""
+    partial = _PARTIAL_TAG.search(text, max(0, len(text) - _LONGEST_TAG))
+    end = partial.start() if partial else len(text)
+    return _line_start(text, end)
+
+
+def _line_start(text: str, position: int) -> int:
+    """Where the line of ``position`` begins if only blanks precede it there, else ``position``."""
+    start = text.rfind("\n", 0, position) + 1
+    return position if text[start:position].strip(" \t") else start
+
+
+def _next_tag(text: str, inside: bool) -> tuple[int, int, bool] | None:
+    """Start and end of the next tag that counts, and whether it closes a thought."""
+    for tag in _TAG.finditer(text):
+        start = tag.start() if inside else _line_start(text, tag.start())
+        begins_line = start == 0 or text[start - 1] == "\n"
+        if tag[1] if inside else begins_line:
+            return start, tag.end(), bool(tag[1])
+    return None
+
+
+def _split(text: str, inside: bool) -> tuple[str, str]:
+    """The answer and the thoughts in ``text``."""
+    answer = thoughts = ""
+    text = text.lstrip()
+    while tag := _next_tag(text, inside):
+        start, end, closes = tag
+        if inside:
+            thoughts += text[:start]
+        elif closes:  # what was never opened
+            thoughts, answer = thoughts + answer + text[:start], ""
         else:
-            self._emit(self._pending[:certain], out)
-        self._pending = self._pending[certain:]
-        return "".join(out)
-
-    def _leave_thought(self) -> bool:
-        closing = _CLOSING.search(self._pending)
-        if closing is None:
-            return False
-        self._reasoning.append(self._pending[: closing.start()])
-        self._pending = self._pending[closing.end() :]
-        self._inside, self._trim, self._line_is_blank = False, True, True
-        return True
-
-    def _enter_thought(self, out: list[str]) -> bool:
-        opening, stray = self._first(_OPENING), self._first(_STRAY_CLOSING)
-        if opening and not (stray and stray.start() < opening.start()):
-            self._emit(self._pending[: opening.start()], out)
-            self._pending = self._pending[opening.end() :]
-            self._inside = True
-            return True
-        if stray:
-            self._reasoning += [*self._answer, self._pending[: stray.start()]]
-            self._answer.clear()
-            self._pending = self._pending[stray.end() :]
-            self._trim, self._line_is_blank = True, True
-            return True
-        return False
-
-    def _first(self, tag: re.Pattern[str]) -> re.Match[str] | None:
-        match = tag.search(self._pending)
-        if match and match.start() == 0 and not self._line_is_blank:
-            match = tag.search(self._pending, 1)
-        return match
-
-    def _emit(self, text: str, out: list[str]) -> None:
-        if self._trim:
-            text = text.lstrip()
-        if not text:
-            return
-        self._trim = False
-        *lines, last = text.split("\n")
-        self._line_is_blank = not last.strip() and (bool(lines) or self._line_is_blank)
-        self._answer.append(text)
-        out.append(text)
+            answer += text[:start]
+        inside = not closes
+        text = text[end:] if inside else text[end:].lstrip()
+    return (answer, thoughts + text) if inside else (answer + text, thoughts)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from models.catalogue import CATALOGUE, QWEN_CODER_0_5B, CatalogueRole, ModelEntry, entry
 from models.fetch import checked
-from models.offline import forbid_hubs
+from models.library_loading import forbid_hubs
 from models.protocols import (
     Chat,
     Completer,
@@ -171,7 +171,7 @@ def open_reader(settings: Settings) -> Reader:
     reranker = open_reranker(settings)
     if reranker is None:
         return reader
-    from models.ranked_reader import RankedReader
+    from models.boxed_reader import RankedReader
 
     return RankedReader(reader, reranker)
 

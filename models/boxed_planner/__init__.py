@@ -14,7 +14,6 @@ from models.catalogue import QWEN_CODER_0_5B
 from models.fetch import checked
 from models.llama_cpp.engine import Engine
 
-NAME: Final = "boxed-planner"
 SHIPPED: Final = Path(__file__).parent / "adapter.gguf"
 BASE: Final = QWEN_CODER_0_5B
 _CONTEXT: Final = 1024
@@ -27,17 +26,14 @@ class BoxedPlanner:
         base: The GGUF file of `BASE`.
     """
 
+    name: Final = "boxed-planner"
+
     def __init__(self, base: Path, adapter: Path = SHIPPED, threads: int | None = None) -> None:
         self._base = base
         self._adapter = adapter
         self._threads = threads
         self._lock = threading.Lock()
         self._engine: Engine | None = None
-
-    @property
-    def name(self) -> str:
-        """``boxed-planner``."""
-        return NAME
 
     def ready(self) -> bool:
         """Whether the model is loaded, so that the next call is quick."""

@@ -26,16 +26,18 @@ from pydantic import TypeAdapter, ValidationError
 
 from models.boxed_reader.spans import Found, apart, found
 from models.boxed_reader.windows import Window, Windows, answered
+from models.encoders.onnx import open_session
 from models.processor import usable_threads
-from models.protocols import ModelError, Reading, Span, Support
+from models.protocols import Loadable, ModelError, Reader, Reading, Reranker, Span, Support
 
-NAME: Final = "boxed-reader"
 SHIPPED: Final = Path(__file__).parent
 MODEL: Final = "model.onnx"
 TOKENIZER: Final = "tokenizer.json"
 MANIFEST: Final = "manifest.json"
 WORTH_CHECKING: Final = 0.2
 """Minimum probability of a span for a second reading."""
+_RERANKER_WEIGHT = 0.1
+_LEAST = 1e-4  # scores are clipped to this distance from 0 and 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,16 +105,13 @@ class BoxedReader:
         threads: Passages read in parallel, one thread each; by default as many as `usable_threads`.
     """
 
+    name: Final = "boxed-reader"
+
     def __init__(self, folder: Path = SHIPPED, threads: int | None = None) -> None:
         self._folder = folder
         self._threads = threads or usable_threads()
         self._lock = threading.Lock()
         self._loaded: tuple[Any, Windows, Manifest] | None = None
-
-    @property
-    def name(self) -> str:
-        """``boxed-reader``."""
-        return NAME
 
     def ready(self) -> bool:
         """Whether the model is loaded, so that the next call is quick."""
@@ -188,16 +187,10 @@ class BoxedReader:
             return self._loaded
 
     def _load_files(self) -> tuple[Any, Windows]:
-        import onnxruntime
         from tokenizers import Tokenizer
 
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = options.inter_op_num_threads = 1
-        options.log_severity_level = 3
         try:
-            session = onnxruntime.InferenceSession(
-                str(self._folder / MODEL), options, providers=["CPUExecutionProvider"]
-            )
+            session = open_session(self._folder / MODEL, threads=1)
             tokenizer = Tokenizer.from_file(str(self._folder / TOKENIZER))
         except Exception as error:  # both libraries raise their own types as well as plain exceptions
             raise ModelError(
@@ -285,3 +278,52 @@ def log_odds(share: float, least: float = 1e-6) -> float:
 def probability(log_odds: float) -> float:
     """The probability of log-odds."""
     return 1 / (1 + math.exp(-max(-60.0, min(60.0, log_odds))))
+
+
+class RankedReader:
+    """A `Reader` whose passage probabilities include a reranker's score, weighted in log-odds.
+
+    A reranker confuses the topic with the answer, and misses answers in other words, so its weight is a
+    tenth. On questions about written passages kept out of training, the right passage came first for 73 %
+    with the reader alone, for 78 % with this weight, and for 79 % with an equal one. But with an equal
+    weight the best passage's probability no longer separated answerable questions from others (AUROC 0.49;
+    with this weight 0.85). Spans keep the reader's probability.
+
+    Args:
+        reader: Marks the spans, and judges claims.
+        reranker: Scores the passages; its score is used as a probability.
+    """
+
+    def __init__(self, reader: Reader, reranker: Reranker) -> None:
+        self.name = f"{reader.name} with {reranker.name}"
+        self._reader = reader
+        self._reranker = reranker
+
+    def ready(self) -> bool:
+        """Whether both are loaded, so that the next call is quick."""
+        return all(model.ready() for model in (self._reader, self._reranker) if isinstance(model, Loadable))
+
+    def warm_up(self) -> None:
+        """Load both and run them once; meant for a worker thread. Raises `ModelError`."""
+        self.read("warm up", ["warm up\nwarm up"])
+
+    def read(self, question: str, passages: Sequence[str]) -> list[Reading]:
+        """The reader's spans, with the combined probabilities."""
+        scores = self._reranker.score(question, passages)
+        readings = self._reader.read(question, passages)
+        return [_combine(reading, score) for reading, score in zip(readings, scores, strict=True)]
+
+    def support(self, pairs: Sequence[tuple[str, str]]) -> list[Support]:
+        """The reader's judgements."""
+        return self._reader.support(pairs)
+
+    def judge(self, question: str, pairs: Sequence[tuple[str, str]]) -> list[Support]:
+        """The reader's judgements."""
+        return self._reader.judge(question, pairs)
+
+
+def _combine(reading: Reading, score: float) -> Reading:
+    odds = _RERANKER_WEIGHT * log_odds(score, _LEAST) + (1 - _RERANKER_WEIGHT) * log_odds(
+        reading.probability, _LEAST
+    )
+    return Reading(probability(odds), reading.spans)

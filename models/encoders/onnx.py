@@ -8,15 +8,15 @@ batch is no faster on a CPU either.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from models.encoders.folder import Recipe, onnx_file, read_dimensions, read_recipe
+from models.encoders import Recipe, onnx_file, read_dimensions, read_recipe
+from models.library_loading import library_errors
 from models.processor import usable_threads
 from models.protocols import ModelError, ModelMissing, Vectors
 
@@ -28,7 +28,6 @@ Outputs = dict[str, npt.NDArray[np.float32]]
 """A network's outputs by name, without the batch axis."""
 
 _TOKENIZER: Final = "tokenizer.json"
-_ERRORS_ONLY: Final = 3
 
 
 class OnnxModel:
@@ -64,7 +63,7 @@ class OnnxModel:
             "token_type_ids": encoding.type_ids,
         }
         names = [output.name for output in session.get_outputs()]
-        with self._as_model_error("does not run"):
+        with library_errors(self.folder, self._what, "does not run"):
             inputs = {
                 node.name: np.asarray([features[node.name]], dtype=np.int64)
                 for node in session.get_inputs()
@@ -81,33 +80,22 @@ class OnnxModel:
                         f"{self.folder} holds no {self._what}: it takes a model.onnx and a {_TOKENIZER}.",
                         "Check the path in the settings, or pull a model with “deepthink models pull”.",
                     )
-                with self._as_model_error("could not be loaded"):
-                    self._loaded = (_session(path), _tokenizer(self.folder / _TOKENIZER, self._tokens))
+                with library_errors(self.folder, self._what, "could not be loaded"):
+                    session = open_session(path, usable_threads())
+                    self._loaded = session, _tokenizer(self.folder / _TOKENIZER, self._tokens)
             return self._loaded
 
-    @contextmanager
-    def _as_model_error(self, failure: str) -> Iterator[None]:
-        """Turns errors of the libraries, which have no common base, into a `ModelError`."""
-        try:
-            yield
-        except Exception as error:
-            reason = str(error).strip().splitlines() or [type(error).__name__]
-            raise ModelError(
-                f"The {self._what} in {self.folder} {failure}: {reason[0]}",
-                "Check that the folder is complete; “deepthink models pull” mends a catalogue model.",
-            ) from error
 
-
-def _session(path: Path) -> InferenceSession:
+def open_session(path: Path, threads: int) -> InferenceSession:
+    """The network in a file, run with so many threads; raises what ONNX Runtime raises."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
-    options.intra_op_num_threads = usable_threads()
+    options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     # Threads that spin while waiting would take cores from a generating language model.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    options.log_severity_level = _ERRORS_ONLY  # warnings would draw over the app's screen
+    options.log_severity_level = 3  # errors only: warnings would draw over the app's screen
     return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
 
 
@@ -120,27 +108,18 @@ def _tokenizer(path: Path, tokens: int) -> Tokenizer:
     return tokenizer
 
 
-class OnnxEmbedder:
-    """An `Embedder` on ONNX Runtime. Thread-safe; raises what `OnnxModel` raises.
-
-    Without a ``recipe`` it is read from the folder's files.
-    """
+class OnnxEmbedder(OnnxModel):
+    """An `Embedder` on ONNX Runtime. Without a ``recipe`` it is read from the folder's files."""
 
     def __init__(self, folder: Path, name: str, recipe: Recipe | None = None) -> None:
-        self._model = OnnxModel(folder, "embedding model")
-        self._name = name
+        super().__init__(folder, "embedding model")
+        self.name = name
         self._recipe = recipe
-        self.ready = self._model.ready
-
-    @property
-    def name(self) -> str:
-        """Identity of the vectors."""
-        return self._name
 
     @property
     def dimensions(self) -> int:
         """Length of each vector; runs the model if its files do not define it."""
-        return read_dimensions(self._model.folder) or len(self.embed_query("?"))
+        return read_dimensions(self.folder) or len(self.embed_query("?"))
 
     def warm_up(self) -> None:
         """Load the model and run it once; meant for a worker thread."""
@@ -150,34 +129,26 @@ class OnnxEmbedder:
         """Vectors of shape ``(len(texts), dimensions)``, float32, unit length."""
         if not texts:
             return np.zeros((0, self.dimensions), dtype=np.float32)
-        recipe = self._recipe or read_recipe(self._model.folder)
+        recipe = self._recipe or read_recipe(self.folder)
         return np.stack([self._vector(recipe.passage + text, recipe) for text in texts])
 
     def embed_query(self, text: str) -> Vectors:
         """One vector of shape ``(dimensions,)``, float32, unit length."""
-        recipe = self._recipe or read_recipe(self._model.folder)
+        recipe = self._recipe or read_recipe(self.folder)
         return self._vector(recipe.query + text, recipe)
 
     def _vector(self, text: str, recipe: Recipe) -> Vectors:
-        layer = next(iter(self._model.run(self._model.encode(text)).values()))
+        layer = next(iter(self.run(self.encode(text)).values()))
         vector: Vectors = layer[0] if recipe.pooling == "cls" else layer.mean(axis=0)
         return (vector / max(float(np.linalg.norm(vector)), 1e-12)).astype(np.float32)
 
 
-class OnnxReranker:
-    """A `Reranker` that reads query and passage together; a score is the sigmoid of the logit.
-
-    Thread-safe; raises what `OnnxModel` raises.
-    """
+class OnnxReranker(OnnxModel):
+    """A `Reranker` that reads query and passage together; a score is the sigmoid of the logit."""
 
     def __init__(self, folder: Path) -> None:
-        self._model = OnnxModel(folder, "reranker")
-        self.ready = self._model.ready
-
-    @property
-    def name(self) -> str:
-        """The folder's name."""
-        return self._model.folder.name
+        super().__init__(folder, "reranker")
+        self.name = folder.name
 
     def warm_up(self) -> None:
         """Load the model and run it once; meant for a worker thread."""
@@ -188,10 +159,10 @@ class OnnxReranker:
         return [self._score(query, passage) for passage in passages]
 
     def _score(self, query: str, passage: str) -> float:
-        outputs = list(self._model.run(self._model.encode(query, passage)).values())
+        outputs = list(self.run(self.encode(query, passage)).values())
         if len(outputs) != 1 or outputs[0].size != 1:
             raise ModelError(
-                f"The model in {self._model.folder} does not give one score for a passage.",
+                f"The model in {self.folder} does not give one score for a passage.",
                 "Choose a cross-encoder that was trained for ranking.",
             )
         logit = float(outputs[0].item())

@@ -10,12 +10,13 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
-from models.encoders.folder import read_dimensions
+from models.encoders import read_dimensions
 from models.library_loading import loading
 from models.protocols import ModelError, Vectors
 from models.token_estimate import at_most
@@ -32,23 +33,15 @@ class LocalEmbedder:
     """
 
     def __init__(self, folder: Path, name: str) -> None:
+        self.name = name
         self._folder = folder
-        self._name = name
         self._model: Any = None
-        self._dimensions: int | None = None
         self._running = threading.Lock()
 
-    @property
-    def name(self) -> str:
-        """Identity of the vectors."""
-        return self._name
-
-    @property
+    @cached_property
     def dimensions(self) -> int:
         """Length of each vector; loads the model only if its configuration does not define it."""
-        if self._dimensions is None:
-            self._dimensions = read_dimensions(self._folder) or len(self.embed_query("?"))
-        return self._dimensions
+        return read_dimensions(self._folder) or len(self.embed_query("?"))
 
     def ready(self) -> bool:
         """Whether the model is loaded, so that the next call is quick."""
@@ -113,14 +106,10 @@ class CrossEncoderReranker:
     """
 
     def __init__(self, folder: Path) -> None:
+        self.name = folder.name
         self._folder = folder
         self._model: Any = None
         self._running = threading.Lock()
-
-    @property
-    def name(self) -> str:
-        """The folder's name."""
-        return self._folder.name
 
     def ready(self) -> bool:
         """Whether the model is loaded, so that the next call is quick."""

@@ -25,7 +25,6 @@ from models.fetch.files import (
     CheckedFiles,
     ChecksumMismatch,
     PartFile,
-    PullCancelled,
     PullProgress,
     SourceFailed,
     Watch,
@@ -34,21 +33,6 @@ from models.fetch.publisher import PublisherSource
 from models.fetch.wheels import WheelSource
 from models.protocols import ModelError
 from traces.paths import models_dir
-
-__all__ = [
-    "ChecksumMismatch",
-    "DiskFull",
-    "FetchFailed",
-    "FolderUnusable",
-    "PullCancelled",
-    "PullProgress",
-    "Source",
-    "begun",
-    "checked",
-    "installed",
-    "pull",
-    "shared_sources",
-]
 
 _INCOMING: Final = ".incoming"
 _PUBLISHER: Final = PublisherSource()  # one per process: it remembers unreachable hosts
@@ -110,12 +94,11 @@ def checked(
     progress: Callable[[PullProgress], None] = lambda _progress: None,
     cancel: threading.Event | None = None,
     folder: Path | None = None,
-    again: bool = False,
 ) -> Path | None:
     """The path of ``entry`` once all its files are verified as the published ones; None if not installed.
 
-    Files that have not been hashed since they last changed are hashed now, about a second per gigabyte; all
-    of them if ``again``. No file is changed.
+    Files that have not been hashed since they last changed are hashed now, about a second per gigabyte. No
+    file is changed.
 
     Raises:
         ChecksumMismatch: a file differs. `pull` with ``recheck=True`` repairs that.
@@ -128,7 +111,7 @@ def checked(
     watch = Watch(entry.name, entry.size, progress, cancel)
     files = CheckedFiles(models / entry.name)
     for file in entry.files:
-        files.check(file, watch, again=again)
+        files.check(file, watch)
         watch.finished += file.size
     return path
 
@@ -206,8 +189,12 @@ class _Pull:
 
     def run(self) -> None:
         """Fetch the missing files, one after the other."""
-        self.incoming.mkdir(exist_ok=True)
         model_folder = self.models / self.entry.name
+        missing = [file for file in self.entry.files if not _has_size(model_folder / file.path, file.size)]
+        needed = sum(file.size for file in missing) - begun(self.entry, self.models)
+        if _free_bytes(self.models) < needed:
+            raise _disk_full(self.entry.name, needed, self.models)
+        self.incoming.mkdir(exist_ok=True)
         files = CheckedFiles(model_folder)
         for file in self.entry.files:
             target = model_folder / file.path
@@ -238,17 +225,18 @@ class _Pull:
             if source.name == "publisher" and not part.file.url:
                 continue
             try:
-                self._require_room(source, part)
                 source.fill(part, self.watch)
                 part.check(self.watch)
             except SourceFailed as failure:
-                refusals.append(f"{source.name}: {failure.reason}")
-                self._report_refusal(source, part, failure.reason)
+                reason = failure.reason
+                refusals.append(f"{source.name}: {reason}")
             except ChecksumMismatch as error:
-                mismatch = error
-                self._report_refusal(source, part, "the file is not the published one; it was deleted")
+                reason, mismatch = "the file is not the published one; it was deleted", error
             else:
                 return
+            if reason not in self.refusals:  # once for all files
+                self.refusals.append(reason)
+                self.watch.report("fetching", part.length, source.name, reason)
         if mismatch is not None:
             raise mismatch
         raise FetchFailed(
@@ -257,19 +245,6 @@ class _Pull:
             f"fetched so far is kept. Or get {part.file.origin} on another machine and put it at "
             f"{self.models / self.entry.name / part.file.path}.",
         )
-
-    def _report_refusal(self, source: Source, part: PartFile, reason: str) -> None:
-        """Report why a source failed, once for all files."""
-        if reason not in self.refusals:
-            self.refusals.append(reason)
-            self.watch.report("fetching", part.length, source.name, reason)
-
-    def _require_room(self, source: Source, part: PartFile) -> None:
-        """Raise `DiskFull` unless the rest of this file and all later ones fit."""
-        later = self.entry.size - self.watch.finished - part.file.size
-        needed = source.room_needed(part.file, part.length) + later
-        if _free_bytes(self.models) < needed:
-            raise _disk_full(self.entry.name, needed, self.models)
 
 
 def _has_size(path: Path, size: int) -> bool:

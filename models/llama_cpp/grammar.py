@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -42,16 +41,15 @@ def gbnf(schema: JsonSchema) -> str | None:
 
 
 class Picker:
-    """Picks the next token: greedy or sampled (``temperature`` > 0), constrained by a schema or not.
+    """Picks the likeliest next token, constrained by a schema or not.
 
     The grammar checks the best token first, then a shortlist, and only then the whole vocabulary, which
     would take longer than computing the token. If a schema has no grammar, the answer is unconstrained;
     the caller has to validate it anyway.
     """
 
-    def __init__(self, engine: Engine, temperature: float, schema: JsonSchema | None) -> None:
+    def __init__(self, engine: Engine, schema: JsonSchema | None) -> None:
         self._engine = engine
-        self._pick: Callable[[Logits], int] = _greedy if temperature <= 0 else _Sampler(temperature)
         self._grammar: Any = None
         text = gbnf(schema) if schema is not None else None
         if text is not None:
@@ -62,7 +60,7 @@ class Picker:
     def next(self) -> int | None:
         """The next token after those in the engine; None at the end of the answer."""
         logits = self._engine.logits()
-        token: int | None = self._pick(logits)
+        token: int | None = int(np.argmax(logits))
         if self._grammar and not self._admits(np.array([token], dtype=np.int32))[0]:
             token = self._pick_admitted(logits)
         if token is None or self._engine.ends(token):
@@ -89,26 +87,5 @@ class Picker:
             admitted = vocabulary[self._admits(vocabulary)]
         if not len(admitted):
             return None  # no token fits: the answer ends here, and fails validation
-        masked = np.full_like(logits, -np.inf)
-        masked[admitted] = logits[admitted]
-        return self._pick(masked)
-
-
-def _greedy(logits: Logits) -> int:
-    return int(np.argmax(logits))
-
-
-class _Sampler:
-    """Samples by top-k (40), then top-p (0.95)."""
-
-    def __init__(self, temperature: float) -> None:
-        self._temperature = temperature
-        self._random = np.random.default_rng()
-
-    def __call__(self, logits: Logits) -> int:
-        top_tokens = np.argsort(logits)[::-1][:40]
-        scaled = logits[top_tokens].astype(np.float64) / self._temperature
-        weights = np.exp(scaled - scaled[0])
-        weights /= weights.sum()
-        nucleus = weights[: int(np.searchsorted(np.cumsum(weights), 0.95)) + 1]
-        return int(self._random.choice(top_tokens[: len(nucleus)], p=nucleus / nucleus.sum()))
+        admitted.sort()  # of equals the first one is chosen, as without a grammar
+        return int(admitted[np.argmax(logits[admitted])])

@@ -38,17 +38,17 @@ class ChatTemplate:
             ) from error
         self._controls = control_pattern(control_texts)
 
-    def render(self, messages: Sequence[Message], *, thinking: bool | None = None) -> str:
+    def render(self, messages: Sequence[Message], *, may_think: bool = True) -> str:
         """The prompt, up to where the assistant's answer begins. Raises `ModelError`.
 
-        ``thinking`` turns thinking on or off if the template has a switch for it; None leaves its default.
+        ``may_think``: as the template's default; otherwise thinking is off if the template has a switch.
         """
         import jinja2
 
         defused_messages = [
             {"role": m.role, "content": defused(m.content, self._controls)} for m in messages
         ]
-        options = {} if thinking is None else {"enable_thinking": thinking}
+        options = {} if may_think else {"enable_thinking": False}
         try:
             return self._format_prompt(defused_messages, options)
         except (jinja2.TemplateError, ValueError, TypeError):

@@ -26,7 +26,7 @@ from models.protocols import (
     Usage,
 )
 from models.servers.wire import POLL_SECONDS, Wire
-from models.think_tags import ThinkSplitter, answer_or_thought
+from models.think_tags import StreamedAnswer
 from models.token_estimate import at_least, at_most
 
 _TURN_TOKENS = 8  # what a chat template adds to each message
@@ -73,16 +73,11 @@ class ServerChat(ABC):
     """
 
     def __init__(self, name: str, wire: Wire) -> None:
-        self._name = name
+        self.name = name
         self._wire = wire
         self._lock = threading.Lock()
         self._logprobs = True
         self._previous = ""
-
-    @property
-    def name(self) -> str:
-        """The kind of server and the model."""
-        return self._name
 
     @property
     @abstractmethod
@@ -112,33 +107,23 @@ class ServerChat(ABC):
 
     def _generate(self, messages: Sequence[Message], options: ChatOptions) -> Reply:
         started = time.perf_counter()
-        splitter, thoughts = ThinkSplitter(), list[str]()
-
-        def stream(text: str) -> None:
-            if text and options.on_text is not None:
-                options.on_text(text)
-
+        answer = StreamedAnswer(options.on_text)
         messages = _defuse_all(messages)
         self._refuse_overflow(messages, options.max_tokens)
         characters_left = options.max_tokens * _TOKEN_CHARACTERS
         with closing(self._parts(messages, options)) as parts:
             for part in parts:
-                thoughts.append(part.reasoning[: max(0, characters_left)])
-                stream(splitter.feed(part.text[: max(0, characters_left)]))
+                answer.add(part.text[:characters_left], part.reasoning[:characters_left])
                 characters_left -= len(part.text) + len(part.reasoning)
                 if characters_left < 0:
                     break
-        stream(splitter.finish())
         if characters_left < 0:  # the call was cut off, so the server has no counts
             usage = Usage(_prompt_tokens(messages), 0, options.max_tokens, time.perf_counter() - started)
             finish: FinishReason = "length"
         else:
             usage, finish = self._close_call(messages, started)
-        reasoning = "".join(thoughts).strip() or splitter.reasoning
-        text = answer_or_thought(splitter.answer, reasoning, finished=finish == "stop")
-        if text != splitter.answer:
-            stream(text)
-        return Reply(text, usage, finish, reasoning)
+        answer.finish(complete=finish == "stop")
+        return Reply(answer.text, usage, finish, answer.reasoning)
 
     def choose(
         self, messages: Sequence[Message], options: Sequence[str], cancel: threading.Event | None = None
@@ -256,12 +241,12 @@ def _from_logprobs(top: Sequence[tuple[str, float]], labels: Sequence[str], usag
 
     None if no label is listed: then the model would have answered something else.
     """
-    floor = min(logprob for _, logprob in top)
-    scores: list[float] = []
-    for label in labels:
-        logprobs = [logprob for token, logprob in top if token.strip() == label]
-        scores.append(math.log(sum(map(math.exp, logprobs))) if logprobs else floor)
-    if not any(token.strip() in labels for token, _ in top):
+    likelihoods = dict.fromkeys(labels, 0.0)
+    for token, logprob in top:
+        if token.strip() in likelihoods:
+            likelihoods[token.strip()] += math.exp(logprob)
+    if not any(likelihoods.values()):
         return None
-    weights = [math.exp(score - max(scores)) for score in scores]
+    least = math.exp(min(logprob for _, logprob in top))
+    weights = [likelihoods[label] or least for label in labels]
     return Choice(tuple(weight / sum(weights) for weight in weights), usage)

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -197,13 +198,13 @@ def _refusal_error(model: str, status: int, text: str) -> ModelError:
 class OllamaChat(ServerChat):
     """A chat model on an Ollama server.
 
+    Answers under a schema and choices do not think, unless the server then drops the schema, which is
+    detected at the first answer that is not JSON.
+
     Args:
         model: As ``ollama list`` shows it.
         base_url: The server's address; ``OLLAMA_HOST`` or this machine if None.
         context_tokens: Requested from the server as ``num_ctx``.
-        thinking: Whether models that can switch thinking think before free text; their default if None.
-            Answers under a schema and choices do not think, unless the server then drops the schema,
-            which is detected at the first answer that is not JSON.
     """
 
     def __init__(
@@ -213,13 +214,11 @@ class OllamaChat(ServerChat):
         base_url: str | None = None,
         context_tokens: int = 8192,
         patience: Patience | None = None,
-        thinking: bool | None = None,
     ) -> None:
         self.model = model
         self.server = OllamaServer(base_url, patience)
         super().__init__(f"ollama:{model}", Wire("Ollama", patience or Patience()))
         self._requested = context_tokens
-        self._thinking = thinking
         self.schema_thinking = False
         """Whether the model thinks before an answer under a schema; can be set from a probe."""
         self._chat: Any = None
@@ -232,12 +231,6 @@ class OllamaChat(ServerChat):
         The first use asks the server, and raises what `OllamaServer.facts` raises.
         """
         return min(self._requested, self.facts().trained_context or self._requested)
-
-    @property
-    def tokens_read(self) -> int | None:
-        """Prompt tokens of the last call by the server's count, None if it did not report them."""
-        read = self._wire.last.get("prompt_eval_count")
-        return read if isinstance(read, int) else None
 
     def facts(self, cancel: threading.Event | None = None) -> ModelFacts:
         """The server's information about the model, cached. Raises what `OllamaServer.facts` raises."""
@@ -256,15 +249,15 @@ class OllamaChat(ServerChat):
         return reply
 
     def _parts(self, messages: Sequence[Message], options: ChatOptions, top: int = 0) -> Generator[Part]:
-        thinking = self._thinking if options.schema is None else self.schema_thinking
+        thinks = not top and (options.schema is None or self.schema_thinking)
         request: dict[str, Any] = {
             "options": {
                 "num_ctx": self.context_tokens,
                 "num_predict": options.max_tokens,
-                "temperature": options.temperature,
+                "temperature": 0.0,
             },
             # Ollama rejects the switch for models without thinking.
-            "reasoning": (thinking is not False and not top) if self.facts().thinks else None,
+            "reasoning": thinks if self.facts().thinks else None,
         }
         if options.schema is not None:
             request["format"] = dict(options.schema)
@@ -297,10 +290,10 @@ class OllamaChat(ServerChat):
         last = self._wire.last
         if not last.get("done"):
             raise _interrupted_error(self.server.url)
-        cached = last.get("prompt_eval_cached_count")
+        read, cached = last.get("prompt_eval_count"), last.get("prompt_eval_cached_count")
         finish: FinishReason = "length" if last.get("done_reason") == "length" else "stop"
         # Some versions do not count cached tokens.
-        return Bill(self.tokens_read, cached, int(last.get("eval_count") or 0), finish, cached is not None)
+        return Bill(read, cached, int(last.get("eval_count") or 0), finish, cached is not None)
 
 
 def _is_json(text: str) -> bool:
@@ -321,25 +314,16 @@ class OllamaEmbedder:
     def __init__(
         self, model: str, *, base_url: str | None = None, patience: Patience | None = None
     ) -> None:
+        self.name = f"ollama:{model}"
         self._model = model
         self._url = OllamaServer(base_url).url
         self._patience = patience or Patience()
         self._query, self._passage = _PREFIXES.get(model.rsplit("/", 1)[-1].split(":", 1)[0], ("", ""))
-        self._dimensions: int | None = None
-        self._lock = threading.Lock()
 
-    @property
-    def name(self) -> str:
-        """``ollama:`` and the model."""
-        return f"ollama:{self._model}"
-
-    @property
+    @cached_property
     def dimensions(self) -> int:
         """Length of each vector; the first use embeds a word to find out."""
-        with self._lock:
-            if self._dimensions is None:
-                self._dimensions = self._embed(["dimensions"]).shape[1]
-            return self._dimensions
+        return int(self._embed(["dimensions"]).shape[1])
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
         """Vectors of shape ``(len(texts), dimensions)``."""

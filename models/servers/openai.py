@@ -208,7 +208,7 @@ class OpenAiChat(ServerChat):
             "model": self._model,
             "messages": [{"role": message.role, "content": message.content} for message in messages],
             "max_tokens": options.max_tokens,
-            "temperature": options.temperature,
+            "temperature": 0.0,
             "stream": True,
             "stream_options": {"include_usage": True},
         }

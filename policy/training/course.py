@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from agent.decisions.decider import STATE_VERSION
-from models.library_loading import import_torch
-from models.offline import forbid_hubs
+from models.library_loading import forbid_hubs, import_torch
 from policy.decisions.returns import Examples, examples
 from policy.judging.freezing import Frozen, freeze
 from policy.judging.gate import ask, too_few

@@ -9,7 +9,7 @@ import sys
 import tempfile
 from importlib import import_module
 
-from models.offline import forbid_hubs
+from models.library_loading import forbid_hubs
 from traces import paths
 
 NAMES = ("startup", "opening", "ingestion", "sync", "ocr", "retrieval", "reading", "filings", "app")

@@ -5,12 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from agent.documents.ingest import FileDone, FileFailed, ingest
-from models.boxed_reader import BoxedReader
+from models.boxed_reader import BoxedReader, RankedReader
 from models.catalogue import BGE_SMALL_EN, MS_MARCO_MINILM_L12, entry
 from models.encoders import open_embedder, open_reranker
 from models.llama_cpp import LlamaCppChat
 from models.protocols import Embedder, Reader
-from models.ranked_reader import RankedReader
 from tests.conftest import DATA
 from traces import paths
 from traces.store import Store

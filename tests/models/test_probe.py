@@ -128,13 +128,3 @@ def test_a_file_is_known_by_its_size_and_time(tmp_path: Path) -> None:
     before = identity(LlamaCppChat(file, name="m"))
     file.write_bytes(b"three")
     assert identity(LlamaCppChat(file, name="m")) != before
-
-
-@pytest.mark.model
-def test_a_real_model(real_chat: LlamaCppChat) -> None:
-    result = probe(real_chat)
-    assert result.schema
-    assert result.label_probabilities
-    assert result.context_tokens == 4096
-    assert result.prefill > 0
-    assert result.generation > 0

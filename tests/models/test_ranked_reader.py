@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from models.ranked_reader import RankedReader
+from models.boxed_reader import RankedReader
 from tests.scripted import WordReader
 
 _QUESTION = "Who supplies them?"

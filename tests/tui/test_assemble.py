@@ -9,7 +9,7 @@ import pytest
 
 from models.encoders.onnx import OnnxReranker
 from models.encoders.sentence_transformers import CrossEncoderReranker
-from models.fetch import ChecksumMismatch
+from models.fetch.files import ChecksumMismatch
 from models.protocols import Loadable, ModelMissing
 from tests.models.encoders.tiny_onnx import write_reranker
 from tests.models.fetch.carriers import CONTENT, tiny_entry

@@ -19,7 +19,7 @@ from tui.terminal import clean, one_line, size
 
 if TYPE_CHECKING:
     from models.catalogue import CatalogueRole
-    from models.fetch import PullProgress
+    from models.fetch.files import PullProgress
     from tui.app.engine import Engine
     from tui.models.tables import ModelRow
 

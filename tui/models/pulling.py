@@ -18,7 +18,8 @@ from rich.progress import (
 )
 
 from models.catalogue import ModelEntry
-from models.fetch import ChecksumMismatch, PullProgress, checked, pull, shared_sources
+from models.fetch import checked, pull, shared_sources
+from models.fetch.files import ChecksumMismatch, PullProgress
 from tui.interrupts import ctrl_c
 from tui.terminal import clean, console, is_live, size
 

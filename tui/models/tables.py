@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from models.catalogue import CATALOGUE, CatalogueRole, ModelEntry, entry
-from models.encoders.folder import is_onnx
+from models.encoders import is_onnx
 from models.fetch import begun, installed
 from models.probe import ProbeResult, recall
 from models.protocols import ModelMissing

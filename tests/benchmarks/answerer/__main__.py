@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 from models.boxed_answerer import BASE, SHIPPED
+from models.library_loading import forbid_hubs
 from models.llama_cpp import LlamaCppChat
-from models.offline import forbid_hubs
 from tests.benchmarks.adapters.base import open_base
 from tests.benchmarks.adapters.export import export
 from tests.benchmarks.answerer.card import write_card

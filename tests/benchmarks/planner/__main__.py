@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from models.boxed_planner import BASE, SHIPPED, BoxedPlanner
-from models.offline import forbid_hubs
+from models.library_loading import forbid_hubs
 from tests.benchmarks.adapters.base import open_base
 from tests.benchmarks.adapters.export import export
 from tests.benchmarks.planner.data import examples, natural

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from models.boxed_reader import SHIPPED, BoxedReader
 from models.catalogue import MS_MARCO_MINILM_L12
-from models.offline import forbid_hubs
+from models.library_loading import forbid_hubs
 from tests.benchmarks.reader.evaluation import measured, scores, table
 from tests.benchmarks.reader.making import make
 from tests.benchmarks.table import keep_figures

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from models.catalogue import BGE_SMALL_EN, MS_MARCO_MINILM_L12, ModelEntry
-from models.encoders import open_embedder, open_reranker
-from models.encoders.folder import Recipe, read_recipe
+from models.encoders import Recipe, open_embedder, open_reranker, read_recipe
 from models.encoders.onnx import OnnxEmbedder, OnnxModel, OnnxReranker
 from models.encoders.sentence_transformers import CrossEncoderReranker, LocalEmbedder
 from models.fetch import installed

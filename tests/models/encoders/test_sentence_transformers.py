@@ -1,0 +1,187 @@
+"""Vectors and scores from sentence-transformers folders: tiny ones made here, and the real MiniLM."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from models.encoders import open_embedder
+from models.encoders.sentence_transformers import CrossEncoderReranker, LocalEmbedder
+from models.protocols import Embedder, ModelError, ModelMissing, Reranker, Vectors
+from tests.models.encoders.tiny_bert import write_sentence_model, write_transformer
+
+PASSAGES = ["the river flows into the sea", "the bank holds money", "a river", "the bank is a sea"]
+QUERY = "what is the river"
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("models") / "tiny"
+    write_sentence_model(folder)
+    return folder
+
+
+# --- any folder --------------------------------------------------------------------------------
+
+
+def test_vectors_are_unit_length_and_in_the_order_of_the_texts(tiny: Path) -> None:
+    embedder: Embedder = LocalEmbedder(tiny, "tiny")
+    words = ["river", "sea", "bank", "money", "water"]
+    texts = [" ".join(words[: 1 + number % 5]) + f" {number}" for number in range(33)]
+    texts[2:4] = ["", "the city " * 10]
+    vectors = embedder.embed_passages(texts)
+    assert vectors.shape == (33, 8)
+    assert vectors.dtype == np.float32
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1.0, atol=1e-6)
+    for position in (0, 2, 3, 31, 32):
+        alone = embedder.embed_query(texts[position])
+        np.testing.assert_allclose(vectors[position], alone, atol=1e-5)
+
+
+def test_nothing_is_loaded_before_it_is_needed(tiny: Path) -> None:
+    embedder = LocalEmbedder(tiny, "tiny")
+    assert embedder.dimensions == 8
+    assert embedder.embed_passages([]).shape == (0, 8)
+    assert not embedder.ready()
+    embedder.warm_up()
+    assert embedder.ready()
+
+
+def test_joined_poolings_have_the_length_the_library_works_out(tmp_path: Path) -> None:
+    write_sentence_model(tmp_path / "joined", modes=("cls", "mean"))
+    embedder = LocalEmbedder(tmp_path / "joined", "joined")
+    assert embedder.dimensions == 16
+    assert embedder.embed_query("the river").shape == (16,)
+
+
+def test_prompts_of_the_model_are_used(tmp_path: Path) -> None:
+    prompts = {"query": "what is ", "document": ""}
+    write_sentence_model(tmp_path / "prompted", prompts=prompts)
+    embedder = LocalEmbedder(tmp_path / "prompted", "prompted")
+    query = embedder.embed_query("the river")
+    as_passage, spelled_out = embedder.embed_passages(["the river", "what is the river"])
+    np.testing.assert_allclose(query, spelled_out, atol=1e-5)
+    assert not np.allclose(query, as_passage, atol=1e-3)
+
+
+def test_a_query_gets_its_turn_between_the_batches_of_a_long_list(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    served: list[str] = []
+    busy = threading.Event()
+
+    class Model:
+        def encode_document(self, texts: list[str], **_: object) -> Vectors:
+            served.append("passages")
+            busy.set()
+            time.sleep(0.005)
+            return np.ones((len(texts), 2), dtype=np.float32)
+
+        def encode_query(self, texts: list[str], **_: object) -> Vectors:
+            served.append("query")
+            return np.ones((1, 2), dtype=np.float32)
+
+    embedder = LocalEmbedder(Path("unused"), "fake")
+    monkeypatch.setattr(embedder, "_model", Model())
+    batches = 200
+    ingest = threading.Thread(target=embedder.embed_passages, args=(["text"] * 8 * batches,))
+    ingest.start()
+    busy.wait()
+    embedder.embed_query("question")
+    ingest.join()
+    assert served.count("passages") == batches
+    assert served.index("query") < batches // 2
+
+
+def test_other_weights_under_the_same_folder_name_have_another_name(tmp_path: Path) -> None:
+    for place in ("here", "there", "everywhere"):
+        (tmp_path / place / "mine").mkdir(parents=True)
+    here, there, everywhere = (tmp_path / place / "mine" for place in ("here", "there", "everywhere"))
+    (here / "model.safetensors").write_bytes(b"a" * 100_000)
+    (there / "model.safetensors").write_bytes(b"a" * 100_000)
+    (everywhere / "model.safetensors").write_bytes(b"a" * 50_000 + b"b" * 50_000)
+    assert open_embedder(here).name == open_embedder(there).name
+    assert open_embedder(here).name != open_embedder(everywhere).name
+    assert open_embedder(here).name.startswith("mine@")
+
+
+def test_a_missing_folder_is_named(tmp_path: Path) -> None:
+    embedder = open_embedder(tmp_path / "nowhere")
+    with pytest.raises(ModelMissing, match=r"no embedding model in .*nowhere"):
+        embedder.embed_query("the river")
+    with pytest.raises(ModelMissing):
+        _ = embedder.dimensions
+    with pytest.raises(ModelMissing, match=r"no reranker in .*nowhere"):
+        CrossEncoderReranker(tmp_path / "nowhere").score(QUERY, PASSAGES)
+
+
+def test_a_broken_folder_is_explained_in_the_librarys_words(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text('{"model_type": "bert", "hidden_size": 8')
+    with pytest.raises(ModelError, match="could not be loaded: ") as caught:
+        LocalEmbedder(tmp_path, "broken").embed_query("the river")
+    assert caught.value.__cause__ is not None
+    assert not isinstance(caught.value, ModelMissing)
+
+
+# --- rerankers: their weights are random, so never how well they rank -------------------------------
+
+
+@pytest.fixture(scope="module")
+def make(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    def write(name: str, **config: Any) -> Path:
+        folder = tmp_path_factory.mktemp("rerankers") / name
+        write_transformer(folder, num_labels=config.pop("num_labels", 1), **config)
+        return folder
+
+    return write
+
+
+def logits(folder: Path) -> list[float]:
+    """What the network itself says, without sentence-transformers."""
+    import torch
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+    model = AutoModelForSequenceClassification.from_pretrained(folder, local_files_only=True)
+    found = []
+    for passage in PASSAGES:
+        with torch.inference_mode():
+            output = model.eval()(**tokenizer(QUERY, passage, return_tensors="pt"))
+        found.append(float(output.logits[0, 0]))
+    return found
+
+
+@pytest.mark.parametrize(
+    "activation",
+    [None, "torch.nn.modules.linear.Identity", "torch.nn.modules.activation.Sigmoid"],
+)
+def test_the_sigmoid_is_applied_exactly_once(make: Callable[..., Path], activation: str | None) -> None:
+    saved = {"sentence_transformers": {"activation_fn": activation}} if activation else {}
+    folder = make("tiny", **saved)
+    reranker: Reranker = CrossEncoderReranker(folder)
+    expected = [1 / (1 + math.exp(-logit)) for logit in logits(folder)]
+    assert reranker.score(QUERY, PASSAGES) == pytest.approx(expected, abs=1e-5)
+    assert len({round(score, 4) for score in expected}) == len(PASSAGES), "too alike to tell"
+
+
+def test_scores_follow_the_order_of_the_passages(make: Callable[..., Path]) -> None:
+    reranker = CrossEncoderReranker(make("tiny"))
+    assert (reranker.name, reranker.score(QUERY, [])) == ("tiny", [])
+    assert not reranker.ready(), "nothing is loaded before it is needed"
+    passages = [*PASSAGES, "longer than the model reads " * 100]
+    forward = reranker.score(QUERY, passages)
+    assert forward == pytest.approx(reranker.score(QUERY, passages[::-1])[::-1], abs=1e-5)
+    assert all(0 <= score <= 1 for score in forward)
+    assert reranker.ready()
+
+
+def test_a_classifier_is_not_taken_for_a_reranker(make: Callable[..., Path]) -> None:
+    with pytest.raises(ModelError, match="has 3 outputs; a reranker has one"):
+        CrossEncoderReranker(make("tiny", num_labels=3)).score(QUERY, PASSAGES)
