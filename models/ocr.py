@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from statistics import mean, median
 from typing import TYPE_CHECKING, Any, Final
 
@@ -36,9 +36,8 @@ class RapidOcr:
                 result = self._detect(picture)
                 if result.txts and mean(result.scores) < _SURE:
                     rotated = self._detect(picture[::-1, ::-1])
-                    result = (
-                        rotated if rotated.txts and mean(rotated.scores) > mean(result.scores) else result
-                    )
+                    if rotated.txts and mean(rotated.scores) > mean(result.scores):
+                        result = rotated
             except Exception as error:
                 raise ModelError(
                     f"The text in a picture could not be recognised ({type(error).__name__}: {error}).",
@@ -48,7 +47,7 @@ class RapidOcr:
             return []
         rotation = _rotation(-_slope(np.asarray(result.boxes)))
         lines = [
-            list(_words(text, characters, rotation))
+            _words(text, characters, rotation)
             for text, characters in zip(result.txts, result.word_results, strict=True)
         ]
         return sorted((line for line in lines if line), key=lambda line: (line[0].top, line[0].left))
@@ -93,30 +92,22 @@ def _rotation(angle: float) -> np.ndarray[Any, Any]:
 
 def _words(
     text: str, characters: Sequence[tuple[str, float, Any]], rotation: np.ndarray[Any, Any]
-) -> Iterator[RecognisedWord]:
+) -> list[RecognisedWord]:
     """The words of a line; RapidOCR's parts (each Chinese character) are joined up to a space."""
-    position = 0
-    current: RecognisedWord | None = None
+    words: list[RecognisedWord] = []
+    end = 0
     for part, confidence, box in characters:
-        start = text.find(part, position)
+        start = text.find(part, end)
         corners = np.asarray(box, dtype=float) @ rotation.T
         (left, top), (right, bottom) = corners.min(axis=0), corners.max(axis=0)
         word = RecognisedWord(part, float(confidence), float(left), float(top), float(right), float(bottom))
-        is_separate = (
-            start < 0
-            or bool(text[position:start].strip())
-            or text[position:start] != text[position:start].strip()
-        )
-        position = max(position, start) + len(part) * (start >= 0)
-        if current is None:
-            current = word
-        elif is_separate:
-            yield current
-            current = word
+        if words and start == end:
+            words[-1] = _join(words[-1], word)
         else:
-            current = _join(current, word)
-    if current is not None:
-        yield current
+            words.append(word)
+        if start >= 0:
+            end = start + len(part)
+    return words
 
 
 def _join(first: RecognisedWord, second: RecognisedWord) -> RecognisedWord:

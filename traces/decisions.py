@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from traces.outcomes import Gold
 from traces.rows import select
-from traces.store import Store
+from traces.store import Queries, Store
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -109,11 +109,8 @@ class Counts:
     agreement: list[Agreement]
 
 
-class Traces:
-    """Queries on decisions. Every method opens the store, works and closes it again."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
+class Traces(Queries):
+    """Queries on decisions."""
 
     def latest(self, limit: int = 20) -> list[TraceSummary]:
         """At most ``limit`` runs with decisions, newest first."""

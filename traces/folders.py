@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from traces.rows import columns, insert
-from traces.store import Store
+from traces.store import Queries
 
 AWAY, BACK = "away", "back"
 """Outcomes of a folder, among the changes."""
@@ -62,11 +62,8 @@ class Unreadable:
     reader: int
 
 
-class Folders:
-    """Queries on followed folders. Every method opens the store, works and closes it again."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
+class Folders(Queries):
+    """Queries on followed folders."""
 
     def followed(self, collection: str | None = None) -> list[Folder]:
         """The folders of a collection, or of all, by collection and path."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from traces.errors import DeepthinkError
 from traces.rows import columns, insert
-from traces.store import Store, now
+from traces.store import Queries, now
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -44,11 +44,8 @@ class Label:
     labelled: datetime = field(default_factory=now)
 
 
-class Labels:
-    """Queries on labels. Every method opens the store, works and closes it again."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
+class Labels(Queries):
+    """Queries on labels."""
 
     def put(self, run_id: str, seq: int, action: str, origin: Origin = "said", note: str = "") -> None:
         """Label a decision; an earlier label of it is replaced.

@@ -26,17 +26,14 @@ from traces.records import (
     UnknownDocument,
 )
 from traces.rows import columns, insert
-from traces.store import Store, now
+from traces.store import Queries, now
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 
-class Library:
-    """Queries on the library. Every method opens the store, works and closes it again."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
+class Library(Queries):
+    """Queries on the library."""
 
     @property
     def path(self) -> Path:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from traces.errors import DeepthinkError
 from traces.rows import columns, insert
 from traces.runs import COLLECTED, DecisionRow, NewRun, delete_runs, write_decisions, write_run
-from traces.store import Store, now
+from traces.store import Queries, now
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -108,11 +108,8 @@ class CollectedQuestion:
         return hashlib.sha256(f"{self.dataset}\n{self.question_id}".encode()).hexdigest()[:12]
 
 
-class Collected:
-    """Queries on collected questions. Every method opens the store, works and closes it again."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
+class Collected(Queries):
+    """Queries on collected questions."""
 
     def put(self, question: CollectedQuestion) -> None:
         """Store a question, replacing an earlier collection of it."""

@@ -8,7 +8,7 @@ from typing import Literal, get_args
 
 from traces.rows import columns, insert
 from traces.runs import UnknownRun
-from traces.store import Store, now
+from traces.store import Queries, now
 
 Rating = Literal["good", "partly", "wrong"]
 RATINGS: tuple[Rating, ...] = get_args(Rating)
@@ -24,11 +24,8 @@ class RatingRow:
     rated: datetime
 
 
-class Ratings:
-    """Queries on ratings. Every method opens the store, works and closes it again."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
+class Ratings(Queries):
+    """Queries on ratings."""
 
     def rate(self, run_id: str, rating: Rating, note: str = "") -> None:
         """Rate a run; an earlier rating of it is replaced. Raises `UnknownRun`."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from traces.errors import DeepthinkError
 from traces.labels import Label, write_labels
 from traces.rows import columns, insert
-from traces.store import Store, now
+from traces.store import Queries, now
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -158,11 +158,8 @@ class UnknownRun(DeepthinkError):
     kind = "usage"
 
 
-class Runs:
-    """Queries on runs. Every method opens the store, works and closes it again."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
+class Runs(Queries):
+    """Queries on runs."""
 
     def begin(self, run: NewRun, run_id: str = "", first: StoredEvent | None = None) -> str:
         """Store a run that starts now, with its first event; returns its id, a new one if none is given."""

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from traces.errors import DeepthinkError
 from traces.runs import delete_runs
-from traces.store import Store, now
+from traces.store import Queries, now
 
 ID_DIGITS = 4
 """Minimum length of an id prefix; a shorter one is more likely meant as a name."""
@@ -47,11 +47,8 @@ class Session:
     latest: datetime
 
 
-class Sessions:
-    """Queries on sessions. Every method opens the store, works and closes it again."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
+class Sessions(Queries):
+    """Queries on sessions."""
 
     def begin(self, name: str = "") -> str:
         """Create a session; returns its id, 8 random hex digits.

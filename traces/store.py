@@ -258,6 +258,13 @@ class Store:
             shutil.rmtree(temporary_folder, ignore_errors=True)
 
 
+class Queries:
+    """Queries on one subject. Every method opens the store, works and closes it again."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+
 def _close(connection: DuckDBPyConnection) -> None:
     with _connecting:
         connection.close()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -17,6 +19,7 @@ from models.boxed_reader import (
     TOKENIZER,
     BoxedReader,
     Calibration,
+    RankedReader,
     Score,
     checked,
     judgement,
@@ -26,6 +29,7 @@ from models.boxed_reader import (
 from models.boxed_reader.spans import found
 from models.boxed_reader.windows import Window, Windows
 from models.protocols import ModelError, Reader, Reading, Span, Support
+from tests.scripted import WordReader
 
 PLAIN = Calibration((1.0, 0.0, 0.0), (1.0, 0.0, 0.0), (1.0, (0.0, 0.0, 0.0)), (1.0, 0.0, 0.0))
 PASSAGE = "Fees › Late payment (2024-01-01)\nUp to 14 days the surcharge is KSh 2,500.75, then 6,000."
@@ -186,3 +190,50 @@ def test_the_shipped_reader_reads() -> None:
     assert right.supported > wrong.supported
     assert reader.read("Who approves flights above 500 euros?", passages[:1]) == readings[:1]
     assert reader.read("what", []) == []
+
+
+# --- a reader and a reranker that judge together
+
+
+_QUESTION = "Who supplies them?"
+
+
+class _Shortest:
+    """The shorter the passage, the better."""
+
+    name = "shortest"
+
+    def score(self, query: str, passages: Sequence[str]) -> list[float]:
+        return [1 / (1 + len(passage)) for passage in passages]
+
+
+_RANKED = RankedReader(WordReader({_QUESTION: ("Tolvang", 0.9)}), _Shortest())
+
+
+def test_both_judge_a_passage_and_the_reader_marks_it() -> None:
+    marked, without = _RANKED.read(_QUESTION, ["Tolvang supplies them.", "Why?"])
+    odds = math.pow(9, 0.9) * math.pow(1 / 22, 0.1)  # of the reader's 0.9 and the reranker's 1/23
+    assert marked.probability == pytest.approx(odds / (1 + odds))
+    (span,) = marked.spans
+    assert (span.start, span.end) == (0, 7)
+    assert span.probability == 0.9, "it stays the reader's"
+    assert without.spans == ()
+    assert _RANKED.read(_QUESTION, []) == []
+    assert _RANKED.name == "words with shortest"
+
+
+@pytest.mark.parametrize("score", [0.0, 1.0])
+def test_a_reranker_that_is_certain_is_not_alone(score: float) -> None:
+    class Certain(_Shortest):
+        def score(self, query: str, passages: Sequence[str]) -> list[float]:
+            return [score] * len(passages)
+
+    reader = WordReader({_QUESTION: ("Tolvang", 0.9)})
+    (reading,) = RankedReader(reader, Certain()).read(_QUESTION, ["Tolvang supplies them."])
+    assert 0 < reading.probability < 1
+
+
+def test_claims_are_the_readers_to_judge() -> None:
+    pairs = [("Tolvang supplies them.", "Tolvang supplies them all."), ("Nobody does.", "Why?")]
+    assert _RANKED.support(pairs) == WordReader().support(pairs)
+    assert _RANKED.judge(_QUESTION, pairs) == WordReader().judge(_QUESTION, pairs)
