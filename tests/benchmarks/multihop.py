@@ -200,18 +200,10 @@ class RememberingEmbedder:
     """An `Embedder` that embeds no text twice: a tree asks for the same sentences again and again."""
 
     def __init__(self, embedder: Embedder) -> None:
+        self.name = embedder.name
+        self.dimensions = embedder.dimensions
         self._embedder = embedder
         self._known: dict[str, Vectors] = {}
-
-    @property
-    def name(self) -> str:
-        """The embedder's own."""
-        return self._embedder.name
-
-    @property
-    def dimensions(self) -> int:
-        """The embedder's own."""
-        return self._embedder.dimensions
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
         """As the embedder does."""

@@ -37,7 +37,6 @@ class Asked:
         right: Whether the best span, with its sentence, matches what a right answer must.
     """
 
-    collection: str
     answerable: bool
     recalled: bool
     file: bool
@@ -88,7 +87,6 @@ def ask(file: Path, store: Store, reading: Reader) -> list[Asked]:
         text = f"{best[1]['text']} {best[1]['unit']}" if best[1] else ""
         found.append(
             Asked(
-                name,
                 not record["abstain"],
                 any(gold),
                 any(one["document"] in record["source"] for one in passages[:3]),
