@@ -14,7 +14,7 @@ from typer.core import TyperGroup
 
 from traces.paths import keep_private
 from tui import failures
-from tui.app.main import LOOPBACK, PORT
+from tui.app.main import LOOPBACK, PORT, show_version
 
 _COMMANDS: Final[dict[str, dict[str, tuple[str, str]]]] = {
     "Ask and read": {
@@ -114,18 +114,6 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-
-
-def show_version() -> int:
-    """Print the version; returns the exit code."""
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        release = version("deepthink-tui")
-    except PackageNotFoundError:
-        release = "(a checkout that is not installed)"
-    typer.echo(f"deepthink {release}")
-    return 0
 
 
 def _version(is_given: bool) -> None:

@@ -6,6 +6,7 @@ import ast
 import functools
 import importlib
 import inspect
+import re
 import textwrap
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -67,3 +68,12 @@ def _private(made: type) -> set[str]:
         for node in ast.walk(ast.parse(textwrap.dedent(inspect.getsource(made))))
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and node.attr.startswith("_")
     }
+
+
+def test_styles_of_one_screen_reach_no_other() -> None:
+    """Textual keeps the style sheet of every screen that was opened, and applies it to all."""
+    texts = {path: path.read_text(encoding="utf-8") for path in MODULES}
+    for sheet in ROOT.rglob("*.tcss"):
+        for name in re.findall(r"^(?:\.\S+ )?#([\w-]+)", sheet.read_text(encoding="utf-8"), re.MULTILINE):
+            folders = {path.parent for path, text in texts.items() if f'id="{name}"' in text}
+            assert folders <= {sheet.parent}, f"#{name} in {sheet.name}"

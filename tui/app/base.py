@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
+from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.content import Content
@@ -50,19 +51,22 @@ class Navigation(Horizontal):
         yield Static(id="engine")
 
     def on_mount(self) -> None:
-        self.watch(self.app, "engine_states", self._show_engine)
+        self.watch(self.app, "engine_states", self.on_resize)
 
     def on_resize(self) -> None:
-        engine = self.query_one("#engine", Static).content
-        room = self.size.width - (engine.cell_length + 2 if isinstance(engine, Content) else 0)
-        candidates = [
+        """Show as much as there is room for; of the engine, its sign alone before a place is cut off."""
+        *longer, shortest = (
             self._places(short=short, keys=keys)
             for short, keys in ((False, True), (True, True), (False, False), (True, False))
-        ]
-        line = next(
-            (candidate for candidate in candidates if candidate.cell_length <= room), candidates[-1]
         )
+        width = self.size.width or self.app.size.width  # it is not laid out yet
+        engine = _engine_text(deepthink(self).engine_states)
+        if shortest.cell_length + cell_len(engine) + 2 > width:
+            engine = engine[0]
+        room = width - cell_len(engine) - 2
+        line = next((places for places in longer if places.cell_length <= room), shortest)
         self.query_one("#places", Static).update(line)
+        self.query_one("#engine", Static).update(Content(engine))
 
     def _places(self, *, short: bool, keys: bool) -> Content:
         pieces: list[Content] = []
@@ -74,10 +78,6 @@ class Navigation(Horizontal):
             piece = piece.stylize("bold $primary" if is_current else "$foreground 75%")
             pieces.append(piece.stylize(f"@click=app.mode('{name}')"))
         return Content("").join(pieces)
-
-    def _show_engine(self, states: Mapping[str, tuple[EngineState, str]]) -> None:
-        self.query_one("#engine", Static).update(Content(_engine_text(states)))
-        self.on_resize()
 
 
 def _engine_text(states: Mapping[str, tuple[EngineState, str]]) -> str:

@@ -95,6 +95,7 @@ class _Keys(Widget):
     """Key, description and name for remapping, wrapped to the width."""
 
     _KEY: ClassVar[int] = 14
+    _NARROWEST: ClassVar[int] = 24  # cells for a description beside a name
 
     def __init__(self, rows: Sequence[_Row]) -> None:
         super().__init__(classes="keys")
@@ -109,14 +110,19 @@ class _Keys(Widget):
         return Content("\n").join(self._lines(self.content_size.width))
 
     def _lines(self, width: int) -> list[Content]:
-        room = max(width - self._KEY - self._name_width - 2, 20)
+        room = width - self._KEY - self._name_width - 2
+        is_narrow = room < self._NARROWEST  # then a name has a line of its own
+        room = width - self._KEY if is_narrow else room
         lines: list[Content] = []
         for row in self._rows:
-            folded = wrap(row.text, room) or [""]
-            key = Content(row.key.ljust(self._KEY)).stylize("bold $accent")
+            first, *rest = wrap(row.text, room) or [""]
             name = Content(row.id.rjust(self._name_width)).stylize("$foreground 55%")
-            lines.append(Content.assemble(key, folded[0].ljust(room), "  ", name))
-            lines += [Content(" " * self._KEY + rest) for rest in folded[1:]]
+            key = Content(row.key.ljust(self._KEY)).stylize("bold $accent")
+            beside = () if is_narrow else (" " * (room - len(first) + 2), name)
+            lines.append(Content.assemble(key, first, *beside))
+            lines += [Content(" " * self._KEY + line) for line in rest]
+            if is_narrow and row.id:
+                lines.append(Content.assemble(" " * self._KEY, (row.id, "$foreground 55%")))
         return lines
 
 

@@ -37,10 +37,20 @@ def run(arguments: Sequence[str]) -> int:
     if options.debug:
         failures.debug()
     if options.version:
-        from tui.cli import show_version
-
         return failures.guarded(show_version)
     return failures.guarded(lambda: open_app(options.serve, options.host, options.port))
+
+
+def show_version() -> int:
+    """Print the version; returns the exit code."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        release = version("deepthink-tui")
+    except PackageNotFoundError:
+        release = "(a checkout that is not installed)"
+    sys.stdout.write(f"deepthink {release}\n")
+    return 0
 
 
 def open_app(is_served: bool, host: str, port: int) -> int:

@@ -76,3 +76,13 @@ def test_help_in_pictures(
 
     app = make_app(theme=look.theme)
     assert snap_compare(app, terminal_size=look.size, run_before=ask)
+
+
+async def test_no_line_is_wider_than_a_narrow_window(make_app: MakeApp) -> None:
+    app = make_app()
+    async with app.run_test(size=(60, 20)) as pilot:
+        help_screen = await _helped(app, pilot)
+        width = help_screen.query_one("#pages", VerticalScroll).scrollable_content_region.width
+        await until(pilot, lambda: help_screen.query(".keys").first().size.width)
+        assert max(len(line.rstrip()) for line in _shown(help_screen).splitlines()) <= width
+        assert "app.decisions" in _shown(help_screen)
