@@ -1,15 +1,38 @@
-"""What BENCHMARKS.md says of the evaluation is what its rows say."""
+"""What BENCHMARKS.md and the cards of the boxed models say is what was measured."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from models import boxed_planner, boxed_reader
 from policy.evaluation.rows import Row, Rows
 from tests.benchmarks.evaluation import PAGE, ROWS, SETS, digest
-from tests.benchmarks.table import refilled
+from tests.benchmarks.planner.evaluation import table as of_planner
+from tests.benchmarks.reader.evaluation import table as of_reader
+from tests.benchmarks.table import RESULTS, refilled
 
 
 def test_the_page_has_the_tables_of_the_committed_rows() -> None:
     text = PAGE.read_text("utf-8")
     assert refilled(text, "evaluation", digest(Rows(ROWS).all())) == text
+
+
+@pytest.mark.parametrize(
+    ("name", "folder", "table"),
+    [
+        ("reader", boxed_reader.SHIPPED, of_reader),
+        ("planner", boxed_planner.SHIPPED.parent, of_planner),
+    ],
+)
+def test_a_card_has_the_measured_figures(name: str, folder: Path, table: Callable[[Any], str]) -> None:
+    figures = json.loads((RESULTS / f"{name}.json").read_text("utf-8"))
+    card = (folder / "README.md").read_text("utf-8")
+    assert refilled(card, "figures", table(figures)) == card
 
 
 def _row(question: str, system: str, seconds: float, model: str = "m") -> Row:
