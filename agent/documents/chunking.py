@@ -13,19 +13,17 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
 from agent.documents.document import Block, Chunk, ParsedDocument
+from agent.documents.lengths import estimate, split
 from agent.documents.prose import is_blank
 from agent.documents.table_text import table_parts
 from agent.text.sentences import sentences
 
-CountTokens = Callable[[str], int]
-
 _TARGET_TOKENS = 150
-_TABLE_TOKENS = 300
 _SLACK = 1.2  # times the target length that prose may reach before it is split
 _LONGEST_CAPTION = 60
 _INTRODUCTION = re.compile(
@@ -34,44 +32,14 @@ _INTRODUCTION = re.compile(
     re.IGNORECASE,
 )
 _FULL_STOP = re.compile(r"[.!?。！？][\"”’)\]]*$")
-_PIECE = re.compile(r"[A-Za-z\u00c0-\u024f]+|\d+|[^\W\dA-Za-z\u00c0-\u024f]|[^\w\s]|_")
-_CLAUSE = re.compile(r"[^,;:，；：、|]*[,;:，；：、|]*\s*")
 
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
 _WORD = re.compile(rf"[{_CJK}]|[^\W_{_CJK}]+")
 
 
-def estimate(text: str) -> int:
-    """A cheap estimate of the tokens in ``text``, seldom too low.
-
-    Calibrated on all-MiniLM-L6-v2: one token for a word, plus one for every six letters after the third;
-    one for every two digits of a number; one for each sign and each CJK character.
-    """
-    tokens = 0
-    for match in _PIECE.finditer(text):
-        piece = match.group()
-        if piece[0].isdigit():
-            tokens += (len(piece) + 1) // 2
-        else:
-            tokens += 1 + max(0, len(piece) - 3) // 6
-    return tokens
-
-
-def chunk(
-    document: ParsedDocument,
-    *,
-    target_tokens: int = _TARGET_TOKENS,
-    table_tokens: int = _TABLE_TOKENS,
-    count_tokens: CountTokens = estimate,
-) -> list[Chunk]:
-    """The passages of ``document``, in order.
-
-    ``target_tokens`` is the length of a passage of prose; a table of up to ``table_tokens`` is not split.
-    """
-    cutter = _Cutter(target_tokens, table_tokens, count_tokens)
-    chunks = (
-        piece for section, blocks in _sections(document.blocks) for piece in cutter.chunks(section, blocks)
-    )
+def chunk(document: ParsedDocument) -> list[Chunk]:
+    """The passages of ``document``, in order."""
+    chunks = (piece for section, blocks in _sections(document.blocks) for piece in _chunks(section, blocks))
     return [replace(piece, position=position) for position, piece in enumerate(chunks)]
 
 
@@ -111,105 +79,75 @@ class _Unit:
     tokens: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Cutter:
-    target: int
-    table: int
-    count: CountTokens
+def _chunks(section: tuple[str, ...], blocks: Sequence[Block]) -> Iterator[Chunk]:
+    """The chunks of one section, all with position 0."""
+    prose: list[Block] = []
+    caption = ""
+    for index, block in enumerate(blocks):
+        if block.table is not None:
+            yield from _prose(section, prose)
+            prose = []
+            caption_text = "\n".join(part for part in (caption, block.table.caption) if part)
+            for text, repeated in table_parts(block.table, caption_text):
+                yield Chunk(text, "table", section, block.page, 0, repeated)
+            caption = ""
+            continue
+        text = block.text
+        if index + 1 < len(blocks) and blocks[index + 1].table is not None:
+            text, caption = _caption(text)
+        if text:
+            prose.append(Block("text", text, page=block.page))
+    yield from _prose(section, prose)
 
-    def chunks(self, section: tuple[str, ...], blocks: Sequence[Block]) -> Iterator[Chunk]:
-        """The chunks of one section, all with position 0."""
-        prose: list[Block] = []
-        caption = ""
-        for index, block in enumerate(blocks):
-            if block.table is not None:
-                yield from self._prose(section, prose)
-                prose = []
-                caption_text = "\n".join(part for part in (caption, block.table.caption) if part)
-                for part in table_parts(block.table, caption_text, self.table, self.count, self._split):
-                    yield Chunk(part.text, "table", section, block.page, 0, part.repeated)
-                caption = ""
-                continue
-            text = block.text
-            if index + 1 < len(blocks) and blocks[index + 1].table is not None:
-                text, caption = self._caption(text)
-            if text:
-                prose.append(Block("text", text, page=block.page))
-        yield from self._prose(section, prose)
 
-    def _caption(self, text: str) -> tuple[str, str]:
-        """The paragraph above a table, split into text and caption of the table."""
-        if self.count(text) <= _LONGEST_CAPTION and (
-            _INTRODUCTION.search(text) or not _FULL_STOP.search(text)
+def _caption(text: str) -> tuple[str, str]:
+    """The paragraph above a table, split into text and caption of the table."""
+    if estimate(text) <= _LONGEST_CAPTION and (_INTRODUCTION.search(text) or not _FULL_STOP.search(text)):
+        return "", text
+    last = sentences(text)[-1]
+    if estimate(last) <= _LONGEST_CAPTION and _INTRODUCTION.search(last):
+        return text[: text.rindex(last)].rstrip(), last
+    return text, ""
+
+
+def _prose(section: tuple[str, ...], blocks: Sequence[Block]) -> Iterator[Chunk]:
+    """Paragraphs as chunks of about equal length, none across a page break."""
+    for page, group in groupby(blocks, key=lambda block: block.page):
+        units = [unit for number, block in enumerate(group) for unit in _units(block.text, number)]
+        for batch in _batches(units):
+            yield Chunk(_joined(batch), "text", section, page, 0)
+
+
+def _units(paragraph: str, number: int) -> Iterator[_Unit]:
+    position = 0
+    for sentence in sentences(paragraph):
+        for piece in split(sentence, _TARGET_TOKENS):
+            start = paragraph.index(piece, position)
+            position = start + len(piece)
+            yield _Unit(paragraph, number, start, position, estimate(piece))
+
+
+def _batches(units: Sequence[_Unit]) -> Iterator[list[_Unit]]:
+    most = _TARGET_TOKENS * _SLACK
+    total = sum(unit.tokens for unit in units)
+    parts = 1 if total <= most else math.ceil(total / _TARGET_TOKENS)
+    share = total / parts
+    batch: list[_Unit] = []
+    filled = 0
+    for unit in units:
+        excess = filled + unit.tokens - share
+        starts_paragraph = bool(batch) and unit.number != batch[-1].number
+        if batch and (
+            filled + unit.tokens > most
+            or excess > unit.tokens / 2
+            or (starts_paragraph and filled > 0.8 * share and excess > 0)
         ):
-            return "", text
-        last = sentences(text)[-1]
-        if self.count(last) <= _LONGEST_CAPTION and _INTRODUCTION.search(last):
-            return text[: text.rindex(last)].rstrip(), last
-        return text, ""
-
-    def _prose(self, section: tuple[str, ...], blocks: Sequence[Block]) -> Iterator[Chunk]:
-        """Paragraphs as chunks of about equal length, none across a page break."""
-        for page, group in groupby(blocks, key=lambda block: block.page):
-            units = [unit for number, block in enumerate(group) for unit in self._units(block.text, number)]
-            for batch in self._batches(units):
-                yield Chunk(_joined(batch), "text", section, page, 0)
-
-    def _units(self, paragraph: str, number: int) -> Iterator[_Unit]:
-        position = 0
-        for sentence in sentences(paragraph):
-            for piece in self._split(sentence, self.target):
-                start = paragraph.index(piece, position)
-                position = start + len(piece)
-                yield _Unit(paragraph, number, start, position, self.count(piece))
-
-    def _split(self, text: str, limit: int) -> list[str]:
-        """``text`` in pieces of at most ``limit`` tokens: at clauses, else words, else characters."""
-        if self.count(text) <= limit:
-            return [text]
-        for split in (_clauses, _words, list):
-            parts = split(text)
-            if len(parts) > 1:
-                break
-        pieces: list[str] = []
-        current, filled = "", 0
-        for part in parts:
-            tokens = self.count(part)
-            if current and filled + tokens > limit:
-                pieces.append(current)
-                current, filled = "", 0
-            current += part
-            filled += tokens
-        pieces.append(current)
-        if len(pieces) == 1:
-            return [text]
-        return [
-            smaller
-            for piece in (piece.strip() for piece in pieces)
-            if piece
-            for smaller in self._split(piece, limit)
-        ]
-
-    def _batches(self, units: Sequence[_Unit]) -> Iterator[list[_Unit]]:
-        total = sum(unit.tokens for unit in units)
-        parts = 1 if total <= self.target * _SLACK else math.ceil(total / self.target)
-        share = total / parts
-        batch: list[_Unit] = []
-        filled = 0
-        for unit in units:
-            excess = filled + unit.tokens - share
-            starts_paragraph = bool(batch) and unit.number != batch[-1].number
-            if batch and (
-                filled + unit.tokens > self.target * _SLACK
-                or excess > unit.tokens / 2
-                or (starts_paragraph and filled > 0.8 * share and excess > 0)
-            ):
-                yield batch
-                batch, filled = [], 0
-            batch.append(unit)
-            filled += unit.tokens
-        if batch:
             yield batch
+            batch, filled = [], 0
+        batch.append(unit)
+        filled += unit.tokens
+    if batch:
+        yield batch
 
 
 def _joined(units: Sequence[_Unit]) -> str:
@@ -217,16 +155,9 @@ def _joined(units: Sequence[_Unit]) -> str:
     lines: list[str] = []
     for _, group in groupby(units, key=lambda unit: unit.number):
         paragraph_units = list(group)
-        lines.append(paragraph_units[0].paragraph[paragraph_units[0].start : paragraph_units[-1].end])
+        first, last = paragraph_units[0], paragraph_units[-1]
+        lines.append(first.paragraph[first.start : last.end])
     return "\n".join(lines)
-
-
-def _clauses(text: str) -> list[str]:
-    return [clause for clause in _CLAUSE.findall(text) if clause]
-
-
-def _words(text: str) -> list[str]:
-    return re.findall(r"\S+\s*", text)
 
 
 def coverage(document: ParsedDocument, chunks: Sequence[Chunk]) -> float:

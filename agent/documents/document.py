@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Literal
 
@@ -124,7 +124,7 @@ class ParsedDocument:
     pages: int | None = None
     date: str = ""
     author: str = ""
-    notices: tuple[str, ...] = field(default=())
+    notices: tuple[str, ...] = ()
     enclosed: tuple[Enclosed, ...] = ()
     scans: tuple[int, ...] = ()
 

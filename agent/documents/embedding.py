@@ -37,10 +37,7 @@ class Embedded:
 
 
 def embed_library(
-    library: Library,
-    embedder: Embedder,
-    *,
-    cancel: threading.Event | None = None,
+    library: Library, embedder: Embedder, *, cancel: threading.Event | None = None
 ) -> Iterator[Embedded]:
     """Embed the passages without a vector; yields the progress after each batch.
 

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import codecs
 import re
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from charset_normalizer import CharsetMatch
 
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -31,38 +27,29 @@ _BROWSER_CODECS = {
 _VALID_PER_BROKEN = 5  # valid characters per broken one; text in another encoding has fewer
 
 
-def decode(data: bytes) -> str:
-    """``data`` as text, with ``\\n`` at line ends. Bytes that are invalid in the encoding become U+FFFD."""
-    return _decode_raw(data).replace("\r\n", "\n").replace("\r", "\n")
+def decode(data: bytes, declared: str = "") -> str:
+    """``data`` as text, with ``\\n`` at line ends. Bytes that are invalid in the encoding become U+FFFD.
 
-
-def in_utf8(data: bytes, charset: str) -> bytes:
-    """``data`` as UTF-8, for text that a server declares as ``charset``.
-
-    Text with a byte order mark, or in UTF-8, stays as it is: servers often declare one encoding for all
-    pages.
+    ``declared`` is the encoding that a server names. Text with a byte order mark or in UTF-8 is read as
+    that all the same: servers often declare one encoding for all pages.
     """
-    if any(data.startswith(mark) for mark, _ in _BYTE_ORDER_MARKS) or _as_utf8(data) is not None:
-        return data
-    try:
-        text = data.decode(_codec(charset.strip().strip("\"'")), "replace")
-    except (LookupError, UnicodeError):
-        return data  # an unknown name: `decode` guesses
-    return text.encode("utf-8", "replace")
+    return _decode_raw(data, declared).replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _decode_raw(data: bytes) -> str:
+def _decode_raw(data: bytes, declared: str) -> str:
     for mark, name in _BYTE_ORDER_MARKS:
         if data.startswith(mark):
             return data.decode(name, "replace")
     if (text := _as_utf8(data)) is not None:
         return text
     head = data[:4096]
-    if b"<" in head and (declared := _DECLARATION.search(head)):
+    in_head = _DECLARATION.search(head) if b"<" in head else None
+    for name in (declared.strip().strip("\"'"), in_head[1].decode("ascii") if in_head else ""):
         try:
-            return data.decode(_codec(declared[1].decode("ascii")), "replace")
-        except LookupError:
-            pass  # an unknown name: guess
+            codec_name = codecs.lookup(name).name
+            return data.decode(_BROWSER_CODECS.get(codec_name, codec_name), "replace")
+        except (LookupError, UnicodeError):
+            continue  # an unknown name
     return data.decode(_likeliest(data), "replace")
 
 
@@ -77,12 +64,6 @@ def _as_utf8(data: bytes) -> str | None:
     return text if sound >= _VALID_PER_BROKEN * broken else None
 
 
-def _codec(name: str) -> str:
-    """The codec for the encoding ``name``. Raises LookupError if there is none."""
-    codec_name = codecs.lookup(name).name
-    return _BROWSER_CODECS.get(codec_name, codec_name)
-
-
 def _likeliest(data: bytes) -> str:
     from charset_normalizer import from_bytes
 
@@ -93,9 +74,6 @@ def _likeliest(data: bytes) -> str:
     best = matches.best()
     if best is None:
         return "cp1252"
-    likely_names = {name for match in matches if match.chaos <= best.chaos for name in _names(match)}
+    likely = [match for match in matches if match.chaos <= best.chaos]
+    likely_names = {name for match in likely for name in (match.encoding, *match.could_be_from_charset)}
     return "cp1252" if likely_names & {"cp1252", "latin_1", "ascii", "utf_8"} else best.encoding
-
-
-def _names(match: CharsetMatch) -> list[str]:
-    return [match.encoding, *match.could_be_from_charset]

@@ -11,20 +11,21 @@ import os
 import stat
 import time
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Final
 
 from pathspec import GitIgnoreSpec
 
+from agent.documents.wanted import File
 from traces.errors import DeepthinkError
 from traces.records import Document
 
 _TEMPORARY_SUFFIXES: Final = (".tmp", ".temp", ".part", ".partial", ".crdownload", ".download", ".swp", "~")
 _SETTLED_SECONDS: Final = 1.0  # seconds without a change after which a file counts as complete
 _MISSING_ERRORS = {errno.ENOENT, errno.ENOTDIR}
-_NO_FILE_ERRORS = {*_MISSING_ERRORS, errno.ELOOP}  # a circular link leads to no file
+NO_FILE_ERRORS = {*_MISSING_ERRORS, errno.ELOOP}  # a circular link leads to no file
 _LEADS_OUT: Final = "links out of the folder"
 
 
@@ -62,31 +63,10 @@ class Root:
     def excludes(self, source: str) -> bool:
         """Whether a stored file is inside it and now excluded."""
         path = Path(source)
-        if not self.exclude or not path.is_relative_to(self.real):
-            return False
-        return self._spec.match_file(path.relative_to(self.real).as_posix())
+        return path.is_relative_to(self.real) and self.leaves_out(path.relative_to(self.real).as_posix())
 
 
-@dataclass(frozen=True, slots=True)
-class FoundFile:
-    """A file, or a folder that cannot be listed.
-
-    Attributes:
-        path: Absolute path where it was found; links in its folder are resolved, but it may be a link.
-        real: The path with all links resolved.
-        name: Its name for the user: the path inside the searched folder.
-        outright: Whether the user named it directly.
-        unlisted: For a folder: why it cannot be listed.
-    """
-
-    path: Path
-    real: Path
-    name: str
-    outright: bool = False
-    unlisted: OSError | None = None
-
-
-def files_in(root: Root, suffixes: Container[str], unread: Counter[str]) -> Iterator[FoundFile]:
+def files_in(root: Root, suffixes: Container[str], unread: Counter[str]) -> Iterator[File]:
     """The files in a folder and its subfolders, sorted by name.
 
     Links to folders are not followed, and links to files only if they stay within the folder: a link that
@@ -95,48 +75,53 @@ def files_in(root: Root, suffixes: Container[str], unread: Counter[str]) -> Iter
     """
     folder = root.path
     errors: list[OSError] = []
-    files: list[Path] = []
+    paths: list[Path] = []
     for parent, folders, names in os.walk(folder, onerror=errors.append):
-        relative = Path(parent).relative_to(folder).as_posix()
-        prefix = "" if relative == "." else f"{relative}/"
-        folders[:] = [n for n in folders if not is_left_out(n) and not root.leaves_out(f"{prefix}{n}/")]
-        files += [
-            Path(parent, n) for n in names if not is_left_out(n) and not root.leaves_out(f"{prefix}{n}")
+        inner = PurePosixPath(Path(parent).relative_to(folder))
+        folders[:] = [n for n in folders if not is_left_out(n) and not root.leaves_out(f"{inner / n}/")]
+        paths += [
+            Path(parent, n) for n in names if not is_left_out(n) and not root.leaves_out(f"{inner / n}")
         ]
-    for file in sorted(files):
-        if not _may_be_file(file):
+    for path in sorted(paths):
+        try:
+            if not stat.S_ISREG(path.stat().st_mode):
+                continue
+        except OSError as error:
+            if error.errno in NO_FILE_ERRORS:
+                continue
+        suffix = path.suffix.casefold()
+        if suffix not in suffixes:
+            unread[suffix] += 1
             continue
-        if file.suffix.casefold() in suffixes:
-            found_file = _found_file(file, file.relative_to(folder).as_posix())
-            if found_file.real.is_relative_to(root.real):
-                yield found_file
-            else:
-                unread[_LEADS_OUT] += 1
+        file = File.at(path, path.relative_to(folder).as_posix())
+        if file.real.is_relative_to(root.real):
+            yield file
         else:
-            unread[file.suffix.casefold()] += 1
-    for error in errors:
-        relative_path = Path(error.filename).relative_to(folder)
-        path = Path(os.path.realpath(error.filename))
-        yield FoundFile(
-            path, path, relative_path.as_posix() if relative_path.parts else path.name, unlisted=error
-        )
+            unread[_LEADS_OUT] += 1
+    for failure in errors:
+        path = Path(failure.filename)
+        name = root.real.name if path == folder else path.relative_to(folder).as_posix()
+        yield File.at(path, name, unlisted=failure)
 
 
-def file_at(path: Path) -> FoundFile | None:
-    """The file that the user named; None if there is none.
+def located(files: Iterable[File], documents: Mapping[str, Document]) -> list[File]:
+    """Each file once, at the path that is its source; not a link if the file itself was found too.
 
-    Raises:
-        OSError: It cannot be examined.
+    The source is where the file was found, so that a removed link is noticed. A file that is already in the
+    library keeps its source, which may also be the target of a link. It also keeps its name, which is that
+    in its folder, even if the user now names it directly.
     """
-    try:
-        path.stat()
-    except ValueError:  # no path has such characters
-        return None
-    except OSError as error:
-        if error.errno in _NO_FILE_ERRORS:
-            return None
-        raise
-    return _found_file(path, path.name, outright=True)
+    by_path: dict[Path, File] = {}
+    for file in files:
+        if file.real not in by_path or (file.path == file.real != by_path[file.real].path):
+            by_path[file.real] = file
+    sources: list[File] = []
+    for file in by_path.values():
+        stored_path = next((path for path in (file.real, file.path) if str(path) in documents), None)
+        path = stored_path or (file.real if file.outright else file.path)
+        name = documents[str(path)].name if stored_path and file.outright else file.name
+        sources.append(replace(file, path=path, name=name))
+    return sources
 
 
 def is_folder(path: Path) -> bool:
@@ -186,11 +171,6 @@ def is_renamed(old: Path, new: Path) -> bool:
         return False
 
 
-def _found_file(path: Path, name: str, *, outright: bool = False) -> FoundFile:
-    real = Path(os.path.realpath(path))
-    return FoundFile(Path(os.path.realpath(path.parent), path.name), real, name, outright)
-
-
 def _exists(path: Path) -> bool:
     try:
         path.stat()
@@ -212,22 +192,6 @@ def is_settled(path: Path) -> bool:
         return True
 
 
-def _may_be_file(path: Path) -> bool:
-    try:
-        return stat.S_ISREG(path.stat().st_mode)
-    except OSError as error:
-        return error.errno not in _NO_FILE_ERRORS
-
-
-def stored_as(file: FoundFile, documents: dict[str, Document]) -> Path:
-    """The path to use as a file's source: where the file was found, so that a removed link is noticed.
-
-    A file that is already in the library keeps its source, which may also be the target of a link.
-    """
-    stored_paths = (path for path in (file.real, file.path) if str(path) in documents)
-    return next(stored_paths, file.real if file.outright else file.path)
-
-
 def gone_documents(
     roots: Sequence[Root], existing: Container[str], documents: dict[str, Document]
 ) -> list[Document]:
@@ -241,12 +205,12 @@ def gone_documents(
         for source, document in documents.items()
         if source not in existing
         and any(Path(source).is_relative_to(folder) for folder in filled_folders)
-        and not _lies_in(source, existing)
-        and not _lies_in(source, documents)  # it is removed together with the file around it
+        and not lies_in(source, existing)
+        and not lies_in(source, documents)  # it is removed together with the file around it
         # A file that still exists may have been named directly, and have a type that is skipped in folders.
         and (
             is_gone(Path(source))
-            or _is_link_to(source, documents)
+            or (os.path.realpath(source) != source and os.path.realpath(source) in documents)
             or any(root.excludes(source) for root in roots)
         )
     ]
@@ -269,45 +233,11 @@ def renamed_documents(
     ]
 
 
-def earlier_document(
-    candidates: Sequence[Document], file: Path, gone_ids: Container[int]
-) -> Document | None:
-    """The document of a new file from before it was moved; None if there is none.
-
-    Args:
-        candidates: Documents with the same content whose files are no longer in their place.
-        file: The new file.
-        gone_ids: Ids of documents whose files are gone.
-    """
-    matches = [
-        document
-        for document in candidates
-        if document.id in gone_ids or is_renamed(Path(document.source), file)
-    ]
-    named_alike = (match for match in matches if PurePosixPath(match.source).name == file.name)
-    return next(named_alike, matches[0] if matches else None)
-
-
-def documents_inside(files: Iterable[str], documents: Iterable[Document]) -> list[Document]:
+def documents_inside(files: Container[str], documents: Iterable[Document]) -> list[Document]:
     """The documents inside ``files``, such as attachments of a mail or files in an archive."""
-    sources = set(files)
-    return [document for document in documents if _lies_in(document.source, sources)]
+    return [document for document in documents if lies_in(document.source, files)]
 
 
-def no_longer_inside(file: str, members: Iterable[str], documents: Iterable[Document]) -> list[Document]:
-    """Documents inside ``file`` that are neither among its ``members`` nor inside one of them."""
-    member_sources = set(members)
-    return [
-        document
-        for document in documents_inside([file], documents)
-        if document.source not in member_sources and not _lies_in(document.source, member_sources)
-    ]
-
-
-def _lies_in(source: str, files: Container[str]) -> bool:
+def lies_in(source: str, files: Container[str]) -> bool:
+    """Whether one of ``files`` contains the one with this source."""
     return any(str(parent) in files for parent in PurePosixPath(source).parents)
-
-
-def _is_link_to(source: str, sources: Container[str]) -> bool:
-    real = os.path.realpath(source)
-    return real != source and real in sources

@@ -12,12 +12,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from urllib.parse import unquote, urlsplit
 
 import numpy as np
 
-from agent.documents.chunking import chunk, coverage, estimate
+from agent.documents.chunking import chunk, coverage
 from agent.documents.document import Chunk, NoText, ParsedDocument
+from agent.documents.lengths import estimate
 from agent.documents.media_types import MESSAGES
 from agent.text.language import language
 from agent.text.terms import terms
@@ -61,11 +61,9 @@ class Origin:
         digest = hashlib.sha256(content).hexdigest()
         return cls(url, page_name(url), digest, len(content), datetime.now(UTC).date().isoformat())
 
-    def is_stored_as(self, document: Document | None, *, with_scans: bool = False) -> bool:
+    def is_stored_as(self, document: Document, *, with_scans: bool = False) -> bool:
         """Whether ``document`` has this content and was read as it would be now, ``with_scans`` or not."""
-        if document is None or document.sha256 != self.sha256:
-            return False
-        return is_read_as_now(document.reader, with_scans=with_scans)
+        return document.sha256 == self.sha256 and is_read_as_now(document.reader, with_scans=with_scans)
 
 
 def is_read_as_now(reader: int, *, with_scans: bool) -> bool:
@@ -76,12 +74,6 @@ def is_read_as_now(reader: int, *, with_scans: bool) -> bool:
 def page_name(url: str) -> str:
     """The name of a page for the user: its URL without the scheme."""
     return url.partition("://")[2].rstrip("/")
-
-
-def file_name(url: str) -> str:
-    """The file name in ``url``, else its host."""
-    parts = urlsplit(url)
-    return unquote(parts.path).rstrip("/").rpartition("/")[2] or parts.netloc
 
 
 class Indexing:

@@ -15,31 +15,23 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
-from typing import Literal, get_args
+from typing import Literal
 
 from agent.documents.cover import title_of_name
 from agent.documents.document import NoText, ParsedDocument, UnreadableDocument
 from agent.documents.found_files import (
-    FoundFile,
+    NO_FILE_ERRORS,
     Root,
     documents_inside,
-    earlier_document,
-    file_at,
     files_in,
     gone_documents,
     is_folder,
-    no_longer_inside,
+    is_renamed,
+    lies_in,
+    located,
     renamed_documents,
-    stored_as,
 )
-from agent.documents.indexing import (
-    READER_VERSION,
-    Indexing,
-    Origin,
-    is_read_as_now,
-    keyword_text,
-    stop_if,
-)
+from agent.documents.indexing import READER_VERSION, Indexing, Origin, is_read_as_now, keyword_text, stop_if
 from agent.documents.reading import PICTURES, SUFFIXES
 from agent.documents.scanning import Scanning
 from agent.documents.wanted import Fetched, File, Item, Member, Page
@@ -61,7 +53,6 @@ from traces.store import Store, StoreError
 from traces.typed_path import expanded_path
 
 _PROBE = "word"  # any text that a working embedder embeds
-
 
 Outcome = Literal["added", "updated", "moved", "unchanged", "removed"]
 
@@ -99,20 +90,17 @@ class FileEmbedding(IngestEvent):
 class FileDone(IngestEvent):
     """A file is finished: ``outcome`` is what happened to its document.
 
-    Attributes:
-        language: ISO 639-1 code of the document's language if the embedder does not support it; else "".
-        was: The file's name before it was moved; else "".
+    ``was`` is the file's name before it was moved, else "".
     """
 
     source: str
     name: str
     outcome: Outcome
-    chunks: int
-    coverage: float
-    pages: int | None
-    seconds: float
-    notices: tuple[str, ...]
-    language: str = ""
+    chunks: int = 0
+    coverage: float = 0.0
+    pages: int | None = None
+    seconds: float = 0.0
+    notices: tuple[str, ...] = ()
     was: str = ""
 
 
@@ -213,15 +201,9 @@ class FileFailed(IngestEvent):
 
 @dataclass(frozen=True, slots=True)
 class IngestFinished(IngestEvent):
-    """The counts and the duration of an ingestion."""
+    """The duration of an ingestion, and the number of files that did not change."""
 
-    added: int
-    updated: int
-    moved: int
     unchanged: int
-    removed: int
-    failed: int
-    chunks: int
     seconds: float
 
 
@@ -242,7 +224,6 @@ def ingest(
     store: Store,
     embedder: Embedder,
     recogniser: TextRecogniser | None = None,
-    scans: Path | None = None,
     cancel: threading.Event | None = None,
     follow: bool = False,
     exclude: Sequence[str] | None = None,
@@ -261,8 +242,6 @@ def ingest(
         store: The store with the library.
         embedder: Makes the vectors.
         recogniser: Recognises the text of scans, which are read last; None skips scans.
-        scans: A folder for recognised pages until their file is finished, so that a stopped ingestion
-            can resume; None keeps no pages.
         cancel: Stops the ingestion between files and between batches; stored documents stay.
         follow: Whether the folders are followed once they are read (`agent.folders.sync`).
         exclude: Patterns to exclude from folders, as in a .gitignore file; None keeps the earlier ones.
@@ -274,41 +253,30 @@ def ingest(
         ModelError: The embedder is missing, does not respond or fails on every text.
         StoreError: The store cannot be written.
     """
-    library, folders = Library(store), Folders(store)
-    reading = Reading(store, collection, embedder, Scanning(recogniser, scans), cancel)
-    documents = reading.documents
+    folders = Folders(store)
+    reading = Reading(store, collection, embedder, Scanning(recogniser), cancel)
     followed = {folder.path: folder.exclude for folder in folders.followed(collection)}
-
-    def make_root(folder: Path) -> Root:
-        patterns = followed.get(os.path.realpath(folder), ()) if exclude is None else exclude
-        return Root(folder, patterns)
-
     roots: list[Root] = []
-    found_files: list[FoundFile] = []
+    found_files: list[File] = []
     for typed_path in paths:
         path = expanded_path(typed_path)
         if is_folder(path):
-            roots.append(make_root(path))
+            patterns = followed.get(os.path.realpath(path), ()) if exclude is None else exclude
+            roots.append(Root(path, patterns))
             found_files += reading.find_files(roots[-1])
         else:
             found_files.append(_named_file(path, typed_path))
-    files = located(found_files, documents)
-    existing = {str(path) for path, _ in files}
-    missing = gone_documents(roots, existing, documents)
+    files = located(found_files, reading.documents)
+    existing = {file.source for file in files}
+    missing = gone_documents(roots, existing, reading.documents)
     if not files and not missing and not addresses:
         raise NothingToIngest(
             f"No readable file in {', '.join(str(p) for p in paths)}.",
             "`deepthink library formats` lists the supported file types.",
         )
     if description:
-        library.describe_collection(collection, description)
-    items: list[Item] = [
-        # A file that was read with its folder keeps that name, even if the user now names it directly.
-        File(
-            path, documents[str(path)].name if file.outright and str(path) in documents else file.name, file
-        )
-        for path, file in files
-    ]
+        Library(store).describe_collection(collection, description)
+    items: list[Item] = [*files]
     if fetch is not None:
         items += [Page(url, fetch) for url in dict.fromkeys(addresses)]
     yield from reading.read_all(items, existing, missing)
@@ -317,27 +285,16 @@ def ingest(
             folders.follow(Folder(collection, str(root.real), root.exclude))
 
 
-def located(
-    found_files: Iterable[FoundFile], documents: dict[str, Document]
-) -> list[tuple[Path, FoundFile]]:
-    """Each file once, with its source; the file itself if both it and a link to it were found."""
-    by_path: dict[Path, FoundFile] = {}
-    for file in found_files:
-        if file.real not in by_path or (file.path == file.real != by_path[file.real].path):
-            by_path[file.real] = file
-    return [(stored_as(file, documents), file) for file in by_path.values()]
-
-
-def _named_file(path: Path, typed_path: Path) -> FoundFile:
+def _named_file(path: Path, typed_path: Path) -> File:
     try:
-        file = file_at(path)
-    except OSError as error:
-        raise NothingToIngest(
-            f"{typed_path} cannot be opened: {error.strerror}.", "Check the path and its permissions."
-        ) from error
-    if file is None:
-        raise NothingToIngest(f"{typed_path} does not exist.", "Check the path and try again.")
-    return file
+        path.stat()
+    except (OSError, ValueError) as error:  # ValueError: no path has such characters
+        if isinstance(error, OSError) and error.errno not in NO_FILE_ERRORS:
+            raise NothingToIngest(
+                f"{typed_path} cannot be opened: {error.strerror}.", "Check the path and its permissions."
+            ) from error
+        raise NothingToIngest(f"{typed_path} does not exist.", "Check the path and try again.") from error
+    return File.at(path, path.name, outright=True)
 
 
 class Reading:
@@ -345,11 +302,7 @@ class Reading:
 
     Attributes:
         documents: The collection's earlier documents, by source.
-        suffixes: Extensions of supported files.
-        counts: Number of files by outcome.
-        chunks: Number of passages.
-        languages: Number of documents by language that the embedder does not support (ISO 639-1).
-        unread: Number of unsupported files by extension.
+        unchanged: Number of unchanged files.
     """
 
     def __init__(
@@ -365,11 +318,10 @@ class Reading:
         self._library = library = Library(store)
         self._folders = Folders(store)
         self.documents = {document.source: document for document in library.documents(collection)}
-        self.suffixes = SUFFIXES if scanning.is_on else SUFFIXES - PICTURES
-        self.counts: Counter[str] = Counter()
-        self.chunks = 0
-        self.languages: Counter[str] = Counter()
-        self.unread: Counter[str] = Counter()
+        self.unchanged = 0
+        self._suffixes = SUFFIXES if scanning.is_on else SUFFIXES - PICTURES
+        self._unread: Counter[str] = Counter()  # unsupported files by extension
+        self._languages: Counter[str] = Counter()  # unsupported ones (ISO 639-1), by document
         self._collection = collection
         self._embedder = embedder
         self._scanning = scanning
@@ -383,14 +335,9 @@ class Reading:
         self._absent_by_hash: dict[str, list[Document]] = {}  # documents whose file is not in its place
         self._to_remove: dict[int, Document] = {}
 
-    @property
-    def with_scans(self) -> bool:
-        """Whether scanned pages are read."""
-        return self._scanning.is_on
-
-    def find_files(self, root: Root) -> Iterator[FoundFile]:
-        """The supported files in a folder; the others are counted in ``unread``."""
-        return files_in(root, self.suffixes, self.unread)
+    def find_files(self, root: Root) -> Iterator[File]:
+        """The supported files in a folder; the others are counted."""
+        return files_in(root, self._suffixes, self._unread)
 
     def read_all(
         self, items: Sequence[Item], existing: Container[str], missing: Iterable[Document]
@@ -408,37 +355,33 @@ class Reading:
                 self._absent_by_hash.setdefault(document.sha256, []).append(document)
         yield FileFound(len(items))
         for item in items:
-            yield from self.read_item(item)
-        yield from self.read_scans()
+            yield from self._attempt(item, self._read(item))
+        yield from self._read_scans()
         stop_if(self._cancel)
         obsolete = list(self._to_remove.values())
         documents = self._library.documents(self._collection) if items else []
         obsolete += renamed_documents(documents, existing, exclude=self._to_remove)
-        yield from self.remove(obsolete)
+        yield from self._remove(obsolete)
         if self._new_dates:
             self._library.date_documents(self._new_dates)
         if self._unreadable != self._unreadable_before:
             self._folders.set_unreadable(self._collection, self._unreadable)
-        if self.languages:
-            names = tuple(_language_name(code) for code, _ in self.languages.most_common())
-            yield LanguagesUnknown(self.languages.total(), names, self._embedder.name)
-        if self.unread:
-            yield FilesUnread(tuple(self.unread.most_common()))
-        counts = {outcome: self.counts[outcome] for outcome in (*get_args(Outcome), "failed")}
-        seconds = round(time.monotonic() - self._began, 3)
-        yield IngestFinished(**counts, chunks=self.chunks, seconds=seconds)
+        if self._languages:
+            from babel import Locale
 
-    def count_unchanged(self, file: File) -> None:
-        """Count an unchanged file."""
-        self.counts["unchanged"] += 1
-        self.chunks += self.documents[file.source].chunks
+            names = Locale("en").languages
+            languages = tuple(str(names.get(code, code)) for code, _ in self._languages.most_common())
+            yield LanguagesUnknown(self._languages.total(), languages, self._embedder.name)
+        if self._unread:
+            yield FilesUnread(tuple(self._unread.most_common()))
+        yield IngestFinished(self.unchanged, round(time.monotonic() - self._began, 3))
 
     def is_hopeless(self, file: File) -> bool:
         """Whether a file could not be read and has not changed since."""
         failure = self._unreadable.get(file.source)
         return (
             failure is not None
-            and is_read_as_now(failure.reader, with_scans=self.with_scans)
+            and is_read_as_now(failure.reader, with_scans=self._scanning.is_on)
             and file.is_untouched(failure.bytes, failure.modified)
         )
 
@@ -447,36 +390,29 @@ class Reading:
         document = self.documents.get(file.source)
         return (
             document is not None
-            and is_read_as_now(document.reader, with_scans=self.with_scans)
+            and is_read_as_now(document.reader, with_scans=self._scanning.is_on)
             and file.is_untouched(document.bytes, document.modified, document.ingested)
         )
 
-    def read_item(self, item: Item) -> Iterator[IngestEvent]:
-        """Read a file and the files inside it; if any of them has scans, it is read later."""
-        stop_if(self._cancel)
-        yield FileStarted(item.source, item.name)
-        yield from self._contain_failure(item, self._read(item))
-
-    def read_scans(self) -> Iterator[IngestEvent]:
+    def _read_scans(self) -> Iterator[IngestEvent]:
         """Read the files with scans, page by page."""
         pages = [len(parsed.scans) for _, _, parsed in self._waiting if parsed.scans]
         if pages:
             yield ScansFound(len(pages), sum(pages), sum(pages) * self._scanning.seconds_a_page)
         for item, origin, parsed in self._waiting:
-            stop_if(self._cancel)
-            yield FileStarted(item.source, item.name)
-            yield from self._contain_failure(item, self._recognise(item, origin, parsed))
+            yield from self._attempt(item, self._recognise(item, origin, parsed))
 
-    def remove(self, documents: Sequence[Document]) -> Iterator[IngestEvent]:
+    def _remove(self, documents: Sequence[Document]) -> Iterator[IngestEvent]:
         """Remove documents, and the documents inside them."""
-        members = documents_inside((document.source for document in documents), self.documents.values())
+        members = documents_inside({document.source for document in documents}, self.documents.values())
         for document in {entry.id: entry for entry in (*documents, *members)}.values():
             self._library.remove_document(document.id)
-            self.counts["removed"] += 1
-            yield FileDone(document.source, document.name, "removed", 0, 0.0, None, 0.0, ())
+            yield FileDone(document.source, document.name, "removed")
 
-    def _contain_failure(self, item: Item, events: Iterator[IngestEvent]) -> Iterator[IngestEvent]:
+    def _attempt(self, item: Item, events: Iterator[IngestEvent]) -> Iterator[IngestEvent]:
         """Pass on the events of one file; its failure does not end the ingestion."""
+        stop_if(self._cancel)
+        yield FileStarted(item.source, item.name)
         try:
             yield from events
         except (GenerationCancelled, StoreError, ModelMissing, ModelUnreachable, UnknownCollection):
@@ -484,31 +420,32 @@ class Reading:
         except DeepthinkError as error:
             suffix = PurePath(item.source).suffix.casefold()
             if isinstance(error, UnreadableDocument) and isinstance(item, File):
-                self._remember(item)
+                size_and_date = item.size_and_date()
+                if size_and_date is not None:
+                    reader = READER_VERSION if self._scanning.is_on else -READER_VERSION
+                    self._unreadable[item.source] = Unreadable(*size_and_date, reader)
             if isinstance(error, NoText) and suffix in PICTURES and not item.outright:
-                self.unread[f"{suffix} without words"] += 1
+                self._unread[f"{suffix} without words"] += 1
                 yield FileSetAside(item.source, item.name, waits=False)
                 return
             if isinstance(error, ModelError):
                 self._embedder.embed_query(_PROBE)  # raises if the model fails on every text
-            self.counts["failed"] += 1
             yield FileFailed(item.source, item.name, error)
 
     def _read(self, item: Item) -> Iterator[IngestEvent]:
+        """Read a file and the files inside it; if any of them has scans, it is read later."""
         began = time.monotonic()
         origin = item.origin()
         earlier_name = self._follow_move(item, origin) if isinstance(item, File) else ""
         document = self.documents.get(item.source)
         if document is not None and origin.is_stored_as(document, with_scans=self._scanning.is_on):
-            outcome: Outcome = "moved" if earlier_name else "unchanged"
-            self.counts[outcome] += 1
-            self.chunks += document.chunks
+            self.unchanged += not earlier_name
             if isinstance(item, File) and not self.is_unchanged(item):
                 self._new_dates[document.id] = origin.modified
             yield FileDone(
                 item.source,
                 item.name,
-                outcome,
+                "moved" if earlier_name else "unchanged",
                 document.chunks,
                 document.coverage,
                 document.pages,
@@ -536,12 +473,17 @@ class Reading:
         """Give a moved file its earlier document; returns the earlier name, or "" if it was not moved."""
         if file.source in self.documents:
             return ""
-        absent = self._absent_by_hash.get(origin.sha256, ())
-        candidates = [document for document in absent if origin.is_stored_as(document)]
-        document = earlier_document(candidates, Path(file.source), self._to_remove)
-        if document is None:
+        matches = [
+            document
+            for document in self._absent_by_hash.get(origin.sha256, ())
+            if origin.is_stored_as(document)
+            and (document.id in self._to_remove or is_renamed(Path(document.source), file.path))
+        ]
+        if not matches:
             return ""
-        title = _title_after_move(document.title, Path(document.source), Path(file.source))
+        named_alike = (match for match in matches if PurePath(match.source).name == file.path.name)
+        document = next(named_alike, matches[0])
+        title = _title_after_move(document.title, Path(document.source), file.path)
         terms_by_passage: dict[int, str] | None = None
         if title is not None:
             terms_by_passage = {
@@ -560,7 +502,7 @@ class Reading:
         self._library.move_document(
             document.id, file.source, file.name, title=title, terms=terms_by_passage
         )
-        for member in (document, *documents_inside([document.source], self.documents.values())):
+        for member in (document, *documents_inside({document.source}, self.documents.values())):
             source = file.source + member.source.removeprefix(document.source)
             name = file.name + member.name.removeprefix(document.name)
             self.documents[source] = replace(self.documents.pop(member.source), source=source, name=name)
@@ -568,27 +510,27 @@ class Reading:
         self._absent_by_hash[origin.sha256].remove(document)
         return document.name
 
-    def _remember(self, file: File) -> None:
-        """Remember that a file could not be read."""
-        size_and_date = file.size_and_date()
-        if size_and_date is not None:
-            reader = READER_VERSION if self.with_scans else -READER_VERSION
-            self._unreadable[file.source] = Unreadable(*size_and_date, reader)
-
     def _read_members(self, outer: Item, parsed: ParsedDocument, origin: Origin) -> Iterator[IngestEvent]:
         """Read the supported files inside a file."""
-        members = [Member(enclosed, outer, parsed, origin) for enclosed in parsed.enclosed]
-        suffixes = [PurePath(member.source).suffix.casefold() for member in members]
-        supported = [
-            member for member, suffix in zip(members, suffixes, strict=True) if suffix in self.suffixes
-        ]
-        self.unread.update(suffix for suffix in suffixes if suffix not in self.suffixes)
+        supported: list[Member] = []
+        for member in (Member(enclosed, outer, parsed, origin) for enclosed in parsed.enclosed):
+            suffix = PurePath(member.source).suffix.casefold()
+            if suffix in self._suffixes:
+                supported.append(member)
+            else:
+                self._unread[suffix] += 1
         if supported:
             yield FileFound(len(supported))
         for member in supported:
-            yield from self.read_item(member)
-        sources = [member.source for member in supported]
-        yield from self.remove(no_longer_inside(outer.source, sources, self.documents.values()))
+            yield from self._attempt(member, self._read(member))
+        kept = {member.source for member in supported}
+        yield from self._remove(
+            [
+                document
+                for document in documents_inside({outer.source}, self.documents.values())
+                if document.source not in kept and not lies_in(document.source, kept)
+            ]
+        )
 
     def _recognise(self, item: Item, origin: Origin, parsed: ParsedDocument) -> Iterator[IngestEvent]:
         began = time.monotonic()
@@ -607,21 +549,19 @@ class Reading:
         work.store(self._library, self._collection, must_follow=self._must_follow)
         self._unreadable.pop(item.source, None)
         self._scanning.forget(origin)
-        outcome: Outcome = "updated" if item.source in self.documents else "added"
-        language = _unsupported_language(work, self._embedder)
-        self.counts[outcome] += 1
-        self.chunks += len(work.chunks)
-        self.languages.update([language] if language else [])
+        name = self._embedder.name
+        supported = next((entry.languages for entry in CATALOGUE if entry.name == name), ())
+        if supported and (language := work.language) and language not in supported:
+            self._languages[language] += 1
         yield FileDone(
             item.source,
             item.name,
-            outcome,
+            "updated" if item.source in self.documents else "added",
             len(work.chunks),
             work.coverage,
             parsed.pages,
             round(time.monotonic() - began, 3),
             parsed.notices,
-            language,
         )
 
 
@@ -631,17 +571,3 @@ def _title_after_move(title: str, old: Path, new: Path) -> str | None:
         if title == name_of(old):
             return name_of(new) if name_of(new) != title else None
     return None
-
-
-def _unsupported_language(work: Indexing, embedder: Embedder) -> str:
-    """The document's language if the embedder does not support it, else ""."""
-    supported = next((entry.languages for entry in CATALOGUE if entry.name == embedder.name), ())
-    code = work.language if supported else ""
-    return "" if code in supported else code
-
-
-def _language_name(code: str) -> str:
-    from babel import Locale
-
-    name: str | None = Locale("en").languages.get(code)
-    return name or code

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 import zipfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -39,6 +40,11 @@ CSV = "text/csv"
 TEXT = "text/plain"
 
 
+_TEXT_TYPES = frozenset(
+    {HTML, NOTEBOOK, MAIL, MAILBOX, MARKDOWN, CSV, JSON, JSON_LINES, YAML, XML, CODE, TEXT}
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Format:
     """A supported file format.
@@ -50,8 +56,6 @@ class Format:
         suffixes: File name extensions, in lower case with the dot.
         reader: Module and function in the package `agent.documents.formats`.
         keeps: What is kept besides the text.
-        is_text: Whether its bytes are text in some encoding.
-        has_scans: Whether pages may be pictures; its reader then takes the recognised text.
     """
 
     media_type: str
@@ -60,146 +64,68 @@ class Format:
     suffixes: tuple[str, ...]
     reader: str
     keeps: str
-    is_text: bool = False
-    has_scans: bool = False
+
+    @property
+    def is_text(self) -> bool:
+        """Whether its bytes are text in some encoding."""
+        return self.media_type in _TEXT_TYPES
+
+    @property
+    def has_scans(self) -> bool:
+        """Whether pages may be pictures; its reader then takes the recognised text."""
+        return self.media_type in {PDF, PICTURE}
 
 
-_CODE_SUFFIXES = tuple(
+_CODE_SUFFIXES = (
     ".py .pyi .js .mjs .jsx .ts .tsx .java .kt .scala .groovy .c .h .cc .cpp .hpp .cs .go .rs .swift .m "
     ".rb .php .pl .lua .r .jl .hs .ml .ex .exs .erl .clj .dart .vb .f90 .sql .sh .bash .zsh .ps1 .bat .css "
-    ".scss .vue .tex .bib .toml .ini .cfg .conf .properties .proto .graphql .tf .cmake".split()
+    ".scss .vue .tex .bib .toml .ini .cfg .conf .properties .proto .graphql .tf .cmake"
 )
+# Name, group, suffixes, reader, what is kept.
+_FORMATS = {
+    HTML: "HTML | html | .html .htm .xhtml | html.read_html | headings, tables; inline-XBRL filings",
+    PDF: "PDF | pdf | .pdf | pdf.read_pdf | headings, tables, pages; scanned pages by OCR",
+    DOCX: "DOCX | document | .docx | docx.read_docx | headings, tables, footnotes",
+    XLSX: "Excel | spreadsheet | .xlsx .xlsm .xlsb | sheets.read_sheets | "
+    "sheets, the tables on each, dates, formulas' values",
+    XLS: "Excel before 2007 | spreadsheet | .xls | sheets.read_sheets | as in Excel",
+    ODS: "OpenDocument spreadsheet | spreadsheet | .ods | sheets.read_sheets | as in Excel",
+    PPTX: "PowerPoint | slides | .pptx .pptm .ppsx | slides.read_slides | "
+    "slides as pages, their titles, tables, charts' numbers, notes",
+    ODP: "OpenDocument presentation | slides | .odp | opendocument.read_opendocument | "
+    "slides as pages, their titles, tables, notes",
+    ODT: "OpenDocument text | document | .odt | opendocument.read_opendocument | "
+    "headings, lists, tables, footnotes",
+    RTF: "rich text | document | .rtf | rich_text.read_rich_text | headings, lists, tables",
+    EPUB: "e-book | book | .epub | epub.read_epub | chapters, headings, tables, the author",
+    NOTEBOOK: "Jupyter notebook | notebook | .ipynb | markdown.read_notebook | "
+    "headings, code, what it printed",
+    MAIL: "mail | mail | .eml | mail.read_mail | "
+    "sender, recipients, date, subject; attachments as documents, quoted mails apart",
+    MAILBOX: "mailbox | mailbox | .mbox | mail.read_mailbox | every message as a document",
+    OUTLOOK: "Outlook message | mail | .msg | mail.read_outlook | as in mail",
+    PICTURE: "picture of text | picture | .png .jpg .jpeg .tif .tiff .webp | pictures.read_picture | "
+    "by OCR: headings, tables, pages of a TIFF",
+    ZIP: "ZIP archive | archive | .zip | archive.read_archive | every file as a document",
+    MARKDOWN: "Markdown | text | .md .markdown | markdown.read_markdown | "
+    "headings, tables, a front matter's title, date and author",
+    CSV: "CSV | spreadsheet | .csv .tsv | delimited.read_delimited | the table",
+    JSON: "JSON | data | .json | data.read_json | branches, records as tables",
+    JSON_LINES: "JSON Lines | data | .jsonl .ndjson | data.read_json_lines | as in JSON",
+    YAML: "YAML | data | .yaml .yml | data.read_yaml | as in JSON",
+    XML: "XML | data | .xml | data.read_xml | as in JSON",
+    CODE: f"source code | code | {_CODE_SUFFIXES} | text.read_source_code | its parts",
+    TEXT: "text | text | .txt .text .rst .adoc .org | text.read_text | headings, lists, tables",
+}
 
-FORMATS = (
-    Format(
-        HTML,
-        "HTML",
-        "html",
-        (".html", ".htm", ".xhtml"),
-        "html.read_html",
-        "headings, tables; inline-XBRL filings",
-        is_text=True,
-    ),
-    Format(
-        PDF,
-        "PDF",
-        "pdf",
-        (".pdf",),
-        "pdf.read_pdf",
-        "headings, tables, pages; scanned pages by OCR",
-        has_scans=True,
-    ),
-    Format(DOCX, "DOCX", "document", (".docx",), "docx.read_docx", "headings, tables, footnotes"),
-    Format(
-        XLSX,
-        "Excel",
-        "spreadsheet",
-        (".xlsx", ".xlsm", ".xlsb"),
-        "sheets.read_sheets",
-        "sheets, the tables on each, dates, formulas' values",
-    ),
-    Format(XLS, "Excel before 2007", "spreadsheet", (".xls",), "sheets.read_sheets", "as in Excel"),
-    Format(ODS, "OpenDocument spreadsheet", "spreadsheet", (".ods",), "sheets.read_sheets", "as in Excel"),
-    Format(
-        PPTX,
-        "PowerPoint",
-        "slides",
-        (".pptx", ".pptm", ".ppsx"),
-        "slides.read_slides",
-        "slides as pages, their titles, tables, charts' numbers, notes",
-    ),
-    Format(
-        ODP,
-        "OpenDocument presentation",
-        "slides",
-        (".odp",),
-        "opendocument.read_opendocument",
-        "slides as pages, their titles, tables, notes",
-    ),
-    Format(
-        ODT,
-        "OpenDocument text",
-        "document",
-        (".odt",),
-        "opendocument.read_opendocument",
-        "headings, lists, tables, footnotes",
-    ),
-    Format(RTF, "rich text", "document", (".rtf",), "rich_text.read_rich_text", "headings, lists, tables"),
-    Format(EPUB, "e-book", "book", (".epub",), "epub.read_epub", "chapters, headings, tables, the author"),
-    Format(
-        NOTEBOOK,
-        "Jupyter notebook",
-        "notebook",
-        (".ipynb",),
-        "markdown.read_notebook",
-        "headings, code, what it printed",
-        is_text=True,
-    ),
-    Format(
-        MAIL,
-        "mail",
-        "mail",
-        (".eml",),
-        "mail.read_mail",
-        "sender, recipients, date, subject; attachments as documents, quoted mails apart",
-        is_text=True,
-    ),
-    Format(
-        MAILBOX,
-        "mailbox",
-        "mailbox",
-        (".mbox",),
-        "mail.read_mailbox",
-        "every message as a document",
-        is_text=True,
-    ),
-    Format(OUTLOOK, "Outlook message", "mail", (".msg",), "mail.read_outlook", "as in mail"),
-    Format(
-        PICTURE,
-        "picture of text",
-        "picture",
-        (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp"),
-        "pictures.read_picture",
-        "by OCR: headings, tables, pages of a TIFF",
-        has_scans=True,
-    ),
-    Format(ZIP, "ZIP archive", "archive", (".zip",), "archive.read_archive", "every file as a document"),
-    Format(
-        MARKDOWN,
-        "Markdown",
-        "text",
-        (".md", ".markdown"),
-        "markdown.read_markdown",
-        "headings, tables, a front matter's title, date and author",
-        is_text=True,
-    ),
-    Format(
-        CSV, "CSV", "spreadsheet", (".csv", ".tsv"), "delimited.read_delimited", "the table", is_text=True
-    ),
-    Format(JSON, "JSON", "data", (".json",), "data.read_json", "branches, records as tables", is_text=True),
-    Format(
-        JSON_LINES,
-        "JSON Lines",
-        "data",
-        (".jsonl", ".ndjson"),
-        "data.read_json_lines",
-        "as in JSON",
-        is_text=True,
-    ),
-    Format(YAML, "YAML", "data", (".yaml", ".yml"), "data.read_yaml", "as in JSON", is_text=True),
-    Format(XML, "XML", "data", (".xml",), "data.read_xml", "as in JSON", is_text=True),
-    Format(CODE, "source code", "code", _CODE_SUFFIXES, "text.read_source_code", "its parts", is_text=True),
-    Format(
-        TEXT,
-        "text",
-        "text",
-        (".txt", ".text", ".rst", ".adoc", ".org"),
-        "text.read_text",
-        "headings, lists, tables",
-        is_text=True,
-    ),
-)
 
+def _formats() -> Iterator[Format]:
+    for media_type, row in _FORMATS.items():
+        name, group, suffixes, reader, keeps = row.split(" | ")
+        yield Format(media_type, name, group, tuple(suffixes.split()), reader, keeps)
+
+
+FORMATS = tuple(_formats())
 BY_TYPE = {kind.media_type: kind for kind in FORMATS}
 MESSAGES = frozenset({MAIL, OUTLOOK})
 MEDIA_TYPES = {suffix: kind.media_type for kind in FORMATS for suffix in kind.suffixes}
@@ -229,17 +155,17 @@ _TAG = re.compile(
     rb"|a|b|i|em|strong|br)\b[^>]*>",
     re.IGNORECASE,
 )
-_UNSUPPORTED = (
-    (b"GIF8", "an animated picture", "Save it as PNG and add that."),
-    (b"\x1f\x8b", "a compressed file", "Unpack it and add what is in it."),
-    (b"7z\xbc\xaf", "a compressed file", "Unpack it and add what is in it."),
-    (b"Rar!", "a compressed file", "Unpack it and add what is in it."),
-)
+_UNSUPPORTED: dict[bytes | tuple[bytes, ...], tuple[str, str]] = {
+    b"GIF8": ("an animated picture", "Save it as PNG and add that."),
+    (b"\x1f\x8b", b"7z\xbc\xaf", b"Rar!"): ("a compressed file", "Unpack it and add what is in it."),
+}
 _OFFICE_TYPES = {"word": DOCX, "xl": XLSX, "ppt": PPTX}  # by the folder in the package
 _STREAM_TYPES = {"__properties_version1.0": OUTLOOK, "Workbook": XLS, "Book": XLS}  # by a stream's name
 _MOST_UNPACKED = 20  # times its own size that a document may unpack to
 LEAST_UNPACKED = 1 << 29  # bytes that every document may unpack to
 _SAMPLE = 1 << 16
+_TEXT_BYTES = bytes({*range(32, 256), *b"\t\n\r\f\x1b"})
+_MOST_CONTROL = 0.02  # share of other control characters in a text
 
 
 def media_type_of(path: Path, data: bytes, served_as: str = "") -> str:
@@ -261,8 +187,8 @@ def media_type_of(path: Path, data: bytes, served_as: str = "") -> str:
         return RTF
     if data.startswith(_OLE_SIGNATURE):
         return _type_of_ole(path.name, data)
-    for mark, kind, way_out in _UNSUPPORTED:
-        if data.startswith(mark):
+    for marks, (kind, way_out) in _UNSUPPORTED.items():
+        if data.startswith(marks):
             raise UnreadableDocument(f"{path.name} is {kind}, which cannot be read.", way_out)
     return _kind_of_text(path, data[:_SAMPLE], served_as)
 
@@ -284,7 +210,7 @@ def misnaming_notice(path: Path, media_type: str, served_as: str = "") -> str:
 def _kind_of_text(path: Path, sample: bytes, served_as: str) -> str:
     if sample.startswith(_WIDE_BYTE_ORDER_MARKS):
         sample = decode(sample).encode()
-    elif _is_binary(sample):
+    elif b"\x00" in sample or len(sample.translate(None, _TEXT_BYTES)) > _MOST_CONTROL * len(sample):
         raise UnreadableDocument(
             f"{path.name} is a binary file, not a document.",
             "`deepthink library formats` lists the supported file types.",
@@ -319,11 +245,9 @@ def _type_of_zip(name: str, data: bytes) -> str:
     if is_encrypted:
         raise encrypted(name)
     folders = {member.partition("/")[0] for member in members}
-    kind = (
-        declared.strip()
-        if declared.strip() in BY_TYPE
-        else next((_OFFICE_TYPES[f] for f in _OFFICE_TYPES if f in folders), "")
-    )
+    kind = declared.strip()
+    if kind not in BY_TYPE:
+        kind = next((_OFFICE_TYPES[folder] for folder in _OFFICE_TYPES if folder in folders), "")
     if kind and sum(members.values()) > max(_MOST_UNPACKED * len(data), LEAST_UNPACKED):
         raise UnreadableDocument(
             f"{name} unpacks to far more than its own size and is not opened.",
@@ -343,10 +267,3 @@ def _type_of_ole(name: str, data: bytes) -> str:
         f"{name} is in a format of Office before 2007, which cannot be read.",
         "Save it as DOCX or PDF and add that.",
     )
-
-
-def _is_binary(sample: bytes) -> bool:
-    if b"\x00" in sample:
-        return True
-    control = sum(byte < 32 and byte not in b"\t\n\r\f\x1b" for byte in sample)
-    return control > 0.02 * len(sample)

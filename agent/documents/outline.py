@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -17,8 +17,7 @@ from agent.documents.document import Block, Table
 
 _PART = re.compile(r"part\s+(?P<number>[ivx]{1,4})\b[.:\s–—-]*(?P<title>.*)", re.IGNORECASE)
 _ITEM = re.compile(
-    r"item\s+(?P<number>\d{1,2}\s?[a-c]?)(?:\b|(?<=\d))\s*(?P<mark>[.:–—-]*)\s*(?P<title>.*)",
-    re.IGNORECASE,
+    r"item\s+(?P<number>\d{1,2}\s?[a-c]?)(?:\b|(?<=\d))\s*(?P<mark>[.:–—-]*)\s*(?P<title>.*)", re.IGNORECASE
 )
 _AFTER_ITEMS = re.compile(r"signatures?|exhibit\s+\(?\d{1,3}[.\d]*\)?.{0,12}", re.IGNORECASE)
 _ENDS_WITH_PAGE = re.compile(r"(?:\.{2,}|\s)\s*\d{1,3}$")
@@ -131,20 +130,19 @@ def _part_and_item_lines(passages: Sequence[Passage]) -> Iterator[_NumberedLine]
             continue
         if (match := _PART.fullmatch(passage.text)) and _is_title(match["title"], passage):
             yield _NumberedLine(index, False, match["number"].upper())
-        elif (match := _ITEM.fullmatch(passage.text)) and (
-            _is_title(match["title"], passage) or (match["mark"] and _is_short_title(match["title"]))
-        ):
-            yield _NumberedLine(index, True, match["number"].replace(" ", "").upper())
+        elif match := _ITEM.fullmatch(passage.text):
+            title = match["title"]
+            is_short = (
+                len(title.split()) <= 30 and title[:1].isupper() and not _ENDS_WITH_PAGE.search(title)
+            )
+            if _is_title(title, passage) or (match["mark"] and is_short):
+                yield _NumberedLine(index, True, match["number"].replace(" ", "").upper())
 
 
 def _words(passage: Passage) -> int:
     if passage.table is not None:
         return sum(len(cell.split()) for row in passage.table.rows for cell in row)
     return len(passage.text.split())
-
-
-def _is_short_title(title: str) -> bool:
-    return len(title.split()) <= 30 and title[:1].isupper() and not _ENDS_WITH_PAGE.search(title)
 
 
 def _is_title(title: str, passage: Passage) -> bool:
@@ -180,7 +178,10 @@ def _by_look(
         and _may_head(passage)
         and _stands_out(passage, size, plain)
     }
-    largest = _largest(passages[index] for index in ranks)
+    largest: dict[str, float] = {}  # the size of each line, in lower case
+    for index in ranks:
+        line = passages[index].text.casefold()
+        largest[line] = max(largest.get(line, 0.0), passages[index].look.size)
     floor = 2 if numbered else 0
     levels: dict[int, int] = {}
     ancestors: list[tuple[_Rank, int]] = []
@@ -195,11 +196,11 @@ def _by_look(
         if next_index in numbered or next_index == len(passages) or ranks.get(next_index, rank) < rank:
             continue  # nothing below it: a line of a cover page, a date
         if alike_below:
-            if _count_alike(index, ranks, -1) + alike_below > _MOST_ALIKE or not _names_group(
-                passages[index]
-            ):
+            text = passages[index].text
+            is_headline = len(text.split()) > 10 or any(map(str.isdigit, text))
+            if is_headline or _count_alike(index, ranks, -1) + alike_below > _MOST_ALIKE:
                 continue
-            if largest[passages[index].text.casefold()] > passages[index].look.size:
+            if largest[text.casefold()] > passages[index].look.size:
                 continue  # the company's name from the cover, repeated over a statement
             rank = (*rank[:-1], -alike_below)  # consecutive headings of one look: each is above the next
         while ancestors and ancestors[-1][0] >= rank:
@@ -209,26 +210,12 @@ def _by_look(
     return levels
 
 
-def _largest(passages: Iterable[Passage]) -> dict[str, float]:
-    """The largest size of each line, by the line in lower case."""
-    sizes: dict[str, float] = {}
-    for passage in passages:
-        line = passage.text.casefold()
-        sizes[line] = max(sizes.get(line, 0.0), passage.look.size)
-    return sizes
-
-
 def _count_alike(index: int, ranks: dict[int, _Rank], step: Literal[1, -1]) -> int:
     """The number of headings of the same look directly after (``step`` 1) or before (-1)."""
     count = 0
     while ranks.get(index + (count + 1) * step) == ranks[index]:
         count += 1
     return count
-
-
-def _names_group(passage: Passage) -> bool:
-    """Whether the heading may contain others: a few words, and no digits as in a headline."""
-    return len(passage.text.split()) <= 10 and not any(map(str.isdigit, passage.text))
 
 
 def _body(passages: Sequence[Passage]) -> tuple[float, bool]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from agent.documents import media_types as kinds
 from agent.documents.cover import title_of_name
 from agent.documents.document import Block, NoText, ParsedDocument, Table, UnreadableDocument, damaged
-from agent.documents.encoding import in_utf8
+from agent.documents.encoding import decode
 from agent.documents.prose import is_blank, normal
 from traces.plain_text import UNSAFE, plain
 
@@ -40,7 +40,15 @@ def read(path: Path, *, recognised: Mapping[int, ScannedPage] | None = None) -> 
             damaged or of an unknown format. Errors of parsers are converted to this.
         NoText: The file has no text, as in a scan.
     """
-    return read_bytes(path.name, _bytes(path), recognised=recognised)
+    try:
+        refuse_large(path.name, path.stat().st_size)
+        data = path.read_bytes()
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise UnreadableDocument(
+            f"{path} cannot be opened: {reason}.", "Check that you may read it and that it is a file."
+        ) from error
+    return read_bytes(path.name, data, recognised=recognised)
 
 
 def read_bytes(
@@ -71,7 +79,7 @@ def read_bytes(
         media_type = kinds.media_type_of(path, data, served_as)
         notice = kinds.misnaming_notice(path, media_type, served_as)
         if charset and kinds.BY_TYPE[media_type].is_text:
-            data = in_utf8(data, charset)
+            data = decode(data, charset).encode("utf-8", "replace")
         document = _parse(path, data, media_type, recognised)
     except UnreadableDocument as error:
         _add_sentence(error, notice)
@@ -93,23 +101,6 @@ def refuse_large(name: str, size: int) -> None:
             f"{name} is {size / 2**20:,.0f} MB; at most {MAX_BYTES / 2**20:,.0f} MB are read.",
             "Split it, or convert it to plain text.",
         )
-
-
-def _bytes(path: Path) -> bytes:
-    try:
-        if path.is_dir():
-            raise UnreadableDocument(
-                f"{path} is a folder, not a file.", "Name the files in it, or add the folder as a whole."
-            )
-        refuse_large(path.name, path.stat().st_size)
-        return path.read_bytes()
-    except FileNotFoundError as error:
-        raise UnreadableDocument(f"There is no file {path}.", "Check the name and the folder.") from error
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise UnreadableDocument(
-            f"{path} cannot be opened: {reason}.", "Check that you may read it and that it is a file."
-        ) from error
 
 
 def _parse(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
@@ -12,19 +13,19 @@ from agent.documents.formats.pdf_lines import ScannedPage
 from agent.documents.formats.pictures import page_picture
 from agent.documents.indexing import Origin, stop_if
 from models.protocols import TextRecogniser
+from traces.paths import scans_dir
 
 _LINE: TypeAdapter[tuple[int, ScannedPage]] = TypeAdapter(tuple[int, ScannedPage])
 
 
 class Scanning:
-    """The recognised text of the files that are being read.
+    """The recognised text of the files that are being read; it is stored until a file is finished.
 
-    Without a recogniser, scans are not read. ``folder`` stores recognised pages until a file is finished.
+    Without a recogniser, scans are not read.
     """
 
-    def __init__(self, recogniser: TextRecogniser | None, folder: Path | None) -> None:
+    def __init__(self, recogniser: TextRecogniser | None) -> None:
         self._recogniser = recogniser
-        self._folder = folder
         self._pages: dict[str, dict[int, ScannedPage]] = {}
 
     @property
@@ -42,7 +43,7 @@ class Scanning:
         if not self.is_on:
             return None
         if origin.sha256 not in self._pages:
-            self._pages[origin.sha256] = dict(self._stored_pages(origin))
+            self._pages[origin.sha256] = dict(_stored_pages(origin))
         return self._pages[origin.sha256]
 
     def recognise(
@@ -62,27 +63,24 @@ class Scanning:
             lines = tuple(map(tuple, self._recogniser.recognise(picture)))
             page = ScannedPage(picture.shape[1], lines)
             self._pages.setdefault(origin.sha256, {})[number] = page
-            if self._folder is not None:
-                self._folder.mkdir(parents=True, exist_ok=True)
-                with self._file(self._folder, origin).open("ab") as file:
-                    file.write(_LINE.dump_json((number, page)) + b"\n")
+            scans_dir().mkdir(parents=True, exist_ok=True)
+            with _file(origin).open("ab") as file:
+                file.write(_LINE.dump_json((number, page)) + b"\n")
             yield count
 
     def forget(self, origin: Origin) -> None:
         """Drop a file's pages, once its document is in the library."""
         self._pages.pop(origin.sha256, None)
-        if self._folder is not None and self.is_on:
-            self._file(self._folder, origin).unlink(missing_ok=True)
+        if self.is_on:
+            _file(origin).unlink(missing_ok=True)
 
-    def _stored_pages(self, origin: Origin) -> Iterator[tuple[int, ScannedPage]]:
-        if self._folder is None or not self._file(self._folder, origin).exists():
-            return
-        for line in self._file(self._folder, origin).read_bytes().splitlines():
-            try:
-                yield _LINE.validate_json(line)
-            except ValidationError:  # the incomplete last line of a killed process
-                return
 
-    @staticmethod
-    def _file(folder: Path, origin: Origin) -> Path:
-        return folder / f"{origin.sha256}.jsonl"
+def _file(origin: Origin) -> Path:
+    return scans_dir() / f"{origin.sha256}.jsonl"
+
+
+def _stored_pages(origin: Origin) -> Iterator[tuple[int, ScannedPage]]:
+    lines = _file(origin).read_bytes().splitlines() if _file(origin).exists() else []
+    with suppress(ValidationError):  # the incomplete last line of a killed process
+        for line in lines:
+            yield _LINE.validate_json(line)

@@ -12,21 +12,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from agent.documents.document import Table
+from agent.documents.lengths import estimate, split
 
 SEPARATOR = " | "
+_Item = TypeVar("_Item")
+_TABLE_TOKENS = 300  # a longer table is split
 _LONGEST_LABEL = 12  # words of a row's first cell that may be repeated above the rest of a split row
 _LABEL_TOKENS = 24  # tokens of a row's first cell to repeat beside the cells of other columns
-
-
-@dataclass(frozen=True, slots=True)
-class TablePart:
-    """Some rows of a table below its caption and header; the first ``repeated`` characters repeat an
-    earlier part."""
-
-    text: str
-    repeated: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,29 +42,22 @@ def row_text(cells: Sequence[str]) -> str:
     return SEPARATOR.join(filled).strip()
 
 
-def table_parts(
-    table: Table,
-    caption: str,
-    limit: int,
-    count_tokens: Callable[[str], int],
-    split: Callable[[str, int], list[str]],
-) -> list[TablePart]:
-    """The table in as few parts of about equal length as ``limit`` tokens allow.
+def table_parts(table: Table, caption: str) -> list[tuple[str, int]]:
+    """The table in as few parts of about equal length as possible, each below its caption and header.
 
-    ``caption`` is the text above the table that says what it is about; ``split`` splits a text into pieces
-    of at most the given number of tokens.
+    ``caption`` is the text above the table that says what it is about.
+
+    Returns:
+        The text of each part, and how many of its leading characters repeat an earlier part.
     """
     head = _head(caption, table)
-    rows = list(_lines(table, count_tokens))
-    if sum(map(count_tokens, head)) + sum(row.tokens for row in rows) <= limit:
-        return [TablePart("\n".join([*head, *(row.line for row in rows)]), 0)]
-    cutter = _Cutter(caption, limit, count_tokens, split)
-    header_weights = cutter.weights(table.header)
-    for part in (
-        cutter.split_columns(table, header_weights, limit // 2)
-        if sum(header_weights) > limit // 2
-        else [table]
-    ):
+    rows = list(_lines(table))
+    if sum(map(estimate, head)) + sum(row.tokens for row in rows) <= _TABLE_TOKENS:
+        return [("\n".join([*head, *(row.line for row in rows)]), 0)]
+    cutter = _Cutter(caption)
+    weights = _weights(table.header)
+    room = _TABLE_TOKENS // 2
+    for part in _split_columns(table, weights, room) if sum(weights) > room else [table]:
         cutter.add(part)
     return cutter.parts
 
@@ -83,50 +71,14 @@ class _Cutter:
     """The parts of a table so far, and the columns whose names are in one of them."""
 
     caption: str
-    limit: int
-    count: Callable[[str], int]
-    split: Callable[[str, int], list[str]]
-    parts: list[TablePart] = field(default_factory=list)
+    parts: list[tuple[str, int]] = field(default_factory=list)
     named_columns: set[tuple[str, ...]] = field(default_factory=set)
-
-    def weights(self, rows: Sequence[Sequence[str]]) -> list[int]:
-        """The tokens of each column."""
-        return [sum(self.count(cell) + 1 for cell in column) for column in zip(*rows, strict=True)]
-
-    def split_columns(self, table: Table, weights: Sequence[int], room: int) -> list[Table]:
-        """The table as groups of columns of about ``room`` tokens, with the rows' labels; columns that
-        are too long by themselves come last."""
-        labels = min(weights[0], room // 2)
-        room_left = room - labels
-        long_columns = [column for column, weight in enumerate(weights) if column and weight > room_left]
-        short_columns = [column for column in range(1, len(weights)) if column not in long_columns]
-        groups = [
-            [short_columns[number] for number in share]
-            for share in _shares([weights[column] for column in short_columns], room_left)
-        ]
-        groups += [[column] for column in long_columns]
-        if weights[0] > labels:
-            groups.append([0])
-        elif groups:
-            groups[0].insert(0, 0)
-        return [table] if len(groups) < 2 else [self._select_columns(table, group) for group in groups]
-
-    def _select_columns(self, table: Table, columns: Sequence[int]) -> Table:
-        """Some columns of the table, beside the beginnings of the rows' labels, without empty rows."""
-
-        def cells(row: Sequence[str]) -> tuple[str, ...]:
-            values = tuple(row[column] for column in columns)
-            return values if 0 in columns else (next(iter(self.split(row[0], _LABEL_TOKENS)), ""), *values)
-
-        return Table(
-            tuple(cells(row) for row in table.header),
-            tuple(cells(row) for row in table.rows if any(row[c] for c in columns) or not any(row[1:])),
-        )
 
     def add(self, table: Table) -> None:
         """Make parts of the table's rows, each below its header."""
         room = self._room(table)
-        for batch in _batches(list(_lines(table, self.count)), room):
+        lines = list(_lines(table))
+        for batch in _shares(lines, lambda row: row.tokens, room, lambda row: row.names_section):
             *rows_above, row = batch
             if row.tokens <= room:
                 rows_above = batch
@@ -141,25 +93,24 @@ class _Cutter:
         """Split a row that is too long by itself: between columns, if it has several."""
         section = row.section if self.parts and not row.names_section else ""
         filled = [0, *(column for column, cell in enumerate(row.cells) if column and cell)]
-        filled_columns = self._select_columns(Table(table.header, (row.cells,)), filled)
-        room = max(self.limit - self.count(self.caption), self.limit // 3)
-        tables = self.split_columns(
-            filled_columns, self.weights([*filled_columns.header, *filled_columns.rows]), room
-        )
+        filled_columns = _select_columns(Table(table.header, (row.cells,)), filled)
+        room = max(_TABLE_TOKENS - estimate(self.caption), _TABLE_TOKENS // 3)
+        weights = _weights([*filled_columns.header, *filled_columns.rows])
+        tables = _split_columns(filled_columns, weights, room)
         if len(tables) == 1:
-            self._put(table, section, self.split(row.line, self._room(table)), row.label)
+            self._put(table, section, split(row.line, self._room(table)), row.label)
             return
         repeated_label = ""
         for part in tables:
             room = self._room(part)
-            for line in _lines(part, self.count):
-                texts = [line.line] if line.tokens <= room else self.split(line.line, room)
+            for line in _lines(part):
+                texts = [line.line] if line.tokens <= room else split(line.line, room)
                 self._put(part, section, texts, line.label, repeated_label)
                 repeated_label = f"{line.cells[0]}{SEPARATOR}"
 
     def _room(self, table: Table) -> int:
         """The maximum number of tokens of a part's rows."""
-        return max(self.limit - sum(map(self.count, _head(self.caption, table))), self.limit // 3)
+        return max(_TABLE_TOKENS - sum(map(estimate, _head(self.caption, table))), _TABLE_TOKENS // 3)
 
     def _put(
         self, table: Table, section: str, texts: Sequence[str], label: str = "", repeated_label: str = ""
@@ -180,27 +131,47 @@ class _Cutter:
                 )
             else:
                 repeated = len(self.caption) + 1 if self.caption else 0
-            self.parts.append(TablePart(lead + text, repeated))
+            self.parts.append((lead + text, repeated))
             self.named_columns.update(columns)
 
 
-def _shares(weights: Sequence[int], room: int) -> Iterator[list[int]]:
-    """Groups of neighbouring indices, of about equal weight and at most ``room``."""
-    total = sum(weights)
-    share = total / max(1, math.ceil(total / max(1, room)))
-    group: list[int] = []
-    filled = 0
-    for number, weight in enumerate(weights):
-        if group and (filled + weight > room or filled + weight / 2 > share):
-            yield group
-            group, filled = [], 0
-        group.append(number)
-        filled += weight
-    if group:
-        yield group
+def _weights(rows: Sequence[Sequence[str]]) -> list[int]:
+    """The tokens of each column."""
+    return [sum(estimate(cell) + 1 for cell in column) for column in zip(*rows, strict=True)]
 
 
-def _lines(table: Table, count_tokens: Callable[[str], int]) -> Iterator[_Line]:
+def _split_columns(table: Table, weights: Sequence[int], room: int) -> list[Table]:
+    """The table as groups of columns of about ``room`` tokens, with the rows' labels; columns that are too
+    long by themselves come last."""
+    labels = min(weights[0], room // 2)
+    room_left = room - labels
+    long_columns = [column for column, weight in enumerate(weights) if column and weight > room_left]
+    short_columns = [column for column in range(1, len(weights)) if column not in long_columns]
+    groups = [
+        *_shares(short_columns, weights.__getitem__, room_left),
+        *([column] for column in long_columns),
+    ]
+    if weights[0] > labels:
+        groups.append([0])
+    elif groups:
+        groups[0].insert(0, 0)
+    return [table] if len(groups) < 2 else [_select_columns(table, group) for group in groups]
+
+
+def _select_columns(table: Table, columns: Sequence[int]) -> Table:
+    """Some columns of the table, beside the beginnings of the rows' labels, without empty rows."""
+
+    def cells(row: Sequence[str]) -> tuple[str, ...]:
+        values = tuple(row[column] for column in columns)
+        return values if 0 in columns else (next(iter(split(row[0], _LABEL_TOKENS)), ""), *values)
+
+    return Table(
+        tuple(cells(row) for row in table.header),
+        tuple(cells(row) for row in table.rows if any(row[c] for c in columns) or not any(row[1:])),
+    )
+
+
+def _lines(table: Table) -> Iterator[_Line]:
     section = ""
     for cells in table.rows:
         line = row_text(cells)
@@ -210,37 +181,35 @@ def _lines(table: Table, count_tokens: Callable[[str], int]) -> Iterator[_Line]:
         names_section = bool(label) and not any(cells[1:])
         if names_section:
             section = label
-        yield _Line(
-            cells,
-            line,
-            count_tokens(line) + 1,
-            names_section,
-            section,
-            label if len(label.split()) <= _LONGEST_LABEL and not names_section else "",
-        )
+        is_short = len(label.split()) <= _LONGEST_LABEL and not names_section
+        yield _Line(cells, line, estimate(line) + 1, names_section, section, label if is_short else "")
         if label.casefold().startswith("total"):
             section = ""
 
 
-def _batches(rows: Sequence[_Line], room: int) -> Iterator[list[_Line]]:
-    """Batches of rows of about equal length, none ending with the name of a section."""
-    total = sum(row.tokens for row in rows)
-    share = total / max(1, math.ceil(total / room))
-    batch: list[_Line] = []
+def _shares(
+    items: Sequence[_Item],
+    weight: Callable[[_Item], int],
+    room: int,
+    heads: Callable[[_Item], bool] = lambda _item: False,
+) -> Iterator[list[_Item]]:
+    """Groups of neighbours, of about equal weight and at most ``room``; none ends with one that ``heads``
+    the next ones."""
+    total = sum(map(weight, items))
+    share = total / max(1, math.ceil(total / max(1, room)))
+    group: list[_Item] = []
     filled = 0
-    for row in rows:
-        is_full = filled + row.tokens > room or filled + row.tokens / 2 > share
-        if batch and is_full:
-            headings: list[_Line] = []
-            while len(batch) > 1 and batch[-1].names_section:
-                headings.insert(0, batch.pop())
-            yield batch
-            batch = headings
-            filled = sum(heading.tokens for heading in headings)
-        batch.append(row)
-        filled += row.tokens
-    if batch:
-        yield batch
+    for item in items:
+        if group and (filled + weight(item) > room or filled + weight(item) / 2 > share):
+            headings: list[_Item] = []
+            while len(group) > 1 and heads(group[-1]):
+                headings.insert(0, group.pop())
+            yield group
+            group, filled = headings, sum(map(weight, headings))
+        group.append(item)
+        filled += weight(item)
+    if group:
+        yield group
 
 
 @dataclass(frozen=True, slots=True)

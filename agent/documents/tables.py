@@ -269,11 +269,7 @@ def _centred(
 
 
 def build_table(
-    rows: Sequence[Sequence[Cell]],
-    *,
-    exact: bool,
-    header_rows: int | None = None,
-    caption: str = "",
+    rows: Sequence[Sequence[Cell]], *, exact: bool, header_rows: int | None = None, caption: str = ""
 ) -> Table | None:
     """The table in ``rows``, or None if there is only one column or only the header.
 
@@ -360,10 +356,14 @@ def _unwrapped(rows: Sequence[Row]) -> list[Row]:
     """The rows, joining labels and cells that were broken over two lines."""
     merged: list[Row] = []
     for row in rows:
-        if merged and _continues(merged[-1], row):
-            merged[-1] = _merged(merged[-1], row)
-        else:
+        if not merged or not _continues(merged[-1], row):
             merged.append(row)
+            continue
+        upper = merged[-1]
+        texts = dict(upper.texts)
+        for column, text in row.texts.items():
+            texts[column] = joined([texts[column], text]) if column in texts else text
+        merged[-1] = Row(texts, (*upper.cells, *row.cells))
     return merged
 
 
@@ -378,10 +378,3 @@ def _continues(previous: Row, row: Row) -> bool:
     if row.others:
         return not previous.others and not previous.label.endswith((":", "."))
     return bool(previous.others)
-
-
-def _merged(upper: Row, lower: Row) -> Row:
-    texts = dict(upper.texts)
-    for column, text in lower.texts.items():
-        texts[column] = joined([texts[column], text]) if column in texts else text
-    return Row(texts, (*upper.cells, *lower.cells))

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final, Self
+from urllib.parse import unquote, urlsplit
 
 from agent.documents.document import Enclosed, ParsedDocument, UnreadableDocument
-from agent.documents.found_files import FoundFile
-from agent.documents.indexing import Origin, file_name, page_name
+from agent.documents.indexing import Origin, page_name
 from agent.documents.media_types import MESSAGES
 from agent.documents.reading import read, read_bytes, refuse_large
 
@@ -39,34 +40,60 @@ class Fetched:
     charset: str
     data: bytes
 
+    def parsed(self, recognised: Mapping[int, ScannedPage] | None = None) -> ParsedDocument:
+        """Its content; ``recognised`` as in `agent.documents.reading.read`."""
+        parts = urlsplit(self.url)
+        return read_bytes(
+            unquote(parts.path).rstrip("/").rpartition("/")[2] or parts.netloc,
+            self.data,
+            served_as=self.media_type,
+            charset=self.charset,
+            recognised=recognised,
+        )
 
+
+@dataclass(frozen=True, slots=True)
 class File:
-    """A file to read.
+    """A file to read, or a folder that cannot be listed.
 
     Attributes:
-        depth: The number of files around it.
+        path: Absolute; links in its folder are resolved, but it may be a link itself.
+        real: The path with all links resolved.
+        name: Its name for the user: the path inside the searched folder.
         outright: Whether the user named it directly.
+        unlisted: For a folder: why it cannot be listed.
+        depth: The number of files around it.
     """
 
-    depth = 0
+    path: Path
+    real: Path
+    name: str
+    outright: bool = False
+    unlisted: OSError | None = None
+    depth: ClassVar[int] = 0
 
-    def __init__(self, path: Path, name: str, found_file: FoundFile) -> None:
-        self.source = _utf8(str(path))
-        self.name = _utf8(name)
-        self.outright = found_file.outright
-        self._path = path
-        self._unlisted = found_file.unlisted
+    @classmethod
+    def at(cls, path: Path, name: str, *, outright: bool = False, unlisted: OSError | None = None) -> Self:
+        """The file at ``path``, which may be relative and have links in it."""
+        real_path = Path(os.path.realpath(path))
+        path = real_path if unlisted else Path(os.path.realpath(path.parent), path.name)
+        return cls(path, real_path, _utf8(name), outright, unlisted)
+
+    @property
+    def source(self) -> str:
+        """Its path, as the library stores it."""
+        return _utf8(str(self.path))
 
     def origin(self) -> Origin:
         """Its identity; the file is not parsed yet."""
-        if self.source != str(self._path):  # the store cannot hold the name
+        if self.source != str(self.path):  # the store cannot hold the name
             raise UnreadableDocument(f"The name of {self.source} is not valid UTF-8.", "Rename the file.")
         try:
-            if self._unlisted is not None:
-                raise self._unlisted
-            stat = self._path.stat()
+            if self.unlisted is not None:
+                raise self.unlisted
+            stat = self.path.stat()
             refuse_large(self.name, stat.st_size)
-            digest = _sha256(self._path)
+            digest = _sha256(self.path)
             return Origin(self.source, self.name, digest, stat.st_size, modified=stat.st_mtime_ns)
         except OSError as error:
             raise UnreadableDocument(f"{self.name}: {error.strerror}.", "Check its permissions.") from error
@@ -90,18 +117,18 @@ class File:
     def size_and_date(self) -> tuple[int, int] | None:
         """Its size in bytes and the date of its last change (ns since 1970); None if they are unknown."""
         try:
-            stat = self._path.stat()
+            stat = self.path.stat()
         except OSError:
             return None
         return stat.st_size, stat.st_mtime_ns
 
     def data(self) -> bytes:
         """Its content, as bytes."""
-        return self._path.read_bytes()
+        return self.path.read_bytes()
 
     def parsed(self, recognised: Mapping[int, ScannedPage] | None) -> ParsedDocument:
         """Its content; ``recognised`` as in `agent.documents.reading.read`."""
-        return read(self._path, recognised=recognised)
+        return read(self.path, recognised=recognised)
 
 
 class Page:
@@ -127,14 +154,7 @@ class Page:
 
     def parsed(self, recognised: Mapping[int, ScannedPage] | None) -> ParsedDocument:
         """Its content; ``recognised`` as in `agent.documents.reading.read`."""
-        page = self._page()
-        return read_bytes(
-            file_name(page.url),
-            page.data,
-            served_as=page.media_type,
-            charset=page.charset,
-            recognised=recognised,
-        )
+        return self._page().parsed(recognised)
 
     def _page(self) -> Fetched:
         assert self._fetched is not None, "`origin` is called first"

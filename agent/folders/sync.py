@@ -19,17 +19,9 @@ from typing import Final
 
 import filelock
 
-from agent.documents.found_files import FoundFile, Root, gone_documents, is_folder, is_settled
+from agent.documents.found_files import Root, gone_documents, is_folder, is_settled, located
 from agent.documents.indexing import stop_if
-from agent.documents.ingest import (
-    FileDone,
-    FileFailed,
-    FilesUnsettled,
-    FolderAway,
-    IngestEvent,
-    Reading,
-    located,
-)
+from agent.documents.ingest import FileDone, FileFailed, FilesUnsettled, FolderAway, IngestEvent, Reading
 from agent.documents.scanning import Scanning
 from agent.documents.wanted import File
 from models.protocols import Embedder, TextRecogniser
@@ -56,7 +48,6 @@ def sync(
     store: Store,
     embedder: Embedder,
     recogniser: TextRecogniser | None = None,
-    scans: Path | None = None,
     cancel: threading.Event | None = None,
 ) -> Iterator[IngestEvent]:
     """Sync collections with the folders they follow, and record what changed.
@@ -83,8 +74,7 @@ def sync(
         for collection, folders in groupby(Folders(store).followed(), key=lambda folder: folder.collection):
             if collections and collection not in collections:
                 continue
-            scanning = Scanning(recogniser, scans)
-            reading = Reading(store, collection, embedder, scanning, cancel, must_follow=True)
+            reading = Reading(store, collection, embedder, Scanning(recogniser), cancel, must_follow=True)
             with suppress(UnknownCollection):  # the user removed it in the meantime
                 yield from _record(store, collection, at, _sync(reading, collection, list(folders), cancel))
     finally:
@@ -95,7 +85,7 @@ def _sync(
     reading: Reading, collection: str, folders: Sequence[Folder], cancel: threading.Event | None
 ) -> Iterator[IngestEvent]:
     available: list[Root] = []
-    found_files: list[FoundFile] = []
+    found_files: list[File] = []
     for root in (Root(Path(folder.path), folder.exclude) for folder in folders):
         stop_if(cancel)
         folder_files = list(reading.find_files(root)) if is_folder(root.path) else []
@@ -106,14 +96,10 @@ def _sync(
         else:
             yield FolderAway(collection, str(root.path), is_folder(root.path), stored_count)
     files = located(found_files, reading.documents)
-    existing = {str(path) for path, _ in files}
-    changed: list[File] = []
-    for path, found_file in files:
-        file = File(path, found_file.name, found_file)
-        if reading.is_unchanged(file):
-            reading.count_unchanged(file)
-        elif not reading.is_hopeless(file):
-            changed.append(file)
+    existing = {file.source for file in files}
+    touched = [file for file in files if not reading.is_unchanged(file)]
+    reading.unchanged += len(files) - len(touched)
+    changed = [file for file in touched if not reading.is_hopeless(file)]
     settled, unsettled = _split_settled(changed, cancel)
     yield from reading.read_all(settled, existing, gone_documents(available, existing, reading.documents))
     if unsettled:
@@ -124,9 +110,9 @@ def _split_settled(files: Sequence[File], cancel: threading.Event | None) -> tup
     """The files that are complete, after a short wait, and those that are still being written."""
     pause = cancel or threading.Event()
     for _ in range(round(_PATIENCE / _POLL)):
-        if all(is_settled(Path(file.source)) for file in files) or pause.wait(_POLL):
+        if all(is_settled(file.path) for file in files) or pause.wait(_POLL):
             break
-    settled = [file for file in files if is_settled(Path(file.source))]
+    settled = [file for file in files if is_settled(file.path)]
     return settled, [file for file in files if file not in settled]
 
 

@@ -13,8 +13,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from agent.documents.document import NoText, ParsedDocument
-from agent.documents.encoding import decode, in_utf8
-from agent.documents.indexing import file_name
+from agent.documents.encoding import decode
 from agent.documents.media_types import HTML
 from agent.documents.reading import read_bytes
 from agent.documents.wanted import Fetched
@@ -42,9 +41,7 @@ def read_page(page: Fetched) -> Reading:
         UnreadableDocument: It is damaged, or its type is not supported.
         NoText: It has no text.
     """
-    full_document = read_bytes(
-        file_name(page.url), page.data, served_as=page.media_type, charset=page.charset
-    )
+    full_document = page.parsed()
     is_article = (
         full_document.media_type == HTML
         and len(page.data) <= _LONGEST_ARTICLE
@@ -57,7 +54,7 @@ def _main_text(page: Fetched, full_document: ParsedDocument) -> Reading | None:
     """The main text of a web page; None if Trafilatura finds none."""
     from trafilatura import extract_with_metadata
 
-    text = decode(in_utf8(page.data, page.charset) if page.charset else page.data)
+    text = decode(page.data, page.charset)
     try:
         article = extract_with_metadata(
             text,

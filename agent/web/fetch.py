@@ -2,22 +2,29 @@
 
 Search engines, and sites through redirects, decide which pages are fetched. So each hop is checked, from
 the scheme to the address; time and size are limited; and no cookies or passwords are sent.
+
+A name lookup or a TLS handshake cannot be interrupted, and a server that sends a byte every few seconds
+never exceeds a timeout between bytes. So such work runs in its own thread, which the caller can abandon:
+it ends at its own timeouts or with the process, and its result is dropped.
 """
 
 from __future__ import annotations
 
 import re
 import threading
+import time
 import zlib
 from collections.abc import Callable
+from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 from urllib.robotparser import RobotFileParser
 
 from agent.documents.wanted import Fetched
 from agent.web.addresses import PageFailed, look_up, public_addresses
-from agent.web.waiting import TookTooLong, run_within
+from models.protocols import GenerationCancelled
+from traces.errors import DeepthinkError
 
 if TYPE_CHECKING:
     import ssl
@@ -25,6 +32,7 @@ if TYPE_CHECKING:
     import httpx
 
 _AGENT: Final = "deepthink-tui"
+_CONNECT_SECONDS: Final = 5.0  # to one address
 _MOST_REDIRECTS: Final = 5
 _MOST_ADDRESSES: Final = 3
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
@@ -43,6 +51,41 @@ _PLAIN_TYPE: Final = re.compile(r"[a-z0-9.+-]{1,40}/[a-z0-9.+-]{1,80}", re.ASCII
 _LARGEST_ROBOTS: Final = 512 * 1024  # bytes; RFC 9309 requires at least 500 KiB
 _CONTACT_DOMAIN: Final = "sec.gov"  # refuses programs that give no contact address
 _SAVE_PAGE: Final = "Open the page in a browser, save it, and ingest the file."
+_TRY_LATER: Final = "Try again later."
+_TICK_SECONDS: Final = 0.1
+
+Result = TypeVar("Result")
+
+
+def run_within(
+    seconds: float, stop: threading.Event | None, work: Callable[[], Result], too_late: DeepthinkError
+) -> Result:
+    """The result of ``work``, if it ends in time; its exceptions are raised here.
+
+    ``work`` is called in a thread; ``stop`` ends the wait within a tenth of a second.
+
+    Raises:
+        DeepthinkError: ``too_late``, when the time limit is reached.
+        GenerationCancelled: ``stop`` was set.
+    """
+    future: Future[Result] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(work())
+        except BaseException as error:  # noqa: BLE001 - raised in the waiting thread
+            future.set_exception(error)
+
+    threading.Thread(target=run, name="deepthink-web", daemon=True).start()
+    deadline = time.monotonic() + seconds
+    while not future.done():
+        remaining = deadline - time.monotonic()
+        if stop is not None and stop.is_set():
+            raise GenerationCancelled("Waiting for the web was stopped.")
+        if remaining <= 0:
+            raise too_late
+        wait([future], min(remaining, _TICK_SECONDS))
+    return future.result()
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +93,11 @@ class Limits:
     """The limits of one fetch.
 
     Attributes:
-        connect: Seconds to connect to one address.
         read: Seconds between two pieces of the response.
         total: Seconds in total: lookup, redirects, robots.txt, the whole page.
         size: Bytes of the decompressed page.
     """
 
-    connect: float = 5.0
     read: float = 10.0
     total: float = 30.0
     size: int = 10 * 1024 * 1024
@@ -84,7 +125,8 @@ class Fetcher:
         self._contact = contact
         self._limits = limits or Limits()
         self._allowed = allowed_hosts
-        self._robots = _Robots()
+        # Of each site visited so far: what it asks programs not to fetch; None if it does not say.
+        self._robots: dict[str, RobotFileParser | None] = {}
         self._trust: ssl.SSLContext | None = None
 
     def fetch(self, url: str, *, robots: bool = True, stop: threading.Event | None = None) -> Fetched:
@@ -100,18 +142,16 @@ class Fetcher:
             PageFailed: It cannot or must not be fetched, or its type is not supported.
             GenerationCancelled: ``stop`` was set.
         """
-        start = _parse_url(url)
+        start = _web_address(url)
         abandoned = threading.Event()
-
-        def work() -> Fetched:
-            return self._follow(start, abandoned, self._limits.size, robots=robots)
-
+        seconds = self._limits.total
         try:
-            return run_within(self._limits.total, stop, work)
-        except TookTooLong as timeout:
-            raise PageFailed(
-                f"{start.host} takes longer than {self._limits.total:g} seconds.", "Try again later."
-            ) from timeout
+            return run_within(
+                seconds,
+                stop,
+                lambda: self._follow(start, abandoned, self._limits.size, robots=robots),
+                PageFailed(f"{start.host} takes longer than {seconds:g} seconds.", _TRY_LATER),
+            )
         finally:
             abandoned.set()
 
@@ -121,15 +161,45 @@ class Fetcher:
         """The page at ``url``, after redirects; every hop is checked like the first."""
         for _ in range(_MOST_REDIRECTS + 1):
             if robots:
-                self._robots.require(url, lambda place: self._robots_txt(place, abandoned))
+                self._require_allowed(url, abandoned)
             answer = self._hop(url, abandoned, size, any_kind=any_kind)
             if isinstance(answer, Fetched):
                 return answer
             url = answer
         raise PageFailed(f"{url.host} redirects more than {_MOST_REDIRECTS} times.", _SAVE_PAGE)
 
-    def _robots_txt(self, robots_url: httpx.URL, abandoned: threading.Event) -> bytes:
-        return self._follow(robots_url, abandoned, _LARGEST_ROBOTS, robots=False, any_kind=True).data
+    def _require_allowed(self, url: httpx.URL, abandoned: threading.Event) -> None:
+        """Raise `PageFailed` unless the robots.txt of the site lets programs fetch ``url``.
+
+        As in RFC 9309, a site without robots.txt (any 4xx) allows everything, and a site that cannot
+        deliver it allows nothing. Python's parser is simpler than the RFC: it takes the first matching
+        rule, not the longest, and does not support ``*`` in a path.
+        """
+        robots_url = url.copy_with(path="/robots.txt", query=None, fragment=None)
+        site = str(robots_url)
+        if site not in self._robots:
+            self._robots[site] = self._rules(robots_url, abandoned)
+        rules = self._robots[site]
+        if rules is None:
+            raise PageFailed(
+                f"{url.host} does not say what programs may fetch (its robots.txt fails).", _SAVE_PAGE
+            )
+        if not rules.can_fetch(_AGENT, str(url)):
+            raise PageFailed(f"{url.host} asks programs not to fetch this page (robots.txt).", _SAVE_PAGE)
+
+    def _rules(self, robots_url: httpx.URL, abandoned: threading.Event) -> RobotFileParser | None:
+        try:
+            page = self._follow(robots_url, abandoned, _LARGEST_ROBOTS, robots=False, any_kind=True)
+            text = page.data.decode("utf-8-sig", "replace")
+        except PageFailed as failure:
+            if not failure.status:
+                raise  # the site cannot be reached, so the page would fail in the same way
+            if not 400 <= failure.status < 500:
+                return None
+            text = ""
+        rules = RobotFileParser()
+        rules.parse(text.splitlines())
+        return rules
 
     def _hop(
         self, url: httpx.URL, abandoned: threading.Event, size: int, *, any_kind: bool
@@ -139,7 +209,8 @@ class Fetcher:
 
         if self._trust is None:
             self._trust = httpx.create_ssl_context()
-        addresses = self._addresses(url)
+        host, port = url.raw_host.decode("ascii"), _port(url)
+        addresses = (look_up if f"{host}:{port}" in self._allowed else public_addresses)(host, port)
         try:
             # Only the transport: httpx's client would add cookies, passwords and redirects. A new one for
             # each hop, because an open connection would be reused for another name at the same address.
@@ -147,7 +218,7 @@ class Fetcher:
                 response = self._request(transport, url, addresses)
                 try:
                     if response.status_code in _REDIRECTS and "location" in response.headers:
-                        return _redirect_target(url, response.headers["location"])
+                        return _web_address(response.headers["location"], url)
                     _require_success(url, response.status_code, has_contact=bool(self._contact))
                     media_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
                     if not any_kind:
@@ -158,12 +229,6 @@ class Fetcher:
                     response.close()
         except httpx.HTTPError as error:
             raise _page_failure(error, url) from error
-
-    def _addresses(self, url: httpx.URL) -> list[str]:
-        host, port = url.raw_host.decode("ascii"), _port(url)
-        if f"{host}:{port}" in self._allowed:
-            return look_up(host, port)
-        return public_addresses(host, port)
 
     def _request(
         self, transport: httpx.HTTPTransport, url: httpx.URL, addresses: list[str]
@@ -179,12 +244,12 @@ class Fetcher:
         host = url.raw_host.decode("ascii")
         headers = {
             "Host": url.netloc.decode("ascii"),
-            "User-Agent": self._agent(url),
+            "User-Agent": f"{_AGENT} {self._contact}".rstrip() if _wants_contact(url) else _AGENT,
             "Accept": "text/html, application/xhtml+xml, application/pdf, text/*; q=0.9, */*; q=0.1",
             "Accept-Encoding": "gzip",
             "Connection": "close",
         }
-        timeout = httpx.Timeout(self._limits.read, connect=self._limits.connect)
+        timeout = httpx.Timeout(self._limits.read, connect=_CONNECT_SECONDS)
         extensions = {"sni_hostname": host, "timeout": timeout.as_dict()}
         failure: httpx.TransportError | None = None
         for address in addresses[:_MOST_ADDRESSES]:
@@ -198,91 +263,34 @@ class Fetcher:
         assert failure is not None, "a known host has an address"
         raise failure
 
-    def _agent(self, url: httpx.URL) -> str:
-        from importlib.metadata import PackageNotFoundError, version
 
-        try:
-            name = f"{_AGENT}/{version(_AGENT)}"
-        except PackageNotFoundError:  # a checkout that is not installed
-            name = _AGENT
-        return f"{name} {self._contact}" if self._contact and _wants_contact(url) else name
+def _web_address(text: str, page: httpx.URL | None = None) -> httpx.URL:
+    """The address in ``text``, of a redirect if it comes from a ``page``.
 
-
-class _Robots:
-    """The robots.txt files of the sites visited so far: the pages that a site asks programs not to fetch.
-
-    As in RFC 9309, a site without robots.txt (any 4xx) allows everything, and a site that cannot deliver it
-    allows nothing. Python's parser is simpler than the RFC: it takes the first matching rule, not the
-    longest, and does not support ``*`` in a path.
+    Raises:
+        PageFailed: It is not the address of a web page, or must not be fetched.
     """
+    import httpx
 
-    def __init__(self) -> None:
-        self._known: dict[str, RobotFileParser | None] = {}
-
-    def require(self, url: httpx.URL, read: Callable[[httpx.URL], bytes]) -> None:
-        """Raise `PageFailed` unless the site lets programs fetch ``url``; ``read`` fetches robots.txt."""
-        robots_url = url.copy_with(path="/robots.txt", query=None, fragment=None)
-        site = str(robots_url)
-        if site not in self._known:
-            self._known[site] = self._rules(robots_url, read)
-        rules = self._known[site]
-        if rules is None:
+    try:
+        url = (page.join(text) if page else httpx.URL(text)).copy_with(fragment=None)
+        if url.scheme not in {"http", "https"} or not url.host:
             raise PageFailed(
-                f"{url.host} does not say what programs may fetch (its robots.txt fails).", _SAVE_PAGE
+                f"{url.scheme or 'Nothing'}: is not fetched, only http and https.",
+                "Save the page to a file, then ingest that.",
             )
-        if not rules.can_fetch(_AGENT, str(url)):
-            raise PageFailed(f"{url.host} asks programs not to fetch this page (robots.txt).", _SAVE_PAGE)
-
-    @staticmethod
-    def _rules(robots_url: httpx.URL, read: Callable[[httpx.URL], bytes]) -> RobotFileParser | None:
-        try:
-            text = read(robots_url).decode("utf-8-sig", "replace")
-        except PageFailed as failure:
-            if not failure.status:
-                raise  # the site cannot be reached, so the page would fail in the same way
-            if not 400 <= failure.status < 500:
-                return None
-            text = ""
-        rules = RobotFileParser()
-        rules.parse(text.splitlines())
-        return rules
-
-
-def _parse_url(url: str) -> httpx.URL:
-    import httpx
-
-    try:
-        parsed = httpx.URL(url).copy_with(fragment=None)
-        _require_web(parsed)
+        if url.userinfo:
+            raise PageFailed(
+                f"The address at {url.host} contains a name or password, which is not sent.",
+                "Give the address without it.",
+            )
+        if not 0 < _port(url) < 1 << 16:
+            raise PageFailed(f"{url.host} has no port {url.port}.", "Correct the address.")
     except (httpx.InvalidURL, ValueError) as error:  # idna raises UnicodeError, which is a ValueError
+        if page:
+            raise PageFailed(f"{page.host} redirects to an invalid address.", _SAVE_PAGE) from error
         raise PageFailed("That is not a web address.", "It has to begin with https://.") from error
-    return parsed
-
-
-def _redirect_target(url: httpx.URL, location: str) -> httpx.URL:
-    import httpx
-
-    try:
-        target = url.join(location).copy_with(fragment=None)
-        _require_web(target)
-    except (httpx.InvalidURL, ValueError) as error:
-        raise PageFailed(f"{url.host} redirects to an invalid address.", _SAVE_PAGE) from error
-    return target
-
-
-def _require_web(url: httpx.URL) -> None:
-    if url.scheme not in {"http", "https"} or not url.host:
-        raise PageFailed(
-            f"{url.scheme or 'Nothing'}: is not fetched, only http and https.",
-            "Save the page to a file, then ingest that.",
-        )
-    if url.userinfo:
-        raise PageFailed(
-            f"The address at {url.host} contains a name or password, which is not sent.",
-            "Give the address without it.",
-        )
-    if not 0 < _port(url) < 1 << 16:
-        raise PageFailed(f"{url.host} has no port {url.port}.", "Correct the address.")
+    return url
 
 
 def _port(url: httpx.URL) -> int:
@@ -306,7 +314,7 @@ def _require_success(url: httpx.URL, status: int, *, has_contact: bool) -> None:
     elif status in {401, 402, 403, 429, 451}:
         way_out = _SAVE_PAGE
     elif status >= 500:
-        way_out = "Try again later."
+        way_out = _TRY_LATER
     raise PageFailed(f"{url.host} answers {answer}.", way_out, status=status)
 
 
@@ -335,7 +343,7 @@ def _body(response: httpx.Response, url: httpx.URL, size: int, abandoned: thread
         try:
             data += unpack.decompress(piece, size + 1 - len(data)) if unpack else piece
         except zlib.error as error:
-            raise PageFailed(f"{url.host} sends a damaged page.", "Try again later.") from error
+            raise PageFailed(f"{url.host} sends a damaged page.", _TRY_LATER) from error
         if len(data) > size:
             raise PageFailed(
                 f"{url.host} sends a page of more than {size / 2**20:,.0f} MB.",
@@ -343,7 +351,7 @@ def _body(response: httpx.Response, url: httpx.URL, size: int, abandoned: thread
                 status=response.status_code,
             )
     if unpack is not None and not unpack.eof:
-        raise PageFailed(f"{url.host} stops in the middle of the page.", "Try again later.")
+        raise PageFailed(f"{url.host} stops in the middle of the page.", _TRY_LATER)
     return bytes(data)
 
 
@@ -353,7 +361,7 @@ def _page_failure(error: httpx.HTTPError, url: httpx.URL) -> PageFailed:
     if "CERTIFICATE_VERIFY_FAILED" in str(error):
         return PageFailed(f"{url.host} has no valid certificate.", _SAVE_PAGE)
     if isinstance(error, httpx.TimeoutException):
-        return PageFailed(f"{url.host} does not answer in time.", "Try again later.")
+        return PageFailed(f"{url.host} does not answer in time.", _TRY_LATER)
     if isinstance(error, httpx.ConnectError):
         return PageFailed(f"{url.host} cannot be reached.", "Check that this machine has a network.")
-    return PageFailed(f"{url.host} stops early or sends an invalid response.", "Try again later.")
+    return PageFailed(f"{url.host} stops early or sends an invalid response.", _TRY_LATER)

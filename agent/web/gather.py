@@ -19,9 +19,8 @@ from agent.documents.indexing import READER_VERSION, Indexing, Origin, page_name
 from agent.documents.wanted import Fetched
 from agent.web.addresses import PageFailed
 from agent.web.extract import read_page
-from agent.web.fetch import Fetcher
-from agent.web.search import SearchEngine, WebUnreachable
-from agent.web.waiting import TookTooLong, run_within
+from agent.web.fetch import Fetcher, run_within
+from agent.web.search import WAY_OUT, SearchEngine, WebUnreachable
 from models.protocols import Embedder
 from traces.errors import DeepthinkError
 from traces.library import Library
@@ -32,6 +31,7 @@ __all__ = ["WEB_COLLECTION", "Gathered", "Page", "Web", "WebUnreachable"]
 
 _DESCRIPTION: Final = "pages found on the web"
 _FRESH_FOR: Final = timedelta(days=7)
+_MOST_PAGES: Final = 3  # that one search adds
 _ROUNDS: Final = 2  # rounds of fetching: the second makes up for pages that failed in the first
 _LONGEST_QUERY: Final = 300  # characters; engines refuse long texts
 _SEARCH_SECONDS: Final = 30.0
@@ -65,19 +65,13 @@ class Gathered:
 
 
 class Web:
-    """The web, for one run.
+    """The web, for one run."""
 
-    A search adds at most ``pages`` pages.
-    """
-
-    def __init__(
-        self, engine: SearchEngine, fetcher: Fetcher, store: Store, embedder: Embedder, pages: int = 3
-    ) -> None:
+    def __init__(self, engine: SearchEngine, fetcher: Fetcher, store: Store, embedder: Embedder) -> None:
         self._engine = engine
         self._fetcher = fetcher
         self._library = Library(store)
         self._embedder = embedder
-        self._pages = pages
         # URLs of this run, so that a page that several steps find is tried only once.
         self._tried: set[str] = set()
 
@@ -112,7 +106,7 @@ class Web:
         pages: list[Page] = []
         problems: list[str] = []
         for _ in range(_ROUNDS):
-            batch = [urls.popleft() for _ in range(min(len(urls), self._pages - len(pages)))]
+            batch = [urls.popleft() for _ in range(min(len(urls), _MOST_PAGES - len(pages)))]
             fetched = self._fetch_all(
                 [url for url in batch if not self._is_fresh(stored_documents.get(url))], stop, on_page
             )
@@ -127,14 +121,12 @@ class Web:
         return Gathered(tuple(pages), tuple(problems))
 
     def _search(self, words: str, stop: threading.Event | None) -> list[str]:
-        count = _ROUNDS * self._pages
-        try:
-            results = run_within(_SEARCH_SECONDS, stop, lambda: self._engine.search(words, count))
-        except TookTooLong as timeout:
-            raise WebUnreachable(
-                f"{self._engine.name} takes longer than {_SEARCH_SECONDS:g} seconds.",
-                "Check the network, or name another engine: `deepthink config set web_search URL`.",
-            ) from timeout
+        results = run_within(
+            _SEARCH_SECONDS,
+            stop,
+            lambda: self._engine.search(words, _ROUNDS * _MOST_PAGES),
+            WebUnreachable(f"{self._engine.name} takes longer than {_SEARCH_SECONDS:g} seconds.", WAY_OUT),
+        )
         return list(dict.fromkeys(url.partition("#")[0] for url in results))
 
     def _is_fresh(self, document: Document | None) -> bool:

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ValidationError
 
 from traces.errors import DeepthinkError
 
-if TYPE_CHECKING:
-    import httpx
-
 _PATIENCE_SECONDS: Final = 5
-_WAY_OUT: Final = "Check the network, or name another engine: `deepthink config set web_search URL`."
+WAY_OUT: Final = "Check the network, or name another engine: `deepthink config set web_search URL`."
 
 
 class WebUnreachable(DeepthinkError):
@@ -68,11 +65,11 @@ class Ddgs:
                 "Wait a few minutes, or name a SearXNG server: `deepthink config set web_search URL`.",
             ) from error
         except TimeoutException as error:
-            raise WebUnreachable("The search engines do not answer in time.", _WAY_OUT) from error
+            raise WebUnreachable("The search engines do not answer in time.", WAY_OUT) from error
         except DDGSException as error:
             if str(error) == self._NOTHING:
                 return []
-            raise WebUnreachable("No search engine can be reached.", _WAY_OUT) from error
+            raise WebUnreachable("No search engine can be reached.", WAY_OUT) from error
         return _usable((str(entry.get("href", "")) for entry in results), limit)
 
 
@@ -82,6 +79,19 @@ class _Entry(BaseModel):
 
 class _Answer(BaseModel):
     results: list[_Entry]
+
+
+# What a SearXNG server does that answers with this status, and what helps.
+_REFUSALS: Final = {
+    403: (
+        "does not give its results to programs",
+        "Add `json` to `search: formats:` in its settings.yml and start it again.",
+    ),
+    429: (
+        "accepts no more searches for now",
+        "Wait a few minutes, or turn off its limiter if it is your own server.",
+    ),
+}
 
 
 class Searxng:
@@ -108,13 +118,16 @@ class Searxng:
                 verify=httpx.create_ssl_context(),
             )
         except httpx.TimeoutException as error:
-            raise WebUnreachable(f"{self.name} does not answer in time.", _WAY_OUT) from error
+            raise WebUnreachable(f"{self.name} does not answer in time.", WAY_OUT) from error
         except (httpx.HTTPError, httpx.InvalidURL) as error:
+            reason = str(error).strip().rstrip(".") or type(error).__name__
             raise WebUnreachable(
-                f"{self.name} cannot be reached ({_clause(error)}).",
+                f"{self.name} cannot be reached ({reason}).",
                 "Start it, or correct its address: `deepthink config set web_search URL`.",
             ) from error
-        self._require_results(answer)
+        if answer.status_code != 200:
+            does, way_out = _REFUSALS.get(answer.status_code, (f"answers {answer.status_code}", WAY_OUT))
+            raise WebUnreachable(f"{self.name} {does}.", way_out)
         try:
             entries = _Answer.model_validate_json(answer.content).results
         except ValidationError as error:
@@ -124,26 +137,8 @@ class Searxng:
             ) from error
         return _usable((entry.url for entry in entries), limit)
 
-    def _require_results(self, answer: httpx.Response) -> None:
-        if answer.status_code == 403:
-            raise WebUnreachable(
-                f"{self.name} does not give its results to programs.",
-                "Add `json` to `search: formats:` in its settings.yml and start it again.",
-            )
-        if answer.status_code == 429:
-            raise WebUnreachable(
-                f"{self.name} accepts no more searches for now.",
-                "Wait a few minutes, or turn off its limiter if it is your own server.",
-            )
-        if answer.status_code != 200:
-            raise WebUnreachable(f"{self.name} answers {answer.status_code}.", _WAY_OUT)
-
 
 def _usable(urls: Iterable[str], limit: int) -> list[str]:
     """The first ``limit`` web pages, each once; engines also return mail addresses and files."""
     pages = (url for url in urls if url.startswith(("http://", "https://")) and url.isprintable())
     return list(dict.fromkeys(pages))[:limit]
-
-
-def _clause(error: Exception) -> str:
-    return str(error).strip().rstrip(".") or type(error).__name__

@@ -17,8 +17,8 @@ from agent.prompts import NOT_FOUND
 from agent.run import Request
 from agent.steering import Steering
 from agent.steps import correct
-from agent.web.gather import Gathered
-from agent.web.waiting import run_within
+from agent.web.fetch import run_within
+from agent.web.gather import Gathered, WebUnreachable
 from models.protocols import GenerationCancelled, Message
 from tests.agent.conftest import Ask, UnmovedReader, UnsureReader
 from tests.agent.made import ONE_STEP, end, only, warnings
@@ -85,7 +85,7 @@ class _Web:
     def gather(self, _query: str, *, stop: threading.Event, **_: Any) -> Gathered:
         """Waits as the real one does."""
         self.act()
-        return run_within(10, stop, self._pages)
+        return run_within(10, stop, self._pages, WebUnreachable("Too late."))
 
     def _pages(self) -> Gathered:
         threading.Event().wait(10)  # nobody waits for its end

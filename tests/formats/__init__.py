@@ -9,6 +9,7 @@ ENDINGS = tuple(
     "html pdf docx md csv txt xlsx xls ods pptx odp odt rtf epub ipynb json jsonl yaml xml js eml mbox msg "
     "zip png jpg tiff webp scan.pdf".split()
 )
+SCANS = ("png", "jpg", "tiff", "webp", "scan.pdf")
 
 
 def facts(ending: str) -> list[tuple[str, str, str]]:

@@ -1,7 +1,8 @@
 """Makes the files: LibreOffice (on the PATH), Pillow, zip, and a writer of Outlook's container for Node.
 
 Run as `python -m tests.formats.make`, after `npm install --prefix FOLDER @kenjiuno/msgreader` with
-NODE_PATH=FOLDER/node_modules. The files are kept, so that no test needs any of these programs.
+NODE_PATH=FOLDER/node_modules. The files are kept, so that no test needs any of these programs; those that
+are text are their own source.
 """
 
 from __future__ import annotations
@@ -11,11 +12,10 @@ import json
 import struct
 import subprocess
 import tempfile
-from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tests.formats import ENDINGS, FILES, facts
+from tests.formats import ENDINGS, FILES, SCANS, facts
 
 _HTML = """<html><head><meta charset="utf-8"><title>{place}</title></head><body>
 <h1>The lighthouse of {place}</h1>
@@ -48,47 +48,6 @@ _SLIDES = """<?xml version="1.0" encoding="UTF-8"?><office:document
 <presentation:notes><draw:frame presentation:class="notes" svg:x="1cm" svg:y="9cm" svg:width="15cm"
  svg:height="5cm"><draw:text-box><text:p>The lamp of {place} has the code {code}.</text:p></draw:text-box>
 </draw:frame></presentation:notes></draw:page></office:presentation></office:body></office:document>"""
-_MAIL = """From: =?utf-8?q?{keeper}?= <keeper@{place}.example>\r
-To: Harbour Office <office@harbour.example>\r
-Subject: The lamp of {place}\r
-Date: Tue, 5 Mar 2024 09:41:00 +0100\r
-MIME-Version: 1.0\r
-Content-Type: multipart/mixed; boundary="part"\r
-\r
---part\r
-Content-Type: text/plain; charset=utf-8\r
-Content-Transfer-Encoding: quoted-printable\r
-\r
-Good morning,\r
-\r
-the keeper at {place} is now {keeper}. The list is attached.\r
-\r
-On Mon, 4 Mar 2024 at 17:02, Harbour Office wrote:\r
-> Who keeps the light?\r
---part\r
-Content-Type: text/csv; name="lamps-{place}.csv"\r
-Content-Disposition: attachment; filename="lamps-{place}.csv"\r
-\r
-Lighthouse,Lamp code\r
-{place},{code}\r
-Elsewhere,12\r
---part--\r
-"""
-_CODE = """// Lamps of the lighthouses.
-
-// The keeper at {place} is {keeper}.
-const lampOf = {{ "{place}": {code} }};
-"""
-_XML = """<?xml version='1.0'?><lighthouses><lighthouse><name>{place}</name><keeper>{keeper}</keeper>
-<lamp unit='code'>{code}</lamp></lighthouse></lighthouses>"""
-_TEXT = "The keeper at {place} is {keeper}.\nThe lamp of {place} has the code {code}.\n"
-_OTHER_MAIL = """
-From other@example Wed Mar  6 10:00:00 2024
-From: other@example
-Subject: Tides
-
-High at noon.
-"""
 _OUTLOOK = """const {{burn}} = require("@kenjiuno/msgreader/lib/Burner"); const fs = require("fs");
 const given = JSON.parse(fs.readFileSync(0)); const entries = given.entries.map((entry) => {{
   const data = entry.data === undefined ? undefined : Uint8Array.from(Buffer.from(entry.data, "base64"));
@@ -98,16 +57,13 @@ fs.writeFileSync(given.path, Buffer.from(burn(entries)));"""
 
 
 def main() -> None:
-    """Make all files anew."""
-    FILES.mkdir(exist_ok=True)
+    """Make anew all files that are not text."""
     with tempfile.TemporaryDirectory() as folder:
         for ending in ENDINGS:
             for number, (place, keeper, code) in enumerate(facts(ending), start=1):
                 told = {"place": place, "keeper": keeper, "code": code}
                 path = FILES / f"{number}.{ending}"
-                if ending in _WRITTEN:
-                    path.write_text(_WRITTEN[ending](told), encoding="utf-8")
-                elif ending in _OFFICE:
+                if ending in _OFFICE:
                     _by_office(path, Path(folder), told)
                 elif ending == "msg":
                     _by_node(path, told)
@@ -116,48 +72,13 @@ def main() -> None:
                     inner.write_text(_MARKDOWN.format(**told), encoding="utf-8")
                     path.unlink(missing_ok=True)
                     subprocess.run(["zip", "-j", "-q", str(path), str(inner)], check=True)
-                else:
+                elif ending in SCANS:
                     _by_camera(path, Path(folder), told)
 
 
-def _notebook(told: dict[str, str]) -> str:
-    printed = {"output_type": "stream", "name": "stdout", "text": [_TEXT.format(**told)]}
-    cells = [
-        {"cell_type": "markdown", "metadata": {}, "source": ["# Lamps"]},
-        {"cell_type": "code", "source": ["tell()"], "metadata": {}, "outputs": [printed]},
-    ]
-    return json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
-
-
-def _record(told: dict[str, str]) -> dict[str, object]:
-    return {"lighthouse": told["place"], "keeper": told["keeper"], "lamp": {"code": int(told["code"])}}
-
-
-_WRITTEN: dict[str, Callable[[dict[str, str]], str]] = {
-    "html": lambda told: _HTML.format(**told),
-    "md": lambda told: _MARKDOWN.format(**told),
-    "csv": lambda told: _ROWS.format(**told),
-    "txt": lambda told: (
-        "The keeper at {place} is {keeper}.\nThe lamp of {place} has the code {code}.\n".format(**told)
-    ),
-    "ipynb": _notebook,
-    "json": lambda told: json.dumps({"lighthouses": [_record(told), {"lighthouse": "Elsewhere"}]}),
-    "jsonl": lambda told: json.dumps(_record(told)) + '\n{"lighthouse": "Elsewhere"}\n',
-    "yaml": lambda told: "{place}:\n  keeper: {keeper}\n  lamp:\n    code: {code}\n".format(**told),
-    "xml": lambda told: _XML.format(**told),
-    "js": lambda told: _CODE.format(**told),
-    "eml": lambda told: _MAIL.format(**told),
-    "mbox": lambda told: (
-        "From keeper@example Tue Mar  5 09:41:00 2024\n"
-        + _MAIL.format(**told).replace("\r", "")
-        + _OTHER_MAIL
-    ),
-}
 _AS_TEXT = ["--infilter=HTML (StarWriter)"]
 _OFFICE = {
-    **dict.fromkeys(
-        ("pdf", "docx", "odt", "rtf", "epub"), (".html", _HTML, ["--infilter=HTML (StarWriter)"])
-    ),
+    **dict.fromkeys(("pdf", "docx", "odt", "rtf", "epub"), (".html", _HTML, _AS_TEXT)),
     **dict.fromkeys(("xlsx", "xls", "ods"), (".csv", _ROWS, [])),
     **dict.fromkeys(("pptx", "odp"), (".fodp", _SLIDES, [])),
 }

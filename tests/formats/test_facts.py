@@ -6,21 +6,21 @@ without one.
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
+
 import pytest
 
-from agent.documents.ingest import ingest
+from agent.documents.embedding import embed_library
+from agent.documents.ingest import IngestEvent
 from agent.retrieval.filters import BadFilter, filters_of, taken_from
 from agent.retrieval.recall import Recall
-from models.protocols import Embedder
-from tests.formats import FILES
-from tests.scripted import HashEmbedder
 from traces.library import Library
 from traces.records import Filters, Scope
 from traces.store import Store
 from tui.assemble import open_embedder
 from tui.settings.settings import Settings
 
-_PICTURES = (".png", ".jpg", ".tiff", ".webp", ".scan.pdf")
 _RIGHT = 18  # of the twenty
 _QUESTIONS = (
     ("What did Yusuf write about the lamp? from:yusuf type:mail", "1.eml"),
@@ -49,22 +49,12 @@ _QUESTIONS = (
 )
 
 
-@pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
-    return _read(tmp_path_factory, HashEmbedder())
-
-
-def _read(tmp_path_factory: pytest.TempPathFactory, embedder: Embedder) -> Library:
-    store = Store(tmp_path_factory.mktemp("facts") / "store.duckdb")
-    paths = [path for path in FILES.iterdir() if not path.name.endswith(_PICTURES)]
-    list(ingest(paths, collection="c", store=store, embedder=embedder))
-    return Library(store)
-
-
 @pytest.mark.model
-def test_the_right_file_comes_first(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_the_right_file_comes_first(read: tuple[Store, list[IngestEvent]], tmp_path: Path) -> None:
     embedder = open_embedder(Settings())
-    library = _read(tmp_path_factory, embedder)
+    library = Library(Store(Path(shutil.copy(read[0].path, tmp_path))))
+    for _ in embed_library(library, embedder):
+        pass
     recall = Recall(library, embedder)
     found: dict[str, tuple[str, str]] = {}
     for asked, right in _QUESTIONS:
@@ -75,7 +65,9 @@ def test_the_right_file_comes_first(tmp_path_factory: pytest.TempPathFactory) ->
     assert len(_QUESTIONS) - len(wrong) >= _RIGHT, wrong
 
 
-def test_a_filter_leaves_nothing_else(library: Library) -> None:
+def test_a_filter_leaves_nothing_else(read: tuple[Store, list[IngestEvent]]) -> None:
+    library = Library(read[0])
+
     def held(**facts: object) -> set[str]:
         within = library.chunk_ids(Scope(filters=Filters(**facts)))  # type: ignore[arg-type]
         return {passage.document for passage in library.passages(within.tolist())}

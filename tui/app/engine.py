@@ -208,7 +208,6 @@ class Engine:
         from agent.documents.ingest import FileStarted
         from agent.folders.sync import SyncUnderWay, sync
         from models.protocols import GenerationCancelled, ModelMissing
-        from traces.paths import scans_dir
         from tui import assemble
 
         try:
@@ -217,7 +216,6 @@ class Engine:
                 store=self.store,
                 embedder=self.embedder(),
                 recogniser=assemble.open_recogniser(self.settings()),
-                scans=scans_dir(),
                 cancel=self.closing,
             ):
                 if isinstance(event, FileStarted):

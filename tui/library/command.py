@@ -20,7 +20,6 @@ from agent.folders.sync import sync as sync_folders
 from agent.retrieval.recall import Hit, Recall, Strategy
 from traces.folders import Folders
 from traces.library import Library
-from traces.paths import scans_dir
 from traces.records import NO_FILTERS, Document, Scope, UnknownCollection, UnknownDocument
 from traces.typed_path import expanded_path
 from tui import completion, failures
@@ -117,7 +116,6 @@ def sync(
                 store=store,
                 embedder=open_embedder(settings),
                 recogniser=open_recogniser(settings),
-                scans=scans_dir(),
                 cancel=cancel,
             )
         )

@@ -132,7 +132,6 @@ def read_in(
     The other arguments and the errors raised are those of `agent.documents.ingest.ingest`.
     """
     from agent.documents.ingest import ingest
-    from traces.paths import scans_dir
     from tui.assemble import open_recogniser
 
     return ingest(
@@ -144,7 +143,6 @@ def read_in(
         store=store,
         embedder=embedder,
         recogniser=open_recogniser(settings),
-        scans=scans_dir(),
         cancel=cancel,
         follow=follow,
         exclude=exclude,

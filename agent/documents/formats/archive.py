@@ -26,7 +26,9 @@ def read_archive(path: Path, data: bytes) -> ParsedDocument:
     """
     with zipfile.ZipFile(BytesIO(data)) as archive:
         members = [
-            member for member in archive.infolist() if not member.is_dir() and _is_visible(member.filename)
+            member
+            for member in archive.infolist()
+            if not member.is_dir() and not any(map(_is_unwanted, PurePosixPath(member.filename).parts))
         ]
     if len(members) > _MOST_FILES or sum(member.file_size for member in members) > _MOST_BYTES:
         raise UnreadableDocument(
@@ -59,11 +61,9 @@ def read_archive(path: Path, data: bytes) -> ParsedDocument:
     )
 
 
-def _is_visible(name: str) -> bool:
-    parts = PurePosixPath(name).parts
-    return (
-        bool(parts) and parts[0] != "__MACOSX" and not any(part.startswith((".", "~$")) for part in parts)
-    )
+def _is_unwanted(name: str) -> bool:
+    """Whether a file or folder is hidden, or belongs to the program that made the archive."""
+    return name.startswith((".", "~$", "__MACOSX"))
 
 
 def _is_refused(member: zipfile.ZipInfo) -> bool:

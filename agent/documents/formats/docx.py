@@ -42,7 +42,7 @@ def read_docx(path: Path, data: bytes) -> ParsedDocument:
         tuple(outlined(passages)),
         _visible_text(data),
         title=properties.title or "",
-        author=normal(properties.author or ""),
+        author=properties.author or "",
     )
     return with_cover(parsed, path)
 
@@ -105,10 +105,17 @@ def _table(document: Document, element: Any) -> Iterator[Passage]:
             width = _number(part, "tcPr/gridSpan", 1)
             tables = [nested for nested in part.iter(f"{_W}tbl") if _is_real_table(nested, part)]
             text = normal(_text(part, without=tables))
-            if _continues_above(part) and column in cells_above:
+            merged = part.find(f"{_W}tcPr/{_W}vMerge")
+            if (
+                merged is not None
+                and merged.get(f"{_W}val", "continue") == "continue"
+                and column in cells_above
+            ):  # a lower part of a cell over several rows
                 repeated = cells_above[column].text
                 text = repeated if len(repeated.split()) <= _LONGEST_REPEATED else ""
-            cells_above[column] = Cell(text, column, column + width, _is_bold(part))
+            runs = [run for run in part.iter(f"{_W}r") if _text(run).strip()]
+            is_bold = bool(runs) and all(run.find(f"{_W}rPr/{_W}b") is not None for run in runs)
+            cells_above[column] = Cell(text, column, column + width, is_bold)
             cells.append(cells_above[column])
             parts.append(part)
             inner += [(cells[0].text, nested) for nested in tables]
@@ -145,17 +152,6 @@ def _number(element: Any, path: str, default: int) -> int:
     node = element.find("/".join(f"{_W}{name}" for name in path.split("/")))
     value = node.get(f"{_W}val", "") if node is not None else ""
     return int(value) if value.isdecimal() else default
-
-
-def _continues_above(cell: Any) -> bool:
-    """Whether the cell is a lower part of a cell merged over several rows."""
-    merged = cell.find(f"{_W}tcPr/{_W}vMerge")
-    return merged is not None and merged.get(f"{_W}val", "continue") == "continue"
-
-
-def _is_bold(cell: Any) -> bool:
-    runs = [run for run in cell.iter(f"{_W}r") if _text(run).strip()]
-    return bool(runs) and all(run.find(f"{_W}rPr/{_W}b") is not None for run in runs)
 
 
 def _text(element: Any, without: Sequence[Any] = ()) -> str:
@@ -198,14 +194,7 @@ def _visible_text(data: bytes) -> str:
         for name in ("word/document.xml", *(f"word/{notes}.xml" for notes in _NOTES)):
             if name in archive.namelist():
                 root = etree.fromstring(archive.read(name))
-                etree.strip_elements(root, *_DROPPED_TAGS, with_tail=False)
                 for paragraph in root.iter(f"{_W}p"):
-                    texts = (
-                        (node.text or "", _is_raised(node.getparent()))
-                        if node.tag == f"{_W}t"
-                        else (" ", False)
-                        for node in paragraph.iter(f"{_W}t", f"{_W}tab", f"{_W}br")
-                        if next(node.iterancestors(f"{_W}p")) is paragraph
-                    )
-                    lines.append(normal(on_one_line(texts)))
-    return "\n".join(line for line in lines if line)
+                    inner = [part for part in paragraph.iter(f"{_W}p") if part is not paragraph]
+                    lines.append(normal(_text(paragraph, without=inner)))
+    return "\n".join(filter(None, lines))

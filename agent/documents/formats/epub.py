@@ -35,7 +35,12 @@ def read_epub(path: Path, data: bytes) -> ParsedDocument:
     from lxml import etree
 
     with zipfile.ZipFile(BytesIO(data)) as archive:
-        _refuse_locked(path.name, archive)
+        # Obfuscated fonts alone do not lock a book, but a licence does.
+        if not {"META-INF/rights.xml", "META-INF/license.lcpl"}.isdisjoint(archive.namelist()):
+            raise UnreadableDocument(
+                f"{path.name} is protected and opens only in the shop's own program.",
+                "Add a copy without protection, if you have one.",
+            )
         root = etree.fromstring(archive.read("META-INF/container.xml")).find(".//c:rootfile", _NAMES)
         package_name = root.get("full-path")
         package = etree.fromstring(archive.read(package_name))
@@ -44,7 +49,11 @@ def read_epub(path: Path, data: bytes) -> ParsedDocument:
             read_html(Path(name), archive.read(posixpath.normpath(posixpath.join(folder, name))))
             for name in _reading_order(package)
         ]
-    blocks = [block for chapter in chapters for block in _chapter(chapter)]
+    blocks: list[Block] = []
+    for chapter in chapters:
+        if chapter.blocks and all(block.kind != "heading" for block in chapter.blocks):
+            blocks.append(Block("heading", chapter.title, level=1))
+        blocks += chapter.blocks
 
     def metadata(name: str) -> str:
         return normal(package.findtext(f".//dc:{name}", "", _NAMES))
@@ -58,25 +67,9 @@ def read_epub(path: Path, data: bytes) -> ParsedDocument:
     )
 
 
-def _refuse_locked(name: str, archive: zipfile.ZipFile) -> None:
-    """Raise UnreadableDocument if a licence file shows that more than the fonts is encrypted."""
-    if "META-INF/rights.xml" in archive.namelist() or "META-INF/license.lcpl" in archive.namelist():
-        raise UnreadableDocument(
-            f"{name} is protected and opens only in the shop's own program.",
-            "Add a copy without protection, if you have one.",
-        )
-
-
 def _reading_order(package: _Element) -> Iterator[str]:
     files: dict[str, Any] = {item.get("id"): item for item in package.iterfind(".//opf:item", _NAMES)}
     for reference in package.iterfind(".//opf:itemref", _NAMES):
         item = files.get(reference.get("idref"))
         if item is not None and item.get("media-type") in _PAGES:
             yield unquote(item.get("href"))
-
-
-def _chapter(chapter: ParsedDocument) -> Iterator[Block]:
-    """The chapter's blocks, below its title if it has no heading."""
-    if chapter.blocks and all(block.kind != "heading" for block in chapter.blocks):
-        yield Block("heading", chapter.title, level=1)
-    yield from chapter.blocks

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
 
 _TOP_LINES = 4
 _BOTTOM_LINES = 3
@@ -17,6 +18,18 @@ _ONLY_A_NUMBER = re.compile(r"\W*(?:page|p\.|seite|第)?\s*#\s*(?:页|頁)?\W*")
 _FIELD = re.compile(r"([^:]{1,30}): \S")
 _LONGEST_LINE = 120
 _Spot = tuple[int, int]  # page and entry, both from 0
+_Entry = TypeVar("_Entry")
+
+
+def without_furniture(
+    pages: Sequence[Sequence[_Entry]], text: Callable[[_Entry], str]
+) -> list[list[_Entry]]:
+    """The pages without the entries whose ``text`` is page furniture."""
+    unwanted = furniture([list(map(text, page)) for page in pages])
+    return [
+        [entry for index, entry in enumerate(page) if (number, index) not in unwanted]
+        for number, page in enumerate(pages)
+    ]
 
 
 def furniture(pages: Sequence[Sequence[str]]) -> set[_Spot]:
@@ -31,7 +44,8 @@ def furniture(pages: Sequence[Sequence[str]]) -> set[_Spot]:
     repeats: defaultdict[str, list[_Spot]] = defaultdict(list)
     numbers: defaultdict[str, list[tuple[int, int, int]]] = defaultdict(list)
     for page, entries in enumerate(pages):
-        for entry in _edges(len(entries)):
+        count = len(entries)
+        for entry in sorted({*range(min(_TOP_LINES, count)), *range(max(0, count - _BOTTOM_LINES), count)}):
             text = entries[entry]
             if not text or len(text) > _LONGEST_LINE or text.startswith("("):
                 continue
@@ -105,7 +119,3 @@ def _is_outermost(spot: _Spot, pages: Sequence[Sequence[str]], outer: set[_Spot]
     return (entry < _TOP_LINES and all((page, other) in outer for other in entries_above)) or (
         len(entries_below) < _BOTTOM_LINES and all((page, other) in outer for other in entries_below)
     )
-
-
-def _edges(count: int) -> list[int]:
-    return sorted({*range(min(_TOP_LINES, count)), *range(max(0, count - _BOTTOM_LINES), count)})

@@ -11,13 +11,14 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.documents.cover import stated_date, with_cover
 from agent.documents.document import Block, ParsedDocument, Table, UnreadableDocument
 from agent.documents.encoding import decode
-from agent.documents.formats.furniture import furniture
+from agent.documents.formats.furniture import without_furniture
 from agent.documents.outline import Look, Passage, outlined, without_breaks
 from agent.documents.prose import bulleted, is_marker, normal, separator
 from agent.documents.tables import Cell, build_table
@@ -45,6 +46,11 @@ _NORMAL_SIZE = 12.0
 ROOT_LOOK = Look(size=_NORMAL_SIZE)
 _MOST_SPAN = 1000  # what browsers clamp a colspan to
 _LONGEST_REPEATED = 8  # words; a cell over several rows that has more is not repeated in each
+_MARKING_TAGS = {
+    **dict.fromkeys(("b", "strong", "th"), "bold"),
+    **dict.fromkeys(("i", "em", "cite"), "italic"),
+    **dict.fromkeys(("u", "ins"), "underlined"),
+}
 _HEADINGS = {"h1": 1, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6}
 # Characters not allowed in XML, and references to them: the parser accepts them, the tree does not.
 _NOT_XML = re.compile(
@@ -57,15 +63,12 @@ _NOT_XML = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class _Style:
-    bold: bool | None = None
-    italic: bool | None = None
-    underlined: bool | None = None
-    coloured: bool | None = None
-    size: tuple[float, str] | None = None
-    raised: bool = False
-    inline: bool = False
-    breaks_before: bool = False
-    breaks_after: bool = False
+    marks: dict[str, bool]  # the fields of `Look` that it sets, except the size
+    size: tuple[float, str] | None
+    raised: bool
+    inline: bool
+    breaks_before: bool
+    breaks_after: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,12 +106,8 @@ def look_of(element: HtmlElement, inherited: Look) -> Look:
     """The look of the element's text, given the look of the text around it."""
     look = inherited
     tag = element.tag
-    if tag in {"b", "strong", "th"}:
-        look = replace(look, bold=True)
-    elif tag in {"i", "em", "cite"}:
-        look = replace(look, italic=True)
-    elif tag in {"u", "ins"}:
-        look = replace(look, underlined=True)
+    if mark := _MARKING_TAGS.get(str(tag)):
+        look = replace(look, **{mark: True})
     elif tag in {"sup", "sub"}:
         return look
     elif tag == "font":
@@ -123,28 +122,24 @@ def look_of(element: HtmlElement, inherited: Look) -> Look:
         number, unit = style.size
         factor = {"pt": 1.0, "px": 0.75, "em": look.size, "%": look.size / 100}
         size = round(number * factor.get(unit, _NORMAL_SIZE), 1)
-    return Look(
-        size=size,
-        bold=look.bold if style.bold is None else style.bold,
-        italic=look.italic if style.italic is None else style.italic,
-        underlined=look.underlined if style.underlined is None else style.underlined,
-        coloured=look.coloured if style.coloured is None else style.coloured,
-    )
+    return replace(look, size=size, **style.marks)
 
 
 @lru_cache(maxsize=4096)
 def _style(css: str) -> _Style:
     values = {name.lower(): value.strip().lower() for name, value in _PROPERTY.findall(css)}
-    weight = values.get("font-weight")
-    slant = values.get("font-style")
-    line = values.get("text-decoration")
-    colour = values.get("color")
+    marks: dict[str, bool] = {}
+    if weight := values.get("font-weight"):
+        marks["bold"] = weight in {"bold", "bolder"} or weight[0] in "6789"
+    if slant := values.get("font-style"):
+        marks["italic"] = slant in {"italic", "oblique"}
+    if line := values.get("text-decoration"):
+        marks["underlined"] = "underline" in line
+    if colour := values.get("color"):
+        marks["coloured"] = _is_coloured(colour)
     length = _LENGTH.match(values.get("font-size", ""))
     return _Style(
-        bold=None if weight is None else weight in {"bold", "bolder"} or weight[0] in "6789",
-        italic=None if slant is None else slant in {"italic", "oblique"},
-        underlined=None if line is None else "underline" in line,
-        coloured=None if colour is None else _is_coloured(colour),
+        marks=marks,
         size=(float(length[1]), length[2]) if length and length[1].strip(".") else None,
         raised=values.get("vertical-align") == "super"
         or (values.get("position") == "relative" and values.get("top", "").startswith("-")),
@@ -286,9 +281,10 @@ def _declared_header(element: HtmlElement) -> int | None:
         cells = [cell for cell in row if cell.tag in {"td", "th"}]
         parent = row.getparent()
         in_head = parent is not None and parent.tag == "thead"
+        is_filled = any(normal(cell.text_content()) for cell in cells)
         if in_head or (len(cells) > 1 and all(cell.tag == "th" for cell in cells)):
-            count += any(normal(cell.text_content()) for cell in cells)
-        elif any(normal(cell.text_content()) for cell in cells):
+            count += is_filled
+        elif is_filled:
             break
     return count or None
 
@@ -347,13 +343,17 @@ def read_html(path: Path, data: bytes) -> ParsedDocument:
         UnreadableDocument: The parser finds no document.
     """
     root = _parse(data, path.name)
-    passages = _without_furniture(_passages(root))
+    passages = _passages(root)
+    pages: list[list[Passage]] = [[] for _ in range(passages[-1].page or 1)] if passages else []
+    for passage in passages:
+        pages[(passage.page or 1) - 1].append(passage)
+    passages = list(chain.from_iterable(without_furniture(pages, lambda passage: passage.text)))
     document = ParsedDocument(
         tuple(replace(block, page=None) for block in outlined(without_breaks(passages))),
         visible_text(_parse(data, path.name)),
         title=root.findtext(".//title") or "",
         date=_meta_date(root),
-        author=normal(next(iter(root.xpath("//meta[@name='author']/@content")), "")),
+        author=next(iter(root.xpath("//meta[@name='author']/@content")), ""),
     )
     return with_cover(document, path)
 
@@ -375,15 +375,8 @@ def visible_text(root: HtmlElement) -> str:
 
     separate_raised(root)
     for element in [e for e in root.iter() if is_hidden(e)]:
-        parent = element.getparent()
-        if parent is None:
-            continue
-        previous, tail = element.getprevious(), element.tail or ""
-        if previous is not None:
-            previous.tail = (previous.tail or "") + tail
-        else:
-            parent.text = (parent.text or "") + tail
-        parent.remove(element)
+        if element.getparent() is not None:
+            element.drop_tree()
     for element in root.iter(*BLOCKS, "br"):
         element.text = "\n" + (element.text or "")
         element.tail = "\n" + (element.tail or "")
@@ -396,7 +389,9 @@ def _parse(data: bytes, name: str) -> HtmlElement:
     from lxml import etree
 
     try:
-        return _tree(_without_declaration(decode(data)))
+        text = decode(data)
+        # The encoding in an XML declaration no longer holds for decoded text.
+        return _tree(text.partition("?>")[2] if text.startswith("<?xml") else text)
     except (etree.LxmlError, ValueError) as error:
         raise UnreadableDocument(
             f"{name} looks like a web page, but nothing in it can be read ({error}).",
@@ -414,13 +409,6 @@ def _tree(html: str) -> HtmlElement:
 
     parser = lxml_html.HTMLParser(huge_tree=True, encoding="utf-8")
     return lxml_html.document_fromstring(_NOT_XML.sub(" ", html).encode(), parser=parser)
-
-
-def _without_declaration(text: str) -> str:
-    """The text without an XML declaration, whose encoding no longer holds for decoded text."""
-    if text.startswith("<?xml"):
-        return text.partition("?>")[2]
-    return text
 
 
 @dataclass(slots=True)
@@ -499,19 +487,6 @@ def _leave(walk: _Walk, element: HtmlElement) -> None:
     walk.items -= element.tag == "li"
     walk.keep_lines -= element.tag == "pre"
     walk.page += breaks_page(element)[1]
-
-
-def _without_furniture(passages: list[Passage]) -> list[Passage]:
-    pages: list[list[Passage]] = [[] for _ in range(passages[-1].page or 1)] if passages else []
-    for passage in passages:
-        pages[(passage.page or 1) - 1].append(passage)
-    unwanted = furniture([[passage.text for passage in page] for page in pages])
-    return [
-        passage
-        for number, page in enumerate(pages)
-        for entry, passage in enumerate(page)
-        if (number, entry) not in unwanted
-    ]
 
 
 def _meta_date(root: HtmlElement) -> str:

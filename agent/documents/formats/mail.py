@@ -56,15 +56,15 @@ _EPOCH = datetime(1601, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Mail:
-    """A message of any mail program; ``html`` or ``plain`` may be empty."""
+    """A message of any mail program."""
 
     sender: str
     to: str
     copied: str
     sent: datetime | None
     subject: str
-    html: str
-    plain: str
+    text: str
+    is_html: bool
     attachments: tuple[Enclosed, ...] = ()
 
 
@@ -84,7 +84,7 @@ def mail_document(path: Path, mail: Mail) -> ParsedDocument:
         "Attachments": ", ".join(attachment.name for attachment in mail.attachments),
     }
     head = "\n".join(f"{name}: {value}" for name, value in fields.items() if value)
-    body, history = _parts_of_html(mail.html) if mail.html.strip() else _parts_of_text(mail.plain)
+    body, history = _parts_of_html(mail.text) if mail.is_html else _parts_of_text(mail.text)
     blocks = [Block("text", head), *(body.blocks if body else ())]
     if history:
         blocks += [Block("heading", QUOTED, level=1), *history.blocks]
@@ -98,17 +98,13 @@ def mail_document(path: Path, mail: Mail) -> ParsedDocument:
     )
 
 
-def head_of(data: bytes) -> tuple[str, str, str]:
-    """A message's ISO date, sender and subject."""
-    message = email.message_from_bytes(data, policy=email.policy.default)
-    sent = _sent(message)
-    return sent.date().isoformat() if sent else "", _field(message, "From"), _field(message, "Subject")
-
-
 def _mail(message: EmailMessage) -> Mail:
     body = message.get_body(("html", "plain")) if _is_sound(message) else message
     parts = list(message.iter_attachments()) if _is_sound(message) and message.is_multipart() else []
-    continued = [part for part in parts if _is_more_of_body(part)]
+    # Some programs split the text at a picture, and lists add a footer.
+    continued = [
+        part for part in parts if part.get_content_maintype() == "text" and not part.get_filename()
+    ]
     is_html = body is not None and body.get_content_type() == "text/html"
     words = [] if body is None else [_body_text(body)]
     if is_html:
@@ -120,35 +116,31 @@ def _mail(message: EmailMessage) -> Mail:
         words += map(_body_text, continued)
     text = "\n".join(words)
     shown_ids = set(re.findall(r"cid:([^\"'\s>]+)", text)) if is_html else set()
+    attached = [
+        part
+        for part in parts
+        if part not in continued
+        # A picture shown in the text, such as a logo, is no attachment.
+        and not (
+            part.get_content_maintype() == "image"
+            and str(part.get("Content-ID", "")).strip("<> ") in shown_ids
+        )
+    ]
     return Mail(
         sender=_field(message, "From"),
         to=_field(message, "To"),
         copied=_field(message, "Cc"),
         sent=_sent(message),
         subject=_field(message, "Subject"),
-        html=text if is_html else "",
-        plain="" if is_html else text,
-        attachments=tuple(
-            _attachments(part for part in parts if part not in continued and not _is_shown(part, shown_ids))
-        ),
+        text=text,
+        is_html=is_html and bool(text.strip()),
+        attachments=tuple(_attachments(attached)),
     )
 
 
 def _is_sound(message: Message) -> bool:
     """Whether a message that is declared as multipart has parts."""
     return message.is_multipart() or message.get_content_maintype() != "multipart"
-
-
-def _is_more_of_body(part: Message) -> bool:
-    """Whether the part continues the text: some programs split it at a picture, and lists add a footer."""
-    return part.get_content_maintype() == "text" and not part.get_filename()
-
-
-def _is_shown(part: Message, shown_ids: Iterable[str]) -> bool:
-    """Whether the part is a picture shown in the text, such as a logo."""
-    return (
-        str(part.get("Content-ID", "")).strip("<> ") in shown_ids and part.get_content_maintype() == "image"
-    )
 
 
 def _attachments(parts: Iterable[Message]) -> Iterator[Enclosed]:
@@ -250,10 +242,15 @@ def read_mailbox(_path: Path, data: bytes) -> ParsedDocument:
     starts = list(_MESSAGE_START.finditer(data))
     ends = [*(match.start() for match in starts[1:]), len(data)]
     stretches = [(match.end(), end) for match, end in zip(starts, ends, strict=True)]
-    heads = []
+    heads: list[tuple[str, str, str]] = []
     for start, end in stretches:
         head_end = _HEAD_END.search(data, start, end)
-        heads.append(head_of(data[start : head_end.end() if head_end else end]))
+        head = data[start : head_end.end() if head_end else end]
+        mail = email.message_from_bytes(head, policy=email.policy.default)
+        sent = _sent(mail)
+        heads.append(
+            (sent.date().isoformat() if sent else "", _field(mail, "From"), _field(mail, "Subject"))
+        )
     blocks = (Block("table", table=Table((("Date", "From", "Subject"),), tuple(heads))),) if heads else ()
 
     def message(start: int, end: int) -> Callable[[], bytes]:
@@ -283,14 +280,15 @@ def _outlook_mail(file: OleFileIO, storage: tuple[str, ...]) -> Mail:
     """The message in the file, or a message attached to it."""
     sender, address = _text(file, storage, _SENDER), _text(file, storage, _SMTP_ADDRESS, _ADDRESS)
     has_address = "@" in address and address != sender
+    html = decode(_stream(file, storage, _HTML, _BINARY)) or _raw_text(file, storage, _HTML)
     return Mail(
         sender=f"{sender} <{address}>".strip() if has_address else sender,
         to=_text(file, storage, _TO),
         copied=_text(file, storage, _COPIED),
         sent=_time(file, storage),
         subject=_text(file, storage, _SUBJECT),
-        html=decode(_stream(file, storage, _HTML, _BINARY)) or _raw_text(file, storage, _HTML),
-        plain=_raw_text(file, storage, _BODY),
+        text=html if html.strip() else _raw_text(file, storage, _BODY),
+        is_html=bool(html.strip()),
         attachments=tuple(
             with_unique_names(
                 (attachment.name, attachment.content) for attachment in _outlook_attachments(file, storage)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +16,8 @@ from agent.documents.formats.html import fragment_blocks, fragment_text
 from agent.documents.prose import joined, normal, on_one_line
 
 if TYPE_CHECKING:
-    from markdown_it import MarkdownIt
     from markdown_it.token import Token
+    from markdown_it.tree import SyntaxTreeNode
 
 # YAML between two rules: keys and values. Any other text between rules is part of the document.
 _KEY = r"[\"']?\w[\w.:/-]*(?: [\w.-]+){0,2}[\"']?[ \t]*:(?:[ \t].*)?\n"
@@ -31,94 +31,66 @@ _FENCE = "`" * 12
 
 def read_markdown(path: Path, data: bytes) -> ParsedDocument:
     """Read ``data`` as Markdown; title, date and author are taken from the front matter."""
+    from markdown_it import MarkdownIt
+    from markdown_it.tree import SyntaxTreeNode
+
     text = decode(data).removeprefix("\ufeff")
     front_matter = _FRONT_MATTER.match(text)
     fields = (
         {name.lower(): value for name, value in _FIELD.findall(front_matter[1])} if front_matter else {}
     )
     body = text[front_matter.end() :] if front_matter else text
-    parser = _parser()
+    parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
     document = ParsedDocument(
-        tuple(_Builder().blocks(parser.parse(body))),
+        tuple(_blocks(SyntaxTreeNode(parser.parse(body)), [])),
         fragment_text(parser.render(body)),
         title=fields.get("title", ""),
         date=stated_date([Block("text", fields.get("date", "")[:10])]),
-        author=normal(fields.get("author", "")),
+        author=fields.get("author", ""),
     )
     return with_cover(document, path)
 
 
-def _parser() -> MarkdownIt:
-    from markdown_it import MarkdownIt
-
-    return MarkdownIt("commonmark").enable(["table", "strikethrough"])
-
-
-@dataclass(slots=True)
-class _Builder:
-    """Walks markdown-it's flat list of tokens; ``markers`` are those of the open list items."""
-
-    markers: list[str] = field(default_factory=list)
-    level: int = 0
-    header: list[tuple[str, ...]] = field(default_factory=list)
-    rows: list[tuple[str, ...]] = field(default_factory=list)
-    row: list[str] = field(default_factory=list)
-    in_header: bool = False
-
-    def blocks(self, tokens: Sequence[Token]) -> Iterator[Block]:
-        in_table = False
-        for token in tokens:
-            kind = token.type
-            if kind in {"table_open", "table_close"}:
-                in_table = kind == "table_open"
-                if not in_table and (self.rows or self.header):
-                    yield Block("table", table=Table(tuple(self.header), tuple(self.rows)))
-                    self.header, self.rows = [], []
-            elif in_table:
-                self._cell(token)
-            elif kind == "heading_open":
-                self.level = int(token.tag[1])
-            elif kind == "list_item_open":
-                self.markers.append(f"{token.info}{token.markup}" if token.info else "•")
-            elif kind == "list_item_close":
-                self.markers.pop()
-            elif kind == "inline":
-                yield from self._paragraph(_inline_text(token))
-            elif kind in {"fence", "code_block"} and token.content.strip():
-                yield Block("text", token.content.strip("\n"))
-            elif kind == "html_block":
-                yield from fragment_blocks(token.content)
-
-    def _paragraph(self, text: str) -> Iterator[Block]:
-        if self.level:
-            if text:
-                yield Block("heading", text, level=self.level)
-            self.level = 0
-            return
-        marker = self.markers[-1] if self.markers else ""
-        if marker:
-            self.markers[-1] = ""  # only the item's first paragraph gets the marker
-        if text:
-            yield Block("text", f"{marker} {text}".strip())
-
-    def _cell(self, token: Token) -> None:
-        if token.type == "thead_open":
-            self.in_header = True
-        elif token.type == "thead_close":
-            self.in_header = False
-        elif token.type == "inline":
-            self.row.append(_inline_text(token))
-        elif token.type == "tr_close":
-            if any(self.row):
-                (self.header if self.in_header else self.rows).append(tuple(self.row))
-            self.row = []
+def _blocks(parent: SyntaxTreeNode, markers: list[str]) -> Iterator[Block]:
+    """The blocks in a node; ``markers`` has that of the list item until its first paragraph gets it."""
+    for node in parent.children:
+        if node.type == "heading":
+            if text := _inline_text(node.children[0].token):
+                yield Block("heading", text, level=int(node.tag[1]))
+        elif node.type == "paragraph":
+            if text := _inline_text(node.children[0].token):
+                yield Block("text", " ".join([*markers, text]))
+            markers.clear()
+        elif node.type == "list_item":
+            yield from _blocks(node, [f"{node.info}{node.markup}" if node.info else "•"])
+        elif node.type == "table":
+            table = _table(node)
+            if table.header or table.rows:
+                yield Block("table", table=table)
+        elif node.type in {"fence", "code_block"}:
+            if node.content.strip():
+                yield Block("text", node.content.strip("\n"))
+        elif node.type == "html_block":
+            yield from fragment_blocks(node.content)
+        else:
+            yield from _blocks(node, markers)
 
 
-def _inline_text(token: Token) -> str:
+def _table(node: SyntaxTreeNode) -> Table:
+    parts: dict[str, tuple[tuple[str, ...], ...]] = {}
+    for part in node.children:
+        rows = (
+            tuple(_inline_text(cell.children[0].token) for cell in row.children) for row in part.children
+        )
+        parts[part.type] = tuple(filter(any, rows))
+    return Table(parts.get("thead", ()), parts.get("tbody", ()))
+
+
+def _inline_text(token: Token | None) -> str:
     """The text of an inline token, without markup, as one line."""
     lines: list[list[tuple[str, bool]]] = [[]]
     raised = False
-    for child in token.children or []:
+    for child in (token and token.children) or []:
         if child.type in {"text", "code_inline"}:
             lines[-1].append((child.content, raised))
         elif child.type == "image":

@@ -61,7 +61,7 @@ def read_opendocument(path: Path, data: bytes) -> ParsedDocument:
         "\n".join(filter(None, lines)),
         title=properties.get("dc:title", ""),
         pages=len(slides) or None,
-        author=normal(properties.get("meta:initial-creator") or properties.get("dc:creator") or ""),
+        author=properties.get("meta:initial-creator") or properties.get("dc:creator") or "",
     )
     return with_cover(document, path)
 

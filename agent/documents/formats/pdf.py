@@ -14,13 +14,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from agent.documents.cover import with_cover
-from agent.documents.document import NoText, ParsedDocument, Table, UnreadableDocument, encrypted
-from agent.documents.formats.furniture import furniture
+from agent.documents.document import Block, NoText, ParsedDocument, Table, UnreadableDocument, encrypted
+from agent.documents.formats.furniture import without_furniture
 from agent.documents.formats.pdf_lines import (
     Line,
     ScannedPage,
@@ -32,7 +31,7 @@ from agent.documents.formats.pdf_lines import (
     split_at_gaps,
 )
 from agent.documents.outline import Look, Passage, outlined, without_breaks
-from agent.documents.prose import bulleted, is_marker, joined, mended, normal, words_of
+from agent.documents.prose import bulleted, is_marker, joined, mended, words_of
 from agent.documents.tables import Cell, build_table, is_unit, is_value
 
 if TYPE_CHECKING:
@@ -51,17 +50,9 @@ _FEW_WORDS = 25  # on a page that may be a scan with a stamp
 _LARGE_PICTURE = 0.5  # of the page's area, for a picture that is the page
 
 
-@dataclass(frozen=True, slots=True)
-class TableLines:
-    """A table and the first of its lines."""
-
-    table: Table
-    first: Line
-
-
-def tables_and_lines(lines: Sequence[Line]) -> list[Line | TableLines]:
+def tables_and_lines(lines: Sequence[Line]) -> list[Line | Table]:
     """The page's lines, with the lines of each table replaced by the table."""
-    parts: list[Line | TableLines] = []
+    parts: list[Line | Table] = []
     index = 0
     while index < len(lines):
         end = _table_end(lines, index)
@@ -77,7 +68,7 @@ def tables_and_lines(lines: Sequence[Line]) -> list[Line | TableLines]:
         else:
             if head_lines:
                 del parts[-len(head_lines) :]
-            parts.append(TableLines(table, [*head_lines, *rows][0]))
+            parts.append(table)
         index = end
     return parts
 
@@ -164,14 +155,14 @@ def _continues(line: Line, line_above: Line, left: float) -> bool:
     )
 
 
-def _head(parts: Sequence[Line | TableLines], rows: Sequence[Line]) -> list[Line]:
+def _head(parts: Sequence[Line | Table], rows: Sequence[Line]) -> list[Line]:
     """The lines of one segment directly above the first row that name columns or units."""
     edge = _values_edge(rows)
     left = min(line.x0 for line in rows)
     head: list[Line] = []
     lower_line = rows[0]
     for line in reversed(parts):
-        if isinstance(line, TableLines) or len(line.segments) > 1:
+        if isinstance(line, Table) or len(line.segments) > 1:
             break
         is_near = line.y - lower_line.y < _HEAD_GAP * line.height
         if not is_near or not (is_unit(line.text) or _heads(line, left, edge)):
@@ -209,25 +200,21 @@ def read_pdf(
     scanned = recognised or {}
     for number, page in scanned.items():
         texts[number - 1], pages[number - 1] = scanned_text(page), scanned_lines(page)
+    notices = [*scan_notices(scanned, len(texts))]
+    if scans and recognised is None:
+        notices.insert(0, f"{len(scans)} of {len(texts)} pages are scans, and text recognition is off.")
     text = "\n".join(texts)
     vocabulary = words_of(text)
     document = ParsedDocument(
-        tuple(outlined(without_breaks(passages_of_pages(pages, vocabulary)))),
+        tuple(blocks_of_pages(pages, vocabulary)),
         mended(text, vocabulary),
         title=declared,
         pages=len(texts),
-        author=normal(author),
-        notices=(*_unread_scans(scans, texts, recognised), *scan_notices(scanned, len(texts))),
+        author=author,
+        notices=tuple(notices),
         scans=tuple(number for number in scans if number not in scanned),
     )
     return with_cover(document, path)
-
-
-def _unread_scans(
-    scans: Sequence[int], texts: Sequence[str], recognised: Mapping[int, ScannedPage] | None
-) -> Iterator[str]:
-    if scans and recognised is None:
-        yield f"{len(scans)} of {len(texts)} pages are scans, and text recognition is off."
 
 
 @contextmanager
@@ -240,16 +227,12 @@ def open_pdf(name: str, data: bytes) -> Iterator[PdfDocument]:
             with closing(pypdfium2.PdfDocument(data)) as pdf:
                 yield pdf
         except pypdfium2.PdfiumError as error:
-            raise _unreadable(name, error) from error
-
-
-def _unreadable(name: str, error: Any) -> UnreadableDocument:
-    if getattr(error, "err_code", None) == _PASSWORD_ERROR:
-        return encrypted(name)
-    return UnreadableDocument(
-        f"{name} begins like a PDF, but is damaged: {str(error).rstrip('.')}.",
-        "Open it in a PDF viewer; if that works, print it to a new PDF and add that.",
-    )
+            if getattr(error, "err_code", None) == _PASSWORD_ERROR:
+                raise encrypted(name) from error
+            raise UnreadableDocument(
+                f"{name} begins like a PDF, but is damaged: {str(error).rstrip('.')}.",
+                "Open it in a PDF viewer; if that works, print it to a new PDF and add that.",
+            ) from error
 
 
 def _content(pdf: PdfDocument) -> tuple[list[str], list[list[Line]], list[int]]:
@@ -257,11 +240,17 @@ def _content(pdf: PdfDocument) -> tuple[list[str], list[list[Line]], list[int]]:
     texts: list[str] = []
     pages: list[list[Line]] = []
     scans: list[int] = []
-    for number, (page, text_page) in enumerate(_text_pages(pdf), start=1):
-        texts.append(_page_text(text_page))
-        pages.append(page_lines(text_page))
-        if len(texts[-1].split()) < _FEW_WORDS and _is_scan(page, has_text=bool(texts[-1].strip())):
-            scans.append(number)
+    for number in range(1, len(pdf) + 1):
+        with closing(pdf[number - 1]) as page, closing(page.get_textpage()) as text_page:
+            if text_page.count_chars() > _MOST_CHARACTERS:
+                raise UnreadableDocument(
+                    f"Page {number} has over {_MOST_CHARACTERS:,} characters, more than a page holds.",
+                    "Print it to a new PDF without that page, and add that.",
+                )
+            texts.append(_page_text(text_page))
+            pages.append(page_lines(text_page))
+            if len(texts[-1].split()) < _FEW_WORDS and _is_scan(page, has_text=bool(texts[-1].strip())):
+                scans.append(number)
     return texts, pages, scans
 
 
@@ -279,35 +268,15 @@ def _is_scan(page: PdfPage, *, has_text: bool) -> bool:
     return False
 
 
-def _text_pages(pdf: PdfDocument) -> Iterator[tuple[PdfPage, PdfTextPage]]:
-    for number in range(len(pdf)):
-        with closing(pdf[number]) as page, closing(page.get_textpage()) as text_page:
-            if text_page.count_chars() > _MOST_CHARACTERS:
-                raise UnreadableDocument(
-                    f"Page {number + 1} has over {_MOST_CHARACTERS:,} characters, more than a page holds.",
-                    "Print it to a new PDF without that page, and add that.",
-                )
-            yield page, text_page
-
-
 def _page_text(text_page: PdfTextPage) -> str:
     text: str = text_page.get_text_range(errors="replace")
     return text.replace("\ufffe", "-\n").replace("\x02", "-").replace("\x00", "")
 
 
-def _without_furniture(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:
-    unwanted = furniture(
-        [[line.text if len(line.segments) == 1 else "" for line in page] for page in pages]
-    )
-    return [
-        [line for entry, line in enumerate(page) if (number, entry) not in unwanted]
-        for number, page in enumerate(pages)
-    ]
-
-
-def passages_of_pages(pages: Sequence[Sequence[Line]], vocabulary: Container[str] = ()) -> list[Passage]:
-    """Paragraphs, list items and tables of the pages; ``vocabulary`` contains the words of the document."""
-    return list(_passages(_without_furniture(pages), vocabulary))
+def blocks_of_pages(pages: Sequence[Sequence[Line]], vocabulary: Container[str] = ()) -> list[Block]:
+    """Headings, paragraphs, list items and tables; ``vocabulary`` contains the words of the document."""
+    kept = without_furniture(pages, lambda line: line.text if len(line.segments) == 1 else "")
+    return outlined(without_breaks(list(_passages(kept, vocabulary))))
 
 
 def _passages(pages: Sequence[Sequence[Line]], vocabulary: Container[str]) -> Iterator[Passage]:
@@ -315,10 +284,10 @@ def _passages(pages: Sequence[Sequence[Line]], vocabulary: Container[str]) -> It
         right = max((line.x1 for line in lines), default=0.0)
         paragraph: list[Line] = []
         for part in tables_and_lines([_with_markers_joined(line) for line in lines]):
-            if isinstance(part, TableLines):
+            if isinstance(part, Table):
                 yield from _paragraph(paragraph, number, vocabulary)
                 paragraph = []
-                yield Passage("", page=number, table=part.table)
+                yield Passage("", page=number, table=part)
             elif paragraph and not _same_paragraph(paragraph, part, right):
                 yield from _paragraph(paragraph, number, vocabulary)
                 paragraph = [part]

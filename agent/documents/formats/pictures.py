@@ -11,9 +11,8 @@ import numpy as np
 
 from agent.documents.cover import with_cover
 from agent.documents.document import NoText, ParsedDocument, damaged
-from agent.documents.formats.pdf import open_pdf, passages_of_pages
+from agent.documents.formats.pdf import blocks_of_pages, open_pdf
 from agent.documents.formats.pdf_lines import ScannedPage, scan_notices, scanned_lines, scanned_text
-from agent.documents.outline import outlined, without_breaks
 from models.protocols import Pixels
 
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ def read_picture(path: Path, data: bytes, recognised: Mapping[int, ScannedPage] 
     numbers = range(1, pages + 1)
     lines = [scanned_lines(recognised[number]) if number in recognised else [] for number in numbers]
     document = ParsedDocument(
-        tuple(outlined(without_breaks(passages_of_pages(lines)))),
+        tuple(blocks_of_pages(lines)),
         "\n".join(map(scanned_text, recognised.values())),
         pages=pages,
         notices=tuple(scan_notices(recognised, pages)),

@@ -40,18 +40,18 @@ def read_sheets(path: Path, data: bytes) -> ParsedDocument:
     try:
         with CalamineWorkbook.from_filelike(BytesIO(data)) as book:
             for name in book.sheet_names:
-                rows = _rows(book.get_sheet_by_name(name))
+                sheet = book.get_sheet_by_name(name)
+                rows = [[_cell_text(value) for value in row] for row in sheet.iter_rows()]
                 if any(map(any, rows)):
                     lines += [name, *(" ".join(filter(None, row)) for row in rows)]
-                    _fill_merged(rows, book.get_sheet_by_name(name))
-                    blocks += [Block("heading", normal(name), level=1), *_regions(rows)]
+                    _fill_merged(rows, sheet)
+                    blocks.append(Block("heading", normal(name), level=1))
+                    for band in _bands(rows):
+                        for region in _side_by_side(band):
+                            blocks += _region(region)
     except PasswordError as error:
         raise encrypted(path.name) from error
     return ParsedDocument(tuple(blocks), "\n".join(lines))
-
-
-def _rows(sheet: CalamineSheet) -> list[_Row]:
-    return [[_cell_text(value) for value in row] for row in sheet.iter_rows()]
 
 
 def _cell_text(value: _Value) -> str:
@@ -76,13 +76,6 @@ def _fill_merged(rows: list[_Row], sheet: CalamineSheet) -> None:
             for row in rows[first - top : last - top + 1]:
                 for index in range(column, end + 1 if is_partial else column + 1):
                     row[index - left] = text
-
-
-def _regions(rows: Sequence[_Row]) -> Iterator[Block]:
-    """The blocks of each region between empty rows and columns."""
-    for band in _bands(rows):
-        for part in _side_by_side(band):
-            yield from _region(part)
 
 
 def _bands(rows: Sequence[_Row]) -> Iterator[list[_Row]]:

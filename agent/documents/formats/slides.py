@@ -32,7 +32,7 @@ def read_slides(path: Path, data: bytes) -> ParsedDocument:
         "\n".join(chain.from_iterable(map(_visible_lines, slides))),
         title=stated_title(normal(properties.title or ""), blocks, path),
         pages=len(slides),
-        author=normal(properties.author or ""),
+        author=properties.author or "",
     )
 
 

@@ -134,15 +134,12 @@ def _prose(lines: Sequence[str]) -> Iterator[Passage]:
         if not part:
             continue
         item = _ITEM.match(part[0]) is not None
-        if item or len(part) < 3 or _is_wrapped([len(line.strip()) for line in part]):
+        lengths = [len(line.strip()) for line in part]
+        is_wrapped = max(lengths) > _SHORTEST_WRAPPED and median(lengths) > 0.7 * max(lengths)
+        if item or is_wrapped or len(part) < 3:
             yield Passage(bulleted(joined(normal(line) for line in part)), item=item)
         else:
             yield Passage("\n".join(line.rstrip() for line in part))
-
-
-def _is_wrapped(lengths: Sequence[int]) -> bool:
-    """Whether lines of these lengths were wrapped at a margin."""
-    return max(lengths) > _SHORTEST_WRAPPED and median(lengths) > 0.7 * max(lengths)
 
 
 def read_source_code(path: Path, data: bytes) -> ParsedDocument:

@@ -9,35 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal
 
 from pydantic import TypeAdapter
 
-__all__ = [
-    "COLLECTIONS",
-    "KINDS",
-    "Evidence",
-    "Kind",
-    "SampleQuestion",
-    "demo_question",
-    "documents",
-    "questions",
-    "root",
-]
-
 Kind = Literal[
-    "single_fact",
-    "table",
-    "bridge",
-    "comparison",
-    "synthesis",
-    "superseded",
-    "chinese",
-    "unanswerable",
+    "single_fact", "table", "bridge", "comparison", "synthesis", "superseded", "chinese", "unanswerable"
 ]
-"""What a question exercises; ``KINDS`` lists the values."""
-
-KINDS: tuple[Kind, ...] = get_args(Kind)
 
 COLLECTIONS: dict[str, str] = {
     "reports": (
@@ -59,9 +37,10 @@ COLLECTIONS: dict[str, str] = {
 class Evidence:
     """A passage that supports a gold answer.
 
-    ``document`` is a path relative to ``root()``. ``quote`` is verbatim in the
-    visible text of that document once runs of whitespace are made one space; a
-    row of a table reads as its label and its figures separated by spaces.
+    Attributes:
+        document: Path relative to ``root()``.
+        quote: Verbatim in the visible text of the document, with runs of white space as one space. The row
+            of a table is its label and its figures, separated by spaces.
     """
 
     document: str
@@ -70,14 +49,16 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class SampleQuestion:
-    """One question about the sample library, with its gold answer.
+    """A question about the sample library.
 
-    ``answer`` holds the parts that a right answer must contain, separated by
-    ``"; "``. Each entry of ``aliases`` is another complete list of parts that is
-    just as acceptable. An answer that contains anything in ``must_not_contain``
-    is wrong. ``steps`` are the gold sub-questions in order, for questions that
-    take more than one. An unanswerable question has an empty answer and no
-    evidence.
+    Attributes:
+        kind: What it exercises.
+        answer: The parts that a right answer contains, separated by ``; ``; "" if it is unanswerable.
+        aliases: Other complete lists of parts, just as acceptable.
+        must_not_contain: What makes an answer wrong.
+        evidence: The gold passages; none if it is unanswerable.
+        steps: The gold sub-questions in order, for questions that take more than one.
+        demo: Whether the program offers it on its first run.
     """
 
     id: str
@@ -93,30 +74,21 @@ class SampleQuestion:
 
 
 def root() -> Path:
-    """Return the folder that holds the collections, one sub-folder each."""
+    """The folder with the collections, one sub-folder each."""
     return Path(str(resources.files(__name__)))
 
 
 def documents(collection: str) -> list[Path]:
-    """Return the documents of one collection, sorted by name.
-
-    Raises:
-        ValueError: if there is no collection of that name.
-    """
-    if collection not in COLLECTIONS:
-        names = ", ".join(COLLECTIONS)
-        raise ValueError(f"no collection named {collection!r}; the sample library has {names}")
-    folder = root() / collection
-    return sorted(p for p in folder.iterdir() if p.is_file() and not p.name.startswith("."))
+    """The documents of a collection, sorted by name."""
+    return sorted(path for path in (root() / collection).iterdir() if not path.name.startswith("."))
 
 
 def questions() -> list[SampleQuestion]:
-    """Return all questions, in the order of ``questions.jsonl``."""
-    text = (root() / "questions.jsonl").read_text(encoding="utf-8")
-    read = TypeAdapter(SampleQuestion)
-    return [read.validate_json(line) for line in text.splitlines() if line.strip()]
+    """All questions, in the order of ``questions.jsonl``."""
+    lines = (root() / "questions.jsonl").read_text(encoding="utf-8").splitlines()
+    return list(map(TypeAdapter(SampleQuestion).validate_json, lines))
 
 
 def demo_question() -> SampleQuestion:
-    """Return the question that the program offers on its first run."""
-    return next(q for q in questions() if q.demo)
+    """The question that the program offers on its first run."""
+    return next(question for question in questions() if question.demo)

@@ -26,6 +26,7 @@ from tests.agent.documents.formats.samples import pdf_file
 from tests.agent.documents.ingesting import names, read_in
 from traces.errors import DeepthinkError
 from traces.library import Library
+from traces.paths import scans_dir
 from traces.store import Store
 
 
@@ -69,8 +70,8 @@ def folder(tmp_path: Path) -> Path:
     return made
 
 
-def _read(store: Store, folder: Path, eye: _Eye | None, kept: Path | None = None) -> list[IngestEvent]:
-    return read_in(store, folder, recogniser=eye, scans=kept)
+def _read(store: Store, folder: Path, eye: _Eye | None) -> list[IngestEvent]:
+    return read_in(store, folder, recogniser=eye)
 
 
 def test_scans_are_told_and_read_last(store: Store, folder: Path) -> None:
@@ -91,23 +92,23 @@ def test_scans_are_told_and_read_last(store: Store, folder: Path) -> None:
     assert not [event for event in _read(store, folder, _Eye({})) if isinstance(event, ScansFound)]
 
 
-def test_a_reading_that_was_stopped_goes_on_at_its_page(store: Store, folder: Path, tmp_path: Path) -> None:
+def test_a_reading_that_was_stopped_goes_on_at_its_page(store: Store, folder: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
-        _read(store, folder, _Eye({10: "The crane.", 20: "fail"}), tmp_path / "kept")
+        _read(store, folder, _Eye({10: "The crane.", 20: "fail"}))
     eye = _Eye({20: "It is paid."})
-    _read(store, folder, eye, tmp_path / "kept")
+    _read(store, folder, eye)
     assert eye.seen == [20]
     library = Library(store)
     texts = [p.text for d in library.documents("c") for p in library.document_passages(d.id)]
     assert "The crane." in texts
-    assert not list((tmp_path / "kept").iterdir()), "what was recognised is in the library"
+    assert not list(scans_dir().iterdir()), "what was recognised is in the library"
 
 
 def test_pictures_without_words_are_only_counted_and_not_looked_at_twice(
-    store: Store, folder: Path, tmp_path: Path
+    store: Store, folder: Path
 ) -> None:
     for eye, seen in ((_Eye({}), [10, 20]), (_Eye({}), [])):
-        events = _read(store, folder, eye, tmp_path / "kept")
+        events = _read(store, folder, eye)
         assert eye.seen == seen
         assert [event.kinds for event in events if isinstance(event, FilesUnread)] == [
             ((".tiff without words", 1),)

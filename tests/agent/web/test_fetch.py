@@ -26,9 +26,9 @@ def _fetcher(*sites: Site, **more: Any) -> Fetcher:
     return Fetcher(allowed_hosts=frozenset(site.host for site in sites), **more)
 
 
-def _refused(fetcher: Fetcher, url: str) -> str:
+def _refused(fetcher: Fetcher, url: str, *, robots: bool = True) -> str:
     with pytest.raises(PageFailed) as caught:
-        fetcher.fetch(url)
+        fetcher.fetch(url, robots=robots)
     assert caught.value.way_out, "every refusal has a way out"
     return caught.value.message
 
@@ -109,12 +109,6 @@ def test_what_is_not_the_public_web_is_refused(url: str, words: str) -> None:
     assert "secret" not in message
 
 
-def test_a_server_of_this_machine_is_not_asked_at_all() -> None:
-    with Site({"/": _PAGE}) as site:
-        _refused(Fetcher(), f"{site.url}/")
-    assert site.asked == []
-
-
 def test_a_name_that_leads_to_this_machine_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with Site({"/": _PAGE}) as site:
         _as(monkeypatch, {"innocent.example": ["127.0.0.1"]})
@@ -151,17 +145,11 @@ def test_the_next_address_is_tried_when_one_does_not_answer(monkeypatch: pytest.
     assert site.headers[-1]["Host"] == f"two.example:{site.port}"
 
 
-@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-def test_redirects_are_followed(status: int) -> None:
-    with Site({"/a": Answer(status=status, headers={"Location": "b?x=1"}), "/b?x=1": _PAGE}) as site:
-        page = _fetcher(site).fetch(f"{site.url}/a")
-    assert page.url == f"{site.url}/b?x=1"
-
-
 def test_five_redirects_are_enough() -> None:
-    hops = {f"/{n}": Answer(status=302, headers={"Location": f"/{n + 1}"}) for n in range(6)}
-    with Site({**hops, "/6": _PAGE}) as site:
-        assert _fetcher(site).fetch(f"{site.url}/1", robots=False).data == _PAGE
+    statuses = (300, 301, 302, 303, 307, 308)
+    hops = {f"/{n}": Answer(status=s, headers={"Location": f"{n + 1}"}) for n, s in enumerate(statuses)}
+    with Site({**hops, "/0": Answer(status=302, headers={"Location": "/1"}), "/6": _PAGE}) as site:
+        assert _fetcher(site).fetch(f"{site.url}/1", robots=False).url == f"{site.url}/6"
         assert "more than 5 times" in _refused(_fetcher(site), f"{site.url}/0")
 
 
@@ -249,16 +237,14 @@ def test_a_page_that_is_shorter_than_promised_is_not_taken_for_whole() -> None:
 def test_silence_runs_into_the_time_between_pieces() -> None:
     with Site({"/": Answer(_PAGE, waits=30)}) as site:
         fetcher = _fetcher(site, limits=Limits(read=0.2))
-        with pytest.raises(PageFailed, match="does not answer in time"):
-            fetcher.fetch(f"{site.url}/", robots=False)
+        assert "does not answer in time" in _refused(fetcher, f"{site.url}/", robots=False)
 
 
 def test_a_page_that_drips_runs_into_the_total_time() -> None:
     drip = Answer((b"x" for _ in range(1000)), pause=0.05)
     with Site({"/": drip}) as site:
         fetcher = _fetcher(site, limits=Limits(read=5, total=0.4))
-        with pytest.raises(PageFailed, match="takes longer"):
-            fetcher.fetch(f"{site.url}/", robots=False)
+        assert "takes longer" in _refused(fetcher, f"{site.url}/", robots=False)
 
 
 def test_stopping_does_not_wait_for_the_site() -> None:
@@ -350,13 +336,7 @@ def test_certificates_are_checked_against_the_name_not_the_address(
         _as(monkeypatch, {"site.example": ["127.0.0.1"], "other.example": ["127.0.0.1"]})
         hosts = frozenset({f"site.example:{site.port}", f"other.example:{site.port}"})
         url, other = f"https://site.example:{site.port}/", f"https://other.example:{site.port}/"
-        assert "no valid certificate" in _refused_for(Fetcher(allowed_hosts=hosts), url)
+        assert "no valid certificate" in _refused(Fetcher(allowed_hosts=hosts), url, robots=False)
         monkeypatch.setenv("SSL_CERT_FILE", str(authority))
         assert Fetcher(allowed_hosts=hosts).fetch(url, robots=False).data == _PAGE
-        assert "no valid certificate" in _refused_for(Fetcher(allowed_hosts=hosts), other)
-
-
-def _refused_for(fetcher: Fetcher, url: str) -> str:
-    with pytest.raises(PageFailed) as caught:
-        fetcher.fetch(url, robots=False)
-    return caught.value.message
+        assert "no valid certificate" in _refused(Fetcher(allowed_hosts=hosts), other, robots=False)

@@ -56,7 +56,7 @@ REST = [
     ing.FileDone(
         "/documents/report.pdf", "report.pdf", "added", 240, 0.31, 9, 5.0, ("6 of 9 pages hold no text.",)
     ),
-    ing.IngestFinished(2, 0, 0, 0, 0, 1, 244, 6.0),
+    ing.IngestFinished(0, 6.0),
 ]
 
 

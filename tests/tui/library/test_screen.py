@@ -280,7 +280,7 @@ class Slow:
                 self.cancelled = True
                 return
         yield ing.FileDone("/a.md", "a.md", "added", 64, 1.0, None, 1.0, ())
-        yield ing.IngestFinished(1, 0, 0, 0, 0, 0, 64, 1.0)
+        yield ing.IngestFinished(0, 1.0)
 
 
 async def test_a_reading_goes_on_while_one_is_elsewhere_and_can_be_stopped(app: DeepthinkApp) -> None:

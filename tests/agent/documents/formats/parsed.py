@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from agent.documents.document import Block, ParsedDocument, Table
-from agent.documents.reading import read
+from agent.documents.chunking import words
+from agent.documents.document import Block, Chunk, ParsedDocument, Table
+from agent.documents.reading import read, read_bytes
+from agent.text.sentences import sentences
+
+_SHORTEST = 5  # words that make a sentence worth naming; "Not applicable." is often said twice
 
 
-def parse(folder: Path, name: str, content: str | bytes) -> ParsedDocument:
-    """Write ``content`` to ``folder`` and read it."""
-    path = folder / name
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return read(path)
+def parse(name: str, content: str | bytes) -> ParsedDocument:
+    """Read ``content`` as a file of this name."""
+    return read_bytes(name, content if isinstance(content, bytes) else content.encode())
 
 
 @lru_cache
@@ -35,3 +39,39 @@ def tables(document: ParsedDocument) -> list[Table]:
 def headings(document: ParsedDocument) -> list[Block]:
     """The headings, in order."""
     return [block for block in document.blocks if block.kind == "heading"]
+
+
+def doubled_sentences(document: ParsedDocument, chunks: Sequence[Chunk]) -> list[str]:
+    """Sentences that the chunks hold more often than the document does, in order.
+
+    A row of a table is no sentence: the same row may stand in two tables.
+    """
+    found: Counter[str] = Counter()
+    spoken: dict[str, str] = {}
+    for made in chunks:
+        for line in made.text[made.repeated :].splitlines():
+            if made.kind == "table" and " | " in line:
+                continue
+            for sentence in sentences(line):
+                key = _normalised(sentence)
+                found[key] += 1
+                spoken.setdefault(key, sentence)
+    visible = f" {_normalised(document.visible_text)} "
+    return [
+        spoken[key]
+        for key, times in found.items()
+        if times > 1
+        and key.count(" ") + 1 >= _SHORTEST
+        and times > max(visible.count(f" {half} ") for half in _halves(key))
+    ]
+
+
+def _halves(sentence: str) -> tuple[str, str]:
+    """A sentence in two: at the end of a page a running header may stand in the middle of it."""
+    parts = sentence.split(" ")
+    middle = len(parts) // 2
+    return " ".join(parts[:middle]), " ".join(parts[middle:])
+
+
+def _normalised(text: str) -> str:
+    return " ".join(words(text))

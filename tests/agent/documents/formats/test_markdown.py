@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from agent.documents.chunking import chunk, coverage
-from tests.agent.documents.doubled import doubled_sentences
-from tests.agent.documents.formats.parsed import parse, shape, tables
+from tests.agent.documents.formats.parsed import doubled_sentences, parse, shape, tables
 
 PAGE = """---
 title: "Field Notes"
@@ -48,8 +45,8 @@ def f():
 """
 
 
-def test_blocks(tmp_path: Path) -> None:
-    document = parse(tmp_path, "a.md", PAGE)
+def test_blocks() -> None:
+    document = parse("a.md", PAGE)
     assert document.title == "Field Notes"
     assert document.date == "2024-03-02"
     assert shape(document) == [
@@ -73,24 +70,19 @@ def test_blocks(tmp_path: Path) -> None:
     assert second.rows == (("x", "5"),)
 
 
-def test_nothing_is_lost_or_doubled(tmp_path: Path) -> None:
-    document = parse(tmp_path, "a.md", PAGE)
+def test_nothing_is_lost_or_doubled() -> None:
+    document = parse("a.md", PAGE)
     chunks = chunk(document)
     assert coverage(document, chunks) == 1.0
     assert doubled_sentences(document, chunks) == []
     assert "tags" not in document.visible_text
 
 
-def test_title_without_front_matter(tmp_path: Path) -> None:
-    assert parse(tmp_path, "a.md", "# The Title\n\ntext").title == "The Title"
-    assert parse(tmp_path, "my_file.md", "only text").title == "my file"
-
-
 @pytest.mark.parametrize(
     "part", ["<!DOCTYPE html>", "<html>", "<html><head><title>T</title></head>", "</div>", "<!-- c -->"]
 )
-def test_a_part_of_a_page_that_shows_nothing_is_nothing(tmp_path: Path, part: str) -> None:
-    document = parse(tmp_path, "a.md", f"{part}\n\nOnly this is visible.\n")
+def test_a_part_of_a_page_that_shows_nothing_is_nothing(part: str) -> None:
+    document = parse("a.md", f"{part}\n\nOnly this is visible.\n")
     assert shape(document) == [("text", 0, "Only this is visible.")]
     assert document.visible_text == "Only this is visible."
 
@@ -104,8 +96,8 @@ def test_a_part_of_a_page_that_shows_nothing_is_nothing(tmp_path: Path, part: st
     ],
 )
 @pytest.mark.parametrize("end", ["---", "...", "---  "])
-def test_front_matter_is_no_text(tmp_path: Path, matter: str, end: str) -> None:
-    document = parse(tmp_path, "a.md", f"---\n{matter}\n{end}\nOnly this is visible.\n")
+def test_front_matter_is_no_text(matter: str, end: str) -> None:
+    document = parse("a.md", f"---\n{matter}\n{end}\nOnly this is visible.\n")
     assert document.visible_text == "Only this is visible."
     assert shape(document) == [("text", 0, "Only this is visible.")]
 
@@ -121,8 +113,8 @@ def test_front_matter_is_no_text(tmp_path: Path, matter: str, end: str) -> None:
         "# First part.\n\n",
     ],
 )
-def test_what_stands_between_two_rules_is_text(tmp_path: Path, opening: str) -> None:
-    document = parse(tmp_path, "a.md", f"---\n{opening}---\n\nSecond part.\n")
+def test_what_stands_between_two_rules_is_text(opening: str) -> None:
+    document = parse("a.md", f"---\n{opening}---\n\nSecond part.\n")
     whole = " ".join(block.text for block in document.blocks)
     for text in (whole, document.visible_text):
         assert "First" in text

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from agent.documents.chunking import chunk, coverage
 from agent.documents.document import ParsedDocument
-from tests.agent.documents.formats.parsed import filing, headings, parse, shape, tables
+from tests.agent.documents.formats.parsed import doubled_sentences, filing, headings, parse, shape, tables
 from tests.agent.documents.formats.samples import drawn_pdf, mapped_pdf, pdf_file
 
 REGULAR, BOLD = "Helvetica", "Helvetica-Bold"
@@ -27,7 +28,7 @@ def page_text(document: ParsedDocument, page: int) -> str:
     return "\n".join(lines)
 
 
-def test_paragraphs_headings_and_pages(tmp_path: Path) -> None:
+def test_paragraphs_headings_and_pages() -> None:
     first = [
         (72, 760, "The Heading", BOLD, 14.0),
         (72, 740, f"{LINE},", REGULAR, 10.0),
@@ -44,7 +45,7 @@ def test_paragraphs_headings_and_pages(tmp_path: Path) -> None:
         (72, 688, "•", REGULAR, 10.0),
         (90, 688, "another", REGULAR, 10.0),
     ]
-    document = parse(tmp_path, "my_report.pdf", drawn_pdf(first, second))
+    document = parse("my_report.pdf", drawn_pdf(first, second))
     assert document.pages == 2
     assert document.title == "The Heading"
     assert [(b.kind, b.level, b.page, b.text) for b in document.blocks] == [
@@ -58,7 +59,7 @@ def test_paragraphs_headings_and_pages(tmp_path: Path) -> None:
     ]
 
 
-def test_table(tmp_path: Path) -> None:
+def test_table() -> None:
     """Signs apart from their numbers, a period over its columns, a section row, a broken label."""
     rows = [
         (72, 740, "Results were as follows:", REGULAR, 10.0),
@@ -78,7 +79,7 @@ def test_table(tmp_path: Path) -> None:
         (385, 656, "—", REGULAR, 9.0),
         (72, 630, "See the notes below the statements for all of the details that matter.", REGULAR, 10.0),
     ]
-    document = parse(tmp_path, "a.pdf", drawn_pdf(rows))
+    document = parse("a.pdf", drawn_pdf(rows))
     (table,) = tables(document)
     assert table.header == (("($ in millions)", "Years ended June 30, 2023", "Years ended June 30, 2022"),)
     assert table.rows == (
@@ -89,26 +90,21 @@ def test_table(tmp_path: Path) -> None:
     assert [kind for kind, _, _ in shape(document)] == ["text", "table", "text"]
 
 
-def test_two_columns_are_read_one_after_the_other(tmp_path: Path) -> None:
+def test_two_columns_are_read_one_after_the_other() -> None:
     left = [(50, 740 - 12 * n, f"left column line number {n} has words", REGULAR, 10.0) for n in range(12)]
     right = [
         (320, 740 - 12 * n, f"right column line number {n} has words", REGULAR, 10.0) for n in range(12)
     ]
-    text = "\n".join(text for _, _, text in shape(parse(tmp_path, "a.pdf", drawn_pdf([*left, *right]))))
+    text = "\n".join(text for _, _, text in shape(parse("a.pdf", drawn_pdf([*left, *right]))))
     assert text.index("left column line number 11") < text.index("right column line number 0")
-    assert not tables(parse(tmp_path, "a.pdf", drawn_pdf([*left, *right])))
+    assert not tables(parse("a.pdf", drawn_pdf([*left, *right])))
 
 
-def test_running_headers_and_page_numbers_go(tmp_path: Path) -> None:
+def test_running_headers_and_page_numbers_go() -> None:
     pages = [f"Annual Report\nText of page {name} stands here.\n{n}" for n, name in enumerate("abcde", 7)]
-    texts = [text for _, _, text in shape(parse(tmp_path, "a.pdf", pdf_file(*pages)))]
+    texts = [text for _, _, text in shape(parse("a.pdf", pdf_file(*pages)))]
     assert sum("Annual Report" in text for text in texts) == 1
     assert not any(re.search(r"\b\d+\b", text) for text in texts)
-
-
-def test_empty_pages_are_no_scans(tmp_path: Path) -> None:
-    document = parse(tmp_path, "a.pdf", pdf_file("Words.", "", ""))
-    assert (document.notices, document.scans) == ((), ())
 
 
 @pytest.mark.parametrize(
@@ -123,9 +119,9 @@ def test_empty_pages_are_no_scans(tmp_path: Path) -> None:
         ("D835DC65DC65", "𝑥\ufffd"),
     ],
 )
-def test_characters_beyond_the_first_plane_come_whole(tmp_path: Path, units: str, read: str) -> None:
+def test_characters_beyond_the_first_plane_come_whole(units: str, read: str) -> None:
     """PDFium gives UTF-16; half a character could be neither embedded nor stored."""
-    document = parse(tmp_path, "a.pdf", mapped_pdf("Let A be a root.", "A", units))
+    document = parse("a.pdf", mapped_pdf("Let A be a root.", "A", units))
     assert [text for _, _, text in shape(document)] == [f"Let {read} be a root."]
 
 
@@ -133,6 +129,9 @@ def test_characters_beyond_the_first_plane_come_whole(tmp_path: Path, units: str
 def test_evidence_is_on_its_page(data: Path, name: str) -> None:
     """Nearly all the words of the gold passages are on the pages FinanceBench names."""
     document = filing(data, name)
+    chunks = chunk(document)
+    assert coverage(document, chunks) >= 0.98
+    assert doubled_sentences(document, chunks) == []
     for line in (data / "filings" / "financebench_15.jsonl").read_text().splitlines():
         question = json.loads(line)
         if question["doc"] == name:

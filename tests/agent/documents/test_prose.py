@@ -1,18 +1,16 @@
-"""Small raised digits do not run into the number beside them, in any format that has them."""
+"""Words broken at the end of a line, and small raised digits beside a number, in any format."""
 
 from __future__ import annotations
 
 from io import BytesIO
-from pathlib import Path
 
 import docx
 import pytest
 
 from agent.documents.chunking import chunk, coverage
-from agent.documents.prose import on_one_line
-from agent.documents.tables import is_value, is_year
+from agent.documents.prose import mended, words_of
 from tests.agent.documents.formats.parsed import parse, shape, tables
-from tests.agent.documents.formats.samples import drawn_pdf, saved
+from tests.agent.documents.formats.samples import drawn_pdf, pdf_file, saved
 
 STYLED = "<span style='font-size:6.5pt;{}'>{}</span>".format
 
@@ -34,8 +32,8 @@ MARKED = [
 @pytest.mark.parametrize(
     ("name", "frame"), [("a.html", "<html><body><p>{}</p></body></html>"), ("a.md", "{}")]
 )
-def test_tags(tmp_path: Path, name: str, frame: str, marked: str, read: str) -> None:
-    document = parse(tmp_path, name, frame.format(marked))
+def test_tags(name: str, frame: str, marked: str, read: str) -> None:
+    document = parse(name, frame.format(marked))
     assert shape(document) == [("text", 0, read)]
     assert document.visible_text == read
     assert coverage(document, chunk(document)) == 1.0
@@ -54,40 +52,34 @@ def test_tags(tmp_path: Path, name: str, frame: str, marked: str, read: str) -> 
         (f"<p>45.2{STYLED('vertical-align:sub', 1)}</p>", "45.21"),
     ],
 )
-def test_styles_and_neighbours(tmp_path: Path, body: str, read: str) -> None:
-    assert shape(parse(tmp_path, "a.html", f"<html><body>{body}</body></html>")) == [("text", 0, read)]
+def test_styles_and_neighbours(body: str, read: str) -> None:
+    assert shape(parse("a.html", f"<html><body>{body}</body></html>")) == [("text", 0, read)]
 
 
-def test_a_table_with_footnotes_stays_a_table(tmp_path: Path) -> None:
+def test_a_table_with_footnotes_stays_a_table() -> None:
     rows = (
         "<tr><td></td><td>2023<sup>1</sup></td><td>2022</td></tr>"
         "<tr><td>Sales</td><td>1,234<sup>1</sup></td><td>1,100<sup>2</sup></td></tr>"
         "<tr><td>Cost</td><td>(3)<sup>1</sup></td><td>—</td></tr>"
     )
-    (table,) = tables(parse(tmp_path, "a.html", f"<html><body><table>{rows}</table></body></html>"))
+    (table,) = tables(parse("a.html", f"<html><body><table>{rows}</table></body></html>"))
     assert table.header == (("", "2023^1", "2022"),)
     assert table.rows == (("Sales", "1,234^1", "1,100^2"), ("Cost", "(3)^1", "—"))
 
 
-def test_numbers_with_marks_are_numbers() -> None:
-    assert all(is_value(text) for text in ("1,234^1", "45.2%^1,2", "(45)^3", "10^6", "10^-6"))
-    assert is_year("2023^1")
-    assert not is_value("2023^1")
-
-
-def test_word(tmp_path: Path) -> None:
+def test_word() -> None:
     document = docx.Document()
     paragraph = document.add_paragraph()
     for text in ("Sales of 45.2", "^1", "^2", " on the 1", "^st", " of May, 10", "^6", "7 units"):
         run = paragraph.add_run(text.removeprefix("^"))
         run.font.superscript = text.startswith("^")
-    parsed = parse(tmp_path, "a.docx", saved(document))
+    parsed = parse("a.docx", saved(document))
     read = "Sales of 45.2^12 on the 1st of May, 10^6 7 units"
     assert shape(parsed) == [("text", 0, read)]
     assert parsed.visible_text == read
 
 
-def test_pdf_text(tmp_path: Path) -> None:
+def test_pdf_text() -> None:
     from reportlab.pdfgen.canvas import Canvas
 
     out = BytesIO()
@@ -100,10 +92,10 @@ def test_pdf_text(tmp_path: Path) -> None:
     canvas.drawText(text)
     canvas.save()
     read = "Sales of 45.2^1 million, 10^-6 on the 1st of May"
-    assert shape(parse(tmp_path, "a.pdf", out.getvalue())) == [("text", 0, read)]
+    assert shape(parse("a.pdf", out.getvalue())) == [("text", 0, read)]
 
 
-def test_pdf_table(tmp_path: Path) -> None:
+def test_pdf_table() -> None:
     """The marks of a table's cells are drawn apart from their numbers."""
     rows = [
         (300, 700, "2023", "Helvetica", 10.0),
@@ -117,10 +109,51 @@ def test_pdf_table(tmp_path: Path) -> None:
         (325.3, 691.3, "1", "Helvetica", 6.0),
         (416.9, 679.3, "2", "Helvetica", 6.0),
     ]
-    (table,) = tables(parse(tmp_path, "a.pdf", drawn_pdf(rows)))
+    (table,) = tables(parse("a.pdf", drawn_pdf(rows)))
     assert table.header == (("", "2023", "2022"),)
     assert table.rows == (("Sales", "1,234^1", "1,100"), ("Cost", "900", "800^2"))
 
 
-def test_what_is_raised_twice_is_marked_once() -> None:
-    assert on_one_line([("45", False), ("1", True), ("", False), ("2", True), ("%", False)]) == "45^12%"
+KNOWN = "International Functions of the long-term loan, a term. Re-cover or recover?"
+
+
+@pytest.mark.parametrize(
+    ("broken", "read"),
+    [
+        ("the inter-\nnational banks", "the international\nbanks"),
+        ("the Inter-\r\n  national, banks", "the International,\n  banks"),
+        ("func-\ntions.\n\nNext", "functions.\n\nNext"),
+        ("a long-\nterm loan", "a long-\nterm loan"),
+        ("a re-\ncover of", "a re-\ncover of"),
+        ("never-\nseen words", "never-\nseen words"),
+        ("in-\nter-\nnational", "in-\nter-\nnational"),
+        ("state-of-\nthe-art", "state-of-\nthe-art"),
+        ("737-\n10 jets", "737-\n10 jets"),
+    ],
+)
+def test_only_words_known_in_one_piece_are_mended(broken: str, read: str) -> None:
+    assert mended(broken, words_of(KNOWN)) == read
+
+
+TEXT = """The banks that are international have functions that
+no other has, and use them for the long-term good of
+all, as the treaties that they have signed, the inter-
+national ones too, will say, and all of their long-
+term plans, and as the reports that have been never-
+failing, and that they publish, have it of the func-
+tions."""
+READ = (
+    "The banks that are international have functions that no other has, and use them for the long-term "
+    "good of all, as the treaties that they have signed, the international ones too, will say, and all of "
+    "their long-term plans, and as the reports that have been never-failing, and that they publish, have "
+    "it of the functions."
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"), [("a.txt", TEXT), ("a.pdf", pdf_file(TEXT))], ids=["text", "pdf"]
+)
+def test_paragraphs(name: str, content: str | bytes) -> None:
+    document = parse(name, content)
+    assert " ".join(text for _, _, text in shape(document)) == READ
+    assert coverage(document, chunk(document)) == 1.0
