@@ -93,28 +93,12 @@ def test_reading_and_answering_without_a_network(tmp_path: Path) -> None:
     for name in ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"):
         environment.pop(name, None)  # the product sets these itself, or this test shows that it does not
 
-    def deepthink(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-c", _RUN, *arguments],
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-
-    probe = subprocess.run(
-        [sys.executable, "-c", "import socket; socket.create_connection(('192.0.2.1', 9))"],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    probe = _python(environment, "import socket; socket.create_connection(('192.0.2.1', 9))")
     assert "reached for the network" in probe.stderr
-    read = deepthink("ingest", str(tmp_path / "note.md"), "--collection", "notes")
+    read = _python(environment, _RUN, "ingest", str(tmp_path / "note.md"), "--collection", "notes")
     assert read.returncode == 0, read.stderr
-    asked = deepthink(
-        "ask", "Where does Orlavane get its bearings?", "--model", "qwen2.5-coder-0.5b", "--json"
-    )
+    question = "Where does Orlavane get its bearings?"
+    asked = _python(environment, _RUN, "ask", question, "--model", "qwen2.5-coder-0.5b", "--json")
     assert asked.returncode == 0, asked.stderr
     answer = json.loads(asked.stdout)
     assert "Tolvang" in answer["answer"]
@@ -124,18 +108,22 @@ def test_reading_and_answering_without_a_network(tmp_path: Path) -> None:
 @pytest.mark.model
 def test_a_session_opens_no_connection_that_the_settings_do_not_name(tmp_path: Path) -> None:
     (tmp_path / "note.md").write_text("# Bearings\n\nOrlavane buys its ceramic bearings from Tolvang.")
-    ran = subprocess.run(
-        [sys.executable, "-c", _SESSION, str(tmp_path / "note.md"), str(tmp_path)],
-        env=_listening(tmp_path),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    ran = _python(_listening(tmp_path), _SESSION, str(tmp_path / "note.md"), str(tmp_path))
     assert ran.returncode == 0, ran.stdout + ran.stderr
     server = urlsplit(DEFAULT_URL)
     heard = {*(tmp_path / "heard").read_text().splitlines()}
     assert heard == {f"{server.hostname} {server.port}"}, (
         "the doctor asks the Ollama that is set, and no other"
+    )
+
+
+def _python(environment: dict[str, str], program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", program, *arguments],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
 
@@ -148,11 +136,5 @@ def _listening(folder: Path) -> dict[str, str]:
 
 @pytest.mark.model
 def test_the_app_prepares_itself_without_torch() -> None:
-    ran = subprocess.run(
-        [sys.executable, "-c", _PREPARE],
-        env={**os.environ, "DEEPTHINK_MODEL": "qwen2.5-coder-0.5b"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    ran = _python({**os.environ, "DEEPTHINK_MODEL": "qwen2.5-coder-0.5b"}, _PREPARE)
     assert ran.returncode == 0, ran.stderr

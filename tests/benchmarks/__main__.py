@@ -12,7 +12,7 @@ from importlib import import_module
 from models.library_loading import forbid_hubs
 from traces import paths
 
-NAMES = ("startup", "opening", "ingestion", "sync", "ocr", "retrieval", "reading", "filings", "app")
+NAMES = ("startup", "opening", "ingestion", "sync", "ocr", "retrieval", "filings", "app")
 
 
 def main() -> None:
