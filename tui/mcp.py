@@ -164,15 +164,16 @@ class _Tools:
     ) -> dict[str, Any]:
         from agent import run as agent_run
         from agent.steering import Steering
-        from tui.ask.asking import request
-        from tui.run.fold import Outcome
+        from tui.ask.asking import request_of
+        from tui.ask.warm import AskOptions
+        from tui.run.fold import RunFold
 
-        outcome = Outcome()
-        run_request = request(question, self._settings, interactive=False, collections=collections)
+        fold = RunFold()
+        request = request_of(AskOptions(question, collections), self._settings, interactive=False)
         with self._asking:
-            for event in agent_run.run(run_request, steering=Steering(cancel), **self._models):
-                outcome.take(event)
-        result = outcome.to_json()
+            for event in agent_run.run(request, steering=Steering(cancel), **self._models):
+                fold.take(event)
+        result = fold.to_json()
         sources = [{name: source.get(name) for name in _SOURCE} for source in result["sources"]]
         fields = ("status", "route", "answer", "grounded", "missing", "run_id")
         return {**{name: result[name] for name in fields}, "sources": sources}

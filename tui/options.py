@@ -12,7 +12,6 @@ from tui import completion
 from tui.failures import WrongUsage
 
 if TYPE_CHECKING:
-    from traces.records import Filters
     from tui.ask.terminal import Form
     from tui.settings.settings import Settings
 
@@ -99,18 +98,16 @@ def collections_of(names: Sequence[str] | None, settings: Settings) -> tuple[str
     return tuple(names or ([settings.collection] if settings.collection else ()))
 
 
-def filters_from(
+def filter_pairs(
     sender: Sequence[str] | None,
     after: str | None,
     before: str | None,
     kind: Sequence[str] | None,
     folder: Sequence[str] | None,
-) -> Filters:
-    """The filters that documents must pass. Raises `BadFilter`."""
-    from agent.retrieval.filters import filters_of
-
+) -> list[tuple[str, str]]:
+    """The names and values of the filters that documents must pass."""
     filters = {"from": sender, "type": kind, "folder": folder, "after": [after], "before": [before]}
-    return filters_of((name, value) for name, values in filters.items() for value in values or () if value)
+    return [(name, value) for name, values in filters.items() for value in values or () if value]
 
 
 def form_of(*, as_json: bool, plain: bool, quiet: bool = False) -> Form:

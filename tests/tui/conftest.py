@@ -123,9 +123,9 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("COLUMNS", "NO_COLOR"):
         monkeypatch.delenv(name, raising=False)
     embedder = HashEmbedder()
-    for user in ("tui.assemble", "tui.ask.asking", "tui.library.command", "tui.ask.demo"):
+    for user in ("tui.assemble", "tui.library.command", "tui.ask.demo"):
         monkeypatch.setattr(f"{user}.open_embedder", lambda _settings: embedder)
-    for user in ("assemble", "ask.asking", "ask.compare", "policy.evaluating", "policy.collecting"):
+    for user in ("assemble", "policy.evaluating", "policy.collecting"):
         monkeypatch.setattr(f"tui.{user}.open_reader", lambda _settings: UnsureReader())
     monkeypatch.setattr("models.boxed_planner.shipped_planner", lambda: None)  # the language model plans
     monkeypatch.setattr("policy.serving.registry._SHIPPED", Path("no-box"))  # the rules decide
@@ -173,7 +173,7 @@ def model(monkeypatch: pytest.MonkeyPatch) -> Answer:
 
     def use(**how: object) -> Answering:
         chat = Answering(**how)  # type: ignore[arg-type]
-        monkeypatch.setattr("tui.ask.asking.open_chat", lambda _settings: chat)
+        monkeypatch.setattr("tui.assemble.open_chat", lambda _settings: chat)
         return chat
 
     return use

@@ -181,8 +181,14 @@ def store_run(
             request or {},
         )
     )
-    told: list[tuple[float, ev.Event]] = [(0.0, replace(started, run_id=run_id)), *events]
+    told: list[tuple[float, ev.Event]] = [(0.0, started), *events]
+    told = [
+        (at, replace(event, run_id=run_id) if isinstance(event, ev.RunStarted | ev.Resumed) else event)
+        for at, event in told
+    ]
     last = told[-1][0]
+    if answer and status == "answered" and not any(isinstance(event, ev.Answered) for _, event in events):
+        told.append((last, ev.Answered(answer, [], [])))
     ended = status not in {"running", "waiting"}
     if ended:
         because = "ModelMissing: of /home/me/model.gguf" if status == "failed" else "enough was found"

@@ -175,8 +175,6 @@ _ALL = (
     _hidden("replay.previous", "p,shift+left", "part(-1)", "Previous step", "To the step before."),
     _hidden("replay.start", "home", "ends(0)", "Start", "To the beginning."),
     _hidden("replay.end", "end", "ends(1)", "End", "To the end."),
-    Action("replay.faster", "plus,equals_sign", "speed(1)", "Faster", "Play faster."),
-    _hidden("replay.slower", "minus", "speed(-1)", "Slower", "Play slower."),
     _hidden("replay.export", "x", "export", "Export", "Write the run to a file."),
     Action("replay.close", "escape", "close", "Back", "Back to the list."),
     Action("compare.first", "1", "replay(0)", "Replay A", "See the first run event by event."),

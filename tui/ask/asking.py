@@ -6,34 +6,22 @@ import threading
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from functools import partial
-from typing import Any
 
 from agent import events as ev
 from agent import run as agent_run
+from agent.retrieval.filters import filters_of
 from agent.run import Approve, Request, resumable
 from models.catalogue import entry
 from models.fetch import installed
 from models.protocols import Embedder, Loadable, ModelMissing, Reader
 from traces.errors import DeepthinkError
-from traces.records import NO_FILTERS, Filters
 from traces.runs import Run, Runs
 from traces.sessions import Sessions, SeveralSessions, UnknownSession
-from tui.ask.terminal import Form, Route, Watch, is_interactive
+from tui.ask.terminal import Form, follow, is_interactive, tell_nearest
 from tui.ask.warm import AskOptions
-from tui.assemble import (
-    OLLAMA,
-    OPENAI,
-    open_chat,
-    open_embedder,
-    open_learned,
-    open_planner,
-    open_reader,
-    open_store,
-    open_web,
-)
+from tui.assemble import OLLAMA, OPENAI, open_learned, open_parts, open_store, open_web
 from tui.library import embedding
-from tui.options import filters_from
-from tui.run.fold import outcome_of
+from tui.run.fold import fold_of
 from tui.settings.settings import Settings
 from tui.terminal import print_json
 
@@ -73,48 +61,26 @@ def web_of(run: Run) -> bool:
     return bool(run.request.get("web"))
 
 
-def request(
-    question: str,
-    settings: Settings,
-    *,
-    interactive: bool,
-    collections: Sequence[str] = (),
-    route: Route = "",
-    session: tuple[str, str] = ("", ""),
-    filters: Filters = NO_FILTERS,
-) -> Request:
-    """The request for a run with these settings.
+def request_of(typed: AskOptions, settings: Settings, *, interactive: bool) -> Request:
+    """The request for a question with its options. Raises as `session_of`, and `BadFilter`.
 
-    ``interactive``: whether the user can answer questions of the run; ``session`` comes from `session_of`.
+    ``interactive``: whether the user can answer questions of the run.
     """
-    session_id, session_name = session
+    session, session_name = session_of(typed.session, go_on=typed.go_on)
     return Request(
-        question=question,
-        collections=tuple(collections),
+        question=typed.question,
+        collections=tuple(typed.collections),
         profile=settings.profile,
         decider=settings.decider,
         shadow=settings.shadow,
         budget=settings.run_budget(),
-        route=route,
+        route=typed.route,
         length=settings.length,
         approve=settings.approve or ("ask" if interactive else "always"),
         interactive=interactive,
-        session=session_id,
+        session=session,
         session_name=session_name,
-        filters=filters,
-    )
-
-
-def request_of(typed: AskOptions, settings: Settings, *, interactive: bool) -> Request:
-    """The request for a question and its typed options. Raises as `session_of`, and `BadFilter`."""
-    return request(
-        typed.question,
-        settings,
-        interactive=interactive,
-        collections=typed.collections,
-        route=typed.route,
-        session=session_of(typed.session, go_on=typed.go_on),
-        filters=filters_from(typed.sender, typed.after, typed.before, typed.kind, typed.folder),
+        filters=filters_of(typed.filters),
     )
 
 
@@ -165,27 +131,18 @@ def resume(run_id: str, settings: Settings, form: Form = "auto", approve: Approv
 
 def _answer(begin: Callable[..., Generator[ev.Event]], settings: Settings, form: Form) -> int:
     """Call ``begin`` with the models, the store and the web, show its events, and return the exit code."""
-    store = open_store()
-    watch = Watch(store, form)
-    with closing(open_chat(settings)) as chat:
-        embedder, reader = open_embedder(settings), open_reader(settings)
+    store, parts = open_store(), open_parts(settings)
+    embedder = parts["embedder"]
+    with closing(parts["chat"]):
         embedding.before(store, embedder)
-        parts: dict[str, Any] = {
-            "chat": chat,
-            "embedder": embedder,
-            "reader": reader,
-            "store": store,
-            "web": open_web(settings, store, embedder),
-            "learned": open_learned(),
-            "planner": open_planner(settings),
-        }
-        watch.follow(partial(begin, **parts), partial(_warm_up, (embedder, reader)))
-    if form == "json":
-        runs = Runs(store)  # the store also has the events before a resume
-        print_json(outcome_of(runs.find(watch.run_id), runs.events(watch.run_id)).to_json())
+        parts |= {"store": store, "web": open_web(settings, store, embedder), "learned": open_learned()}
+        warm_up = partial(_warm_up, (embedder, parts["reader"]))
+        fold = follow(store, form, partial(begin, **parts), warm_up=warm_up)
+    if form == "json":  # the store also has the events before a resume
+        print_json(fold_of(store, Runs(store).find(fold.run_id), urls=True).to_json())
     elif form != "quiet":
-        watch.tell_nearest()
-    return watch.outcome.exit_code
+        tell_nearest(fold)
+    return fold.exit_code
 
 
 def _warm_up(models: Sequence[Embedder | Reader]) -> threading.Thread:

@@ -20,9 +20,18 @@ from tui.options import (
     Quiet,
     Type,
     collections_of,
+    filter_pairs,
     form_of,
     question_of,
 )
+
+_Approve = Annotated[
+    Literal["ask", "always", "never"] | None,
+    typer.Option(help="Show unsupported answers: ask, always or never."),
+]
+_Web = Annotated[
+    bool | None, typer.Option("--web/--no-web", help="Search the web where the documents fall short.")
+]
 
 
 def ask(
@@ -64,14 +73,8 @@ def ask(
     ] = None,
     brief: Annotated[bool, typer.Option("--brief", help="A short answer.")] = False,
     report: Annotated[bool, typer.Option("--report", help="A long answer, with sections.")] = False,
-    approve: Annotated[
-        Literal["ask", "always", "never"] | None,
-        typer.Option(help="Show unsupported answers: ask, always or never."),
-    ] = None,
-    web: Annotated[
-        bool | None,
-        typer.Option("--web/--no-web", help="Search the web where the documents fall short."),
-    ] = None,
+    approve: _Approve = None,
+    web: _Web = None,
     steps: Annotated[str | None, typer.Option(metavar="N", help="Research steps the run may take.")] = None,
     seconds: Annotated[str | None, typer.Option(metavar="N", help="Seconds the run may take.")] = None,
     tokens: Annotated[str | None, typer.Option(metavar="N", help="Tokens the model may compute.")] = None,
@@ -119,11 +122,7 @@ def ask(
         route or "",
         session,
         go_on,
-        sender or (),
-        after,
-        before,
-        kind or (),
-        folder or (),
+        filter_pairs(sender, after, before, kind, folder),
     )
     code = warm.ask_server(typed, settings, form)
     if code is not None:
@@ -145,29 +144,18 @@ def resume(
             autocompletion=completion.runs,
         ),
     ] = "",
-    approve: Annotated[
-        Literal["ask", "always", "never"] | None,
-        typer.Option(
-            "--approve",
-            help="Show unsupported answers: ask, always or never; by default as when the run started.",
-        ),
-    ] = None,
-    web: Annotated[
-        bool | None,
-        typer.Option(
-            "--web/--no-web",
-            help="Search the web where the documents fall short; by default as when the run started.",
-        ),
-    ] = None,
+    approve: _Approve = None,
+    web: _Web = None,
     as_json: Json = False,
     plain: Plain = False,
     quiet: Quiet = False,
 ) -> int:
     """Continue a run that was interrupted or waits for you.
 
-    It continues after its last finished node, with the model it began with; no answered model call is
-    repeated. `deepthink runs --unfinished` lists what can be resumed. Exits as `ask` does, and with 0 if
-    there is nothing to resume (--json then gives null).
+    It continues after its last finished node, with the model it began with, and as it was asked unless
+    --approve or --web say otherwise; no answered model call is repeated. `deepthink runs --unfinished`
+    lists what can be resumed. Exits as `ask` does, and with 0 if there is nothing to resume (--json then
+    gives null).
     """
     from tui.ask.asking import choose, model_of, web_of
     from tui.ask.asking import resume as resume_and_show

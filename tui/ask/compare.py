@@ -6,10 +6,10 @@ import queue
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Self, TypeVar
 
 from rich.table import Table
@@ -23,14 +23,15 @@ from models.protocols import ChatOptions, Message
 from policy.evaluation.systems import LEAN, SYSTEMS, Answered, Cost, Looped, Parts, System
 from traces.errors import DeepthinkError
 from traces.library import Library
-from traces.records import SECTION_SEPARATOR, Scope
+from traces.records import Scope
 from tui import failures
 from tui.ask.terminal import Form
-from tui.assemble import open_chat, open_embedder, open_learned, open_planner, open_reader, open_store
+from tui.assemble import open_learned, open_parts, open_store
 from tui.interrupts import ctrl_c
 from tui.library import embedding
+from tui.run.fold import RunFold, sentence_json
 from tui.run.render import as_grid, as_line
-from tui.run.words import Block, doing, located, resume_hint
+from tui.run.words import Block, doing, place, resume_hint, support_count
 from tui.settings.settings import Settings
 from tui.terminal import cells, clean, columns, console, counted, duration, is_live, one_line, print_json
 
@@ -39,37 +40,24 @@ Status = Literal["not asked", "working", "answered", "not_found", "failed", "can
 
 @dataclass(slots=True)
 class Column:
-    """One system's answer so far: a fold over its events.
+    """One system's answer so far.
 
     Attributes:
-        doing: Its current activity, in a few words.
-        run_id: Id of the stored run, if the system stores one.
-        checked: The answer with its sources, if it has any.
+        fold: Its events.
         answered: The result.
         error: Why there is no answer.
     """
 
     system: str
     status: Status = "not asked"
-    doing: str = ""
-    run_id: str = ""
-    checked: ev.Answered | None = None
+    fold: RunFold = field(default_factory=RunFold)
     answered: Answered | None = None
     error: DeepthinkError | None = None
     _began: float = 0.0
 
-    def begin(self, activity: str) -> None:
+    def begin(self) -> None:
         """The system has started."""
-        self.status, self.doing, self._began = "working", activity, time.monotonic()
-
-    def take(self, event: ev.Event) -> None:
-        """Add an event; ignore events that are not shown."""
-        if isinstance(event, ev.RunStarted):
-            self.run_id = event.run_id
-        elif isinstance(event, ev.NodeStarted):
-            self.doing = doing(event)
-        elif isinstance(event, ev.Answered):
-            self.checked = event
+        self.status, self._began = "working", time.monotonic()
 
     def end(self, answered: Answered) -> None:
         """The system has answered."""
@@ -80,55 +68,71 @@ class Column:
         self.status, self.error = "cancelled" if error.kind == "cancelled" else "failed", error
 
     @property
+    def text(self) -> str:
+        """The answer; with sources, as its fold numbers them."""
+        checked = self.fold.answered
+        return checked.answer if checked else self.answered.text if self.answered else ""
+
+    @property
     def sources(self) -> list[Evidence]:
-        """The passages that the answer cites, with the numbers of its marks."""
-        return self.checked.sources if self.checked is not None and self.status == "answered" else []
+        """The passages that the answer cites."""
+        return self.fold.answered.sources if self.fold.answered and self.status == "answered" else []
 
     @property
     def progress(self) -> str:
         """The current activity and its duration."""
-        return f"{self.doing} · {duration(time.monotonic() - self._began)}"
+        activity = doing(self.fold) or "working"
+        return f"{self.system}: {activity} · {duration(time.monotonic() - self._began)}"
 
     def blocks(self) -> list[Block]:
         """The result as blocks of text."""
-        answered = self.answered
+        answered, run_id = self.answered, self.fold.run_id
         if answered is None:
             reason = self.error.title if self.error is not None and self.status == "failed" else ""
-            resume_hints = (
-                (resume_hint(self.run_id, self.status),) if self.error is not None and self.run_id else ()
-            )
-            return [Block(self.status, reason, resume_hints, "warning")]
-        blocks = [Block("answer", clean(answered.text).strip() or "(nothing)", tone="answer")]
+            hints = (resume_hint(run_id, self.status),) if self.error is not None and run_id else ()
+            return [Block(self.status, reason, hints, "warning")]
+        blocks = [Block("answer", clean(self.text).strip() or "(nothing)", tone="answer")]
         if answered.abstained:
             blocks.append(Block("abstained", "it says that it does not know", tone="warning"))
         elif not answered.in_prompt:
             blocks.append(Block("unchecked", "from memory, without sources", tone="warning"))
-        elif answered.flagged:
-            verb = "is" if answered.flagged == 1 else "are"
-            proportion = f"{answered.flagged} of {counted(answered.sentences, 'sentence')} {verb}"
-            text = f"{proportion} not fully supported by the sources"
-            blocks.append(Block("flagged", text, tone="warning"))
-        blocks += [Block(f"[{item['number']}]", _location(item), tone="sources") for item in self.sources]
-        run = (f"run {self.run_id}",) if self.run_id else ()
+        elif answered.flagged and self.fold.answered is not None:
+            blocks.append(Block("flagged", support_count(self.fold.answered.sentences), tone="warning"))
+        blocks += [Block(f"[{item['number']}]", place(item), tone="sources") for item in self.sources]
+        run = (f"run {run_id}",) if run_id else ()
         return [*blocks, Block("done", _cost(answered.cost), run, "closing")]
 
-
-def _location(item: Evidence) -> str:
-    """Title and page of a passage; without pages, its heading."""
-    heading = "" if item["page"] else item["section"].rsplit(SECTION_SEPARATOR, 1)[-1]
-    return located(item["title"] or item["document"], heading, item["page"])
+    def to_json(self) -> dict[str, Any]:
+        """The result as JSON; the keys are those of `ask`, where `ask` has them."""
+        checked, error = self.fold.answered if self.answered else None, self.error
+        answered = self.answered or Answered("", abstained=False)
+        cost = answered.cost
+        fields = ("title", "message", "way_out")
+        return {
+            "system": self.system,
+            "status": self.status.replace(" ", "_"),
+            "run_id": self.fold.run_id,
+            "answer": self.text if self.answered else "",
+            "sentences": [sentence_json(claim) for claim in checked.sentences] if checked else [],
+            "flagged": answered.flagged,
+            "sources": [self.fold.source_json(item) for item in self.sources],
+            "stopped_because": answered.stopped,
+            "steps": cost.steps,
+            "usage": {
+                "model_calls": cost.calls,
+                "evaluated": cost.evaluated,
+                "reused": cost.reused,
+                "generated": cost.generated,
+            },
+            "seconds": round(cost.seconds, 3) if self.answered else None,
+            "error": {name: getattr(error, name) for name in fields} if error else None,
+        }
 
 
 def _cost(cost: Cost) -> str:
-    return " · ".join(
-        (
-            counted(cost.steps, "step"),
-            duration(cost.seconds),
-            counted(cost.calls, "model call"),
-            f"{counted(cost.evaluated, 'token')} read",
-            f"{cost.generated:,} written",
-        )
-    )
+    tokens = f"{counted(cost.evaluated, 'token')} read · {cost.generated:,} written"
+    calls = counted(cost.calls, "model call")
+    return f"{counted(cost.steps, 'step')} · {duration(cost.seconds)} · {calls} · {tokens}"
 
 
 class AnswerPrinter:
@@ -161,10 +165,10 @@ class AnswerPrinter:
                 sys.stdout.write("\n" * (block.tone == "part") + f"{as_line(block)}\n")
                 sys.stdout.flush()
 
-    def doing(self, column: Column) -> None:
+    def tell(self, activity: str) -> None:
         """Update the line with the current activity."""
         if self._live is not None:
-            self._live.update(Text(f"{column.system}: {column.progress}", "dim"))
+            self._live.update(Text(activity, "dim"))
 
     def close(self, columns: Sequence[Column]) -> None:
         """Show the summary."""
@@ -223,49 +227,30 @@ def compare(
     """
     systems = _parse_systems(names, settings)
     columns = [Column(system.name) for system in systems]
-    store, embedder = open_store(), open_embedder(settings)
+    store, models = open_store(), open_parts(settings)
+    chat, embedder, reader = models["chat"], models["embedder"], models["reader"]
     embedding.before(store, embedder)
-    with closing(open_chat(settings)) as chat, ctrl_c() as cancel:
+    with closing(chat), ctrl_c() as cancel, AnswerPrinter(form) as printer:
         library = Library(store)
-        collection_names = tuple(
-            collection.name for collection in searchable(library, collections, web=False)
-        )
-        parts = Parts(
-            chat=chat,
-            embedder=embedder,
-            reader=open_reader(settings),
-            planner=open_planner(settings),
-            store=store,
-            collections=collection_names,
-            budget=settings.run_budget(),
-            cancel=cancel,
-        )
-        with AnswerPrinter(form) as printer:
-            columns[0].begin("loading the models")
-            printer.doing(columns[0])
-            clean_question = _run_in_thread(
-                lambda _tell: _load_models(question, parts), cancel, lambda _event: None
-            ).result()
-            printer.show(
-                Block(
-                    "question",
-                    clean_question,
-                    (one_line(f"{chat.name} · in {', '.join(collection_names)}"),),
-                    "opening",
-                )
-            )
-            for system, column in zip(systems, columns, strict=True):
-                if not cancel.is_set():
-                    _answer(system, column, clean_question, parts, cancel, printer)
-            printer.close(columns)
+        places = tuple(collection.name for collection in searchable(library, collections, web=False))
+        budget = settings.run_budget()
+        parts = Parts(**models, store=store, collections=places, budget=budget, cancel=cancel)
+        printer.tell("loading the models")
+        clean_question = _run_in_thread(lambda _tell: _load_models(question, parts), cancel).result()
+        setup = one_line(f"{chat.name} · in {', '.join(places)}")
+        printer.show(Block("question", clean_question, (setup,), "opening"))
+        for system, column in zip(systems, columns, strict=True):
+            if not cancel.is_set():
+                _answer(system, column, clean_question, parts, cancel, printer)
+        printer.close(columns)
     if form == "json":
         result = {
             "question": clean_question,
             "model": chat.name,
-            "embedder": parts.embedder.name,
-            "reranker": parts.reader.name,
-            "collections": list(collection_names),
-            "systems": [_as_json(column) for column in columns],
+            "embedder": embedder.name,
+            "reranker": reader.name,
+            "collections": places,
+            "systems": [column.to_json() for column in columns],
         }
         print_json(result)
     return _exit_code(columns)
@@ -300,7 +285,7 @@ def _load_models(question: str, parts: Parts) -> str:
 def _run_in_thread(
     work: Callable[[Callable[[ev.Event], None]], T],
     cancel: threading.Event,
-    take: Callable[[ev.Event], None],
+    take: Callable[[ev.Event], None] = lambda _event: None,
 ) -> Future[T]:
     """Run ``work`` in a thread until it ends, and ``take`` its events in this one.
 
@@ -330,14 +315,14 @@ def _answer(
     """Let a system answer, and keep its column and the screen up to date."""
 
     def take(event: ev.Event) -> None:
-        column.take(event)
+        column.fold.take(event)
         if isinstance(event, ev.Warned):
             failures.warn(f"{column.system}: {clean(event.message)}")
         if isinstance(event, ev.StepStarted) and event.plan_step["question"] != question:
             printer.show(Block(f"step {event.step}", one_line(event.plan_step["question"])))
-        printer.doing(column)
+        printer.tell(column.progress)
 
-    column.begin("beginning")
+    column.begin()
     printer.show(Block("system", column.system, tone="part"))
     future = _run_in_thread(
         lambda tell: system.answer(question, replace(parts, on_event=tell)), cancel, take
@@ -364,40 +349,3 @@ def _exit_code(columns: Sequence[Column]) -> int:
         return failures.EXIT_CODES[next(iter(errors.values())).kind]
     any_answered = any(column.status == "answered" for column in columns)
     return failures.DONE if any_answered else failures.NOT_FOUND
-
-
-def _as_json(column: Column) -> dict[str, Any]:
-    """A system's answer as JSON; the keys are those of `ask`, where `ask` has them."""
-    answered, error = column.answered, column.error
-    cost = answered.cost if answered else None
-    checked = column.checked if answered else None
-    return {
-        "system": column.system,
-        "status": column.status.replace(" ", "_"),
-        "run_id": column.run_id,
-        "answer": answered.text if answered else "",
-        "sentences": [
-            {**claim, "flagged": claim["verdict"] != "supported"}
-            for claim in (checked.sentences if checked else [])
-        ],
-        "flagged": answered.flagged if answered else 0,
-        "sources": [_source(item, checked.quotes if checked else {}) for item in column.sources],
-        "stopped_because": answered.stopped if answered else "",
-        "steps": cost.steps if cost else 0,
-        "usage": {
-            "model_calls": cost.calls if cost else 0,
-            "evaluated": cost.evaluated if cost else 0,
-            "reused": cost.reused if cost else 0,
-            "generated": cost.generated if cost else 0,
-        },
-        "seconds": round(cost.seconds, 3) if cost else None,
-        "error": {"title": error.title, "message": error.message, "way_out": error.way_out}
-        if error
-        else None,
-    }
-
-
-def _source(item: Evidence, quotes: Mapping[str, str]) -> dict[str, Any]:
-    fields = ("number", "title", "collection", "document", "section", "page", "date", "kind")
-    source = {name: value for name, value in item.items() if name in fields}
-    return {**source, "quote": quotes.get(str(item["number"]), "")}

@@ -26,56 +26,45 @@ if TYPE_CHECKING:
 _HISTORY = 200  # earlier questions that ↑ brings back
 
 
-@dataclass
-class Beginning(Message):
+@dataclass(frozen=True, slots=True)
+class Beginning:
     """The state at the start: settings, collections, earlier questions, resumable runs."""
 
     model: str
     offline: bool
     collections: Sequence[tuple[str, int]]  # name, documents
     history: Sequence[str]  # oldest first
-    unfinished: Sequence[Resumable]
+    unfinished: Sequence[Resumable]  # without those that the user cancelled
     runs: int
 
 
-@dataclass
-class SessionLoaded(Message):
+@dataclass(frozen=True, slots=True)
+class SessionLoaded:
     """A session's latest turns, oldest first, one run each; ``earlier`` are the runs before them."""
 
     session: str
-    name: str
     folds: Sequence[RunFold]
     earlier: Sequence[Run] = ()
 
 
-@dataclass
-class TurnsLoaded(Message):
-    """Earlier turns of a session, oldest first."""
-
-    session: str
-    folds: Sequence[RunFold]
-
-
-@dataclass
-class ResumeReady(Message):
+@dataclass(frozen=True, slots=True)
+class ResumeReady:
     """A run to resume: its fold so far, and the model it began with ("" for the current setting).
 
-    ``before`` is its session without this run; ``web``: whether it may search the web (None: as set).
+    ``before`` is its session without this run; ``web``: whether it may search the web.
     """
 
-    run_id: str
     before: SessionLoaded
     model: str
-    web: bool | None
+    web: bool
     fold: RunFold
 
 
 def load_beginning(engine: Engine) -> Beginning:
     """Read the state at the start. Raises `BadSetting`, `StoreError`."""
-    from agent.run import resumable
     from traces.library import Library
     from traces.runs import Runs
-    from tui.runs.unfinished import worth_offering
+    from tui.runs.unfinished import find_unfinished
 
     settings = engine.settings()
     runs = Runs(engine.store)
@@ -86,7 +75,7 @@ def load_beginning(engine: Engine) -> Beginning:
         not settings.web,
         [(c.name, c.documents) for c in Library(engine.store).collections()],
         history[::-1],
-        worth_offering(resumable(engine.store)),
+        [entry for entry in find_unfinished(engine.store) if entry.why != "cancelled"],
         len(recent),
     )
 
@@ -95,43 +84,32 @@ def load_session(engine: Engine, session: str, except_run: str = "") -> SessionL
     """Read a session's latest turns, except the run ``except_run``. Raises `UnknownSession`."""
     from traces.runs import Runs
     from traces.sessions import Sessions
+    from tui.run.fold import fold_of
 
     with engine.store.connect():
         stored_session = Sessions(engine.store).find(session)
         runs = [run for run in Runs(engine.store).of_session(stored_session.id) if run.id != except_run]
-        folds = [load_fold(engine, run) for run in runs[-AT_ONCE:]]
-    return SessionLoaded(stored_session.id, stored_session.name, folds, runs[:-AT_ONCE])
+        folds = [fold_of(engine.store, run) for run in runs[-AT_ONCE:]]
+    return SessionLoaded(stored_session.id, folds, runs[:-AT_ONCE])
 
 
-def load_turns(engine: Engine, runs: Sequence[Run]) -> TurnsLoaded:
+def load_turns(engine: Engine, runs: Sequence[Run]) -> list[RunFold]:
     """Read some turns of one session."""
+    from tui.run.fold import fold_of
+
     with engine.store.connect():
-        return TurnsLoaded(runs[0].session, [load_fold(engine, run) for run in runs])
+        return [fold_of(engine.store, run) for run in runs]
 
 
 def load_resumed(engine: Engine, run_id: str) -> ResumeReady:
     """Read a run to resume. Raises `UnknownRun`, `UnknownSession`."""
     from traces.runs import Runs
     from tui.ask.asking import model_of, web_of
+    from tui.run.fold import fold_of
 
     run = Runs(engine.store).find(run_id)
-    before = (
-        load_session(engine, run.session, except_run=run.id) if run.session else SessionLoaded("", "", ())
-    )
-    return ResumeReady(run.id, before, model_of(run) or "", web_of(run), load_fold(engine, run))
-
-
-def load_fold(engine: Engine, run: Run) -> RunFold:
-    """A stored run, folded."""
-    from traces.runs import Runs
-    from tui.run.fold import Outcome, RunFold, events_of
-
-    stored_events = Runs(engine.store).events(run.id)
-    unfinished = "waiting" if run.status == "waiting" else "running"
-    fold = RunFold(Outcome(unfinished=unfinished), run_id=run.id)
-    fold.take_all(events_of(stored_events))
-    fold.elapsed = stored_events[-1].elapsed if stored_events else 0.0
-    return fold
+    before = load_session(engine, run.session, except_run=run.id) if run.session else SessionLoaded("", ())
+    return ResumeReady(before, model_of(run) or "", web_of(run), fold_of(engine.store, run))
 
 
 AT_ONCE = 8
@@ -220,7 +198,7 @@ through the answers: in one, **→** goes to the next citation and **Enter** ope
     async def _put_above(self, folds: Sequence[RunFold]) -> None:
         from tui.run.exchange import Exchange
 
-        exchanges = [Exchange(fold.outcome.question) for fold in folds]
+        exchanges = [Exchange(fold.question) for fold in folds]
         await self.query_one("#turns").mount_all(exchanges, after=self.query_one("#intro"))
         for exchange, fold in zip(exchanges, folds, strict=True):
             exchange.show(fold)

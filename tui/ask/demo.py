@@ -11,8 +11,9 @@ from models.fetch import installed
 from models.protocols import Embedder
 from traces.store import Store
 from tui import failures
-from tui.ask.asking import ask, request
+from tui.ask.asking import ask, request_of
 from tui.ask.terminal import Form, is_interactive
+from tui.ask.warm import AskOptions
 from tui.assemble import default_entries, open_embedder, open_store
 from tui.interrupts import ctrl_c
 from tui.library.ingesting import show_ingestion
@@ -52,10 +53,8 @@ def demonstrate(form: Form) -> int:
         return code
     question = sample_library.demo_question()
     out.print()
-    demo_request = request(
-        question.question, settings, interactive=is_interactive(form), collections=question.collections
-    )
-    code = ask(demo_request, settings, form)
+    typed = AskOptions(question.question, question.collections)
+    code = ask(request_of(typed, settings, interactive=is_interactive(form)), settings, form)
     return failures.DONE if code == failures.PARTLY else code
 
 

@@ -20,7 +20,7 @@ from textual.widgets import Static
 from tui.app.base import AlreadyHere, DeepScreen, StoreChanged
 from tui.app.failure import in_the_app
 from tui.app.keys import bindings
-from tui.app.work import Failed, in_background
+from tui.app.work import Failed, Job, in_background
 from tui.ask.conversation import (
     Beginning,
     Conversation,
@@ -28,7 +28,6 @@ from tui.ask.conversation import (
     Finder,
     ResumeReady,
     SessionLoaded,
-    TurnsLoaded,
     load_beginning,
     load_resumed,
     load_session,
@@ -36,7 +35,7 @@ from tui.ask.conversation import (
 )
 from tui.ask.prompt import Prompt, PromptBox
 from tui.ask.typed import Typed, begin, read
-from tui.run.live import Begin, LiveRun, RunEnded, RunEvents, Steers
+from tui.run.live import Begin, LiveRun, Steers
 from tui.run.meters import Meters, RunBar
 from tui.terminal import one_line
 
@@ -46,13 +45,10 @@ if TYPE_CHECKING:
     from traces.ratings import Rating
     from traces.runs import Run
     from tui.decisions.strip import DecisionStrip
-    from tui.run.asked import AskedBox
-    from tui.run.evidence import EvidenceList, Passage
-    from tui.run.exchange import Exchange, WaysOn
+    from tui.run.evidence import PassageWanted
+    from tui.run.exchange import AskedBox, Exchange, WaysOn
     from tui.run.fold import Part, RunFold
     from tui.run.panel import RunPanel
-    from tui.runs.list import Rated
-    from tui.runs.unfinished import FoundUnfinished
 
 _RECENT = 5  # questions that are shown
 _WHILE_IT_RUNS = frozenset({"pause", "finish", "skip", "add", "decide"})
@@ -130,31 +126,24 @@ Every `[n]` of the answer opens its passage.
     def look_again(self) -> None:
         """Read settings, collections and earlier questions."""
         load = partial(load_beginning, self.deepthink.engine)
-        in_background(self, load, group="beginning", exclusive=True)
+        in_background(self, load, self._show_beginning, group="beginning", exclusive=True)
 
-    @on(Beginning)
-    def _show_beginning(self, message: Beginning) -> None:
+    def _show_beginning(self, beginning: Beginning) -> None:
         prompt, meters = self.query_one(Prompt), self.query_one(Meters)
-        prompt.collections = [name for name, _ in message.collections]
-        older_questions = [text for text in message.history if text not in prompt.earlier]
-        prompt.earlier = [
-            *older_questions,
-            *prompt.earlier,
-        ]  # questions asked here stay the latest, as typed
+        prompt.collections = [name for name, _ in beginning.collections]
         self.collection_names = frozenset(prompt.collections)
-        meters.model, meters.offline, meters.collections = (
-            message.model,
-            message.offline,
-            self.collection_names,
-        )
+        older = [text for text in beginning.history if text not in prompt.earlier]
+        prompt.earlier = [*older, *prompt.earlier]  # questions asked here stay the latest, as typed
+        meters.model, meters.offline = beginning.model, beginning.offline
+        meters.collections = self.collection_names
         meters.redraw()
-        self._beginning = message
+        self._beginning = beginning
         self._introduce()
         if self.live is None:
-            self._offer(message.unfinished)
+            self._offer(beginning.unfinished)
         if self._greeted or self.session or self.exchange is not None or not self.is_current:
             return
-        if message.collections or message.runs:
+        if beginning.collections or beginning.runs:
             self._greeted = True
         else:  # after the keys that were typed before, which belong to the prompt
             self.app.call_later(prompt.call_later, self.call_later, self._welcome)
@@ -195,13 +184,7 @@ Every `[n]` of the answer opens its passage.
             line.update(Content(f"↻ {runs} interrupted: “{question}” {key.upper()} {verb}."))
 
     def action_unfinished(self) -> None:
-        from tui.runs.unfinished import find_unfinished
-
-        in_background(self, partial(find_unfinished, self.deepthink.engine.store), group="unfinished")
-
-    def on_found_unfinished(self, message: FoundUnfinished) -> None:
-        """Offer the resumable runs that were read."""
-        from tui.runs.unfinished import UnfinishedScreen
+        from tui.runs.unfinished import offer_unfinished
 
         def after_choice(run: Run | None) -> None:
             if run is not None:
@@ -209,14 +192,7 @@ Every `[n]` of the answer opens its passage.
             else:
                 self.look_again()  # the user may have given some up
 
-        live_run_id = self.fold.run_id if self.live is not None and self.fold is not None else ""
-        others = [entry for entry in message.entries if entry.run.id != live_run_id]
-        if not self.is_current:
-            return
-        if others:
-            self.app.push_screen(UnfinishedScreen(others), after_choice)
-        else:
-            self.notify("No run was interrupted.")
+        offer_unfinished(self, after_choice)
 
     @on(Failed)
     def _show_failure(self, message: Failed) -> None:
@@ -275,23 +251,23 @@ Every `[n]` of the answer opens its passage.
             event.box.take_focus()
         else:
             key = self.deepthink.key_of("ask.citations")
-            self.notify(f"{event.box.asked.question} {key} goes there.", title="The run asks", markup=False)
+            self.notify(f"{event.box.event.question} {key} goes there.", title="The run asks", markup=False)
 
     def on_exchange_ready(self, event: Exchange.Ready) -> None:
         """Draw the run once the turn is composed; no later message says so."""
         if event.exchange is self.exchange:
             self.draw_all()
 
-    @on(RunEvents)
-    def _take_events(self, message: RunEvents) -> None:
-        events = message.run.drain()
-        if message.run is self.live:
+    @on(Job.Progressed)
+    def _take_events(self, message: Job.Progressed) -> None:
+        events = message.job.drain()
+        if message.job is self.live:
             self._fold_events(events)
 
     def _fold_events(self, events: list[ev.Event]) -> None:
         assert self.fold is not None
         changed = self.fold.take_all(events)
-        started = self.fold.outcome.started
+        started = self.fold.started
         if started is not None and started.session:
             self.session = started.session
         self._draw(changed)
@@ -312,11 +288,11 @@ Every `[n]` of the answer opens its passage.
         for panel in self.query("RunPanel"):
             cast("RunPanel", panel).show(fold, changed)
 
-    @on(RunEnded)
-    def _run_ended(self, message: RunEnded) -> None:
-        if message.run is not self.live or self.fold is None or self.exchange is None:
+    @on(Job.Ended)
+    def _run_ended(self, message: Job.Ended) -> None:
+        if message.job is not self.live or self.fold is None or self.exchange is None:
             return
-        self._fold_events(message.run.drain())
+        self._fold_events(message.job.drain())
         self.live = None
         self.query_one(RunBar).remove_class("-on")
         self.exchange.unask()
@@ -329,7 +305,7 @@ Every `[n]` of the answer opens its passage.
             way_out = in_the_app(error, self.deepthink.keys)
             text = f"{error.title}: {error.message} {way_out}"
             fold.failure = "Cancelled before anything was done." if cancelled else text
-            fold.asked = None
+            fold.unanswered = None
             self.draw_all()
         if failure is not None and not cancelled:
             self.post_message(failure)
@@ -421,9 +397,9 @@ Every `[n]` of the answer opens its passage.
             return
         if session:
             load = partial(load_session, self.deepthink.engine, session)
-            in_background(self, load, group="session", exclusive=True)
+            in_background(self, load, self._session_loaded, group="session", exclusive=True)
         else:
-            self.post_message(SessionLoaded("", "", ()))
+            self.call_later(self._session_loaded, SessionLoaded("", ()))
 
     def _blocked_by_run(self) -> bool:
         """Whether a run is in progress, so that the session cannot change; warn if so."""
@@ -434,22 +410,22 @@ Every `[n]` of the answer opens its passage.
     def action_new_session(self) -> None:
         self.go_to_session("")
 
-    @on(SessionLoaded)
-    async def _session_loaded(self, message: SessionLoaded) -> None:
+    async def _session_loaded(self, loaded: SessionLoaded) -> None:
         if not self._blocked_by_run():  # a run may have begun while the session was read
-            await self.open_session(message)
+            await self.open_session(loaded)
 
     def action_older(self) -> None:
         self.query_one(Conversation).want_earlier()
 
     @on(Conversation.EarlierWanted)
     def _read_earlier(self, message: Conversation.EarlierWanted) -> None:
-        in_background(self, partial(load_turns, self.deepthink.engine, message.runs), group="earlier")
+        load = partial(load_turns, self.deepthink.engine, message.runs)
+        then = partial(self._show_earlier_turns, self.session)
+        in_background(self, load, then, group="earlier")
 
-    @on(TurnsLoaded)
-    async def _show_earlier_turns(self, message: TurnsLoaded) -> None:
-        if message.session == self.session:  # another may have been opened meanwhile
-            await self.query_one(Conversation).show_earlier(message.folds)
+    async def _show_earlier_turns(self, session: str, folds: Sequence[RunFold]) -> None:
+        if session == self.session:  # another may have been opened meanwhile
+            await self.query_one(Conversation).show_earlier(folds)
             if self.query_one(FindBar).display:
                 self.call_after_refresh(self._find, 0)
 
@@ -470,25 +446,24 @@ Every `[n]` of the answer opens its passage.
     def resume(self, run_id: str) -> None:
         """Resume a stored run, in its session."""
         load = partial(load_resumed, self.deepthink.engine, run_id)
-        in_background(self, load, group="session", exclusive=True)
+        in_background(self, load, self._resume_ready, group="session", exclusive=True)
 
-    @on(ResumeReady)
-    async def _resume_ready(self, message: ResumeReady) -> None:
+    async def _resume_ready(self, ready: ResumeReady) -> None:
         if self.live is not None:
             self.notify("A run is in progress; resume the other when it has ended.", severity="warning")
             return
-        if message.before.session != self.session:
-            await self.open_session(message.before)
-        fold = message.fold
-        fold.outcome.finished = None
-        self._question_text = fold.outcome.question
+        if ready.before.session != self.session:
+            await self.open_session(ready.before)
+        fold = ready.fold
+        fold.finished = None
+        self._question_text = fold.question
 
         def prepare(_run: LiveRun) -> Begin:
             from agent import run as agent_run
 
-            return partial(agent_run.resume, message.run_id, interactive=True)
+            return partial(agent_run.resume, fold.run_id, interactive=True)
 
-        self._start(self._question_text, fold, prepare, message.model, message.web)
+        self._start(self._question_text, fold, prepare, ready.model, ready.web)
 
     def _start(
         self,
@@ -544,39 +519,32 @@ Every `[n]` of the answer opens its passage.
         return fold if fold is not None and fold.over and fold.run_id else None
 
     def action_rate(self, rating: Rating) -> None:
-        from tui.runs.list import rate
+        from tui.runs.actions import rate
 
         if (fold := self._ended_fold) is not None:
             choice = (fold.run_id, rating)
             self._last_rating = ("", "") if self._last_rating == choice else choice
             new_rating = rating if self._last_rating == choice else None
             work = partial(rate, self.deepthink.engine.store, fold.run_id, new_rating)
-            in_background(self, work, group="rate")
+            in_background(self, work, self._confirm_rating, group="rate")
 
-    def on_rated(self, message: Rated) -> None:
-        """Confirm the rating."""
-        self.notify(f"Rated as {message.rating}." if message.rating else "Rating removed.")
+    def _confirm_rating(self, rating: Rating | None) -> None:
+        self.notify(f"Rated as {rating}." if rating else "Rating removed.")
 
     def action_export(self) -> None:
         if (fold := self._ended_fold) is not None:
             from tui.runs.export import ExportScreen
 
-            self.app.push_screen(ExportScreen(fold.run_id, fold.outcome.question))
+            self.app.push_screen(ExportScreen(fold.run_id, fold.question))
 
-    def on_ways_on_ask(self, event: WaysOn.Ask) -> None:
-        """Put the question into the prompt."""
-        self.put_question(event.question)
-
-    def on_ways_on_ask_everywhere(self, event: WaysOn.AskEverywhere) -> None:
-        """Ask again without the scope; put the question into the prompt while a run is in progress."""
-        if self.live is None:
+    def on_ways_on_chosen(self, event: WaysOn.Chosen) -> None:
+        """Ask on; while a run is in progress, the question goes into the prompt."""
+        if event.way == "search":
+            self.app.call_later(self._search_library, event.question)
+        elif event.way == "everywhere" and self.live is None:
             self.ask(event.question)
         else:
             self.put_question(event.question)
-
-    def on_ways_on_search(self, event: WaysOn.Search) -> None:
-        """Search the library with the question."""
-        self.app.call_later(self._search_library, event.question)
 
     def _search_library(self, question: str) -> None:
         from tui.library.screen import LibraryScreen
@@ -662,18 +630,11 @@ Every `[n]` of the answer opens its passage.
         if self.query_one("#thinking").display:
             self.query_one(RunPanel).focus_first()
 
-    def on_evidence_list_opened(self, event: EvidenceList.Opened) -> None:
-        """Open a passage that was found."""
-        self._open_passage(event.passage)
-
-    def on_exchange_passage_wanted(self, event: Exchange.PassageWanted) -> None:
-        """Open a passage that is cited."""
-        self._open_passage(event.passage)
-
-    def _open_passage(self, passage: Passage) -> None:
+    def on_passage_wanted(self, event: PassageWanted) -> None:
+        """Open a passage that was found or is cited."""
         from tui.library.passage import PassageScreen
 
-        self.app.push_screen(PassageScreen.of(passage))
+        self.app.push_screen(PassageScreen.of(event.item, event.number, event.quote))
 
     def on_decision_strip_answered(self, event: DecisionStrip.Answered) -> None:
         """Hand the run the decision that the user took in the strip."""

@@ -165,7 +165,7 @@ class _Server:
         from traces.store import Store
         from tui import assemble
         from tui.ask.asking import request_of
-        from tui.run.fold import outcome_of
+        from tui.run.fold import fold_of
 
         store = Store(store_file(), on_wait=lambda message: lines.send({"warning": message}))
         steering, embedder, run_id = Steering(), self._parts["embedder"], ""
@@ -190,11 +190,10 @@ class _Server:
                 for event in events:
                     run_id = getattr(event, "run_id", run_id)
                     lines.send({"event": event.kind, "payload": event.payload()})
-            outcome = None
+            result = None
             if payload["json"]:
-                runs = Runs(store)
-                outcome = outcome_of(runs.find(run_id), runs.events(run_id)).to_json()
-            lines.send({"done": outcome})
+                result = fold_of(store, Runs(store).find(run_id), urls=True).to_json()
+            lines.send({"done": result})
         except (BrokenPipeError, ConnectionError):
             raise
         except Exception as error:  # noqa: BLE001 - sent to the client, which shows it

@@ -16,9 +16,9 @@ from traces.store import Store
 from tui import failures
 from tui.interrupts import ctrl_c
 from tui.run import questions
-from tui.run.fold import Outcome, events_of
+from tui.run.fold import RunFold, stored_events
 from tui.run.keyboard import Wheel, keys
-from tui.run.render import LiveRun, PipedRun, PlainRun, Renderer
+from tui.run.render import AnimatedRun, PipedRun, PlainRun, Renderer
 from tui.run.words import place
 from tui.terminal import console, is_live, one_line
 
@@ -33,72 +33,65 @@ def is_interactive(form: Form) -> bool:
     return form != "json" and sys.stdin.isatty() and (sys.stdout.isatty() or sys.stderr.isatty())
 
 
-class Watch:
-    """Follows a run on the terminal: shows it, steers it by keys, and asks its questions.
+def follow(
+    store: Store,
+    form: Form,
+    begin: Callable[..., Generator[ev.Event]],
+    make_steering: Callable[[threading.Event], Steering] = Steering,
+    warm_up: Callable[[], threading.Thread] | None = None,
+) -> RunFold:
+    """Follow a run on the terminal until it ends: show it, steer it by keys, and ask its questions.
 
-    ``make_steering`` creates the run's steering, with an event that Ctrl-C sets.
+    Args:
+        store: Where its earlier events are, if it is resumed.
+        form: How it is shown.
+        begin: Starts it with the given ``steering``.
+        make_steering: Creates the steering, with an event that Ctrl-C sets.
+        warm_up: Called once the run has begun.
 
-    Attributes:
-        run_id: The run's id, "" until it has begun.
-        outcome: The outcome so far.
+    Raises:
+        DeepthinkError: what the run raises.
     """
+    live = form == "auto" and is_live()
+    warming: threading.Thread | None = None
+    try:
+        with ctrl_c() as cancel:
+            steering = make_steering(cancel)
+            wheel = Wheel(steering) if live and sys.stdin.isatty() else None
+            with (
+                _renderer(form, wheel, live=live) as screen,
+                keys(wheel.press if wheel else None) as keyboard,
+                # If the pipe is closed, the run must end before its model is closed.
+                closing(begin(steering=steering)) as events,
+            ):
+                for event in events:
+                    if warm_up is not None and isinstance(event, ev.RunStarted | ev.Resumed):
+                        warming = warm_up()
+                    if isinstance(event, ev.Resumed):
+                        for _, past_event in stored_events(store, Runs(store).find(event.run_id)):
+                            screen.recall(past_event)
+                    screen.take(event)
+                    if isinstance(event, ev.Asked):
+                        with screen.aside(), keyboard.aside():
+                            questions.put(event, steering, live=live)
+                return screen.fold
+    finally:
+        if warming is not None:
+            warming.join()  # Python may crash if it exits during an import
 
-    def __init__(
-        self, store: Store, form: Form, make_steering: Callable[[threading.Event], Steering] = Steering
-    ) -> None:
-        self._store = store
-        self._form = form
-        self._make_steering = make_steering
-        self._live = form == "auto" and is_live()
-        self.run_id = ""
-        self.outcome = Outcome()
 
-    def follow(
-        self,
-        begin: Callable[..., Generator[ev.Event]],
-        warm_up: Callable[[], threading.Thread] | None = None,
-    ) -> None:
-        """Follow the run until it ends; call ``warm_up`` once it has begun. Raises what the run raises."""
-        warming: threading.Thread | None = None
-        try:
-            with ctrl_c() as cancel:
-                steering = self._make_steering(cancel)
-                wheel = Wheel(steering) if self._live and sys.stdin.isatty() else None
-                with (
-                    self._screen(wheel) as screen,
-                    keys(wheel.press if wheel else None) as keyboard,
-                    # If the pipe is closed, the run must end before its model is closed.
-                    closing(begin(steering=steering)) as events,
-                ):
-                    for event in events:
-                        if isinstance(event, ev.RunStarted | ev.Resumed):
-                            self.run_id = event.run_id
-                            warming = warm_up() if warm_up is not None else None
-                        if isinstance(event, ev.Resumed):
-                            past_events = events_of(Runs(self._store).events(event.run_id))
-                            screen.recall(past_events)
-                            for past_event in past_events:
-                                self.outcome.take(past_event)
-                        self.outcome.take(event)
-                        screen.take(event)
-                        if isinstance(event, ev.Asked):
-                            with screen.aside(), keyboard.aside():
-                                questions.put(event, steering, live=self._live)
-        finally:
-            if warming is not None:
-                warming.join()  # Python may crash if it exits during an import
+def _renderer(form: Form, wheel: Wheel | None, *, live: bool) -> Renderer:
+    if form == "json":
+        return Renderer()
+    if form == "quiet" or (form == "auto" and not sys.stdout.isatty()):
+        return PipedRun(quiet=form == "quiet")
+    return AnimatedRun(console(), wheel=wheel) if live else PlainRun()
 
-    def _screen(self, wheel: Wheel | None) -> Renderer:
-        if self._form == "json":
-            return Renderer()
-        if self._form == "quiet" or (self._form == "auto" and not sys.stdout.isatty()):
-            return PipedRun(quiet=self._form == "quiet")
-        return LiveRun(console(), wheel=wheel) if self._live else PlainRun()
 
-    def tell_nearest(self) -> None:
-        """If nothing was found, show the nearest passages and how to search by hand."""
-        if self.outcome.status not in {"not_found", "stopped"}:
-            return
-        for hit in self.outcome.nearest():
-            failures.warn(f"Nearest: {place(hit)}: {one_line(hit['text'], _EXCERPT_LENGTH)}")
-        failures.warn(f"To look yourself: deepthink library search {shlex.quote(self.outcome.question)}")
+def tell_nearest(fold: RunFold) -> None:
+    """If nothing was found, show the nearest passages and how to search by hand."""
+    if fold.status not in {"not_found", "stopped"}:
+        return
+    for hit in fold.nearest():
+        failures.warn(f"Nearest: {place(hit)}: {one_line(hit['text'], _EXCERPT_LENGTH)}")
+    failures.warn(f"To look yourself: deepthink library search {shlex.quote(fold.question)}")

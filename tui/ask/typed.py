@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -96,28 +96,19 @@ def begin(
         DeepthinkError: a named file, or all of a folder, cannot be read, or the settings are invalid.
     """
     from agent import run as agent_run
-    from agent.retrieval.filters import filters_of
-    from tui.ask.asking import request
+    from tui.ask.asking import request_of
+    from tui.ask.warm import AskOptions
     from tui.library.intake import DEFAULT_COLLECTION
 
     settings = engine.settings()
-    session = _existing_session(engine, session, warn)
     collections = typed.collections
     if typed.paths:
         collection = settings.collection or DEFAULT_COLLECTION
         _read_first(engine, typed.paths, collection, tell, warn, cancelled)
         collections = tuple(dict.fromkeys([*collections, collection])) if collections else ()
-    return partial(
-        agent_run.run,
-        request(
-            typed.question,
-            settings,
-            interactive=True,
-            collections=collections,
-            session=(session, ""),
-            filters=filters_of(typed.filters),
-        ),
-    )
+    options = AskOptions(typed.question, collections, filters=typed.filters)
+    request = request_of(options, settings, interactive=True)
+    return partial(agent_run.run, replace(request, session=_existing_session(engine, session, warn)))
 
 
 def _existing_session(engine: Engine, session: str, warn: Callable[[str], None]) -> str:
@@ -138,28 +129,23 @@ def _read_first(
     warn: Callable[[str], None],
     cancelled: threading.Event,
 ) -> None:
-    from agent.documents import ingest as ing
+    from agent.documents.ingest import FileFailed
+    from tui.library.ingesting import IngestFold
     from tui.library.intake import Intake, read_in
 
     named_files = {str(path.resolve()) for path in paths if not path.is_dir()}
-    failures: list[ing.FileFailed] = []
-    read_count = 0
+    fold = IngestFold()
     intake = Intake(paths, (), collection)
-    events = read_in(intake, engine.settings(), engine.store, engine.embedder(), cancelled)
-    for event in events:
-        if isinstance(event, ing.FileStarted):
-            tell(f"reading {event.name}")
-        elif isinstance(event, ing.PageRecognised):
-            tell(f"recognising page {event.done_pages} of {event.total_pages}")
-        elif isinstance(event, ing.FileDone):
-            read_count += event.outcome != "removed"
-        elif isinstance(event, ing.FileFailed):
-            if event.source in named_files:
-                raise event.error
-            failures.append(event)
-    if failures and not read_count:
-        raise failures[0].error
-    if failures:
-        names = ", ".join(one_line(failure.name, 40) for failure in failures[:_MAX_NAMED])
-        more = f" and {len(failures) - _MAX_NAMED} more" if len(failures) > _MAX_NAMED else ""
+    for event in read_in(intake, engine.settings(), engine.store, engine.embedder(), cancelled):
+        fold.take(event)
+        if isinstance(event, FileFailed) and event.source in named_files:
+            raise event.error
+        if fold.under_way is not None:
+            tell(f"{fold.under_way.name}: {fold.doing}")
+    failed = fold.failed
+    if failed and all(file.outcome == "removed" for file in fold.done):
+        raise failed[0].error
+    if failed:
+        names = ", ".join(one_line(file.name, 40) for file in failed[:_MAX_NAMED])
+        more = f" and {len(failed) - _MAX_NAMED} more" if len(failed) > _MAX_NAMED else ""
         warn(f"Asked without what could not be read: {names}{more}.")

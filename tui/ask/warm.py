@@ -28,7 +28,7 @@ from traces.errors import DeepthinkError
 from traces.paths import models_dir, socket_file, store_file
 from traces.store import Store
 from tui import failures
-from tui.ask.terminal import Form, Route, Watch, is_interactive
+from tui.ask.terminal import Form, Route, follow, is_interactive, tell_nearest
 from tui.settings.settings import Settings
 from tui.terminal import print_json
 
@@ -57,11 +57,7 @@ class AskOptions:
     route: Route = ""
     session: str | None = None
     go_on: bool = False
-    sender: Sequence[str] = ()
-    after: str | None = None
-    before: str | None = None
-    kind: Sequence[str] = ()
-    folder: Sequence[str] = ()
+    filters: Sequence[tuple[str, str]] = ()  # names and values
 
 
 class Lines:
@@ -159,25 +155,25 @@ def ask_server(typed: AskOptions, settings: Settings, form: Form) -> int | None:
         if first is None or "event" not in first:
             return None
         store = Store(store_file(), on_wait=failures.warn_once)
-        watch = Watch(store, form, partial(_Remote, send=lines.send))
-        outcomes: list[Any] = []
-        watch.follow(partial(_events, connection, lines, first, outcomes))
+        results: list[Any] = []
+        begin = partial(_events, connection, lines, first, results)
+        fold = follow(store, form, begin, partial(_Remote, send=lines.send))
     if form == "json":
-        print_json(outcomes[0])
+        print_json(results[0])
     elif form != "quiet":
-        watch.tell_nearest()
-    return watch.outcome.exit_code
+        tell_nearest(fold)
+    return fold.exit_code
 
 
 def _events(
     connection: socket.socket,
     lines: Lines,
     first: dict[str, Any],
-    outcomes: list[Any],
+    results: list[Any],
     *,
     steering: Steering,
 ) -> Generator[ev.Event]:
-    """Yield the run's events; append the payload of ``done`` to ``outcomes``."""
+    """Yield the run's events; append the payload of ``done`` to ``results``."""
     connection.settimeout(None)
     threading.Thread(target=_pass_on_cancel, args=(steering, lines), daemon=True).start()
     message: dict[str, Any] | None = first
@@ -187,7 +183,7 @@ def _events(
         elif "error" in message:
             raise _error_of(message["error"])
         elif "done" in message:
-            outcomes.append(message["done"])
+            results.append(message["done"])
             return
         elif "warning" in message:
             failures.warn_once(message["warning"])

@@ -14,7 +14,6 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
-from textual.message import Message
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
@@ -29,23 +28,22 @@ from tui.run.live import load_anew
 from tui.terminal import one_line, size
 
 if TYPE_CHECKING:
-    from models.catalogue import CatalogueRole, ModelEntry
+    from models.catalogue import ModelEntry
     from tui.app.engine import Engine
     from tui.library.ingesting import IngestFold
     from tui.library.intake import Intake
 
 
-@dataclass
-class Inventory(Message):
+@dataclass(frozen=True, slots=True)
+class Inventory:
     """What is on this machine at the first start.
 
     Attributes:
-        model: The language model, "" if there is none.
+        model: The language model in the settings.
         missing: Catalogue names of the models to fetch.
-        size: Their size in bytes.
-        begun: Bytes of them that an interrupted fetch left.
-        smaller: Like ``missing``, with the smaller language model.
-        smaller_size: Its size in bytes.
+        weight: Their size, and what an interrupted fetch left of them, in words.
+        smaller: Like ``missing``, with the smaller language model first; empty if there is a model.
+        smaller_weight: Their size, in words.
         documents: Number of documents in the library.
         samples: Whether they include the whole sample library.
         sample_documents: Number of documents in the sample library.
@@ -54,60 +52,40 @@ class Inventory(Message):
 
     model: str
     missing: Sequence[str]
-    size: int
-    begun: int
+    weight: str
     smaller: Sequence[str]
-    smaller_size: int
+    smaller_weight: str
     documents: int
     samples: bool
     sample_documents: int
     question: str
 
-    @property
-    def weight(self) -> str:
-        """The size of what has to be fetched, in words."""
-        half = f" {size(self.begun)} of it is here already." * bool(self.begun)
-        return f"{size(self.size)}, once.{half}"
-
 
 def look(engine: Engine) -> Inventory:
     """Look for models and documents. Raises `BadSetting`, `StoreError`."""
     from agent.documents import sample_library
-    from models.catalogue import BGE_SMALL_EN, MS_MARCO_MINILM_L12, QWEN_CODER_0_5B, QWEN_CODER_1_5B
-    from models.fetch import begun, installed
-    from models.fetch.files import ChecksumMismatch
-    from models.protocols import ModelMissing
+    from models.catalogue import QWEN_CODER_0_5B as SMALLER
+    from models.fetch import begun
     from traces.library import Library
+    from tui.assemble import default_entries
 
     settings = engine.settings()
-    model = ""
-    missing: list[ModelEntry] = []
-    try:
-        with engine.chat() as chat:
-            model = chat.name
-    except (ModelMissing, ChecksumMismatch):  # fetching solves either
-        missing.append(_catalogue_entry(settings.model, "chat") or QWEN_CODER_1_5B)
-    search_models: list[ModelEntry] = []
-    try:
-        engine.embedder()
-    except (ModelMissing, ChecksumMismatch):
-        search_models.append(_catalogue_entry(settings.embedder, "embedder") or BGE_SMALL_EN)
-    try:
-        engine.reader()
-    except (ModelMissing, ChecksumMismatch):
-        search_models.append(_catalogue_entry(settings.reranker, "reranker") or MS_MARCO_MINILM_L12)
-    smaller = [QWEN_CODER_0_5B, *search_models] if missing else []
-    document_counts = {
-        collection.name: collection.documents for collection in Library(engine.store).collections()
-    }
+    model = settings.model.lower()
+    missing = [entry for entry in default_entries(settings) if not is_here(entry)]
+    smaller: list[ModelEntry] = []
+    if model != SMALLER.name and any(entry.name == model for entry in missing):
+        smaller = [SMALLER, *(entry for entry in missing if entry.name not in {model, SMALLER.name})]
+    half = sum(begun(entry) for entry in missing)
+    collections = Library(engine.store).collections()
+    document_counts = {collection.name: collection.documents for collection in collections}
     sample_counts = {name: len(sample_library.documents(name)) for name in sample_library.COLLECTIONS}
     return Inventory(
-        model.removeprefix("llama.cpp:"),
-        [entry.name for entry in (*missing, *search_models)],
-        sum(entry.size for entry in (*missing, *search_models)),
-        sum(begun(entry) for entry in (*missing, *search_models)),
+        settings.model,
+        [entry.name for entry in missing],
+        f"{size(sum(entry.size for entry in missing))}, once."
+        + (f" {size(half)} of it is here already." if half else ""),
         [entry.name for entry in smaller],
-        sum(entry.size for entry in smaller if installed(entry) is None),
+        size(sum(entry.size for entry in smaller if not is_here(entry))),
         sum(document_counts.values()),
         all(document_counts.get(name, 0) >= count for name, count in sample_counts.items()),
         sum(sample_counts.values()),
@@ -115,32 +93,18 @@ def look(engine: Engine) -> Inventory:
     )
 
 
-def use(engine: Engine, names: Sequence[str]) -> None:
-    """Set the catalogue models with these names. Raises `BadSetting`."""
-    from models.catalogue import entry
-    from tui.models.tables import KEYS
-    from tui.settings.file import put
+def is_here(entry: ModelEntry) -> bool:
+    """Whether a model is on this machine, as published."""
+    from models.fetch import checked
+    from models.fetch.files import ChecksumMismatch
 
-    settings = engine.settings()
-    for model in map(entry, names):
-        key = KEYS[model.role]
-        if getattr(settings, key) != model.name:
-            put(key, model.name)
-    engine.reload()
-
-
-def _catalogue_entry(name: str, role: CatalogueRole) -> ModelEntry | None:
-    """The catalogue's model with this name and role, if there is one."""
-    from models.catalogue import CATALOGUE
-
-    return next((model for model in CATALOGUE if (model.name, model.role) == (name.lower(), role)), None)
+    try:
+        return checked(entry) is not None
+    except ChecksumMismatch:  # fetching solves that
+        return False
 
 
 _INTRO = "Answers from your own documents, on this machine alone. Three steps:"
-
-
-class _ModelsInUse(Message):
-    """The fetched models are set in the settings."""
 
 
 class WelcomeScreen(ModalScreen[str]):
@@ -165,6 +129,7 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
         self._expected = 0  # documents to read, if known in advance
         self._failures: Sequence[str] = ()
         self._trouble = ""
+        self._model = ""  # a language model to use once it is fetched, instead of that of the settings
 
     def compose(self) -> ComposeResult:
         with VerticalScroll(id="welcome", can_focus=False):
@@ -205,7 +170,7 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
             return
         match self._step():
             case 1:
-                self._pull(inventory.missing)
+                self._pull(inventory.missing, "")
             case 2:
                 self._start_reading(
                     IngestJob.of_samples(self._deepthink.engine), inventory.sample_documents
@@ -215,7 +180,7 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
 
     def action_small(self) -> None:
         if self._inventory is not None:
-            self._pull(self._inventory.smaller)
+            self._pull(self._inventory.smaller, self._inventory.smaller[0])
 
     def action_files(self) -> None:
         from tui.library.files import FilesScreen
@@ -235,9 +200,8 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
 
     # --- messages of workers -----------------------------------------------------------------------
 
-    @on(Inventory)
-    def _show_inventory(self, message: Inventory) -> None:
-        self._inventory = message
+    def _show_inventory(self, inventory: Inventory) -> None:
+        self._inventory = inventory
         self._redraw()
 
     @on(PullTold)
@@ -250,16 +214,19 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
         if message.stopped or message.failure is not None:
             self._finish_work(message.failure, stopped=message.stopped)
             return
-        engine = self._deepthink.engine
+        engine, model = self._deepthink.engine, self._model
 
-        def use_models() -> Message:
-            use(engine, message.names)
-            return _ModelsInUse()
+        def use_models() -> None:
+            from tui.settings.file import put
 
-        self._start_work("taking", use_models)
+            if model:
+                put("model", model)
+            engine.reload()
 
-    @on(_ModelsInUse)
-    def _reload_models(self) -> None:
+        self._set_busy("taking")
+        in_background(self, use_models, self._reload_models, group="welcome")
+
+    def _reload_models(self, _: None) -> None:
         load_anew(self)  # during the remaining steps
         self._finish_work(None)
 
@@ -297,29 +264,25 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
         return 1 if inventory.missing else 3 if inventory.documents else 2
 
     def _look(self) -> None:
-        in_background(self, partial(look, self._deepthink.engine), group="look", exclusive=True)
+        work = partial(look, self._deepthink.engine)
+        in_background(self, work, self._show_inventory, group="look", exclusive=True)
 
-    def _new_cancel(self) -> threading.Event:
-        self._cancel = threading.Event()
-        return self._cancel
-
-    def _pull(self, names: Sequence[str]) -> None:
-        self._start_work("fetching", partial(pull_models, self, names, self._new_cancel()))
+    def _pull(self, names: Sequence[str], model: str) -> None:
+        self._model, self._cancel = model, threading.Event()
+        self._set_busy("fetching")
+        in_background(self, partial(pull_models, self, names, self._cancel), group="welcome")
 
     def _start_reading(self, job: IngestJob, expected: int = 0) -> None:
         """Start reading documents; ``expected`` is their number, if known in advance."""
         from tui.library.ingesting import IngestFold
 
-        self._busy, self._trouble = "reading", ""
-        self._reading, self._expected = IngestFold(), expected
-        self._cancel = job.cancel
-        self._redraw()
+        self._reading, self._expected, self._cancel = IngestFold(), expected, job.cancel
+        self._set_busy("reading")
         job.start(self)
 
-    def _start_work(self, busy: str, work: Callable[[], Message]) -> None:
+    def _set_busy(self, busy: str) -> None:
         self._busy, self._trouble = busy, ""
         self._redraw()
-        in_background(self, work, group="welcome")
 
     def _finish_work(self, failure: Failed | None, *, stopped: bool = False) -> None:
         self._busy, self._reading = "", None
@@ -359,15 +322,13 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
             return title, f"Fetching; {self._key('stop')} stops it, and what was fetched is kept."
         if self._busy == "taking":
             return title, "Here."
-        if inventory.missing:
-            text = f"{self._key('next')} fetches {' and '.join(inventory.missing)}: {inventory.weight}"
-            if inventory.smaller:
-                smaller = (
-                    f"{inventory.smaller[0]} instead: {size(inventory.smaller_size)}, faster and weaker."
-                )
-                text += f"\n{self._key('small')} takes {smaller}"
-            return title, text
-        return title, f"{inventory.model} is here."
+        if not inventory.missing:
+            return title, f"{inventory.model} is here."
+        text = f"{self._key('next')} fetches {', '.join(inventory.missing)}: {inventory.weight}"
+        if inventory.smaller:
+            smaller = f"{inventory.smaller[0]} instead: {inventory.smaller_weight}, faster and weaker."
+            text += f"\n{self._key('small')} takes {smaller}"
+        return title, text
 
     def _documents_step(self) -> tuple[str, str | Content]:
         inventory, reading = self._inventory, self._reading

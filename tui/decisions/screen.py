@@ -64,15 +64,10 @@ def read_run(node: DOMNode, store: Store, run_id: str) -> None:
 
     def work() -> Message:
         from traces.runs import Runs
-        from tui.run.fold import events_of, stored_or_implied
+        from tui.run.fold import fold_of
 
-        runs = Runs(store)
-        with store.connect():
-            run = runs.find(run_id)
-            stored_events = stored_or_implied(runs, run)
-        fold = RunFold(run_id=run_id)
-        fold.take_all(events_of(stored_events))
-        return RunRead(run, fold)
+        run = Runs(store).find(run_id)
+        return RunRead(run, fold_of(store, run))
 
     in_background(node, work, group="run", exclusive=True)
 
@@ -90,13 +85,13 @@ def heading(fold: RunFold, run: Run | None, *, live: bool, teaching: bool, place
     if run is not None:
         facts = [f"{local(run.started):%Y-%m-%d %H:%M}", status(run)]
     else:
-        facts = ["● live" if live else ENDINGS.get(fold.outcome.status, fold.outcome.status)]
-    count = len(fold.outcome.decisions)
+        facts = ["● live" if live else ENDINGS.get(fold.status, fold.status)]
+    count = len(fold.decisions)
     facts.append(f"{count} decision{'s' * (count != 1)}")
     facts += ["teach mode"] * teaching + ["paused"] * fold.paused + [place] * bool(place)
-    question = one_line(fold.outcome.question) or "…"
+    question = one_line(fold.question) or "…"
     text = Content.assemble((question, "bold"), "\n", (" · ".join(facts), "$foreground 65%"))
-    if fold.asked is not None and fold.asked.about == "decide":
+    if fold.unanswered is not None and fold.unanswered.about == "decide":
         wait = "? It waits for you: 1, 2 or 3 on the last row takes the decision."
         text = Content.assemble(text, "\n", (wait, "bold $accent"))
     return text
@@ -393,7 +388,7 @@ would have done.
         """The live or last run of the Ask screen, once it has an id and something to show."""
         ask_screen = self._ask_screen()
         fold = ask_screen.fold if ask_screen is not None else None
-        if fold is None or not fold.run_id or (fold.over and not fold.outcome.decisions):
+        if fold is None or not fold.run_id or (fold.over and not fold.decisions):
             return None
         return fold
 
@@ -405,15 +400,15 @@ would have done.
             self._followed_id = fold.run_id
             self.show_run(fold.run_id)
         elif fold.run_id == self._shown_id and self._state_of(fold) != self._drawn_state:
-            previous_count = len(self._fold.outcome.decisions) if self._fold is fold else 0
+            previous_count = len(self._fold.decisions) if self._fold is fold else 0
             self._show_fold(fold, None)
-            if fold.over or previous_count != len(fold.outcome.decisions):
+            if fold.over or previous_count != len(fold.decisions):
                 self.query_one(DecisionStrip).read_labels()
 
     def _state_of(self, fold: RunFold) -> tuple[object, ...]:
         ask_screen = self._ask_screen()
         teaching = ask_screen is not None and ask_screen.teaching
-        return (id(fold), len(fold.outcome.decisions), fold.asked, fold.over, fold.paused, teaching)
+        return (id(fold), len(fold.decisions), fold.unanswered, fold.over, fold.paused, teaching)
 
     # --- stored runs -----------------------------------------------------------------------------
 

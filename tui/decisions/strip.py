@@ -209,7 +209,7 @@ def _bars(row: Row, room: int) -> Content:
     return Content("  ").join(pieces)
 
 
-_SHOWN: frozenset[Part] = frozenset(("question", "decisions", "asked"))
+_SHOWN: frozenset[Part] = frozenset(("question", "decisions", "reply"))
 _FULL = 72  # cells from which the three bars fit side by side
 _NOTHING = "No decision yet: after each step the run continues, revises its plan or finishes."
 
@@ -290,8 +290,8 @@ Where the run waits for you (teach mode), the last row asks, and **1 2 3** answe
             self.highlighted = None
             if self._run_id:
                 self.read_labels()
-        self._decided = tuple(fold.outcome.decisions)
-        self._asked = fold.asked if fold.asked and fold.asked.about == "decide" else None
+        self._decided = tuple(fold.decisions)
+        self._asked = fold.unanswered if fold.unanswered and fold.unanswered.about == "decide" else None
         self.redraw()
 
     def show_labels(self, labels: Mapping[int, Label], stored: int | None = None) -> None:

@@ -17,6 +17,7 @@ from agent.documents.found_files import is_folder
 from agent.documents.media_types import FORMATS
 from agent.folders.sync import forget
 from agent.folders.sync import sync as sync_folders
+from agent.retrieval.filters import filters_of
 from agent.retrieval.recall import Hit, Recall, Strategy
 from traces.folders import Folders
 from traces.library import Library
@@ -31,7 +32,7 @@ from tui.library.following import LEFT_OUT, change_detail, change_time
 from tui.library.ingesting import show_ingestion
 from tui.library.intake import intake, read_in
 from tui.library.search import as_json_object, scope_of
-from tui.options import After, AsJson, Before, From, InFolder, Type, Yes, confirm, filters_from
+from tui.options import After, AsJson, Before, From, InFolder, Type, Yes, confirm, filter_pairs
 from tui.run.words import located
 from tui.settings.settings import load
 from tui.terminal import cells, clean, columns, console, counted, one_line, print_json
@@ -166,7 +167,7 @@ def list_documents(
     as_json: AsJson = False,
 ) -> None:
     """List documents: pages, passages, coverage, date, author."""
-    filters = filters_from(sender, after, before, kind, folder)
+    filters = filters_of(filter_pairs(sender, after, before, kind, folder))
     library = Library(open_store())
     if collection is not None:
         library.require_collections([collection])
@@ -280,7 +281,7 @@ def search(
     words = one_line(" ".join(query))
     if not any(character.isalnum() for character in words):
         raise WrongUsage("There is nothing to search for.", "Give a few words.")
-    filters = filters_from(sender, after, before, kind, folder)
+    filters = filters_of(filter_pairs(sender, after, before, kind, folder))
     store = open_store()
     library = Library(store)
     scope = replace(scope_of(library, collection or []), filters=filters)

@@ -38,7 +38,7 @@ from tui.terminal import clean, one_line
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-    from tui.run.evidence import Passage as RunPassage
+    from agent.state import Candidate, Evidence
 
 
 _PICTURED = "-pictured"  # class of a screen with a picture beside its text
@@ -477,16 +477,16 @@ class PassageScreen(ModalScreen[None]):
         self._count = 0
 
     @classmethod
-    def of(cls, passage: RunPassage) -> PassageScreen:
+    def of(cls, item: Candidate | Evidence, number: int, quote: str) -> PassageScreen:
         """A screen for a passage of a run, which shows the run's copy if the library no longer has it."""
         return cls(
-            passage.passage_id,
-            quote=passage.quote,
-            collection=passage.collection,
-            number=passage.number,
-            title=passage.title,
-            section=passage.section,
-            text=passage.text,
+            item["passage_id"],
+            quote=quote,
+            collection=item["collection"],
+            number=number,
+            title=item["title"] or item["document"],
+            section=item["section"],
+            text=item["text"],
         )
 
     def compose(self) -> ComposeResult:

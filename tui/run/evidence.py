@@ -19,25 +19,13 @@ _MAX_PASSAGES = 12  # passages of a step
 _TEXT_LENGTH = 160  # characters of a passage
 
 
-@dataclass(frozen=True, slots=True)
-class Passage:
-    """What is needed to open a passage; ``number`` is 0 if it was not kept."""
+@dataclass
+class PassageWanted(Message):
+    """Open a passage in its document; ``number`` is its citation's, 0 if it was not kept."""
 
-    passage_id: int
-    number: int
-    collection: str
-    title: str
-    section: str
-    text: str
-    quote: str
-
-
-def passage_of(item: Candidate | Evidence, number: int = 0, quote: str = "") -> Passage:
-    """What is needed to open a passage that was found or is cited."""
-    title = item["title"] or item["document"]
-    return Passage(
-        item["passage_id"], number, item["collection"], title, item["section"], item["text"], quote
-    )
+    item: Candidate | Evidence
+    number: int = 0
+    quote: str = ""
 
 
 class EvidenceList(HangingList):
@@ -54,15 +42,9 @@ likely it is to answer, and what found it. **Enter** opens it in its document.
     EvidenceList:focus { border: none; border-left: outer $accent; }
     """
 
-    @dataclass
-    class Opened(Message):
-        """The user opens a passage."""
-
-        passage: Passage
-
     def __init__(self) -> None:
         super().__init__()
-        self._passages: dict[str, Passage] = {}
+        self._passages: dict[str, tuple[Candidate, int, str]] = {}  # passage, number, quote
         self._fold: RunFold | None = None
 
     def show(self, fold: RunFold, changed: frozenset[Part]) -> None:
@@ -75,31 +57,26 @@ likely it is to answer, and what found it. **Enter** opens it in its document.
         fold = self._fold
         if fold is None:
             return
-        evidence = {item["passage_id"]: item for item in fold.outcome.evidence}
-        quotes = fold.outcome.answered.quotes if fold.outcome.answered else {}
+        numbers = {item["passage_id"]: item["number"] for item in fold.evidence}
+        quotes = fold.answered.quotes if fold.answered else {}
         cursor = self.highlighted
         self._passages = {}
         options: list[Option | None] = []
-        for step in fold.outcome.steps:
+        for step in fold.steps:
             if step.hits or step.kept:
                 options.append(Option(_heading(step, self.width), disabled=True))
-                options.extend(self._rows(step, evidence, quotes))
+                options.extend(self._rows(step, numbers, quotes))
         self.clear_options()
         self.add_options(options or [Option("Nothing has been found yet.", disabled=True)])
         if cursor is not None and cursor < self.option_count:
             self.highlighted = cursor
 
-    def _rows(self, step: Step, evidence: dict[int, Evidence], quotes: dict[str, str]) -> list[Option]:
-        grades: dict[int, tuple[str, float]] = {}
-        for event in step.gradings:
-            grades.update(
-                zip(event.passages, zip(event.grades, event.probabilities, strict=True), strict=True)
-            )
-        found_by: dict[int, list[str]] = {}
+    def _rows(self, step: Step, numbers: dict[int, int], quotes: dict[str, str]) -> list[Option]:
+        grades = step.grades
+        strategies: dict[int, list[str]] = {}
         for search in step.searches:
             for hit in search.hits:
-                if search.strategy not in (strategies := found_by.setdefault(hit["passage_id"], [])):
-                    strategies.append(search.strategy)
+                strategies.setdefault(hit["passage_id"], []).append(search.strategy)
         ranking = sorted(
             step.hits,
             key=lambda hit: (-grades.get(hit["passage_id"], ("", hit["score"]))[1], hit["passage_id"]),
@@ -107,19 +84,18 @@ likely it is to answer, and what found it. **Enter** opens it in its document.
         rows: list[Option] = []
         for hit in ranking[:_MAX_PASSAGES]:
             passage_id = hit["passage_id"]
-            number = evidence[passage_id]["number"] if passage_id in evidence else 0
+            number = numbers.get(passage_id, 0)
             key = f"{step.number}:{passage_id}"
-            self._passages[key] = passage_of(hit, number, quotes.get(str(number), ""))
-            row = _row(hit, number, grades.get(passage_id), found_by.get(passage_id, []), self.width)
-            rows.append(Option(row, id=key))
+            self._passages[key] = (hit, number, quotes.get(str(number), ""))
+            found_by = " and ".join(dict.fromkeys(strategies[passage_id]))
+            rows.append(Option(_row(hit, number, grades.get(passage_id), found_by, self.width), id=key))
         return rows
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Open the passage."""
         event.stop()
-        passage = self._passages.get(event.option.id or "")
-        if passage is not None:
-            self.post_message(self.Opened(passage))
+        if (passage := self._passages.get(event.option.id or "")) is not None:
+            self.post_message(PassageWanted(*passage))
 
 
 def _heading(step: Step, width: int) -> Content:
@@ -128,7 +104,7 @@ def _heading(step: Step, width: int) -> Content:
 
 
 def _row(
-    hit: Candidate, number: int, grading: tuple[str, float] | None, strategies: list[str], width: int
+    hit: Candidate, number: int, grading: tuple[str, float] | None, found_by: str, width: int
 ) -> Content:
     mark = f"[{number}]".rjust(4) if number else "   ·"
     grade = f"{GRADES.get(grading[0], grading[0])} {grading[1]:.2f}" if grading else "not read"
@@ -136,6 +112,6 @@ def _row(
     location = Content(hanging(f"{mark} ", place(hit), width)).stylize(
         "bold" if number else "$foreground 80%"
     )
-    details = hanging("     ", f"{grade} · found by {' and '.join(strategies)}", width)
+    details = hanging("     ", f"{grade} · found by {found_by}", width)
     excerpt = Content(hanging("     ", text, width)).stylize("$foreground 80%")
     return Content("\n").join([location, excerpt, Content(details).stylize("$foreground 65%")])

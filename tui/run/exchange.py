@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from markdown_it import MarkdownIt
 from textual import events, on
@@ -16,7 +16,7 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
 from textual.style import Style
-from textual.widgets import Markdown, OptionList, Static
+from textual.widgets import Input, Markdown, OptionList, Static
 from textual.widgets.markdown import MarkdownStream
 from textual.widgets.option_list import Option
 
@@ -26,10 +26,9 @@ from tui.app.keys import bindings
 from tui.app.lists import Offers, hanging
 from tui.app.offers import deepthink
 from tui.library.original import open_original
-from tui.run.asked import AskedBox
-from tui.run.evidence import Passage, passage_of
-from tui.run.fold import EVERYTHING, Outcome, Part, RunFold
-from tui.run.words import DOING, ENDINGS, doubt, first_look, place, support_count
+from tui.run.evidence import PassageWanted
+from tui.run.fold import EVERYTHING, Part, RunFold
+from tui.run.words import CHOICES, DOING, ENDINGS, block_of, doubts, place, reason, support_count
 from tui.terminal import clean, duration, one_line, unmarked
 
 _TEXT_LENGTH = 160
@@ -45,67 +44,51 @@ The nearest passages, and other ways to search. **Enter** opens a passage, or do
 """
 
     @dataclass
-    class Ask(Message):
-        """Put a question into the prompt."""
+    class Chosen(Message):
+        """Ask a question: edited in the prompt, in all collections, or as a search of the library."""
 
+        way: Literal["edit", "everywhere", "search"]
         question: str
-
-    @dataclass
-    class AskEverywhere(Message):
-        """Ask a question again, in all collections."""
-
-        question: str
-
-    @dataclass
-    class Search(Message):
-        """Search the library with a question."""
-
-        question: str
-
-    @dataclass
-    class Opened(Message):
-        """Open a passage."""
-
-        passage: Passage
 
     def __init__(self) -> None:
         super().__init__()
-        self._rows: list[tuple[Callable[[], Message], tuple[str, str]]] = []  # message, (lead, text)
+        self._rows: list[tuple[Callable[[], Message], str, str]] = []  # message, lead, text
 
-    def show(self, outcome: Outcome, *, narrowed: bool) -> None:
+    def show(self, fold: RunFold, *, narrowed: bool) -> None:
         """Show what to do after a run.
 
         Args:
-            outcome: The run's outcome.
+            fold: The run.
             narrowed: Whether it searched only some of the collections.
         """
         self._rows = []
-        question = outcome.question
-        if outcome.status in {"not_found", "stopped"}:
-            for hit in outcome.nearest():
-                words = f"{place(hit)}: {one_line(hit['text'], _TEXT_LENGTH)}"
-                self._add(partial(self.Opened, passage_of(hit)), words, "nearest  ")
-            self._add(partial(self.Ask, question), "Rephrase the question")
-            if narrowed:
-                self._add(partial(self.AskEverywhere, question), "Search all collections")
-            self._add(partial(self.Search, question), "Search the library with this question")
-        elif outcome.status == "answered" and outcome.answered is not None:
-            for missing in outcome.answered.missing:
-                words = f"Ask about what is missing: “{one_line(missing, _TEXT_LENGTH)}”"
-                self._add(partial(self.Ask, missing), words)
+        question = fold.question
+        if fold.status in {"not_found", "stopped"}:
+            for hit in fold.nearest():
+                text = f"{place(hit)}: {one_line(hit['text'], _TEXT_LENGTH)}"
+                self._rows.append((partial(PassageWanted, hit), "nearest  ", text))
+            ways: dict[Literal["edit", "everywhere", "search"], str] = {
+                "edit": "Rephrase the question",
+                "everywhere": "Search all collections",
+                "search": "Search the library with this question",
+            }
+            for way, text in ways.items():
+                if way != "everywhere" or narrowed:
+                    self._rows.append((partial(self.Chosen, way, question), "→ ", text))
+        elif fold.status == "answered" and fold.answered is not None:
+            for missing in fold.answered.missing:
+                text = f"Ask about what is missing: “{one_line(missing, _TEXT_LENGTH)}”"
+                self._rows.append((partial(self.Chosen, "edit", missing), "→ ", text))
         self.redraw()
         self.set_class(not self._rows, "hidden")
 
-    def _add(self, message: Callable[[], Message], words: str, lead: str = "→ ") -> None:
-        self._rows.append((message, (lead, words)))
-
     def rows(self) -> Iterable[Option]:
-        return (Option(Content(hanging(*text, self.width))) for _, text in self._rows)
+        return (Option(Content(hanging(lead, text, self.width))) for _, lead, text in self._rows)
 
     @on(OptionList.OptionSelected)
     def _post_choice(self, event: OptionList.OptionSelected) -> None:
         event.stop()
-        message, _ = self._rows[event.option_index]
+        message, _, _ = self._rows[event.option_index]
         self.post_message(message())
 
 
@@ -278,26 +261,122 @@ best. **Enter** opens it in its document.
 
     def __init__(self) -> None:
         super().__init__()
-        self._answered: ev.Answered | None = None
+        self._fold: RunFold | None = None
 
-    def show(self, answered: ev.Answered) -> None:
-        """List the sources of an answer."""
-        self._answered = answered
+    def show(self, fold: RunFold) -> None:
+        """List the sources of the answer."""
+        self._fold = fold
         self.redraw()
-        self.set_class(not answered.sources, "hidden")
+        self.set_class(not (fold.answered and fold.answered.sources), "hidden")
 
     def rows(self) -> Iterable[Option]:
-        answered = self._answered
-        if answered is None:
+        fold = self._fold
+        if fold is None or fold.answered is None:
             return
-        for item in answered.sources:
-            yield Option(_source(item, answered, self.width), id=str(item["number"]))
+        for item in fold.answered.sources:
+            lead = f"[{item['number']}] "
+            location = Content(hanging(lead, place(item), self.width))
+            quote = one_line(_quote_or_excerpt(item, fold), _QUOTE_LENGTH)
+            excerpt = Content(hanging(" " * len(lead), f"“{quote}”", self.width))
+            text = Content("\n").join([location, excerpt.stylize("$foreground 65%")])
+            yield Option(text, id=str(item["number"]))
+
+
+_MAX_DOUBTS = 6
+
+
+class AskedBox(Vertical):
+    """One question: a list of its options, or an input line if it has none."""
+
+    HELP = """\
+### The run asks
+
+**↑ ↓** and **Enter**, or a number, choose; where nothing is listed, type a line. **Esc** goes back to
+the prompt; pressed again, it cancels the run, which can be resumed.
+"""
+    DEFAULT_CSS = """
+    AskedBox { height: auto; border: round $accent; padding: 0 1; margin: 0 0 0 2; }
+    AskedBox OptionList { height: auto; max-height: 8; background: transparent; padding: 0; }
+    AskedBox Input { height: 1; padding: 0; }
+    AskedBox OptionList, AskedBox Input { &, &:focus { border: none; } }
+    """
+
+    @dataclass
+    class Replied(Message):
+        """What the user chose or typed, and the kind of question."""
+
+        about: str
+        reply: str
+
+    @dataclass
+    class Posed(Message):
+        """The question is on the screen and can be answered."""
+
+        box: AskedBox
+
+    def __init__(self, event: ev.Asked) -> None:
+        super().__init__()
+        self.event = event
+
+    def compose(self) -> ComposeResult:
+        event = self.event
+        yield Static(Content(f"? {one_line(event.question)}").stylize("bold"), classes="asks")
+        doubtful = doubts(event.claims)
+        for line in doubtful[:_MAX_DOUBTS]:
+            yield Static(Content(f"  ✗ {line}"))
+        if len(doubtful) > _MAX_DOUBTS:
+            yield Static(Content(f"  … and {len(doubtful) - _MAX_DOUBTS} more"))
+        if event.options:
+            rows = (
+                Option(self._label(number, word), id=word) for number, word in enumerate(event.options, 1)
+            )
+            yield OptionList(*rows, markup=False)
+        else:
+            yield Input(placeholder="Type your answer; Enter alone: your best guess")
+
+    def on_mount(self) -> None:
+        self.border_title = Content(one_line(self.event.question, 60))
+        # Only now: the widget that takes the focus has to be composed first.
+        self.call_after_refresh(self.post_message, self.Posed(self))
+
+    def take_focus(self) -> None:
+        """Focus the input or the choices; the cursor starts on the suggested choice, else on none."""
+        if not self.event.options:
+            self.query_one(Input).focus(scroll_visible=False)
+            return
+        choices, suggested = self.query_one(OptionList), self.event.suggested
+        choices.focus(scroll_visible=False)
+        # Without a suggestion, an Enter that was meant for another widget chooses nothing.
+        choices.highlighted = (
+            self.event.options.index(suggested) if suggested in self.event.options else None
+        )
+
+    def on_key(self, event: events.Key) -> None:
+        key = event.character or ""
+        if self.event.options and key.isdecimal() and 1 <= int(key) <= len(self.event.options):
+            event.stop()
+            self.post_message(self.Replied(self.event.about, self.event.options[int(key) - 1]))
+
+    def _label(self, number: int, word: str) -> Content:
+        share = self.event.probabilities.get(word)
+        confidence = f"  {share:.0%}" if share is not None else ""
+        suggested = "  ← suggested" if word == self.event.suggested else ""
+        return Content(f"{number} {CHOICES.get(word, word)}{confidence}{suggested}")
+
+    @on(OptionList.OptionSelected)
+    def _reply_with_option(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
+        self.post_message(self.Replied(self.event.about, event.option.id or ""))
+
+    @on(Input.Submitted)
+    def _reply_with_text(self, event: Input.Submitted) -> None:
+        event.stop()
+        self.post_message(self.Replied(self.event.about, " ".join(event.value.split())))
 
 
 class Exchange(Vertical):
     """One turn: the question, the progress, the answer, its sources, and warnings."""
 
-    BINDINGS: ClassVar[list[BindingType]] = []
     DEFAULT_CSS = """
     Exchange { height: auto; margin: 0 1 1 1; }
     Exchange .question {
@@ -310,12 +389,6 @@ class Exchange(Vertical):
     Exchange .checks { margin: 1 0 0 0; }
     Exchange .hidden { display: none; }
     """
-
-    @dataclass
-    class PassageWanted(Message):
-        """Open a cited passage in its document."""
-
-        passage: Passage
 
     @dataclass
     class Ready(Message):
@@ -357,31 +430,30 @@ class Exchange(Vertical):
         if changed & {"status", "meters", "answer", "question"}:
             self.query_one(".state", Static).update(self._state(fold))
             self._fill(".failed", [f"✗ {fold.failure}"] if fold.failure else [])
-            warnings = dict.fromkeys(fold.outcome.warnings)
+            warnings = dict.fromkeys(fold.warnings)
             self._fill(".warned", [f"! {one_line(message)}" for message in warnings])
-        if "text" in changed and fold.outcome.answered is None:
+        if "text" in changed and fold.answered is None:
             self.query_one(Answer).write(fold.text)
         if "answer" in changed or "text" in changed:
             self._show_answer(fold)
         if changed & {"answer", "text", "status"}:
             self._show_look(fold)
-        if changed & {"asked", "status"}:
+        if changed & {"reply", "status"}:
             self._show_question(fold)
 
     @property
     def answer(self) -> str:
         """The answer; "" until there is one."""
-        answered = self.fold.outcome.answered if self.fold else None
-        return clean(answered.answer).strip() if answered else ""
+        return self.fold.answer if self.fold else ""
 
     @property
     def with_sources(self) -> str:
         """The answer, followed by each source with its place and a quote."""
-        answered = self.fold.outcome.answered if self.fold else None
-        lines = [
-            f"[{item['number']}] {place(item)}: “{_quote_or_excerpt(item, answered)}”"
-            for item in (answered.sources if answered else ())
-        ]
+        fold = self.fold
+        if fold is None or fold.answered is None:
+            return ""
+        quotes = ((item, _quote_or_excerpt(item, fold)) for item in fold.answered.sources)
+        lines = [f"[{item['number']}] {place(item)}: “{quote}”" for item, quote in quotes]
         return "\n\n".join(filter(None, (self.answer, "\n".join(lines))))
 
     @property
@@ -421,28 +493,27 @@ class Exchange(Vertical):
         box.remove()
 
     def _show_answer(self, fold: RunFold) -> None:
-        answered = fold.outcome.answered
+        answered = fold.answered
         sources = self.query_one(Sources)
-        if answered is None or fold.outcome.status in {"cancelled", "interrupted", "failed"}:
+        if answered is None or fold.status in {"cancelled", "interrupted", "failed"}:
             sources.add_class("hidden")
             return
         if fold.node in {"synthesise", "answer_directly"} and fold.text:
             self.query_one(Answer).write(fold.text)  # the answer is being rewritten
             return
         self.query_one(Answer).finish(answered.answer, answered.sentences)
-        doubts = [f"! {doubt(claim)}" for claim in answered.sentences if claim["verdict"] != "supported"]
-        self._fill(".checks", doubts)
-        sources.show(answered)
-        if fold.over and hasattr(self.screen, "on_ways_on_ask"):  # not where a run is only replayed
-            searched = fold.outcome.started.collections if fold.outcome.started else ()
+        self._fill(".checks", [f"! {line}" for line in doubts(answered.sentences)])
+        sources.show(fold)
+        if fold.over and hasattr(self.screen, "on_ways_on_chosen"):  # not where a run is only replayed
+            searched = fold.started.collections if fold.started else ()
             library: frozenset[str] = getattr(self.screen, "collection_names", frozenset())
-            self.query_one(WaysOn).show(fold.outcome, narrowed=not library <= set(searched))
+            self.query_one(WaysOn).show(fold, narrowed=not library <= set(searched))
 
     def _show_look(self, fold: RunFold) -> None:
         """Show what the first look found, until there is an answer."""
         lines: list[str] = []
-        if fold.outcome.looked is not None and not (fold.text or fold.over or fold.outcome.answered):
-            block = first_look(fold.outcome.looked)
+        if fold.looked is not None and not (fold.text or fold.over or fold.answered):
+            block = block_of(fold.looked)
             lines = [block.text, *block.items]
         self._fill(".look", lines)
 
@@ -453,24 +524,19 @@ class Exchange(Vertical):
         text.set_class(not lines, "hidden")
 
     def _show_question(self, fold: RunFold) -> None:
-        if fold.asked is None:
+        if fold.unanswered is None:
             self.unask()
-        elif self._box is None or self._box.asked is not fold.asked:
-            self.ask(AskedBox(fold.asked))
+        elif self._box is None or self._box.event is not fold.unanswered:
+            self.ask(AskedBox(fold.unanswered))
 
     def _state(self, fold: RunFold) -> Content:
-        finished = fold.outcome.finished
+        finished = fold.finished
         if finished is None:
             return Content(_describe_progress(fold))
         parts, style = _describe_ending(fold, finished)
         key = deepthink(self).key_of("ask.panel")
-        thinking = [f"{key} shows the thinking"] if key and fold.outcome.plan else []
+        thinking = [f"{key} shows the thinking"] if key and fold.plan else []
         return Content(" · ".join([*parts, *thinking])).stylize(style, 0, len(parts[0]))
-
-    @on(WaysOn.Opened)
-    def _nearest_opened(self, event: WaysOn.Opened) -> None:
-        event.stop()
-        self.post_message(self.PassageWanted(event.passage))
 
     @on(Answer.Opened)
     def _citation_opened(self, event: Answer.Opened) -> None:
@@ -483,63 +549,48 @@ class Exchange(Vertical):
         self._open(int(event.option.id or 0))
 
     def _open(self, number: int, *, original: bool = False) -> None:
-        answered = self.fold.outcome.answered if self.fold else None
-        for item in answered.sources if answered else ():
-            if item["number"] == number and original:
-                open_original(self, item["passage_id"])
-                return
-            if item["number"] == number:
-                quote = answered.quotes.get(str(number), "") if answered else ""
-                self.post_message(self.PassageWanted(passage_of(item, number, quote)))
-                return
-        self.notify(f"[{number}] is no source of this answer.", severity="warning")
+        sources = self.fold.answered.sources if self.fold and self.fold.answered else []
+        item = next((item for item in sources if item["number"] == number), None)
+        if self.fold is None or item is None:
+            self.notify(f"[{number}] is no source of this answer.", severity="warning")
+        elif original:
+            open_original(self, item["passage_id"])
+        else:
+            self.post_message(PassageWanted(item, number, self.fold.quote(item)))
 
 
-def _quote_or_excerpt(item: Evidence, answered: ev.Answered | None) -> str:
+def _quote_or_excerpt(item: Evidence, fold: RunFold) -> str:
     """The sentence that supports the answer best, else the whole excerpt."""
-    quote = answered.quotes.get(str(item["number"]), "") if answered else ""
-    return unmarked(one_line(quote or item["excerpt"]))
-
-
-def _source(item: Evidence, answered: ev.Answered, width: int) -> Content:
-    lead = f"[{item['number']}] "
-    location = Content(hanging(lead, place(item), width))
-    quote = one_line(_quote_or_excerpt(item, answered), _QUOTE_LENGTH)
-    excerpt = Content(hanging(" " * len(lead), f"“{quote}”", width)).stylize("$foreground 65%")
-    return Content("\n").join([location, excerpt])
+    return unmarked(one_line(fold.quote(item) or item["excerpt"]))
 
 
 def _describe_progress(fold: RunFold) -> str:
     if fold.failure:  # it has its own line
         return ""
-    if fold.asked is not None:
+    if fold.unanswered is not None:
         return "? waiting for you"
-    doing = DOING.get(fold.node, fold.node) or "starting"
-    step = f" · step {fold.step} of {max(len(fold.outcome.plan), fold.step)}" if fold.step else ""
+    activity = DOING.get(fold.node, fold.node) or "starting"
+    step = f" · step {fold.step} of {max(len(fold.plan), fold.step)}" if fold.step else ""
     detail = f" · {one_line(fold.message, 60)}" if fold.message else ""
     paused = "paused after: " if fold.paused else ""
-    return f"… {paused}{doing}{step}{detail} · {duration(fold.elapsed)}"
+    return f"… {paused}{activity}{step}{detail} · {duration(fold.elapsed)}"
 
 
 def _describe_ending(fold: RunFold, finished: ev.RunFinished) -> tuple[list[str], str]:
     """How the run ended, how much is supported, how long it took; and the style of the first part."""
-    outcome, status = fold.outcome, finished.status
+    status = finished.status
     ending = ENDINGS.get(status, status)
     sign, style = {
         "answered": ("✓", "$success"),
         "not_found": ("–", "$warning"),
         "stopped": ("–", "$warning"),
     }.get(status, ("✗", "$error"))
-    if status == "answered" and outcome.partial:
+    if status == "answered" and fold.partial:
         sign, style, ending = "!", "$warning", "answered in part"
     parts = [f"{sign} {ending}"]
-    claims = outcome.answered.sentences if outcome.answered else ()
-    if claims and status == "answered":
-        parts.append(support_count(claims))
+    if status == "answered" and fold.answered and fold.answered.sentences:
+        parts.append(support_count(fold.answered.sentences))
     parts.append(duration(finished.seconds))
-    reason, last_decisions = finished.stopped_because, outcome.decisions[-1:]
-    if reason not in {"", status} and all(
-        decision.source in {"human", "budget"} for decision in last_decisions
-    ):
-        parts.append(one_line(reason))
+    if all(decision.source in {"human", "budget"} for decision in fold.decisions[-1:]):
+        parts += filter(None, [reason(finished)])
     return parts, style

@@ -8,31 +8,35 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from html import escape
 from importlib.resources import files
+from itertools import groupby
 from string import Template
 from typing import Literal
+from urllib.parse import urlsplit
 
 from agent import events as ev
-from agent.state import Claim, Evidence
-from traces.runs import Run, StoredEvent
+from agent.state import Claim, Evidence, citation_marks
+from traces.runs import Run
+from traces.store import Store
 from tui.run import words
-from tui.run.fold import Outcome, Step, outcome_of
-from tui.run.words import local, place
+from tui.run.fold import RunFold, Step, fold_of
+from tui.run.words import place
 from tui.terminal import clean, one_line
 
 _SPECIAL = re.compile(r"([\\`*_<>|#~])")
+_HEADING = re.compile(r"^#{1,6}\s+(?=\S)")
 _LIST = re.compile(r"^(\d*)([-+.)])(?=\s)")  # the start of a list item
 
 
-def to_markdown(outcome: Outcome, when: datetime) -> str:
+def to_markdown(fold: RunFold, when: datetime) -> str:
     """Question, answer with verdicts, sources with quotes, plan, steps, decisions, cost."""
-    answered = outcome.answered
-    lines = [f"# {_text(outcome.question or 'A run without a beginning')}", ""]
-    if outcome.standalone != outcome.question:
-        lines += [f"Taken to ask: {_text(outcome.standalone)}", ""]
+    answered = fold.answered
+    lines = [f"# {_text(fold.question or 'A run without a beginning')}", ""]
+    if fold.standalone != fold.question:
+        lines += [f"Taken to ask: {_text(fold.standalone)}", ""]
     if answered is not None:
         lines += _answer(answered.answer)
         if answered.sentences:
@@ -40,61 +44,72 @@ def to_markdown(outcome: Outcome, when: datetime) -> str:
             lines += [*(_claim(claim) for claim in answered.sentences), ""]
         if answered.sources:
             lines += ["## Sources", ""]
-            lines += [line for item in answered.sources for line in _source(item, outcome)]
-    if uncited := words.uncited(outcome):
-        lines += ["## Also kept", "", *(line for item in uncited for line in _source(item, outcome))]
-    lines += _list_section(
-        "Contradictions", (words.contradiction(event).text for event in outcome.contradictions)
-    )
-    if outcome.plan:
-        lines += ["## Plan", ""]
-        for number, step in enumerate(outcome.plan, start=1):
-            tool = f" ({_text(step['tool'])})" if step["tool"] else ""
-            lines.append(f"{number}. {_text(words.step_question(step['question']))}{tool}")
-        lines.append("")
-    if outcome.steps:
-        lines += ["## Steps", "", *(line for step in outcome.steps for line in _step(step)), ""]
-    lines += _list_section("Decisions", map(_decision, outcome.decisions))
-    lines += _list_section("Stepping in", words.stepping_in(outcome))
-    lines += _list_section("Run", (f"{label}: {value}" for label, value in words.facts(outcome, when)))
+            lines += [line for item in answered.sources for line in _source(item, fold)]
+    if uncited := words.uncited(fold):
+        lines += ["## Also kept", "", *(line for item in uncited for line in _source(item, fold))]
+    lines += _list_section("Contradictions", (words.block_of(event).text for event in fold.contradictions))
+    if fold.plan:
+        steps = (f"{n}. {_text(words.plan_step(step))}" for n, step in enumerate(fold.plan, start=1))
+        lines += ["## Plan", "", *steps, ""]
+    if fold.steps:
+        lines += ["## Steps", "", *(line for step in fold.steps for line in _step(step)), ""]
+    lines += _list_section("Decisions", map(_decision, fold.decisions))
+    lines += _list_section("Stepping in", words.stepping_in(fold))
+    lines += _list_section("Run", (f"{label}: {value}" for label, value in words.facts(fold, when)))
     return "\n".join(lines).rstrip() + "\n"
 
 
 def _answer(answer: str) -> list[str]:
     lines: list[str] = []
-    for kind, text in words.paragraphs(clean(answer)):
+    for is_heading, text in paragraphs(clean(answer)):
         paragraph = "  \n".join(_text(line) for line in text.splitlines())
-        lines += [f"### {paragraph}" if kind == "heading" else paragraph, ""]
+        lines += [f"### {paragraph}" if is_heading else paragraph, ""]
     return lines
 
 
+def paragraphs(text: str) -> Iterator[tuple[bool, str]]:
+    """An answer's paragraphs, and the headings between them (True) without their ``#``."""
+    for block in re.split(r"\n\s*\n", text.strip()):
+        for heading, lines in groupby(block.splitlines(), _HEADING.match):  # each heading by itself
+            text = "\n".join(lines)
+            yield (True, _HEADING.sub("", text).strip()) if heading else (False, text)
+
+
+def web_address(text: str) -> str:
+    """``text`` if it is a web address, else ""."""
+    try:
+        parts = urlsplit(text)
+    except ValueError:  # for example, an incomplete IPv6 address
+        return ""
+    safe = text.isprintable() and not re.search(r"[\s<>\"]", text)
+    return text if safe and parts.scheme in {"http", "https"} and parts.hostname else ""
+
+
 def _claim(claim: Claim) -> str:
-    marks = "".join(f"[{number}]" for number in claim["cites"])
     verdict = words.VERDICTS[claim["verdict"]]
     reason = f" ({_text(claim['reason'])})" if claim["reason"] else ""
     label = verdict if claim["verdict"] == "supported" else f"**{verdict}**"
-    return f"- {label}{reason}: {_text(claim['text'])} {marks}".rstrip()
+    return f"- {label}{reason}: {_text(claim['text'])} {citation_marks(claim['cites'])}".rstrip()
 
 
-def _source(item: Evidence, outcome: Outcome) -> list[str]:
-    address = words.web_address(outcome.address(item))
+def _source(item: Evidence, fold: RunFold) -> list[str]:
+    address = web_address(fold.address(item))
     document = f"<{address}>" if address else f"`{one_line(item['document']).replace('`', '')}`"
     date = f", {_text(item['date'])}" if item["date"] else ""
     heading = f"**[{item['number']}] {_text(place(item))}** ({_text(item['collection'])}, {document}{date})"
     lines = [heading, ""]
-    quote = words.quote_of(item, outcome.answered)
-    if quote:
+    quote = fold.quote(item)
+    if quote and quote.split() != item["excerpt"].split():
         lines += [f"Quoted: “{_text(quote)}”", ""]
     excerpt = clean(item["excerpt"]).strip().splitlines() or [""]
     return [*lines, *(f"> {_text(line)}  " for line in excerpt), ""]
 
 
 def _step(step: Step) -> list[str]:
-    note = step.note
-    marks = "".join(f"[{number}]" for number in note["cites"]) if note and note["found"] else ""
-    nothing = "no sure answer" if step.kept else "nothing found"
-    sentence = _text(note["sentence"]) if note and note["found"] else nothing
-    lines = [f"{step.number}. {_text(step.question)}  ", f"   {sentence} {marks}".rstrip()]
+    finding = "no sure answer" if step.kept else "nothing found"
+    if step.note and step.note["found"]:
+        finding = f"{_text(step.note['sentence'])} {citation_marks(step.note['cites'])}".rstrip()
+    lines = [f"{step.number}. {_text(step.question)}  ", f"   {finding}"]
     for event in step.trail:
         lines.append(f"   - {_text(words.as_text(event))}")
         if isinstance(event, ev.Corrected):
@@ -111,7 +126,7 @@ def _decision(event: ev.Decided) -> str:
 
 
 def _page(url: str) -> str:
-    return f"<{url}>" if words.web_address(url) else _text(url)
+    return f"<{url}>" if web_address(url) else _text(url)
 
 
 def _list_section(heading: str, items: Iterable[str]) -> list[str]:
@@ -128,12 +143,12 @@ _MARK = re.compile(r"\[(\d+)\]")
 _SOURCE = re.compile(r'<strong><a href="#source-(\d+)">')
 
 
-def to_html(outcome: Outcome, when: datetime) -> str:
+def to_html(fold: RunFold, when: datetime) -> str:
     """The same as an HTML page, in which each citation links to its source."""
     from markdown_it import MarkdownIt
 
-    cited = outcome.answered.sources if outcome.answered else []
-    source_numbers = {item["number"] for item in [*cited, *outcome.evidence]}
+    cited = fold.answered.sources if fold.answered else []
+    source_numbers = {item["number"] for item in [*cited, *fold.evidence]}
 
     def link(mark: re.Match[str]) -> str:
         return f'<a href="#source-{mark[1]}">{mark[0]}</a>' if int(mark[1]) in source_numbers else mark[0]
@@ -141,25 +156,27 @@ def to_html(outcome: Outcome, when: datetime) -> str:
     parser = MarkdownIt("commonmark", {"html": False, "xhtmlOut": False}).disable(
         ["link", "image", "reference"]
     )
-    body = _MARK.sub(link, parser.render(to_markdown(outcome, when)))
+    body = _MARK.sub(link, parser.render(to_markdown(fold, when)))
     body = _SOURCE.sub(r'<strong id="source-\1"><a href="#source-\1">', body)
     body = body.replace('<a href="http', '<a rel="noopener noreferrer nofollow" href="http')
     page = Template(files("tui.run").joinpath("run.html").read_text(encoding="utf-8"))
-    title = one_line(outcome.question) or "A run without a beginning"
+    title = one_line(fold.question) or "A run without a beginning"
     return page.substitute(title=escape(title), body=body)
 
 
 Form = Literal["md", "html", "json"]
 
 
-def to_document(run: Run, stored_events: Sequence[StoredEvent], form: Form) -> str:
-    """A run with its events as a document of the given form."""
-    outcome = outcome_of(run, stored_events)
-    if form == "json":
-        return json.dumps(outcome.to_json(), ensure_ascii=False, indent=2) + "\n"
-    if form == "html":
-        return to_html(outcome, local(run.started))
-    return to_markdown(outcome, local(run.started))
+def to_document(store: Store, run: Run, form: Form) -> str:
+    """A stored run as a document of the given form."""
+    fold = fold_of(store, run, urls=True)
+    match form:
+        case "json":
+            return json.dumps(fold.to_json(), ensure_ascii=False, indent=2) + "\n"
+        case "html":
+            return to_html(fold, run.started)
+        case "md":
+            return to_markdown(fold, run.started)
 
 
 def file_name(run_id: str, question: str, form: Form) -> str:

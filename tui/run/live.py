@@ -2,47 +2,29 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from textual.dom import DOMNode
-from textual.message import Message
 from textual.screen import Screen
-from textual.widget import Widget
 
 from tui.app.offers import deepthink
-from tui.app.work import Batch, Failed, failed, in_background
+from tui.app.work import Job, in_background
 
 if TYPE_CHECKING:
+    import threading
+
     from agent import events as ev
     from tui.app.engine import Engine
     from tui.run.exchange import Exchange
     from tui.run.fold import RunFold
 
-_STOP_SECONDS = 2.0  # seconds; a run usually stops sooner
 Begin = Callable[..., "Generator[ev.Event]"]
 """`agent.run.run` or `agent.run.resume` with everything but the parts of the engine filled in."""
 
 
-@dataclass
-class RunEvents(Message):
-    """New events; the screen that shows the run drains them."""
-
-    run: LiveRun
-
-
-@dataclass
-class RunEnded(Message):
-    """The run's thread has ended; ``failure`` is what the run raised."""
-
-    run: LiveRun
-    failure: Failed | None
-
-
-class LiveRun:
+class LiveRun(Job["ev.Event"]):
     """One run in progress.
 
     Args:
@@ -61,20 +43,12 @@ class LiveRun:
     ) -> None:
         from agent.steering import Steering
 
-        self.steering = Steering()
+        super().__init__(self._run_events)
+        self.steering = Steering(self.cancel)
         self._engine = engine
         self._prepare = prepare
         self._model = model
         self._web = web
-        self._events: Batch[ev.Event] = Batch(lambda: RunEvents(self))
-        self._ended = threading.Event()
-
-    def start(self, widget: Widget) -> None:
-        """Start the thread; it posts `RunEvents` and finally `RunEnded` to ``widget``."""
-        self._events.post_to(widget)
-        widget.run_worker(
-            lambda: self._work(widget), thread=True, group="run", exit_on_error=False, name="run"
-        )
 
     def tell(self, words: str) -> None:
         """Report what happens before the run itself begins; call it from the run's thread."""
@@ -83,42 +57,19 @@ class LiveRun:
         self._events.put(ev.NodeProgress("", 0, words))
 
     def leave(self) -> None:
-        """Interrupt the run because the app ends, and give it a moment to store its state.
-
-        It can be resumed in any case.
-        """
+        """Interrupt the run because the app ends, and wait a moment; it can be resumed in any case."""
         self.steering.leave()
-        self._ended.wait(_STOP_SECONDS)
+        super().leave()
 
-    def drain(self) -> list[ev.Event]:
-        """The events since the last call."""
-        return self._events.drain()
-
-    def _work(self, widget: Widget) -> None:
-        failure: Failed | None = None
-        try:
-            begin = self._prepare(self)
-            parts = self._parts()
-            with (
-                self._engine.chat(self._model) as chat,
-                closing(begin(steering=self.steering, chat=chat, **parts)) as events,
-            ):
-                for event in events:
-                    self._events.put(event)
-        except BaseException as error:  # noqa: BLE001 - sent as a message: a worker never closes the app
-            failure = failed(error)
-        self._ended.set()
-        widget.post_message(RunEnded(self, failure))
-
-    def _parts(self) -> dict[str, Any]:
+    def _run_events(self, _cancel: threading.Event) -> Iterator[ev.Event]:
         from tui.assemble import open_web
 
         engine = self._engine
-        embedder = engine.embedder()
-        settings = engine.settings()
+        begin = self._prepare(self)
+        settings, embedder = engine.settings(), engine.embedder()
         if self._web is not None:
             settings = settings.model_copy(update={"web": self._web})
-        return {
+        parts = {
             "embedder": embedder,
             "reader": engine.reader(),
             "store": engine.store,
@@ -126,6 +77,11 @@ class LiveRun:
             "learned": engine.learned(),
             "planner": engine.planner(),
         }
+        with (
+            engine.chat(self._model) as chat,
+            closing(begin(steering=self.steering, chat=chat, **parts)) as events,
+        ):
+            yield from events
 
 
 _AFTER_THE_LAST_DECISION = frozenset({"synthesise", "verify", "answer_directly"})  # nodes
@@ -185,7 +141,7 @@ class Steers(Screen[None]):
     def action_decide(self) -> None:
         if self.live is None:
             return
-        if self.fold is not None and self.fold.asked is not None:
+        if self.fold is not None and self.fold.unanswered is not None:
             self.notify("The run is already asking you.", severity="warning")
             return
         if why := self.why_no_decision():
@@ -200,7 +156,7 @@ class Steers(Screen[None]):
         fold = self.fold
         if fold is None:
             return ""
-        if fold.outcome.routed is not None and fold.outcome.routed.route in _WITHOUT_DECISIONS:
+        if fold.routed is not None and fold.routed.route in _WITHOUT_DECISIONS:
             return "This run makes no decisions: it answers in one go."
         return "This run has made its last decision." if fold.node in _AFTER_THE_LAST_DECISION else ""
 

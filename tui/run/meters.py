@@ -54,7 +54,7 @@ class Meters(Static):
 
     def redraw(self) -> None:
         """Draw the line; if it is too long, the least important parts are left out."""
-        started = self._fold.outcome.started if self._fold else None
+        started = self._fold.started if self._fold else None
         model = (started.chat_model if started else self.model).removeprefix("llama.cpp:")
         parts = [
             one_line(model, 40),

@@ -20,26 +20,13 @@ from tui.run.fold import EVERYTHING, Part, RunFold, Step, StepState
 from tui.run.words import as_text, step_question
 from tui.terminal import one_line, unmarked
 
-_SIGNS: Mapping[StepState, str] = {
-    "open": "·",
-    "under way": "▸",
-    "found": "✓",
-    "unsure": "~",
-    "nothing": "✗",
-    "skipped": "–",
-}
-_COLOURS: Mapping[StepState, str] = {
-    "open": "$foreground 65%",
-    "under way": "bold $accent",
-    "found": "$success",
-    "unsure": "$foreground 65%",
-    "nothing": "$error",
-    "skipped": "$foreground 65%",
-}
-_SUFFIXES: Mapping[StepState, str] = {
-    "unsure": " (no sure answer)",
-    "nothing": " (nothing found)",
-    "skipped": " (skipped)",
+_STATES: Mapping[StepState, tuple[str, str, str]] = {  # sign, colour, suffix
+    "open": ("·", "$foreground 65%", ""),
+    "under way": ("▸", "bold $accent", ""),
+    "found": ("✓", "$success", ""),
+    "unsure": ("~", "$foreground 65%", " (no sure answer)"),
+    "nothing": ("✗", "$error", " (nothing found)"),
+    "skipped": ("–", "$foreground 65%", " (skipped)"),
 }
 
 
@@ -84,9 +71,9 @@ tried. `→` is the finding.
     def draw(self) -> None:
         if self._fold is None:
             return
-        steps = self._fold.outcome.steps
+        steps = self._fold.steps
         rows = [self._step(self._fold, step) for step in steps]
-        for offset, step in enumerate(self._fold.outcome.plan[len(steps) :], start=len(steps) + 1):
+        for offset, step in enumerate(self._fold.plan[len(steps) :], start=len(steps) + 1):
             rows.append(_label("open", offset, step["question"], self.width))
         rows = rows or [Content("No plan yet.").stylize("$foreground 65%")]
         if len(rows) != len(self._drawn_rows):
@@ -102,7 +89,7 @@ tried. `→` is the finding.
 
     def _step(self, fold: RunFold, step: Step) -> Content:
         state = fold.state_of(step)
-        label = _label(state, step.number, step.question or fold.outcome.question, self.width)
+        label = _label(state, step.number, step.question or fold.question, self.width)
         is_open = (state == "under way") != (step.number in self._toggled)
         trail = [as_text(event) for event in step.trail] if is_open else []
         lines = [hanging("   ", line, self.width) for line in trail]
@@ -112,10 +99,9 @@ tried. `→` is the finding.
 
 
 def _label(state: StepState, number: int, question: str, width: int) -> Content:
-    text = hanging(
-        f"{_SIGNS[state]} {number}. ", f"{step_question(question)}{_SUFFIXES.get(state, '')}", width
-    )
-    return Content(text).stylize(_COLOURS[state], 0, 1 if state == "found" else None)
+    sign, colour, suffix = _STATES[state]
+    text = hanging(f"{sign} {number}. ", f"{step_question(question)}{suffix}", width)
+    return Content(text).stylize(colour, 0, 1 if state == "found" else None)
 
 
 _TABS = ("plan", "evidence", "decisions")

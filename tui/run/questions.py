@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import TextIO
 
 from agent import events as ev
-from agent.state import Claim, citation_marks
 from agent.steering import Steering
 from tui.interrupts import ctrl_c_raises
 from tui.run.render import LABEL_WIDTH, as_grid
-from tui.run.words import REPLIES, VERDICTS, Block
+from tui.run.words import CHOICES, Block, doubts
 from tui.terminal import console, one_line
 
-_LETTERS: Mapping[str, str] = {"a": "accept", "r": "rewrite", "s": "search", "t": "stop"}
+_LETTERS: Mapping[str, str] = {"accept": "a", "rewrite": "r", "search": "s", "stop": "t"}
 
 
 def put(event: ev.Asked, steering: Steering, *, live: bool) -> None:
@@ -24,8 +23,8 @@ def put(event: ev.Asked, steering: Steering, *, live: bool) -> None:
     An invalid reply is asked for again. Ctrl-C, or the end of the input, cancels the run. Without ``live``
     the question is plain lines, on stderr if stdout is not a terminal.
     """
-    _show(blocks(event), live=live)
-    letters = choices(event.options)
+    letters = {_LETTERS.get(option, option): option for option in event.options}
+    _show(event, letters, live=live)
     prompt = (" " * LABEL_WIDTH if live else "") + (f"{', '.join(letters)}: " if letters else "> ")
     reply = None
     while reply is None:
@@ -40,23 +39,6 @@ def put(event: ev.Asked, steering: Steering, *, live: bool) -> None:
     steering.reply(reply)
 
 
-def blocks(event: ev.Asked) -> list[Block]:
-    """The question, the sentences of the answer it is about, and the possible replies."""
-    letters = choices(event.options)
-    labels = [f"{key}  {REPLIES.get(word, word)}" for key, word in letters.items()]
-    return [
-        Block(event.about, one_line(event.question), tone="part"),
-        *([Block("", "", tuple(map(judged_sentence, event.claims)), "part")] if event.claims else []),
-        Block("", "", tuple(labels or ["Enter alone: answer as best it can"]), "part"),
-    ]
-
-
-def choices(options: Sequence[str]) -> dict[str, str]:
-    """The options by letter; an option without a letter by its own name."""
-    letters = {word: letter for letter, word in _LETTERS.items()}
-    return {letters.get(option, option): option for option in options}
-
-
 def match_choice(line: str, letters: Mapping[str, str]) -> str | None:
     """The option for a typed letter or word, None if there is none; any text if there are no options."""
     if not letters:
@@ -65,26 +47,20 @@ def match_choice(line: str, letters: Mapping[str, str]) -> str | None:
     return letters.get(reply) or (reply if reply in letters.values() else None)
 
 
-def judged_sentence(claim: Claim) -> str:
-    """A sentence of an answer, its citations, and what is not supported."""
-    marks = citation_marks(claim["cites"])
-    sentence = f"{one_line(claim['text'])} {marks}".rstrip()
-    if claim["verdict"] == "supported":
-        return sentence
-    reason = f": {one_line(claim['reason'])}" if claim["reason"] else ""
-    return f"{sentence} ({VERDICTS[claim['verdict']]}{reason})"
-
-
-def _show(question_blocks: Sequence[Block], *, live: bool) -> None:
+def _show(event: ev.Asked, letters: Mapping[str, str], *, live: bool) -> None:
+    """Show the question, the sentences of the answer it is about, and the possible replies."""
+    question = one_line(event.question)
+    sentences = [(doubts([claim]) or [one_line(claim["text"])])[0] for claim in event.claims]
+    replies = [f"{key}  {CHOICES.get(option, option)}" for key, option in letters.items()]
+    replies = replies or ["Enter alone: answer as best it can"]
     if live:
         out = console()
-        for block in question_blocks:
-            out.print(as_grid(block))
+        out.print(as_grid(Block(event.about, question, tone="part")))
+        for lines in filter(None, (sentences, replies)):
+            out.print(as_grid(Block("", "", tuple(lines), "part")))
         return
-    for block in question_blocks:
-        if block.text:
-            _out().write(f"{block.label}: {block.text}\n")
-        _out().writelines(f"    {item}\n" for item in block.items)
+    _out().write(f"{event.about}: {question}\n")
+    _out().writelines(f"    {line}\n" for line in (*sentences, *replies))
     _out().flush()
 
 

@@ -45,10 +45,14 @@ _STYLES: dict[Tone, tuple[str, str, str]] = {  # label, text, items
 
 
 class Renderer:
-    """Shows one run; this base class shows only warnings, on stderr."""
+    """Shows one run; this base class shows only warnings, on stderr.
+
+    Attributes:
+        fold: The run so far.
+    """
 
     def __init__(self) -> None:
-        self._run_id = ""
+        self.fold = RunFold()
 
     def __enter__(self) -> Self:
         return self
@@ -59,19 +63,16 @@ class Renderer:
         """Leave the terminal in its final state."""
 
     def take(self, event: ev.Event) -> None:
-        """Show an event."""
-        match event:
-            case ev.RunStarted() | ev.Resumed():
-                self._run_id = event.run_id
-            case ev.Warned():
-                failures.warn(clean(event.message))
-            case ev.RunFinished() if event.status in RESUMABLE:
-                failures.warn(f"{resume_hint(self._run_id, event.status)}.")
-            case _:
-                pass
+        """Add an event and show it."""
+        self.fold.take(event)
+        if isinstance(event, ev.Warned):
+            failures.warn(clean(event.message))
+        elif isinstance(event, ev.RunFinished) and event.status in RESUMABLE:
+            failures.warn(f"{resume_hint(self.fold.run_id, event.status)}.")
 
-    def recall(self, events: Sequence[ev.Event]) -> None:
-        """Take the events before the run was resumed, without showing them again."""
+    def recall(self, event: ev.Event) -> None:
+        """Add an event from before the run was resumed, without showing it again."""
+        self.fold.take(event)
 
     def aside(self) -> AbstractContextManager[object]:
         """Leave the terminal to a question."""
@@ -82,7 +83,8 @@ class PlainRun(Renderer):
     """One line per event, without escape codes; in a replay, warnings are part of the text."""
 
     def __init__(self, *, replay: bool = False) -> None:
-        self._transcript = Transcript()
+        super().__init__()
+        self._transcript = Transcript(self.fold)
         self._replay = replay
 
     def __exit__(
@@ -94,13 +96,15 @@ class PlainRun(Renderer):
     def take(self, event: ev.Event) -> None:
         """Write the event's lines at once, so that a reader of the pipe can follow."""
         if isinstance(event, ev.Warned) and not self._replay:
-            failures.warn(clean(event.message))
+            super().take(event)
             return
+        self.fold.take(event)
         self._write(self._transcript.take(event))
 
-    def recall(self, events: Sequence[ev.Event]) -> None:
-        """Take the events before the run was resumed."""
-        self._transcript.recall(events)
+    def recall(self, event: ev.Event) -> None:
+        """Add an event from before the run was resumed, without showing it again."""
+        super().recall(event)
+        self._transcript.recall(event)
 
     def _write(self, blocks: Sequence[Block]) -> None:
         for block in blocks:
@@ -124,7 +128,7 @@ class PipedRun(PlainRun):
                 sys.stderr.write(f"{as_line(block)}\n")
 
 
-class LiveRun(PlainRun):
+class AnimatedRun(PlainRun):
     """Events scroll by above the growing answer and a line with the current activity.
 
     In a replay nothing is animated. ``wheel`` handles single keys, if they are read.
@@ -135,8 +139,7 @@ class LiveRun(PlainRun):
         self._out = out
         self._wheel = wheel
         self._began = time.monotonic()
-        self._fold = RunFold()
-        self._tokens_written = 0  # tokens
+        self._tokens_written = 0
         self._reply_was_typed = False  # whether the user has just typed the next reply here
         self._spinner = Spinner("dots", style="cyan")
         self._live = self._new_live()
@@ -154,10 +157,20 @@ class LiveRun(PlainRun):
 
     def take(self, event: ev.Event) -> None:
         """Show the event above the status line, or update that line."""
-        self._update_progress(event)
-        self._fold.take(event)
+        match event:
+            case ev.ModelCalled():
+                self._tokens_written += event.generated
+            case ev.Heartbeat():
+                self._tokens_written = max(self._tokens_written, event.generated)
+            case ev.Steered() if self._wheel is not None:
+                self._wheel.clear_notice()
+            case ev.RunFinished():
+                self._live.stop()
+            case _:
+                pass
         if isinstance(event, ev.Replied) and self._reply_was_typed:
             self._reply_was_typed = False
+            self.fold.take(event)
             self._transcript.take(event)  # without showing what was just typed
         else:
             super().take(event)
@@ -172,19 +185,6 @@ class LiveRun(PlainRun):
         finally:
             self._live = self._new_live()  # a stopped one assumes that its lines are still there
             self._live.start()
-
-    def _update_progress(self, event: ev.Event) -> None:
-        match event:
-            case ev.ModelCalled():
-                self._tokens_written += event.generated
-            case ev.Heartbeat():
-                self._tokens_written = max(self._tokens_written, event.generated)
-            case ev.Steered() if self._wheel is not None:
-                self._wheel.clear_notice()
-            case ev.RunFinished():
-                self._live.stop()
-            case _:
-                pass
 
     def _write(self, blocks: Sequence[Block]) -> None:
         for block in blocks:
@@ -201,34 +201,25 @@ class LiveRun(PlainRun):
         )
 
     def _bottom(self) -> RenderableType:
+        wheel, width = self._wheel, self._out.width
         parts: list[RenderableType] = []
-        if self._fold.text:
-            room = max(3, self._out.height - 4 - (len(KEYS) + 1 if self._shows_help else 0))
-            lines = Text(clean(self._fold.text).strip()).wrap(self._out, self._out.width - LABEL_WIDTH)
+        keys = [f"{key}  {what}" for key, what in KEYS.items()] if wheel and wheel.shows_help else []
+        if self.fold.text:
+            room = max(3, self._out.height - 4 - len(keys) - bool(keys))
+            lines = Text(clean(self.fold.text).strip()).wrap(self._out, width - LABEL_WIDTH)
             parts.append(_row("answer", Text("\n").join(lines[-room:]), "bold"))
-        if self._shows_help:
-            parts.append(
-                _row(
-                    "keys",
-                    Text("\n".join(f"{k}  {description}" for k, description in KEYS.items())),
-                    "bold",
-                )
-            )
+        if keys:
+            parts.append(_row("keys", Text("\n".join(keys)), "bold"))
         parts.append(self._status())
-        if self._wheel is not None and self._wheel.prompt:
-            prompt = Text(self._wheel.prompt, style="bold")
-            last_line = prompt.wrap(self._out, self._out.width)[-1]  # the end, where the cursor is
-            parts.append(last_line)
+        if wheel and wheel.prompt:
+            prompt = Text(wheel.prompt, style="bold")
+            parts.append(prompt.wrap(self._out, width)[-1])  # the end, where the cursor is
         return Group(*parts)
-
-    @property
-    def _shows_help(self) -> bool:
-        return self._wheel is not None and self._wheel.shows_help
 
     def _status(self) -> RenderableType:
         elapsed = duration(time.monotonic() - self._began)
         tokens = f" · {self._tokens_written:,} tokens written" if self._tokens_written else ""
-        fold = self._fold
+        fold = self.fold
         activity = doing(fold, one_line(fold.message)) if fold.node else "loading the models"
         style = "yellow" if fold.paused else "dim"
         text = Text(f"{'paused' if fold.paused else activity} · {elapsed}{tokens}", style=style)

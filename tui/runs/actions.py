@@ -1,4 +1,4 @@
-"""Deleting a run, a session, or the checkpoints of a run.
+"""Rating a run; deleting a run, a session, or the checkpoints of a run.
 
 Checkpoints are beside the store and are deleted with their run. A run that is in progress is not deleted.
 """
@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from agent import checkpoints
 from agent import events as ev
+from traces.ratings import Rating, Ratings
 from traces.runs import Run, RunEnd, Runs, StoredEvent
 from traces.sessions import Session, Sessions
 from traces.store import Store
+from tui.run.fold import fold_of
 from tui.terminal import clean
 
 
@@ -24,6 +26,15 @@ def delete_run(store: Store, run_id: str) -> None:
     check_stopped(store, run_id)
     Runs(store).delete(run_id)
     checkpoints.discard(store, run_id)
+
+
+def rate(store: Store, run_id: str, rating: Rating | None) -> Rating | None:
+    """Rate a run, and return the rating; None removes it. Raises `UnknownRun`."""
+    if rating is None:
+        Ratings(store).withdraw(run_id)
+    else:
+        Ratings(store).rate(run_id, rating)
+    return rating
 
 
 def check_idle(store: Store, session: Session) -> list[Run]:
@@ -51,27 +62,19 @@ def forget(store: Store, run: Run) -> None:
     """Discard a run's checkpoints; an unfinished run is ended as cancelled. Raises `GoingOn`."""
     check_stopped(store, run.id)
     if run.finished is None:
-        runs = Runs(store)
-        stored_events = runs.events(run.id)
-        calls = [entry.payload for entry in stored_events if entry.kind == ev.ModelCalled.kind]
-        evaluated, reused, generated = (
-            sum(call[name] for call in calls) for name in ("evaluated", "reused", "generated")
-        )
-        finished = ev.RunFinished(
-            "cancelled", "given up", stored_events[-1].elapsed, len(calls), evaluated, reused, generated
-        )
+        runs, fold = Runs(store), fold_of(store, run)
+        usage = fold.to_json()["usage"]
+        finished = ev.RunFinished("cancelled", "given up", fold.elapsed, **usage)
+        last = runs.events(run.id)[-1].seq
         runs.record(
             run.id,
-            [StoredEvent(stored_events[-1].seq + 1, finished.seconds, finished.kind, finished.payload())],
+            [StoredEvent(last + 1, finished.seconds, finished.kind, finished.payload())],
             end=RunEnd(
                 finished.status,
                 finished.stopped_because,
-                run.answer,
-                len(calls),
-                evaluated,
-                reused,
-                generated,
-                run.standalone,
+                answer=run.answer,
+                standalone=run.standalone,
+                **usage,
             ),
         )
     checkpoints.discard(store, run.id)

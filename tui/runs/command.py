@@ -19,8 +19,8 @@ from tui.assemble import open_store
 from tui.failures import WrongUsage
 from tui.options import AsJson, RunId, Yes, confirm
 from tui.run.export import to_document
-from tui.run.fold import answer_as_read, events_of, stored_or_implied
-from tui.run.render import LiveRun, PlainRun, Renderer
+from tui.run.fold import answer_as_read, stored_events
+from tui.run.render import AnimatedRun, PlainRun, Renderer
 from tui.run.words import UNFINISHED_REASONS, local, status
 from tui.runs import actions
 from tui.terminal import cells, clean, columns, console, counted, duration, is_live, one_line, print_json
@@ -80,13 +80,11 @@ def show(
     from agent.checkpoints import exists
 
     store = open_store()
-    runs = Runs(store)
-    run = runs.find(reference)
-    stored_events = stored_or_implied(runs, run)
+    run = Runs(store).find(reference)
     live = is_live(plain=plain)
-    screen: Renderer = LiveRun(console(), replay=True) if live else PlainRun(replay=True)
+    screen: Renderer = AnimatedRun(console(), replay=True) if live else PlainRun(replay=True)
     with screen:
-        for event in events_of(stored_events):
+        for _, event in stored_events(store, run):
             screen.take(event)
     if imported := run.request.get("imported_from"):
         console().print(
@@ -162,9 +160,9 @@ def export(
 
     Question, answer, verdicts, sources with quotes, contradictions, plan, steps, decisions, cost.
     """
-    runs = Runs(open_store())
-    run = runs.find(reference)
-    text = to_document(run, stored_or_implied(runs, run), form)
+    store = open_store()
+    run = Runs(store).find(reference)
+    text = to_document(store, run, form)
     if output is None:
         sys.stdout.write(text)
         return

@@ -12,20 +12,17 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container, Horizontal, VerticalScroll
 from textual.content import Content
-from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Static
 
-from agent import events as ev
 from agent.state import Evidence
 from traces.runs import Run, Runs
-from traces.store import Store
 from tui.app.base import DeepScreen
 from tui.app.keys import bindings
 from tui.app.work import Failed, in_background
-from tui.run.fold import Outcome, outcome_of, stored_or_implied
-from tui.run.words import local, place, status, step_question
-from tui.terminal import clean, duration, one_line
+from tui.run.fold import RunFold, fold_of
+from tui.run.words import decision, local, place, reason, status, step_question
+from tui.terminal import duration, one_line
 
 Sign = Literal["same", "differs", "only A", "only B"]
 
@@ -51,22 +48,22 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class ComparedRun:
-    """A run and its outcome."""
+    """A run and its fold."""
 
     run: Run
-    outcome: Outcome
+    fold: RunFold
 
 
 def compare(a: ComparedRun, b: ComparedRun) -> list[Section]:
     """Compare question, answer, end, settings, plan, decisions, evidence and cost, in this order."""
     return [
         Section("Question", (_row(one_line(a.run.question), one_line(b.run.question)),)),
-        Section("Answer", (_row(_answer(a), _answer(b)),)),
+        Section("Answer", (_row(*(compared.fold.answer or "(no answer)" for compared in (a, b))),)),
         Section("End", (_row(_end(a), _end(b)),)),
         _settings(a.run, b.run),
-        _align("Plan", _plan(a.outcome), _plan(b.outcome), "Neither has a plan."),
-        _align("Decisions", *_decisions(a.outcome, b.outcome), "Neither took a decision."),
-        _evidence(a.outcome, b.outcome),
+        _align("Plan", _plan(a.fold), _plan(b.fold), "Neither has a plan."),
+        _align("Decisions", *_decisions(a.fold, b.fold), "Neither took a decision."),
+        _evidence(a.fold, b.fold),
         _cost(a, b),
     ]
 
@@ -90,7 +87,7 @@ def _settings(a: Run, b: Run) -> Section:
             ("profile", run.profile),
             ("model", run.chat_model),
             ("decided by", run.decider),
-            ("collections", ", ".join(run.collections)),
+            ("collections", ", ".join(sorted(run.collections))),
             ("embedder", run.embedder),
             ("reranker", run.reranker or "none"),
         ]
@@ -107,8 +104,7 @@ def _settings(a: Run, b: Run) -> Section:
 
 def _end(compared: ComparedRun) -> str:
     run = compared.run
-    reason = one_line(run.stopped_because)
-    return status(run) + (f": {reason}" if reason and reason != run.status else "")
+    return f"{status(run)}: {reason(run)}" if reason(run) else status(run)
 
 
 def _align(title: str, left_texts: Sequence[str], right_texts: Sequence[str], empty_text: str) -> Section:
@@ -116,18 +112,19 @@ def _align(title: str, left_texts: Sequence[str], right_texts: Sequence[str], em
     return Section(title, rows, "" if rows else empty_text)
 
 
-def _plan(outcome: Outcome) -> list[str]:
+def _plan(fold: RunFold) -> list[str]:
     return [
-        f"{number}. {step_question(step['question'])}" for number, step in enumerate(outcome.plan, start=1)
+        f"{number}. {step_question(step['question'])}" for number, step in enumerate(fold.plan, start=1)
     ]
 
 
-def _decisions(a: Outcome, b: Outcome) -> tuple[list[str], list[str]]:
+def _decisions(a: RunFold, b: RunFold) -> tuple[list[str], list[str]]:
     """The decisions of both, aligned by research step; "" where one run took none."""
     sides: tuple[list[str], list[str]] = ([], [])
-    for step in sorted({event.step for outcome in (a, b) for event in outcome.decisions}):
+    for step in sorted({event.step for fold in (a, b) for event in fold.decisions}):
         rows = [
-            [_decision(event) for event in outcome.decisions if event.step == step] for outcome in (a, b)
+            [f"after step {step}: {decision(event)}" for event in fold.decisions if event.step == step]
+            for fold in (a, b)
         ]
         for left, right in zip_longest(*rows, fillvalue=""):
             sides[0].append(left)
@@ -135,15 +132,9 @@ def _decisions(a: Outcome, b: Outcome) -> tuple[list[str], list[str]]:
     return sides
 
 
-def _decision(event: ev.Decided) -> str:
-    probability = event.probabilities.get(event.action, 1.0)
-    confidence = f", {probability:.0%}" if probability < 1 else ""
-    return f"after step {event.step}: {event.action} ({event.source}{confidence})"
-
-
-def _evidence(a: Outcome, b: Outcome) -> Section:
+def _evidence(a: RunFold, b: RunFold) -> Section:
     """The passages that both kept first, then those that only one did."""
-    first, second = ({_key(item): item for item in outcome.evidence} for outcome in (a, b))
+    first, second = ({_key(item): item for item in fold.evidence} for fold in (a, b))
     shared = [
         Row(_citation(item, second[key]), _citation(second[key]), "same")
         for key, item in first.items()
@@ -170,14 +161,9 @@ def _citation(item: Evidence, other: Evidence | None = None) -> str:
     return f"{number} {place(item)}"
 
 
-def _answer(compared: ComparedRun) -> str:
-    answered = compared.outcome.answered  # its numbers are those of the evidence below
-    return clean(answered.answer if answered else compared.run.answer).strip() or "(no answer)"
-
-
 def _cost(a: ComparedRun, b: ComparedRun) -> Section:
     def amounts(compared: ComparedRun) -> list[tuple[str, float | None]]:
-        run, finished = compared.run, compared.outcome.finished
+        run, finished = compared.run, compared.fold.finished
         return [
             ("time", finished.seconds if finished else None),
             ("model calls", run.model_calls),
@@ -217,12 +203,6 @@ class CompareScreen(DeepScreen):
 amount divided by A's. `1` and `2` replay either, `s` swaps them.
 """
 
-    @dataclass
-    class Ready(Message):
-        """Both runs are read."""
-
-        pair: tuple[ComparedRun, ComparedRun]
-
     def __init__(self, first: str, second: str) -> None:
         super().__init__()
         self._ids = (first, second)
@@ -240,12 +220,12 @@ amount divided by A's. `1` and `2` replay either, `s` swaps them.
     def on_mount(self) -> None:
         self.query_one("#compare").focus()
         store, ids = self.deepthink.engine.store, self._ids
-        in_background(self, lambda: _read(store, ids), group="compare")
 
-    @on(Ready)
-    async def _ready(self, message: Ready) -> None:
-        self._pair = message.pair
-        await self._show()
+        def read() -> tuple[ComparedRun, ComparedRun]:
+            first, second = (Runs(store).find(run_id) for run_id in ids)
+            return ComparedRun(first, fold_of(store, first)), ComparedRun(second, fold_of(store, second))
+
+        in_background(self, read, self._show, group="compare")
 
     @on(Failed)
     def _show_failure(self, message: Failed) -> None:
@@ -253,14 +233,14 @@ amount divided by A's. `1` and `2` replay either, `s` swaps them.
             text = f"✗ They cannot be compared.\n\n{message.error.message}\n{message.error.way_out}"
             self.query_one("#compare-state", Static).update(text)
 
-    async def _show(self) -> None:
-        assert self._pair is not None
-        for name, compared, side in zip(("A", "B"), self._pair, ("first", "second"), strict=True):
+    async def _show(self, pair: tuple[ComparedRun, ComparedRun]) -> None:
+        self._pair = pair
+        for name, compared, side in zip(("A", "B"), pair, ("first", "second"), strict=True):
             head = Content.assemble((name, "bold"), "  ", (start_and_id(compared.run), "$foreground 65%"))
             self.query_one(f"#compare-{side}", Static).update(head)
         page = self.query_one("#compare")
         await page.remove_children()
-        await page.mount_all(list(self._sections(self._pair)))
+        await page.mount_all(list(self._sections(pair)))
         page.scroll_home(animate=False)
         self.refresh_bindings()
 
@@ -284,8 +264,7 @@ amount divided by A's. `1` and `2` replay either, `s` swaps them.
 
     async def action_swap(self) -> None:
         if self._pair is not None:
-            self._pair = (self._pair[1], self._pair[0])
-            await self._show()
+            await self._show((self._pair[1], self._pair[0]))
 
     def action_close(self) -> None:
         self.dismiss()
@@ -306,13 +285,3 @@ def _build_row(row: Row) -> Widget:
         Container(*sides, classes="sides"),
         classes=f"row {different}",
     )
-
-
-def _read(store: Store, ids: tuple[str, str]) -> CompareScreen.Ready:
-    runs = Runs(store)
-
-    def load_run(run_id: str) -> ComparedRun:
-        run = runs.find(run_id)
-        return ComparedRun(run, outcome_of(run, stored_or_implied(runs, run)))
-
-    return CompareScreen.Ready((load_run(ids[0]), load_run(ids[1])))

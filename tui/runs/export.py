@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, cast
 
@@ -10,19 +9,16 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
-from textual.message import Message
 from textual.screen import ModalScreen
 from textual.widgets import Input, RadioButton, RadioSet, Static
 
 from traces.runs import Runs
-from traces.store import Store
 from traces.typed_path import existing_path, expanded_path
 from tui.app.key_line import KeyLine
 from tui.app.keys import bindings
 from tui.app.offers import deepthink
 from tui.app.work import Failed, in_background
 from tui.run.export import Form, file_name, to_document
-from tui.run.fold import stored_or_implied
 from tui.terminal import one_line
 
 _FORMS: dict[Form, str] = {
@@ -54,12 +50,6 @@ class ExportScreen(ModalScreen[None]):
 **↑ ↓** and **Space** choose the form, **Tab** goes to the file, **Enter** in it (or Ctrl-S) writes. A path
 without a folder is in the folder that the app was started in; `~` is your home folder.
 """
-
-    @dataclass
-    class Written(Message):
-        """The file is written."""
-
-        path: Path
 
     def __init__(self, run_id: str, question: str) -> None:
         super().__init__()
@@ -109,11 +99,16 @@ without a folder is in the folder that the app was started in; `~` is your home 
             self.query_one("#export-note", Static).update(note)
             return
         store, run_id, form = deepthink(self).engine.store, self._run_id, self._form
-        in_background(self, lambda: self.Written(_write(store, run_id, form, path)), group="export")
 
-    @on(Written)
-    def _announce(self, message: Written) -> None:
-        self.notify(f"The run is in {message.path}.", title="Exported", timeout=10, markup=False)
+        def write() -> Path:
+            text = to_document(store, Runs(store).find(run_id), form)
+            path.write_text(text, encoding="utf-8")
+            return path.absolute()
+
+        in_background(self, write, self._announce, group="export")
+
+    def _announce(self, path: Path) -> None:
+        self.notify(f"The run is in {path}.", title="Exported", timeout=10, markup=False)
         self.dismiss()
 
     @on(Failed)
@@ -122,10 +117,3 @@ without a folder is in the folder that the app was started in; `~` is your home 
 
     def action_close(self) -> None:
         self.dismiss()
-
-
-def _write(store: Store, run_id: str, form: Form, path: Path) -> Path:
-    runs = Runs(store)
-    run = runs.find(run_id)
-    path.write_text(to_document(run, stored_or_implied(runs, run), form), encoding="utf-8")
-    return path.absolute()

@@ -18,15 +18,13 @@ from textual.message import Message
 from textual.timer import Timer
 from textual.widgets import DataTable, Input, Static
 
-from agent import events as ev
-from traces.ratings import Rating, Ratings
 from traces.runs import Run, Runs, RunSummary
 from traces.store import Store, now
 from tui.app.keys import ACTIONS_BY_ID
 from tui.app.offers import deepthink
-from tui.run.fold import answer_as_read
-from tui.run.words import ENDINGS, local, status
-from tui.terminal import clean, duration, one_line
+from tui.run.fold import RunFold, fold_of
+from tui.run.words import ENDINGS, local, reason, status
+from tui.terminal import counted, duration, one_line
 
 _MIN_WIDTH = 14  # of the flexible column; all columns then fit into 60 with a scrollbar
 
@@ -325,78 +323,28 @@ class RunFilter(Horizontal):
 RunState = Literal["", "resumable", "going on"]
 
 
-@dataclass
-class RunsLoaded(Message):
-    """A page of the matching runs and their total number; the ``first`` page replaces the list."""
-
-    first: bool
-    runs: list[RunSummary]
-    total: int
-
-
-@dataclass
-class Preview(Message):
-    """A run, the number of its sources, and whether it can be resumed or is in progress."""
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """A run, its fold, and whether it can be resumed or is in progress."""
 
     run: Run
-    sources: int
+    fold: RunFold
     state: RunState
-
-
-@dataclass
-class Rated(Message):
-    """A run's rating is stored; "" if it was removed."""
-
-    run_id: str
-    rating: Rating | str
-
-
-@dataclass
-class RunDeleted(Message):
-    """A run was deleted."""
-
-    run_id: str
-
-
-def load(store: Store, text: str, statuses: Sequence[str], limit: int, offset: int) -> RunsLoaded:
-    """Read a page of the matching runs."""
-    with store.connect():  # open the store once for both queries
-        page = Runs(store).search(text, statuses, limit=limit, offset=offset)
-        return RunsLoaded(not offset, page, Runs(store).count(text, statuses))
-
-
-def rate(store: Store, run_id: str, rating: Rating | None) -> Rated:
-    """Rate a run; None removes its rating. Raises `UnknownRun`."""
-    if rating is None:
-        Ratings(store).withdraw(run_id)
-    else:
-        Ratings(store).rate(run_id, rating)
-    return Rated(run_id, rating or "")
-
-
-def delete(store: Store, run_id: str) -> RunDeleted:
-    """Delete a run. Raises `GoingOn`."""
-    from tui.runs.actions import delete_run
-
-    delete_run(store, run_id)
-    return RunDeleted(run_id)
 
 
 def preview(store: Store, run_id: str) -> Preview:
     """Read the preview of a run; for a worker. Raises `UnknownRun`."""
     from agent import checkpoints
 
-    runs = Runs(store)
     with store.connect():
-        run = runs.find(run_id)
-        stored_events = runs.events(run.id)
-    answers = [entry.payload for entry in stored_events if entry.kind == ev.Answered.kind]
+        run = Runs(store).find(run_id)
+        fold = fold_of(store, run)
     state: RunState = ""
     if (run.finished is None or run.status in {"failed", "cancelled"}) and checkpoints.exists(
         store, run.id
     ):
         state = "going on" if checkpoints.held(store, run.id) else "resumable"
-    return Preview(run, len(answers[-1]["sources"]) if answers else 0, state)
+    return Preview(run, fold, state)
 
 
 class RunPreview(VerticalScroll):
@@ -430,8 +378,7 @@ class RunPreview(VerticalScroll):
         run = preview.run
         question.update(Content(one_line(run.question)))
         facts.update(Content("\n".join(_facts(preview))))
-        text = clean(answer_as_read(run)).strip() or _no_answer_text(preview, key_for("runs.resume"))
-        answer.update(Content(text))
+        answer.update(Content(preview.fold.answer or _no_answer_text(preview, key_for("runs.resume"))))
         keys.update(" · ".join(f"{key_for(name)} {ACTIONS_BY_ID[name].label.lower()}" for name in _BESIDES))
 
 
@@ -441,12 +388,12 @@ def _facts(preview: Preview) -> list[str]:
     ending = ENDINGS["interrupted"] if run.status == "running" else ENDINGS.get(run.status, run.status)
     if preview.state == "going on":
         ending = "… a process is working on it"
-    reason = "" if run.stopped_because == run.status else one_line(run.stopped_because)
-    sources = [f"{preview.sources} source{'s' * (preview.sources != 1)}"] if run.answer else []
+    answered = preview.fold.answered
+    sources = [counted(len(answered.sources), "source")] if answered else []
     setup = [one_line(run.chat_model), run.profile, f"decisions by {run.decider}"]
     return [
         " · ".join([f"{local(run.started):%Y-%m-%d %H:%M}", f"{ending}{duration_text}", *sources]),
-        *([f"because {reason}"] if reason else []),
+        *([f"because {reason(run)}"] if reason(run) else []),
         " · ".join([*setup, f"in {one_line(', '.join(run.collections))}", f"run {run.id}"]),
     ]
 

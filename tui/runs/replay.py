@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -21,21 +21,18 @@ from textual.widgets import Static
 
 from agent import events as ev
 from traces.runs import Run, Runs
-from traces.store import Store
 from tui.app.base import DeepScreen
 from tui.app.keys import bindings
 from tui.app.work import Failed, in_background
-from tui.run.evidence import EvidenceList
+from tui.run.evidence import PassageWanted
 from tui.run.exchange import Exchange
-from tui.run.fold import EVERYTHING, Part, RunFold, events_of, stored_or_implied
+from tui.run.fold import EVERYTHING, Part, RunFold, stored_events
 from tui.run.meters import Meters
 from tui.run.panel import RunPanel
 from tui.run.words import as_text
 from tui.terminal import duration
 
-SPEEDS: Final[Sequence[int]] = (1, 4, 16)
-"""The speeds, slowest first."""
-_MAX_WAIT = 2.0  # seconds at speed 1: longer waits are shortened
+_MAX_WAIT = 1.0  # seconds: longer waits are shortened
 
 
 class Player:
@@ -43,20 +40,19 @@ class Player:
 
     Attributes:
         events: The events of the whole run.
-        times: Seconds since the run began, one for each event.
         fold: The run after the first `position` events.
         position: Number of events that have happened.
-        speed: One of `SPEEDS`.
     """
 
-    def __init__(self, events: Sequence[ev.Event], times: Sequence[float], run_id: str = "") -> None:
-        self.events = events
-        self.times = times
+    def __init__(self, events: Sequence[tuple[float, ev.Event]], run_id: str = "") -> None:
+        self.events = [event for _, event in events]
+        self._times = [elapsed for elapsed, _ in events]  # seconds since the run began
         self._run_id = run_id
         self.fold = RunFold(run_id=run_id)
         self.position = 0
-        self.speed: int = SPEEDS[0]
-        self.steps = [n for n, event in enumerate(events, start=1) if isinstance(event, ev.StepStarted)]
+        self.steps = [
+            n for n, event in enumerate(self.events, start=1) if isinstance(event, ev.StepStarted)
+        ]
 
     @property
     def over(self) -> bool:
@@ -66,12 +62,12 @@ class Player:
     @property
     def elapsed(self) -> float:
         """Seconds of the run until the current position."""
-        return self.times[self.position - 1] if self.position else 0.0
+        return self._times[self.position - 1] if self.position else 0.0
 
     @property
     def total(self) -> float:
         """Seconds of the whole run."""
-        return self.times[-1] if self.times else 0.0
+        return self._times[-1] if self._times else 0.0
 
     @property
     def last_event(self) -> ev.Event | None:
@@ -104,12 +100,11 @@ class Player:
         return next((step for step in reversed(self.steps) if step < self.position), 0)
 
     def wait(self, position: int | None = None) -> float:
-        """Seconds at this speed until the event at a position, by default the next."""
+        """Seconds until the event at a position, by default the next."""
         position = self.position if position is None else position
         if position >= len(self.events) or not position:
             return 0.0
-        gap = max(0.0, self.times[position] - self.times[position - 1])
-        return min(gap, _MAX_WAIT) / self.speed
+        return min(max(0.0, self._times[position] - self._times[position - 1]), _MAX_WAIT)
 
     def within(self, seconds: float) -> int:
         """The position reached in ``seconds``; at least one event further."""
@@ -119,11 +114,6 @@ class Player:
             position += 1
         return position
 
-    def faster(self, by: int) -> None:
-        """Choose the next or the previous speed, if there is one."""
-        index = SPEEDS.index(self.speed) + by
-        self.speed = SPEEDS[max(0, min(index, len(SPEEDS) - 1))]
-
 
 class PlayerBar(Vertical, can_focus=True):
     """A track with the research steps marked, and the current event; a click on the track seeks."""
@@ -132,8 +122,7 @@ class PlayerBar(Vertical, can_focus=True):
 ### The player
 
 **Space** plays and pauses, **→** and **←** go one event forwards and back, `n` and `p` to the next and the
-previous research step, **Home** and **End** to either end, `+` and `-` change the speed. Long waits are
-cut to two seconds.
+previous research step, **Home** and **End** to either end. Long waits are cut to a second.
 """
     DEFAULT_CSS = """
     PlayerBar { height: 2; padding: 0 1; background: $surface; }
@@ -179,7 +168,7 @@ cut to two seconds.
         count = len(player.events)
         sign = "▶" if self._playing else "■" if player.over else "‖"
         prefix = f"{sign} {player.position:>{len(str(count))}}/{count} "
-        suffix = f" {duration(player.elapsed)} of {duration(player.total)} · {player.speed}×"
+        suffix = f" {duration(player.elapsed)} of {duration(player.total)}"
         width = max(4, self.content_size.width - len(prefix) - len(suffix))
         self._track = (len(prefix), width)
         current = _column(player.position, count, width)
@@ -219,19 +208,11 @@ the previous research step. **Tab** goes to the answer, whose citations open the
 plan, the evidence and the decisions, where you can say what a decision should have been.
 """
 
-    @dataclass
-    class Ready(Message):
-        """The run and its events, with the seconds at which they happened."""
-
-        run: Run
-        events: list[ev.Event]
-        times: list[float]
-
     def __init__(self, run_id: str) -> None:
         super().__init__()
         self._run_id = run_id
         self._run: Run | None = None
-        self.player = Player((), ())
+        self.player = Player(())
         self._timer: Timer | None = None  # while it plays
         self._has_answer = False  # whether an answer is on the screen
 
@@ -246,17 +227,23 @@ plan, the evidence and the decisions, where you can say what a decision should h
     def on_mount(self) -> None:
         self.add_class("-none")
         store, run_id = self.deepthink.engine.store, self._run_id
-        in_background(self, lambda: _read(store, run_id), group="replay")
 
-    @on(Ready)
-    async def _ready(self, message: Ready) -> None:
-        self._run, self.player = message.run, Player(message.events, message.times, message.run.id)
+        def read() -> tuple[Run, Player]:
+            run = Runs(store).find(run_id)
+            return run, Player(stored_events(store, run), run.id)
+
+        in_background(self, read, self._begin, group="replay")
+
+    async def _begin(self, read: tuple[Run, Player]) -> None:
+        self._run, self.player = read
         meters = self.query_one(Meters)
-        meters.offline = not any(isinstance(e, ev.Corrected) and e.rung == "web" for e in message.events)
+        meters.offline = not any(
+            isinstance(e, ev.Corrected) and e.rung == "web" for e in self.player.events
+        )
         self.remove_class("-none")
         await self._new_exchange()
         self.query_one(PlayerBar).focus()
-        self.player.seek(len(message.events))
+        self.player.seek(len(self.player.events))
         self._draw(EVERYTHING)
         self.refresh_bindings()
 
@@ -274,7 +261,7 @@ plan, the evidence and the decisions, where you can say what a decision should h
     async def _go(self, position: int) -> None:
         changed = self.player.seek(position)
         # An answer on the screen can only grow; before there is one, the page has to be new.
-        if self._has_answer and self.player.fold.outcome.answered is None:
+        if self._has_answer and self.player.fold.answered is None:
             await self._new_exchange()
         self._draw(changed)
 
@@ -290,7 +277,7 @@ plan, the evidence and the decisions, where you can say what a decision should h
         if not self.query(Exchange):  # the screen was left while the run was read
             return
         if changed:
-            self._has_answer = fold.outcome.answered is not None
+            self._has_answer = fold.answered is not None
             self.set_class(self._has_answer, "-answered")  # on a narrow screen, gives the answer more room
             self.query_one(Exchange).show(fold, changed)
             self.query_one(RunPanel).show(fold, changed)
@@ -327,11 +314,6 @@ plan, the evidence and the decisions, where you can say what a decision should h
             self._schedule_next()
         self._draw(frozenset())
 
-    def action_speed(self, by: int) -> None:
-        self.player.faster(by)
-        self._play_on()
-        self._draw(frozenset())
-
     def _schedule_next(self) -> None:
         self._timer = self.set_timer(max(_FRAME, self.player.wait()), self._show_next)
 
@@ -365,17 +347,8 @@ plan, the evidence and the decisions, where you can say what a decision should h
     def action_close(self) -> None:
         self.dismiss()
 
-    @on(Exchange.PassageWanted)
-    @on(EvidenceList.Opened)
-    def _open_passage(self, message: Exchange.PassageWanted | EvidenceList.Opened) -> None:
+    @on(PassageWanted)
+    def _open_passage(self, message: PassageWanted) -> None:
         from tui.library.passage import PassageScreen
 
-        self.app.push_screen(PassageScreen.of(message.passage))
-
-
-def _read(store: Store, run_id: str) -> ReplayScreen.Ready:
-    runs = Runs(store)
-    with store.connect():
-        run = runs.find(run_id)
-        stored_events = stored_or_implied(runs, run)
-    return ReplayScreen.Ready(run, events_of(stored_events), [entry.elapsed for entry in stored_events])
+        self.app.push_screen(PassageScreen.of(message.item, message.number, message.quote))

@@ -16,24 +16,13 @@ from textual.timer import Timer
 from textual.widgets import DataTable, Static
 
 from traces.ratings import Rating
-from traces.runs import Run, RunSummary
+from traces.runs import Run, Runs, RunSummary
 from tui.app.base import DeepScreen
 from tui.app.keys import bindings
 from tui.app.work import Failed, in_background
-from tui.runs.list import (
-    Preview,
-    Rated,
-    RunDeleted,
-    RunFilter,
-    RunList,
-    RunPreview,
-    RunsLoaded,
-    delete,
-    load,
-    preview,
-    rate,
-)
-from tui.runs.unfinished import FoundUnfinished, UnfinishedScreen, find_unfinished
+from tui.runs.actions import delete_run, rate
+from tui.runs.list import Preview, RunFilter, RunList, RunPreview, preview
+from tui.runs.unfinished import offer_unfinished
 from tui.terminal import one_line
 
 if TYPE_CHECKING:
@@ -83,17 +72,18 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
 
     # The list and its filter
 
-    @on(RunsLoaded)
-    def _show_loaded(self, message: RunsLoaded) -> None:
-        self._loading, self._total = False, message.total
+    def _show_page(self, first: bool, page: tuple[list[RunSummary], int]) -> None:
+        """Show a page of the matching runs and their number; the ``first`` page replaces the list."""
+        found, self._total = page
+        self._loading = False
         runs = self.query_one(RunList)
-        runs.show_page(message.runs, first=message.first)
+        runs.show_page(found, first=first)
         self.query_one("#runs").set_class(not runs.row_count, "-none")
-        self.query_one(RunFilter).tell(message.total)
+        self.query_one(RunFilter).tell(self._total)
         if not runs.row_count:
             self._show_preview(None)
             self.query_one("#runs-none", Static).update(self._empty_text())
-        elif message.first:
+        elif first:
             self._preview_soon()
             if self.focused is None:  # the list could not take the focus before
                 self.call_after_refresh(runs.focus)
@@ -144,9 +134,17 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
     def _load(self, offset: int) -> None:
         self._loading = True
         run_filter, row = self.query_one(RunFilter), self.query_one(RunList).cursor_row
-        store, limit = self.deepthink.engine.store, PAGE if offset else max(PAGE, row + PAGE)
-        work = partial(load, store, run_filter.text, run_filter.statuses, limit, offset)
-        in_background(self, work, group="runs", exclusive=True)
+        limit = PAGE if offset else max(PAGE, row + PAGE)
+        text, statuses = run_filter.text, run_filter.statuses
+        store = self.deepthink.engine.store
+
+        def read() -> tuple[list[RunSummary], int]:
+            runs = Runs(store)
+            with store.connect():  # open the store once for both queries
+                page = runs.search(text, statuses, limit=limit, offset=offset)
+                return page, runs.count(text, statuses)
+
+        in_background(self, read, partial(self._show_page, not offset), group="runs", exclusive=True)
 
     def _empty_text(self) -> Content:
         clear, ask = self.deepthink.key_for("runs.clear"), self.deepthink.key_of("app.ask")
@@ -165,13 +163,11 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
     def _load_preview(self) -> None:
         if (current := self._current) is not None:
             work = partial(preview, self.deepthink.engine.store, current.id)
-            in_background(self, work, group="preview", exclusive=True)
+            in_background(self, work, self._show_if_current, group="preview", exclusive=True)
 
-    @on(Preview)
-    def _show_if_current(self, message: Preview) -> None:
-        current = self._current
-        if current is not None and current.id == message.run.id:
-            self._show_preview(message)
+    def _show_if_current(self, preview: Preview) -> None:
+        if self._current is not None and self._current.id == preview.run.id:
+            self._show_preview(preview)
 
     def _show_preview(self, preview: Preview | None) -> None:
         previous, self._preview = self._preview, preview
@@ -223,14 +219,13 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
         if current is not None:
             new_rating = None if current.rating == rating else rating
             work = partial(rate, self.deepthink.engine.store, current.id, new_rating)
-            in_background(self, work, group="rate")
+            in_background(self, work, partial(self._show_rating, current.id), group="rate")
 
-    @on(Rated)
-    def _show_rating(self, message: Rated) -> None:
+    def _show_rating(self, run_id: str, rating: Rating | None) -> None:
         runs = self.query_one(RunList)
-        if (run := runs.of(message.run_id)) is not None:
-            runs.show(replace(run, rating=message.rating))
-        self.notify(f"Rated as {message.rating}." if message.rating else "Rating removed.")
+        if (run := runs.of(run_id)) is not None:
+            runs.show(replace(run, rating=rating or ""))
+        self.notify(f"Rated as {rating}." if rating else "Rating removed.")
 
     def action_export(self) -> None:
         if self._current is not None:
@@ -245,13 +240,13 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
         from tui.app.confirm import ConfirmScreen
 
         detail = f"“{one_line(current.question, 160)}”, with its answer, its events and its decisions."
-        work = partial(delete, self.deepthink.engine.store, current.id)
-        deleting = partial(in_background, self, work, group="delete")
+        work = partial(delete_run, self.deepthink.engine.store, current.id)
+        then = partial(self._remove_deleted, current.id)
+        deleting = partial(in_background, self, work, then, group="delete")
         ConfirmScreen.ask(self, "Delete this run?", detail, "Delete", deleting)
 
-    @on(RunDeleted)
-    def _remove_deleted(self, message: RunDeleted) -> None:
-        self.query_one(RunList).take_out(message.run_id)
+    def _remove_deleted(self, run_id: str, _: None) -> None:
+        self.query_one(RunList).take_out(run_id)
         self.notify("The run is deleted.")
         self.action_refresh()
 
@@ -262,14 +257,7 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
             await self._resume(self._preview.run)
 
     def action_unfinished(self) -> None:
-        in_background(self, partial(find_unfinished, self.deepthink.engine.store), group="unfinished")
-
-    @on(FoundUnfinished)
-    def _offer_unfinished(self, message: FoundUnfinished) -> None:
-        if message.entries:
-            self.app.push_screen(UnfinishedScreen(message.entries), self._resume)
-        else:
-            self.notify("There is nothing to resume.")
+        offer_unfinished(self, self._resume)
 
     async def _resume(self, run: Run | None) -> None:
         if run is not None:

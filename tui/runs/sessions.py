@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
@@ -12,7 +11,6 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.content import Content
-from textual.message import Message
 from textual.screen import ModalScreen
 from textual.widgets import DataTable, Input, Static
 
@@ -23,7 +21,7 @@ from tui.app.keys import bindings
 from tui.app.offers import deepthink
 from tui.app.work import Failed, in_background
 from tui.runs.list import RowTable, short_time
-from tui.terminal import one_line
+from tui.terminal import counted, one_line
 
 _MAX_SESSIONS = 2000  # nobody scrolls through more
 _MAX_QUESTION = 200
@@ -53,19 +51,6 @@ A session is a conversation: a question may refer to earlier ones. **Enter** ope
 gives it a name, which the command line knows too, `d` deletes it with its runs.
 """
 
-    @dataclass
-    class Loaded(Message):
-        """The sessions, the last used first."""
-
-        sessions: list[Session]
-
-    @dataclass
-    class Changed(Message):
-        """A session has changed, as ``text`` says; the list must be read again."""
-
-        text: str
-        deleted: str = ""
-
     def __init__(self) -> None:
         super().__init__()
         self.deleted: set[str] = set()
@@ -87,18 +72,12 @@ gives it a name, which the command line knows too, `d` deletes it with its runs.
         self._load()
 
     def _load(self) -> None:
-        store = self._store
-        in_background(
-            self,
-            lambda: self.Loaded(Sessions(store).recent(_MAX_SESSIONS)),
-            group="sessions",
-            exclusive=True,
-        )
+        work = partial(Sessions(self._store).recent, _MAX_SESSIONS)
+        in_background(self, work, self._show_loaded, group="sessions", exclusive=True)
 
-    @on(Loaded)
-    def _show_loaded(self, message: Loaded) -> None:
+    def _show_loaded(self, sessions: list[Session]) -> None:
         self._is_read = True
-        self._sessions = {session.id: session for session in message.sessions}
+        self._sessions = {session.id: session for session in sessions}
         self._show()
         if not self._sessions:
             self.set_focus(None)  # not the filter, which would take the key for a new session
@@ -188,8 +167,10 @@ gives it a name, which the command line knows too, `d` deletes it with its runs.
     @on(Input.Submitted, "#session-name")
     def _rename_current(self, event: Input.Submitted) -> None:
         if self._current is not None:
-            work = partial(_rename, self._store, self._current.id, one_line(event.value))
-            in_background(self, work, group="change")
+            name = one_line(event.value)
+            work = partial(Sessions(self._store).rename, self._current.id, name)
+            then = partial(self._announce, f"It is called “{name}” now.")
+            in_background(self, work, then, group="change")
         self._back_to_list()
 
     def action_delete(self) -> None:
@@ -197,31 +178,20 @@ gives it a name, which the command line knows too, `d` deletes it with its runs.
         if current is None:
             return
         from tui.app.confirm import ConfirmScreen
+        from tui.runs.actions import delete_session
 
-        work = partial(_delete, self._store, current)
+        work = partial(delete_session, self._store, current)
+        then = partial(self._announce_deleted, current.id)
         runs = "its run" if current.runs == 1 else f"its {current.runs:,} runs"
         title = one_line(current.name or current.first, 160) or current.id
         detail = f"“{title}” with {runs}, their answers, events and decisions."
-        delete = partial(in_background, self, work, group="change")
+        delete = partial(in_background, self, work, then, group="change")
         ConfirmScreen.ask(self, "Delete this session?", detail, "Delete", delete)
 
-    @on(Changed)
-    def _announce_change(self, message: Changed) -> None:
-        if message.deleted:
-            self.deleted.add(message.deleted)
-        self.notify(message.text, markup=False)
+    def _announce_deleted(self, session_id: str, runs: int) -> None:
+        self.deleted.add(session_id)
+        self._announce(f"Deleted, with {counted(runs, 'run')}.", None)
+
+    def _announce(self, text: str, _: None) -> None:
+        self.notify(text, markup=False)
         self._load()
-
-
-def _rename(store: Store, session_id: str, name: str) -> SessionsScreen.Changed:
-    Sessions(store).rename(session_id, name)
-    return SessionsScreen.Changed(f"It is called “{name}” now.")
-
-
-def _delete(store: Store, session: Session) -> SessionsScreen.Changed:
-    from tui.runs.actions import delete_session
-    from tui.terminal import counted
-
-    return SessionsScreen.Changed(
-        f"Deleted, with {counted(delete_session(store, session), 'run')}.", deleted=session.id
-    )

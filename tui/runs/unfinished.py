@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
@@ -12,8 +11,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.content import Content
-from textual.message import Message
-from textual.screen import ModalScreen
+from textual.screen import ModalScreen, Screen, ScreenResultCallbackType
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
@@ -32,23 +30,24 @@ if TYPE_CHECKING:
 _MAX_QUESTION = 200
 
 
-@dataclass
-class FoundUnfinished(Message):
-    """The runs that can be resumed, newest first."""
-
-    entries: list[Resumable]
-
-
-def find_unfinished(store: Store) -> FoundUnfinished:
-    """Find the runs that can be resumed; for a worker, since it reads the store and imports much."""
+def find_unfinished(store: Store) -> list[Resumable]:
+    """The runs that can be resumed now, newest first; for a worker, since it imports much."""
     from agent.run import resumable
 
-    return FoundUnfinished(resumable(store))
+    return [entry for entry in resumable(store) if entry.why != "going on"]
 
 
-def worth_offering(unfinished: Sequence[Resumable]) -> list[Resumable]:
-    """The runs to offer: not cancelled ones, and not those running in another process."""
-    return [entry for entry in unfinished if entry.why not in {"cancelled", "going on"}]
+def offer_unfinished(screen: Screen[None], then: ScreenResultCallbackType[Run | None]) -> None:
+    """Open the window of unfinished runs over a screen; ``then`` takes the run to resume, if any."""
+
+    def show(entries: list[Resumable]) -> None:
+        if entries and screen.is_current:
+            screen.app.push_screen(UnfinishedScreen(entries), then)
+        elif not entries:
+            screen.notify("There is nothing to resume.")
+
+    find = partial(find_unfinished, deepthink(screen).engine.store)
+    in_background(screen, find, show, group="unfinished")
 
 
 class UnfinishedList(OptionList):
@@ -70,12 +69,6 @@ These runs were interrupted, failed, were cancelled, or wait for your answer. **
 stopped; no answered model call is repeated. `d` gives one up: it stays among the runs.
 """
 
-    @dataclass
-    class Forgotten(Message):
-        """A run was given up."""
-
-        run_id: str
-
     def __init__(self, unfinished: Sequence[Resumable]) -> None:
         super().__init__()
         self._entries = {entry.run.id: entry for entry in unfinished}
@@ -90,46 +83,31 @@ stopped; no answered model call is repeated. `d` gives one up: it stays among th
             yield KeyLine()
 
     @property
-    def _store(self) -> Store:
-        return deepthink(self).engine.store
-
-    @property
     def _current(self) -> Resumable | None:
         option = self.query_one(OptionList).highlighted_option
         return self._entries.get(option.id or "") if option is not None else None
 
     @on(OptionList.OptionSelected)
     def action_resume(self) -> None:
-        current = self._current
-        if current is None:
-            return
-        if current.why == "going on":
-            self.notify("Another process is working on it.", severity="warning")
-        else:
-            self.dismiss(current.run)
+        if self._current is not None:
+            self.dismiss(self._current.run)
 
     def action_forget(self) -> None:
         current = self._current
         if current is None:
             return
         from tui.app.confirm import ConfirmScreen
+        from tui.runs.actions import forget
 
-        store, run = self._store, current.run
-
-        def work() -> UnfinishedScreen.Forgotten:
-            from tui.runs.actions import forget
-
-            forget(store, run)
-            return self.Forgotten(run.id)
-
-        give_up = partial(in_background, self, work, group="forget")
+        run = current.run
+        work = partial(forget, deepthink(self).engine.store, run)
+        give_up = partial(in_background, self, work, partial(self._remove, run.id), group="forget")
         detail = f"“{one_line(run.question, 160)}” cannot be resumed then. It stays among the runs."
         ConfirmScreen.ask(self, "Give this run up?", detail, "Give up", give_up)
 
-    @on(Forgotten)
-    def _remove_forgotten(self, message: Forgotten) -> None:
-        if self._entries.pop(message.run_id, None) is not None:
-            self.query_one(OptionList).remove_option(message.run_id)
+    def _remove(self, run_id: str, _: None) -> None:
+        if self._entries.pop(run_id, None) is not None:
+            self.query_one(OptionList).remove_option(run_id)
         if not self._entries:
             self.dismiss(None)
 

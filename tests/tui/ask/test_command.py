@@ -8,6 +8,7 @@ import os
 import signal
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from traces.sessions import Sessions
 from tui import failures
 from tui.ask import asking
 from tui.ask.terminal import Form, is_interactive
+from tui.ask.warm import AskOptions
 from tui.assemble import open_store
 from tui.settings.settings import Settings
 
@@ -109,23 +111,6 @@ def test_the_question_can_come_from_stdin(
     assert f"question: {QUESTION} |" in deepthink("ask", "-", "--plain").out
 
 
-def test_flags_reach_the_run(library: Path, model: Answer, deepthink: Run) -> None:
-    model()
-    flags = ("--profile", "lean", "--decider", "llm", "--steps", "1", "--tokens", "5000", "--seconds", "60")
-    answer = json.loads(deepthink("ask", QUESTION, "--json", *flags).out)
-    assert (answer["profile"], answer["decider"], len(answer["steps"])) == ("lean", "llm", 1)
-
-
-def test_the_default_collection_is_searched(library: Path, model: Answer, deepthink: Run) -> None:
-    other = library.parent / "other.txt"
-    other.write_text("Nothing of interest is in this file.")
-    assert deepthink("ingest", str(other), "-c", "other").code == 0
-    model()
-    assert json.loads(deepthink("ask", QUESTION, "--json").out)["collections"] == ["facts", "other"]
-    deepthink("config", "set", "collection", "facts")
-    assert json.loads(deepthink("ask", QUESTION, "--json").out)["collections"] == ["facts"]
-
-
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Request, Settings]]:
     """What `ask` was called with, which does nothing else."""
@@ -152,16 +137,40 @@ def test_options_become_the_request(asked: list[tuple[Request, Settings]], deept
     deepthink("config", "set", "web", "true")
     deepthink("config", "set", "length", "report")
     deepthink("config", "set", "approve", "ask")
-    assert deepthink("ask", "Why?", "--brief", "--no-web").code == 0
+    deepthink("config", "set", "collection", "facts")
+    limits = (
+        "--profile",
+        "seed",
+        "--decider",
+        "llm",
+        "--steps",
+        "1",
+        "--tokens",
+        "5000",
+        "--seconds",
+        "60",
+    )
+    assert deepthink("ask", "Why?", "--brief", "--no-web", *limits).code == 0
     request, settings = asked.pop()
-    assert request == Request("Why?", length="brief", approve="ask")
+    assert request == Request(
+        "Why?",
+        collections=("facts",),
+        profile="seed",
+        decider="llm",
+        budget=replace(Request("").budget, steps=1, tokens=5000, seconds=60.0),
+        length="brief",
+        approve="ask",
+    )
     assert not settings.web
+    assert deepthink("ask", "Why?", "-c", "reports", "--from", "petra", "--after", "2024-03").code == 0
+    request, _ = asked.pop()
+    assert request.collections == ("reports",)
+    assert (request.filters.people, request.filters.after) == (("petra",), "2024-03")
 
 
 @pytest.mark.parametrize(
     ("form", "typing", "out", "err", "interactive"),
     [
-        ("auto", True, True, True, True),
         ("plain", True, True, True, True),
         ("json", True, True, True, False),
         ("auto", True, False, True, True),
@@ -174,9 +183,8 @@ def test_a_person_is_asked_only_where_one_is_there(
 ) -> None:
     for name, there in (("stdin", typing), ("stdout", out), ("stderr", err)):
         monkeypatch.setattr(f"sys.{name}.isatty", lambda there=there: there, raising=False)
-    made = asking.request("Why?", Settings(), interactive=is_interactive(form))
+    made = asking.request_of(AskOptions("Why?"), Settings(), interactive=is_interactive(form))
     assert (made.interactive, made.approve) == (interactive, "ask" if interactive else "always")
-    assert asking.request("Why?", Settings(approve="never"), interactive=True).approve == "never"
 
 
 def test_sessions_are_named_found_and_gone_on_with(
@@ -214,19 +222,6 @@ def test_a_session_is_begun_with_its_first_run(library: Path, model: Answer, dee
 UNSUPPORTED = "The chairman resigned in anger [1]. His successor is a baker [2]."
 
 
-def test_json_is_one_object_also_for_a_run_that_waits(library: Path, model: Answer, deepthink: Run) -> None:
-    model(answer=UNSUPPORTED)
-    waiting = deepthink("ask", QUESTION, "--approve", "ask", "--json")
-    told = json.loads(waiting.out)
-    assert (waiting.code, told["status"]) == (failures.WAITING, "waiting")
-    assert waiting.err == f"Note: Run {told['run_id']} waits: `deepthink resume {told['run_id']}`.\n"
-    model(answer=UNSUPPORTED)
-    accepted = deepthink("resume", told["run_id"], "--approve", "always", "--json")
-    told = json.loads(accepted.out)
-    assert (accepted.code, told["status"], told["resumed"]) == (failures.PARTLY, "answered", 1)
-    assert [step["note"]["answer"] for step in told["steps"]] == ["Tolvang Ceramics", "A fire"]
-
-
 def test_never_has_it_rewritten_from_what_was_found(library: Path, model: Answer, deepthink: Run) -> None:
     model(answer=UNSUPPORTED)
     ran = deepthink("ask", QUESTION, "--approve", "never", "--plain")
@@ -255,15 +250,12 @@ def test_an_answer_that_is_withheld_exits_with_8(
         (("ask", QUESTION, "--brief", "--report"), 2, "--brief and --report exclude each other"),
         (("ask", QUESTION, "-s", "x", "-C"), 2, "--session and --continue exclude each other"),
         (("ask", QUESTION, "--route", "wide"), 2, "'wide' is not one of"),
-        (("ask", QUESTION, "--approve", "maybe"), 2, "'maybe' is not one of"),
         (("ask", ""), 2, "The question is empty."),
-        (("ask", "?!"), 2, "The question is empty."),
         (("ask", "why " * 12_500), 2, "too long: it has 49,999 characters"),
         (("ask", QUESTION, "-c", "nope"), 2, "no collection “nope”; the library has: facts"),
         (("ask", QUESTION, "--profile", "nope"), 2, "--profile: it has to be lean or seed, not “nope”"),
         (("ask", QUESTION, "--decider", "nope"), 2, "--decider: it has to be rules, llm or learned"),
         (("ask", QUESTION, "--steps", "0"), 2, "--steps: it has to be at least 1"),
-        (("ask",), 2, "Missing argument 'QUESTION'"),
     ],
     ids=lambda value: value[1][:20] if isinstance(value, tuple) and len(value) > 1 else "",
 )
@@ -302,23 +294,7 @@ def test_without_the_model_there_is_a_clear_choice(
     ran = deepthink("ask", QUESTION, *(("--model", name) if name else ()))
     assert (ran.code, ran.out) == (5, "")
     assert words in ran.err
-    if name is None:
-        for way in (
-            "models pull",
-            "models pull qwen2.5-coder-0.5b",
-            "models use ollama:NAME",
-            "models use PATH.gguf",
-        ):
-            assert f"deepthink {way}" in ran.err
-
-
-def test_an_ollama_that_is_away_is_said_to_be(
-    library: Path, deepthink: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("DEEPTHINK_OLLAMA_URL", "http://127.0.0.1:1")
-    ran = deepthink("ask", QUESTION, "-m", "ollama:llama3")
-    assert (ran.code, ran.out) == (5, "")
-    assert "No Ollama server answers at http://127.0.0.1:1" in ran.err
+    assert name or "deepthink models pull" in ran.err
 
 
 def test_a_model_that_fails_ends_the_run_with_its_exit_code(

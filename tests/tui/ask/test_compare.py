@@ -20,8 +20,7 @@ from agent.prompts import NOT_FOUND
 from models.protocols import ChatOptions, GenerationCancelled, ModelUnreachable
 from policy.evaluation.systems import Answered, Cost
 from policy.questions import Place
-from tests.scripted import HashEmbedder
-from tests.tui.conftest import QUESTION, Answer, Answering, Run
+from tests.tui.conftest import QUESTION, Answer, Run
 from tests.tui.parts import claim, evidence
 from traces.runs import Runs
 from tui import failures
@@ -33,26 +32,8 @@ THREE = ["shallow", "search-and-answer", "lean"]
 PLACES = (Place("annual-report.html", 12),)
 
 
-@pytest.fixture(autouse=True)
-def vectors(monkeypatch: pytest.MonkeyPatch) -> None:
-    embedder = HashEmbedder()
-    monkeypatch.setattr("tui.ask.compare.open_embedder", lambda _settings: embedder)
-
-
-@pytest.fixture
-def chat(model: Answer, monkeypatch: pytest.MonkeyPatch) -> Answer:
-    """Put a model in place of the real one."""
-
-    def use(**how: object) -> Answering:
-        made = model(**how)
-        monkeypatch.setattr("tui.ask.compare.open_chat", lambda _settings: made)
-        return made
-
-    return use
-
-
-def test_the_answers_follow_each_other_as_lines(library: Path, chat: Answer, deepthink: Run) -> None:
-    used = chat()
+def test_the_answers_follow_each_other_as_lines(library: Path, model: Answer, deepthink: Run) -> None:
+    used = model()
     ran = deepthink("compare", QUESTION)
     assert (ran.code, ran.err) == (0, "")
     assert "\x1b" not in ran.out
@@ -76,8 +57,8 @@ def test_the_answers_follow_each_other_as_lines(library: Path, chat: Answer, dee
     assert used.closed
 
 
-def test_json_is_one_object_with_every_system(library: Path, chat: Answer, deepthink: Run) -> None:
-    chat()
+def test_json_is_one_object_with_every_system(library: Path, model: Answer, deepthink: Run) -> None:
+    model()
     ran = deepthink(
         "compare", QUESTION, "--json", "-c", "facts", "--systems", "closed-book, crag,lean,crag"
     )
@@ -96,32 +77,32 @@ def test_json_is_one_object_with_every_system(library: Path, chat: Answer, deept
     assert all(one["error"] is None for one in told["systems"])
 
 
-def test_no_system_is_charged_for_the_loading(library: Path, chat: Answer, deepthink: Run) -> None:
+def test_no_system_is_charged_for_the_loading(library: Path, model: Answer, deepthink: Run) -> None:
     calls: list[int] = []
-    chat(during=lambda options: calls.append(options.max_tokens))
+    model(during=lambda options: calls.append(options.max_tokens))
     told = json.loads(deepthink("compare", QUESTION, "--systems", "closed-book", "--json").out)
     assert calls[0] == 1
     assert told["systems"][0]["usage"]["model_calls"] == len(calls) - 1 == 1
 
 
-def test_a_flagged_answer_and_one_from_memory_say_so(library: Path, chat: Answer, deepthink: Run) -> None:
-    chat(answer="Tolvang Ceramics supplies the bearings [1]. The chairman resigned in anger [2].")
+def test_a_flagged_answer_and_one_from_memory_say_so(library: Path, model: Answer, deepthink: Run) -> None:
+    model(answer="Tolvang Ceramics supplies the bearings [1]. The chairman resigned in anger [2].")
     ran = deepthink("compare", QUESTION, "--systems", "closed-book,shallow")
     assert ran.code == 0
     assert "unchecked: from memory, without sources" in ran.out
-    assert "flagged: 1 of 2 sentences is not fully supported by the sources" in ran.out
+    assert "flagged: 1 of 2 sentences is supported by its sources" in ran.out
     assert "(not supported by the sources)" in ran.out
     assert ran.out.splitlines()[-1].endswith("1 of 2")
 
 
-def test_what_none_of_them_finds_exits_with_3(library: Path, chat: Answer, deepthink: Run) -> None:
-    chat(finds=False, answer=NOT_FOUND)
+def test_what_none_of_them_finds_exits_with_3(library: Path, model: Answer, deepthink: Run) -> None:
+    model(finds=False, answer=NOT_FOUND)
     ran = deepthink("compare", "What is the list price?", "--plain")
     assert ran.code == failures.NOT_FOUND
     assert ran.out.count("abstained: it says that it does not know") == 3
 
 
-def test_a_system_that_fails_does_not_hide_the_others(library: Path, chat: Answer, deepthink: Run) -> None:
+def test_a_system_that_fails_does_not_hide_the_others(library: Path, model: Answer, deepthink: Run) -> None:
     calls: list[ChatOptions] = []
 
     def down(options: ChatOptions) -> None:
@@ -129,7 +110,7 @@ def test_a_system_that_fails_does_not_hide_the_others(library: Path, chat: Answe
         if len(calls) in {2, 3}:  # the first loads the model
             raise ModelUnreachable("No Ollama server answers.", "Start it with `ollama serve`.")
 
-    chat(during=down)
+    model(during=down)
     ran = deepthink("compare", QUESTION)
     assert ran.code == 5
     assert ran.out.count("failed: The model server does not answer\n") == 2
@@ -145,9 +126,9 @@ def test_a_system_that_fails_does_not_hide_the_others(library: Path, chat: Answe
 
 
 def test_a_fault_in_one_system_is_logged_and_told(
-    library: Path, chat: Answer, deepthink: Run, monkeypatch: pytest.MonkeyPatch
+    library: Path, model: Answer, deepthink: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    chat()
+    model()
     monkeypatch.setattr("policy.evaluation.systems.Shallow.found", lambda *_: 1 / 0)
     ran = deepthink("compare", QUESTION)
     assert ran.code == 70
@@ -156,7 +137,7 @@ def test_a_fault_in_one_system_is_logged_and_told(
 
 
 @pytest.mark.parametrize("system", ["shallow", "lean"])
-def test_ctrl_c_stops_in_order(library: Path, chat: Answer, deepthink: Run, system: str) -> None:
+def test_ctrl_c_stops_in_order(library: Path, model: Answer, deepthink: Run, system: str) -> None:
     calls: list[ChatOptions] = []
 
     def slow(options: ChatOptions) -> None:
@@ -175,7 +156,7 @@ def test_ctrl_c_stops_in_order(library: Path, chat: Answer, deepthink: Run, syst
         raise GenerationCancelled("The answer was cancelled.")
 
     before = signal.getsignal(signal.SIGINT)
-    used = chat(during=slow)
+    used = model(during=slow)
     ran = deepthink("compare", QUESTION, "--systems", f"{system},crag")
     assert ran.code == 130
     assert ran.err == "Cancelled.\n"
@@ -190,49 +171,26 @@ def test_ctrl_c_stops_in_order(library: Path, chat: Answer, deepthink: Run, syst
 
 
 def test_a_reader_that_leaves_ends_it(
-    library: Path, chat: Answer, deepthink: Run, monkeypatch: pytest.MonkeyPatch
+    library: Path, model: Answer, deepthink: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def gone(*_: object) -> None:
         raise BrokenPipeError
 
-    used = chat()
-    monkeypatch.setattr("tui.ask.compare.AnswerPrinter.doing", gone)
+    used = model()
+    monkeypatch.setattr("tui.ask.compare.AnswerPrinter.tell", gone)
     assert deepthink("compare", QUESTION).code == 1
     assert used.closed
     assert not [t.name for t in threading.enumerate() if t.name.startswith("deepthink-compare")]
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "words"),
-    [
-        (("compare", QUESTION, "--systems", "shallow,deep"), 2, "There is no system “deep”."),
-        (("compare", QUESTION, "--systems", ","), 2, "--systems names no system."),
-        (("compare", " ?"), 2, "The question is empty."),
-        (("compare", QUESTION, "-c", "nope"), 2, "no collection “nope”; the library has: facts"),
-    ],
+    ("systems", "words"),
+    [("shallow,deep", "There is no system “deep”."), (",", "--systems names no system.")],
 )
-def test_wrong_input_is_one_sentence_and_a_way_out(
-    arguments: tuple[str, ...], code: int, words: str, library: Path, chat: Answer, deepthink: Run
-) -> None:
-    chat()
-    ran = deepthink(*arguments)
-    assert (ran.code, ran.out) == (code, "")
-    assert words in ran.err
-    assert len(ran.err.splitlines()) == 2
-
-
-def test_an_empty_library_says_how_to_fill_it(chat: Answer, deepthink: Run) -> None:
-    chat()
-    ran = deepthink("compare", QUESTION)
+def test_an_unknown_system_is_wrong_usage(systems: str, words: str, deepthink: Run) -> None:
+    ran = deepthink("compare", QUESTION, "--systems", systems)
     assert (ran.code, ran.out) == (2, "")
-    assert "deepthink ingest PATH" in ran.err
-
-
-def test_without_a_model_there_is_a_clear_choice(library: Path, no_models: None, deepthink: Run) -> None:
-    ran = deepthink("compare", QUESTION)
-    assert (ran.code, ran.out) == (5, "")
-    assert "is not on this machine" in ran.err
-    assert "deepthink models pull" in ran.err
+    assert words in ran.err
 
 
 def test_on_a_terminal_a_line_says_what_is_being_done(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -241,11 +199,11 @@ def test_on_a_terminal_a_line_says_what_is_being_done(monkeypatch: pytest.Monkey
     monkeypatch.setattr("tui.ask.compare.console", lambda: out)
     monkeypatch.setattr("tui.ask.compare.is_live", lambda **_: True)
     column = Column("lean")
-    column.begin("beginning")
-    column.take(ev.NodeStarted("retrieve", 1))
+    column.begin()
+    column.fold.take(ev.NodeStarted("retrieve", 1))
     with AnswerPrinter("auto") as shown:
-        shown.doing(column)
-        column.take(ev.Answered("Orlavane buys them [1].", [claim("Orlavane buys.")], [evidence(1)]))
+        shown.tell(column.progress)
+        column.fold.take(ev.Answered("Orlavane buys them [1].", [claim("Orlavane buys.")], [evidence(1)]))
         column.end(
             Answered("Orlavane buys them [1].", False, PLACES, PLACES, 2, 1, Cost(1, 1, 9, 0, 9, 1.0))
         )
@@ -253,17 +211,5 @@ def test_on_a_terminal_a_line_says_what_is_being_done(monkeypatch: pytest.Monkey
         shown.close([column])
     lines = [line.rstrip() for line in ESCAPES.sub("", stream.getvalue()).splitlines()]
     assert any("lean: step 1: searching · " in line for line in lines)
-    assert "[1]       Annual report 2024, p. 12" in lines
+    assert "[1]       Annual report 2024 › Item 1A. Risk Factors › A single supplier, p. 12" in lines
     assert max(map(cell_len, lines)) <= 80
-
-
-def test_a_column_that_was_cancelled_says_how_to_go_on() -> None:
-    column = Column("lean")
-    column.begin("beginning")
-    column.take(ev.RunStarted("abc123", "Why?", "lean", "m", "e", "", "rules", []))
-    column.fail(GenerationCancelled("The run was cancelled."))
-    (block,) = column.blocks()
-    assert (block.label, block.items) == (
-        "cancelled",
-        ("Run abc123 can be resumed: `deepthink resume abc123`",),
-    )

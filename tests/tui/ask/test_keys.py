@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-import pytest
 from textual import events
 from textual.widget import Widget
 from textual.widgets import OptionList
 
-from models.protocols import Chat
 from tests.tui.ask.test_screen import asked, begun, ready
 from tests.tui.conftest import QUESTION, Answering, Gate, MakeApp
-from tests.tui.run.test_steering import UNSUPPORTED, asking, over
-from tests.tui.waiting import PATIENCE, until
+from tests.tui.run.test_steering import UNSUPPORTED, asking, notified, over
+from tests.tui.waiting import until
 from traces.ratings import Ratings
 from traces.runs import Runs
 from tui.app.app import DeepthinkApp
-from tui.app.engine import Engine
 from tui.ask.conversation import Conversation
 from tui.ask.prompt import Prompt
 from tui.decisions.strip import DecisionStrip
-from tui.run.asked import AskedBox
 from tui.run.evidence import EvidenceList
-from tui.run.exchange import Answer, Exchange
+from tui.run.exchange import Answer, AskedBox, Exchange
 from tui.run.panel import PlanTree
 
 
@@ -75,30 +68,6 @@ async def test_the_arrows_go_through_the_thinking_and_what_is_typed_as_it_is_hid
         await until(pilot, lambda: screen.query_one(Prompt).text == "fc")
 
 
-async def test_who_went_to_the_citations_before_the_run_had_ended_stays_there(
-    make_app: MakeApp, filled: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    end, chat = threading.Event(), Engine.chat
-
-    @contextmanager
-    def ends_late(engine: Engine, model: str = "") -> Iterator[Chat]:
-        with chat(engine, model) as opened:
-            yield opened
-        assert end.wait(PATIENCE)
-
-    monkeypatch.setattr(Engine, "chat", ends_late)
-    app = make_app(Answering())
-    async with app.run_test(size=(120, 40)) as pilot:
-        screen = await begun(pilot)
-        await until(pilot, lambda: screen.fold and screen.fold.over)  # as it says, for all to see
-        await pilot.press("ctrl+y")
-        assert isinstance(app.focused, Answer)
-        end.set()
-        await over(pilot, screen)
-        await pilot.pause()
-        assert isinstance(app.focused, Answer)
-
-
 async def test_who_was_at_a_question_that_is_taken_away_is_at_the_prompt(
     make_app: MakeApp, filled: Path
 ) -> None:
@@ -139,28 +108,22 @@ async def test_a_question_of_the_run_takes_no_keys_from_who_is_typing(
         assert prompt.text == "hey"
 
 
-@pytest.mark.parametrize(
-    ("typed", "told"),
-    [
-        ("#nosuch where is it?", "No collection is called nosuch; there are facts."),
-        ("@/nonexistent/file.md what is it?", "There is no file or folder /nonexistent/file.md."),
-        ("what says @~nobody-here about it?", "There is no file or folder ~nobody-here."),
-        pytest.param(
-            f"@/{'x' * 300} what is it?", f"There is no file or folder /{'x' * 300}.", id="too long"
-        ),
-        ("#facts", "Add a question to it."),
-    ],
-)
-async def test_what_is_mistyped_is_not_asked(
-    make_app: MakeApp, filled: Path, typed: str, told: str
-) -> None:
+async def test_what_is_mistyped_is_not_asked(make_app: MakeApp, filled: Path) -> None:
     app = make_app(Answering())
     async with app.run_test(size=(120, 40)) as pilot:
-        screen = await begun(pilot, typed)
-        await until(pilot, lambda: [toast.message for toast in app._notifications] == [told])
-        assert screen.live is None
-        assert not screen.query(Exchange)
-        assert screen.query_one(Prompt).text == typed
+        for typed, told in {
+            "#nosuch where is it?": "No collection is called nosuch; there are facts.",
+            "@/nonexistent/file.md what is it?": "There is no file or folder /nonexistent/file.md.",
+            "what says @~nobody-here about it?": "There is no file or folder ~nobody-here.",
+            f"@/{'x' * 300} what is it?": f"There is no file or folder /{'x' * 300}.",
+            "#facts": "Add a question to it.",
+        }.items():
+            app.clear_notifications()
+            screen = await begun(pilot, typed)
+            await until(pilot, partial(notified, app, told))
+            assert screen.live is None
+            assert not screen.query(Exchange)
+            assert screen.query_one(Prompt).text == typed
 
 
 async def test_a_key_on_an_earlier_answer_is_about_that_answer(make_app: MakeApp, filled: Path) -> None:

@@ -51,17 +51,3 @@ async def test_the_policy_in_the_box_decides_until_another_is_chosen(
     latest, before = runs.recent(2)
     assert (before.decider, latest.decider) == (f"learned:{SHIPPED}", "learned:late-1")
     assert [len(runs.decisions(run.id)) for run in (before, latest)] == [1, 2]
-
-
-async def test_one_that_cannot_be_loaded_leaves_the_run_to_the_rules(
-    make_app: MakeApp, filled: Path, tmp_path: Path
-) -> None:
-    (tmp_path / "box" / SHIPPED / "said.safetensors").write_bytes(b"")
-    app = make_app(Answering())
-    async with app.run_test(size=(120, 40)) as driver:
-        pilot: Pilot[Any] = driver
-        screen = await asked(pilot)
-        assert screen.fold is not None
-        assert "The rules decide instead." in " ".join(screen.fold.outcome.warnings)
-    runs = Runs(app.engine.store)
-    assert {d.source for d in runs.decisions(runs.find("last").id)} == {"rules"}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from textual.widgets._footer import FooterKey
 
 from tests.tui.ask.test_screen import answer_of, asked, ready
@@ -16,30 +15,24 @@ from tui.run.exchange import Answer, Sources
 from tui.run.panel import PlanTree
 
 
-async def test_the_help_and_the_palette_are_in_the_footer_of_80_columns(
+async def test_no_key_under_an_answer_is_cut_and_the_help_and_the_palette_stay(
     make_app: MakeApp, filled: Path
 ) -> None:
-    app = make_app()
-    async with app.run_test(size=(80, 24)) as pilot:
-        await pilot.pause()
-        ends = {key.description: key.region.right for key in app.screen.query(FooterKey)}
-        assert {name for name, end in ends.items() if 0 < end <= 80} >= {"Help", "Palette"}
-        assert str(app.screen.query_one(Prompt).placeholder).endswith("#collection looks only there")
-
-
-@pytest.mark.parametrize("width", [60, 72, 80, 100, 119, 120])
-async def test_no_key_under_an_answer_is_cut_and_the_help_and_the_palette_stay(
-    width: int, make_app: MakeApp, filled: Path
-) -> None:
     app = make_app(Answering())
-    async with app.run_test(size=(width, 24)) as pilot:
+    async with app.run_test(size=(60, 24)) as pilot:
         screen = await asked(pilot)
         await pilot.press("ctrl+y")
         await until(pilot, lambda: isinstance(app.focused, Answer))
         await until(pilot, lambda: "Export" in {key.description for key in screen.query(FooterKey)})
-        shown = {key.description: key.region for key in screen.query(FooterKey) if key.region}
-        assert {"Next citation", "Help", "Palette"} <= set(shown)
-        assert max(region.right for region in shown.values()) <= width
+        for width in (60, 72, 80, 100, 119, 120):
+            await pilot.resize_terminal(width, 24)
+            await pilot.pause()
+            shown = {key.description: key.region for key in screen.query(FooterKey) if key.region}
+            assert {"Next citation", "Help", "Palette"} <= set(shown)
+            assert max(region.right for region in shown.values()) <= width
+            if width == 80:
+                placeholder = str(screen.query_one(Prompt).placeholder)
+                assert placeholder.endswith("#collection looks only there")
 
 
 async def test_the_thinking_takes_the_place_of_the_answer_which_outlives_a_pane_of_few_columns(

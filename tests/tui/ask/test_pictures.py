@@ -13,14 +13,13 @@ from agent.state import PlanStep
 from models.protocols import ModelError
 from tests.tui import parts
 from tests.tui.ask.test_screen import ready
-from tests.tui.conftest import Answering, Look, MakeApp, Snap, looks
+from tests.tui.conftest import Answering, Look, MakeApp, Snap
 from tests.tui.waiting import until
-from tui.app.work import failed
+from tui.app.work import Job
+from tui.app.work import failed as failure
 from tui.ask.screen import AskScreen
-from tui.run.live import LiveRun, RunEnded
+from tui.run.live import LiveRun
 from tui.run.panel import RunPanel
-
-Before = Callable[[Pilot[int]], Awaitable[None]]
 
 
 @pytest.fixture(autouse=True)
@@ -63,72 +62,66 @@ def research() -> list[ev.Event]:
     ]
 
 
-def picture(snap_compare: Snap, make_app: MakeApp, look: Look, before: Before) -> None:
-    """Compare."""
-    app = make_app(Answering(), theme=look.theme)
-    assert snap_compare(app, terminal_size=look.size, run_before=before)
+async def before_anything(pilot: Pilot[int]) -> None:
+    await ready(pilot)
 
 
-@looks("120x40-dark")
-def test_before_anything(snap_compare: Snap, make_app: MakeApp, filled: Path, look: Look) -> None:
-    async def before(pilot: Pilot[int]) -> None:
-        await ready(pilot)
-
-    picture(snap_compare, make_app, look, before)
+async def researching(pilot: Pilot[int]) -> None:
+    await running(pilot, *research())
 
 
-@looks("120x40-light")
-def test_running(snap_compare: Snap, make_app: MakeApp, filled: Path, look: Look) -> None:
-    async def before(pilot: Pilot[int]) -> None:
-        await running(pilot, *research())
-
-    picture(snap_compare, make_app, look, before)
-
-
-@looks("80x24-dark")
-def test_failed(snap_compare: Snap, make_app: MakeApp, filled: Path, look: Look) -> None:
-    async def before(pilot: Pilot[int]) -> None:
-        screen = await running(pilot, *research(), parts.finished("failed", "ModelError: it fell over"))
-        assert screen.live is not None
-        error = ModelError("The engine fell over.", "Start it again, or choose a smaller model.")
-        screen.post_message(RunEnded(screen.live, failed(error)))
-        await until(pilot, lambda: screen.live is None)
-
-    picture(snap_compare, make_app, look, before)
+async def failed(pilot: Pilot[int]) -> None:
+    screen = await running(pilot, *research(), parts.finished("failed", "ModelError: it fell over"))
+    assert screen.live is not None
+    error = ModelError("The engine fell over.", "Start it again, or choose a smaller model.")
+    screen.post_message(Job.Ended(screen.live, failure(error)))
+    await until(pilot, lambda: screen.live is None)
 
 
-@looks("80x24-light", "120x40-dark")
-def test_answered(snap_compare: Snap, make_app: MakeApp, filled: Path, look: Look) -> None:
-    async def before(pilot: Pilot[int]) -> None:
-        screen = await running(pilot, *parts.whole_run())
-        assert screen.live is not None
-        screen.post_message(RunEnded(screen.live, None))
-        await until(pilot, lambda: screen.live is None)
-        await pilot.press("ctrl+y")
-
-    picture(snap_compare, make_app, look, before)
+async def answered(pilot: Pilot[int]) -> None:
+    screen = await running(pilot, *parts.whole_run())
+    assert screen.live is not None
+    screen.post_message(Job.Ended(screen.live, None))
+    await until(pilot, lambda: screen.live is None)
+    await pilot.press("ctrl+y")
 
 
-@looks("80x24-dark")
-def test_asking_what_becomes_of_the_answer(
-    snap_compare: Snap, make_app: MakeApp, filled: Path, look: Look
+async def asking_what_becomes_of_the_answer(pilot: Pilot[int]) -> None:
+    claims = [parts.claim("Orlavane buys them from Mars", "not", "“Mars” does not stand in [1]")]
+    asked = ev.Asked("approve", "What now?", ["accept", "rewrite", "search", "stop"], claims)
+    screen = await running(pilot, *research(), asked)
+    await until(pilot, lambda: screen.query("AskedBox OptionList"))
+
+
+async def thinking(pilot: Pilot[int]) -> None:
+    screen = await running(pilot, *research())
+    if not screen.query_one("#thinking").display:
+        await pilot.press("ctrl+l")
+    screen.query_one("TabbedContent").active = "evidence"  # type: ignore[attr-defined]
+    await pilot.pause()
+
+
+@pytest.mark.parametrize(
+    ("scene", "look"),
+    [
+        (before_anything, "120x40-dark"),
+        (researching, "120x40-light"),
+        (failed, "80x24-dark"),
+        (answered, "80x24-light"),
+        (answered, "120x40-dark"),
+        (asking_what_becomes_of_the_answer, "80x24-dark"),
+        (thinking, "80x24-dark"),
+        (thinking, "120x40-dark"),
+    ],
+    indirect=["look"],
+    ids=lambda value: value if isinstance(value, str) else value.__name__,
+)
+def test_asking(
+    scene: Callable[[Pilot[int]], Awaitable[None]],
+    look: Look,
+    snap_compare: Snap,
+    make_app: MakeApp,
+    filled: Path,
 ) -> None:
-    async def before(pilot: Pilot[int]) -> None:
-        claims = [parts.claim("Orlavane buys them from Mars", "not", "“Mars” does not stand in [1]")]
-        asked = ev.Asked("approve", "What now?", ["accept", "rewrite", "search", "stop"], claims)
-        screen = await running(pilot, *research(), asked)
-        await until(pilot, lambda: screen.query("AskedBox OptionList"))
-
-    picture(snap_compare, make_app, look, before)
-
-
-@looks("80x24-dark", "120x40-dark")
-def test_the_thinking(snap_compare: Snap, make_app: MakeApp, filled: Path, look: Look) -> None:
-    async def before(pilot: Pilot[int]) -> None:
-        screen = await running(pilot, *research())
-        if look.size[0] < 110:
-            await pilot.press("ctrl+l")
-        screen.query_one("TabbedContent").active = "evidence"  # type: ignore[attr-defined]
-        await pilot.pause()
-
-    picture(snap_compare, make_app, look, before)
+    app = make_app(Answering(), theme=look.theme)
+    assert snap_compare(app, terminal_size=look.size, run_before=scene)

@@ -88,13 +88,16 @@ def test_of_a_run_that_cannot_go_on_no_model_is_asked_for(no_models: None, deept
 
 def test_a_run_that_waits_goes_on_with_a_reply(library: Path, model: Answer, deepthink: Run) -> None:
     model(answer="Tolvang Ceramics supplies the bearings [1]. The chairman resigned in anger [2].")
-    assert deepthink("ask", QUESTION, "--approve", "ask").code == 7
+    waiting = deepthink("ask", QUESTION, "--approve", "ask", "--json")
+    told = json.loads(waiting.out)
+    assert (waiting.code, told["status"]) == (failures.WAITING, "waiting")
+    assert waiting.err == f"Note: Run {told['run_id']} waits: `deepthink resume {told['run_id']}`.\n"
     assert "waits for you" in deepthink("runs", "--unfinished").out
     assert deepthink("resume").code == 7  # nobody is there to answer, so it still waits
     ran = deepthink("resume", "--approve", "always", "--json")
     assert (ran.code, ran.err) == (failures.PARTLY, "")
     run = json.loads(ran.out)
-    assert (run["question"], run["status"], run["grounded"]) == (QUESTION, "answered", False)
+    assert (run["question"], run["status"], run["resumed"]) == (QUESTION, "answered", 2)
     assert len(run["steps"]) == 2  # those of before it waited
     assert [(reply["reply"], reply["by"]) for reply in run["replies"]] == [("accept", "rule")]
     assert "nothing to resume" in deepthink("resume").out

@@ -57,7 +57,7 @@ async def begun(pilot: Pilot[int], question: str = QUESTION) -> AskScreen:
 async def asked(pilot: Pilot[int], question: str = QUESTION) -> AskScreen:
     """Ask, accept the answer if that is asked, and wait for the end of the run."""
     screen = await begun(pilot, question)
-    await until(pilot, lambda: screen.live is None or (screen.fold and screen.fold.asked))
+    await until(pilot, lambda: screen.live is None or (screen.fold and screen.fold.unanswered))
     if screen.live is not None:
         await until(pilot, lambda: screen.query("AskedBox OptionList"))
         await until(pilot, lambda: screen.query_one("AskedBox OptionList").has_focus)
@@ -91,7 +91,7 @@ async def test_a_first_look_stands_there_until_the_answer_does(make_app: MakeApp
         )
         assert answer_of(exchange) == ""
         gate.open()
-        await until(pilot, lambda: screen.live is None or (screen.fold and screen.fold.asked))
+        await until(pilot, lambda: screen.live is None or (screen.fold and screen.fold.unanswered))
         assert not look.display
 
 
@@ -128,24 +128,14 @@ async def test_a_question_is_answered_and_each_citation_opens_its_passage(
         await until(pilot, lambda: isinstance(app.screen, PassageScreen))
 
 
-async def test_what_a_run_warns_of_is_told_once_under_its_answer(make_app: MakeApp, filled: Path) -> None:
+async def test_what_is_shown_beside_an_answer_and_what_is_done_with_it(
+    make_app: MakeApp, filled: Path
+) -> None:
     app = make_app(Answering())
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await asked(pilot)
-        exchange = screen.query_one(Exchange)
-        warned = exchange.query_one(".warned", Static)
-        assert warned.has_class("hidden")
-        assert exchange.fold
-        for message in ("The web is away.", "The web is away.", "Searched\x1b[2J for already."):
-            exchange.show(exchange.fold, frozenset(exchange.fold.take(ev.Warned(message))))
-        assert not warned.has_class("hidden")
-        assert shown(warned) == "! The web is away.\n! Searched[2J for already."
-
-
-async def test_the_plan_the_evidence_and_the_meters_tell_the_run(make_app: MakeApp, filled: Path) -> None:
-    app = make_app(Answering())
-    async with app.run_test(size=(120, 40)) as pilot:
-        screen = await asked(pilot)
+        exchange, prompt, fold = screen.query_one(Exchange), screen.query_one(Prompt), screen.fold
+        assert fold is not None
         plan = screen.query_one(PlanTree)
         assert any("✓" in str(option.prompt) for option in plan.options)
         plan.focus()
@@ -153,24 +143,17 @@ async def test_the_plan_the_evidence_and_the_meters_tell_the_run(make_app: MakeA
         before = str(plan.get_option_at_index(1).prompt)
         await pilot.press("enter")
         assert len(str(plan.get_option_at_index(1).prompt)) > len(before)
-        evidence = screen.query_one(EvidenceList)
-        assert any("[1]" in str(option.prompt) for option in evidence.options)
-        meters = shown(screen.query_one(Meters))
-        assert meters.startswith("scripted  ·  all collections  ·  web off  ·  ")
+        assert any("[1]" in str(option.prompt) for option in screen.query_one(EvidenceList).options)
+        assert shown(screen.query_one(Meters)).startswith("scripted  ·  all collections  ·  web off  ·  ")
         assert not screen.query_one("#thinking").display, "the answer has the screen"
         await pilot.press("ctrl+l")
         assert screen.query_one("#thinking").display
-        screen.query_one(Prompt).focus()
-
-
-async def test_one_or_two_keys_from_an_answer_to_what_is_done_with_it(
-    make_app: MakeApp, filled: Path
-) -> None:
-    app = make_app(Answering())
-    async with app.run_test(size=(120, 40)) as pilot:
-        screen = await asked(pilot)
-        exchange, prompt = screen.query_one(Exchange), screen.query_one(Prompt)
-        assert [item["number"] for item in exchange.fold.outcome.answered.sources] == [1, 2]  # type: ignore[union-attr]
+        prompt.focus()
+        for message in ("The web is away.", "The web is away.", "Searched\x1b[2J for already."):
+            exchange.show(fold, frozenset(fold.take(ev.Warned(message))))
+        assert (
+            shown(exchange.query_one(".warned", Static)) == "! The web is away.\n! Searched[2J for already."
+        )
         await pilot.press("ctrl+s")
         assert app.clipboard == exchange.answer
         await pilot.press("ctrl+y", "c")
@@ -204,28 +187,15 @@ async def test_what_is_not_found_shows_what_came_nearest(make_app: MakeApp, fill
         await until(pilot, lambda: app.screen.query_one(DataTable).row_count)
 
 
-async def test_a_follow_up_belongs_to_the_session_and_a_new_session_does_not(
+async def test_a_follow_up_belongs_to_the_session_and_words_are_found_in_it(
     make_app: MakeApp, filled: Path
 ) -> None:
     app = make_app(Answering())
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await asked(pilot)
-        first = screen.session
+        session = screen.session
         await asked(pilot, "Who supplies the ceramic bearings of Orlavane?")
-        assert screen.session == first
-        assert len(screen.query(Exchange)) == 2
-        screen.action_new_session()
-        await until(pilot, lambda: not screen.query(Exchange))
-        await asked(pilot, "Who supplies the ceramic bearings of Orlavane?")
-        assert screen.session not in {"", first}
-        assert {run.session for run in Runs(app.engine.store).recent()} == {first, screen.session}
-
-
-async def test_words_are_found_in_the_conversation(make_app: MakeApp, filled: Path) -> None:
-    app = make_app(Answering())
-    async with app.run_test(size=(120, 40)) as pilot:
-        screen = await asked(pilot)
-        await asked(pilot, "Who supplies the ceramic bearings of Orlavane?")
+        assert (screen.session, len(screen.query(Exchange))) == (session, 2)
         await until(pilot, lambda: screen.query_one(Conversation).turns[-1].has_citations)
         await pilot.press("ctrl+f", *"TOLVANG")
         bar = screen.query_one(FindBar)
@@ -250,6 +220,10 @@ async def test_words_are_found_in_the_conversation(make_app: MakeApp, filled: Pa
         await pilot.press("escape")
         await until(pilot, lambda: screen.query_one(Prompt).has_focus)
         assert (marked(first), marked(second), bar.display) == ([], [], False)
+        screen.action_new_session()
+        await until(pilot, lambda: not screen.query(Exchange))
+        await asked(pilot)
+        assert screen.session not in {"", session}
 
 
 async def test_several_lines_earlier_questions_and_completion(
@@ -303,19 +277,6 @@ async def test_collections_and_files_are_named_in_the_question(
         assert screen.query_one(Prompt).text == "#facts"
 
 
-async def test_a_file_of_a_folder_that_cannot_be_read_is_told_and_the_question_asked(
-    make_app: MakeApp, filled: Path
-) -> None:
-    (filled / "empty.md").touch()
-    app = make_app(Answering())
-    async with app.run_test(size=(120, 40)) as pilot:
-        await asked(pilot, f"Who supplies the bearings? @{filled}")
-        assert Runs(app.engine.store).find("last").question == "Who supplies the bearings?"
-        told = "Asked without what could not be read: empty.md."
-        await until(pilot, lambda: [toast.message for toast in app._notifications] == [told])
-        assert not app.failures
-
-
 def test_a_file_that_is_named_or_all_of_a_folder_has_to_be_read(make_app: MakeApp, tmp_path: Path) -> None:
     (tmp_path / "bad").mkdir()
     for number in range(7):
@@ -334,7 +295,7 @@ def test_a_file_that_is_named_or_all_of_a_folder_has_to_be_read(make_app: MakeAp
     (tmp_path / "bad" / "good.md").write_text("Orlavane makes pumps.\n", encoding="utf-8")
     prepare(tmp_path / "bad")
     assert warned == ["Asked without what could not be read: 0.md, 1.md, 2.md, 3.md, 4.md and 2 more."]
-    assert "reading good.md" in told
+    assert "good.md: reading …" in told
     with pytest.raises(UnreadableDocument):
         prepare(tmp_path / "bad" / "good.md", tmp_path / "bad" / "1.md")
 
@@ -379,8 +340,8 @@ async def test_what_fails_is_a_toast_a_line_and_a_text_to_copy(make_app: MakeApp
         assert app.screen is screen
 
 
-async def test_the_empty_screen_says_what_is_missing_and_what_can_be_asked(
-    make_app: MakeApp, filled: Path
+async def test_without_a_model_the_way_out_is_told(
+    make_app: MakeApp, filled: Path, no_models: None
 ) -> None:
     app = make_app()
     async with app.run_test(size=(120, 40)) as pilot:
@@ -389,14 +350,7 @@ async def test_the_empty_screen_says_what_is_missing_and_what_can_be_asked(
         assert "facts  2 documents" in shown(intro)
         app.engine_states = {"model": ("missing", "")}
         await until(pilot, lambda: "no language model yet. F7 Models" in shown(intro))
-
-
-async def test_without_a_model_the_way_out_is_told(
-    make_app: MakeApp, filled: Path, no_models: None
-) -> None:
-    app = make_app()
-    async with app.run_test(size=(120, 40)) as pilot:
-        screen = await asked(pilot)
+        await asked(pilot)
         told = shown(screen.query_one(Exchange).query_one(".failed", Static))
         assert "Models" in told
         assert "deepthink models" not in told

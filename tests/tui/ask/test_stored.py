@@ -9,14 +9,13 @@ from typing import Any
 
 import pytest
 from textual.pilot import Pilot
-from textual.widgets import OptionList, Static
+from textual.widgets import Static
 
 from agent.documents import ingest as ing
-from models.protocols import ChatOptions, GenerationCancelled, ModelError, ModelMissing
+from models.protocols import ChatOptions, GenerationCancelled, ModelError
 from tests.tui.ask.test_screen import asked, begun, ready, shown
 from tests.tui.conftest import QUESTION, Answering, Gate, MakeApp
-from tests.tui.run.test_steering import accept, asking, held, over
-from tests.tui.stored import cut_off
+from tests.tui.run.test_steering import accept, asking, over
 from tests.tui.waiting import PATIENCE, until
 from traces.runs import Runs
 from traces.sessions import Sessions
@@ -32,7 +31,6 @@ from tui.run.meters import Meters
 from tui.run.panel import RunPanel
 from tui.runs.sessions import SessionList, SessionsScreen
 from tui.runs.unfinished import UnfinishedScreen
-from tui.settings.settings import Settings
 
 
 async def test_a_run_that_failed_here_is_offered_without_taking_the_keys(
@@ -61,45 +59,6 @@ async def test_a_run_that_failed_here_is_offered_without_taking_the_keys(
         await accept(pilot, screen)
         await over(pilot, screen)
         assert Runs(app.engine.store).find("last").status == "answered"
-
-
-async def test_a_run_that_was_given_up_is_offered_no_more(make_app: MakeApp, filled: Path) -> None:
-    cut_off(question="Interrupted one?")
-    app = make_app(Answering())
-    async with app.run_test(size=(120, 40)) as pilot:
-        screen = await ready(pilot)
-        line = screen.query_one("#offer", Static)
-        await until(pilot, lambda: line.display)
-        await pilot.press("f12")
-        await until(pilot, lambda: isinstance(app.screen, UnfinishedScreen) and app.screen.is_mounted)
-        await pilot.press("d")
-        await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
-        await pilot.press("y")
-        await until(pilot, lambda: app.screen is screen and not line.display)
-        await pilot.press("f12")
-        await until(
-            pilot, lambda: [t.message for t in app._notifications][-1:] == ["No run was interrupted."]
-        )
-
-
-async def test_the_run_that_goes_on_is_not_offered(make_app: MakeApp, filled: Path) -> None:
-    cut_off(question="Interrupted one?")
-    gate = Gate(1)
-    app = make_app(Answering(during=gate))
-    async with app.run_test(size=(120, 40)) as pilot:
-        screen = await held(pilot, gate)
-        await pilot.press("f12")
-        await until(pilot, lambda: isinstance(app.screen, UnfinishedScreen) and app.screen.is_mounted)
-        (option,) = app.screen.query_one(OptionList).options
-        assert "Interrupted one?" in str(option.prompt)
-        await pilot.press("escape")
-        screen.look_again()
-        await until(pilot, lambda: not any(w.group == "beginning" for w in app.workers if w.is_running))
-        assert not screen.query_one("#offer").display  # while a run goes on
-        screen.cancel()
-        gate.open()
-        await over(pilot, screen)
-        await until(pilot, lambda: screen.query_one("#offer").display)
 
 
 async def test_a_collection_whose_reading_ends_while_one_asks_can_be_named(
@@ -156,11 +115,13 @@ async def test_a_session_that_was_deleted_elsewhere_gives_way_to_a_new_one(
         screen = await asked(pilot)
         gone = screen.session
         Sessions(app.engine.store).delete(gone)
-        await asked(pilot)
-        assert screen.session not in {"", gone}
-        assert not app.failures
+        await begun(pilot)
         told = "The session was deleted; this question begins a new one."
-        assert told in [toast.message for toast in app._notifications]
+        await until(pilot, lambda: told in [toast.message for toast in app._notifications])
+        await until(pilot, lambda: screen.session not in {"", gone})
+        screen.cancel()
+        await over(pilot, screen)
+        assert not app.failures
 
 
 async def test_a_new_session_begins_without_the_thinking_and_the_meters_of_the_last_run(
@@ -230,30 +191,6 @@ async def test_a_run_that_was_asked_without_the_web_goes_on_without_it(
         await until(pilot, lambda: len(opened) == 2)
         await until(pilot, lambda: screen.live is None or asking(screen, "approve")())
     assert opened == [False, False]
-
-
-async def test_what_is_done_before_a_run_begins_is_shown_and_ends_where_that_fails(
-    make_app: MakeApp, filled: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    go_on = threading.Event()
-
-    def slow(_settings: Settings) -> Answering:
-        assert go_on.wait(PATIENCE)
-        raise ModelMissing("There is none.", "Fetch one.")
-
-    app = make_app()
-    monkeypatch.setattr("tui.assemble.open_chat", slow)
-    async with app.run_test(size=(120, 40)) as pilot:
-        screen = await begun(pilot)
-        await until(pilot, lambda: screen.query(".state"))
-        state = screen.query_one(".state", Static)
-        await until(pilot, lambda: "starting" in shown(state))
-        go_on.set()
-        await over(pilot, screen)
-        assert shown(state) == ""
-        assert "There is none." in shown(screen.query_one(".failed", Static))
-        assert screen.fold is not None
-        assert screen.fold.over
 
 
 async def test_a_question_that_is_cancelled_before_its_run_begins_is_over(

@@ -62,9 +62,9 @@ def run(request, *, steering, **_parts):
     yield ev.RunFinished("answered", "done", 1.0, 1, 1, 1, 1)
 
 tui.ask.asking.agent_run.run = run
-tui.ask.asking.open_chat = lambda _settings: ScriptedChat([])
-tui.ask.asking.open_embedder = lambda _settings: HashEmbedder()
-tui.ask.asking.open_reader = lambda _settings: None
+tui.assemble.open_chat = lambda _settings: ScriptedChat([])
+tui.assemble.open_embedder = lambda _settings: HashEmbedder()
+tui.assemble.open_reader = lambda _settings: None
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)  # Ctrl-C at this terminal is meant for this program
 sys.exit(tui.cli.run(sys.argv[1:]))
 """
@@ -151,7 +151,7 @@ def test_a_person_steers_a_run_and_answers_it(terminal: Terminal) -> None:
     terminal.until("> ")
     terminal.type("In May.\r")
     terminal.until("heard In May.")
-    terminal.until("(not supported: [1] differs)")
+    terminal.until("([1] differs)")
     terminal.until("a, r, s, t: ")
     terminal.type("maybe\r")
     terminal.until("a, r, s, t: ")

@@ -14,23 +14,21 @@ from textual.widgets._footer import FooterKey
 
 from agent.documents.ingest import IngestEvent
 from agent.documents.sample_library import demo_question
-from models.catalogue import ModelEntry
+from models.catalogue import QWEN_CODER_1_5B, ModelEntry
 from models.fetch import DiskFull
 from models.fetch.files import ChecksumMismatch, PullCancelled, PullProgress
-from models.protocols import ModelMissing
-from tests.scripted import HashEmbedder
 from tests.tui.conftest import Answering, Look, MakeApp, Snap
 from tests.tui.waiting import PATIENCE, until
-from traces.library import Library
 from traces.runs import Runs
 from tui.app.app import DeepthinkApp
 from tui.app.engine import Engine
 from tui.ask.conversation import Beginning, load_beginning
 from tui.ask.prompt import Prompt
-from tui.ask.welcome import WelcomeScreen
-from tui.ask.welcome import look as what_is_here
+from tui.ask.welcome import WelcomeScreen, is_here
 from tui.library.intake import Intake, read_in
-from tui.settings.settings import Settings, load
+from tui.settings.settings import load
+
+DEFAULTS = ["qwen2.5-coder-1.5b", "qwen2.5-coder-0.5b", "bge-small-en", "ms-marco-minilm-l12"]
 
 
 class _Machine:
@@ -38,14 +36,12 @@ class _Machine:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.pulled: list[str] = []
-        self.prepared = 0
         self.hold = threading.Event()  # a pull waits for it in the middle
         self.hold.set()
         self.fails: Exception | None = None
         monkeypatch.setattr("models.fetch.pull", self.pull)
-        monkeypatch.setattr("tui.assemble.open_chat", self.chat)
-        monkeypatch.setattr("tui.assemble.open_embedder", self.embedder)
-        monkeypatch.setattr("tui.app.engine.Engine.prepare", self.prepare)
+        monkeypatch.setattr("tui.ask.welcome.is_here", lambda entry: entry.name in self.pulled)
+        monkeypatch.setattr("tui.app.engine.Engine.prepare", lambda *_: None)
 
     def pull(
         self,
@@ -63,37 +59,15 @@ class _Machine:
                 raise PullCancelled(f"The pull of {entry.name} was cancelled.", "Pull again.")
         if self.fails is not None:
             raise self.fails
-        progress(PullProgress(entry.name, "checking", size, size))
         progress(PullProgress(entry.name, "done", size, size))
         self.pulled.append(entry.name)
         return Path("/models") / entry.name
 
-    def chat(self, settings: Settings) -> Answering:
-        if settings.model not in self.pulled:
-            raise ModelMissing(f"{settings.model} is not here.", "Fetch it.")
-        return Answering(name=f"llama.cpp:{settings.model}")
-
-    def embedder(self, settings: Settings) -> HashEmbedder:
-        if settings.embedder not in self.pulled:
-            raise ModelMissing(f"{settings.embedder} is not here.", "Fetch it.")
-        return HashEmbedder()
-
-    def prepare(self, *_: object) -> None:
-        self.prepared += 1
-
 
 @pytest.fixture
-def machine(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch, no_models: None) -> _Machine:
+def machine(monkeypatch: pytest.MonkeyPatch) -> _Machine:
     """A machine that has nothing yet."""
     return _Machine(monkeypatch)
-
-
-def _make(
-    make_app: MakeApp, machine: _Machine, monkeypatch: pytest.MonkeyPatch, **how: Any
-) -> DeepthinkApp:
-    app = make_app(**how)
-    monkeypatch.setattr("tui.assemble.open_embedder", machine.embedder)
-    return app
 
 
 def _shown(app: DeepthinkApp) -> str:
@@ -106,51 +80,43 @@ async def _opened(app: DeepthinkApp, pilot: Pilot[Any], answers: list[str | None
 
 
 def test_a_model_file_that_is_not_the_published_one_is_to_be_fetched(
-    make_app: MakeApp, machine: _Machine, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def differs(_settings: Settings) -> Answering:
+    def differs(_entry: ModelEntry) -> Path:
         raise ChecksumMismatch("It differs.", "Pull it.")
 
-    monkeypatch.setattr("tui.assemble.open_chat", differs)
-    assert what_is_here(_make(make_app, machine, monkeypatch).engine).missing == [
-        "qwen2.5-coder-1.5b",
-        "bge-small-en",
-    ]
+    monkeypatch.setattr("models.fetch.checked", differs)
+    assert not is_here(QWEN_CODER_1_5B)
 
 
-@pytest.mark.usefixtures("bare")
 async def test_enter_enter_enter_and_a_question_that_works(
     make_app: MakeApp, machine: _Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    app = _make(make_app, machine, monkeypatch)
-    answers: list[str | None] = []
+    monkeypatch.setenv("DEEPTHINK_APPROVE", "always")
+    app = make_app(Answering())
     async with app.run_test(size=(80, 24)) as pilot:
-        await _opened(app, pilot, answers)
-        assert "⏎ fetches qwen2.5-coder-1.5b and bge-small-en: 1.2 GB, once." in _shown(app)
+        await until(pilot, lambda: isinstance(app.screen, WelcomeScreen) and "▸ 1" in _shown(app))
+        assert f"⏎ fetches {', '.join(DEFAULTS)}: 1.7 GB, once." in _shown(app)
         machine.hold.clear()
         await pilot.press("enter")
         await until(pilot, lambda: "50% of 1.1 GB" in _shown(app))
         assert "! publisher: example.org is away" in _shown(app)
         machine.hold.set()
         await until(pilot, lambda: "✓ 1" in _shown(app))
-        assert machine.pulled == ["qwen2.5-coder-1.5b", "bge-small-en"]
-        await until(pilot, lambda: machine.prepared == 1)
+        assert machine.pulled == DEFAULTS
         await pilot.press("enter")
         await until(pilot, lambda: "✓ 2" in _shown(app))
         assert "12 in the library, the samples among them." in _shown(app)
         await pilot.press("enter")
-        await until(pilot, lambda: answers)
-        assert answers == [demo_question().question]
-        held = {c.name: c.documents for c in Library(app.engine.store).collections()}
-        assert held == {"reports": 5, "newsroom": 7}
-        assert Runs(app.engine.store).recent(1) == []
+        runs = Runs(app.engine.store)
+        await until(pilot, lambda: any(run.finished for run in runs.recent(1)))
+        (run,) = runs.recent(1)
+        assert (run.question, run.status) == (demo_question().question, "answered")
 
 
 @pytest.mark.usefixtures("bare")
-async def test_the_smaller_model_is_taken_into_use(
-    make_app: MakeApp, machine: _Machine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    app = _make(make_app, machine, monkeypatch)
+async def test_the_smaller_model_is_taken_into_use(make_app: MakeApp, machine: _Machine) -> None:
+    app = make_app()
     async with app.run_test(size=(80, 24)) as pilot:
         await _opened(app, pilot, [])
         await pilot.press("ctrl+s")
@@ -159,14 +125,14 @@ async def test_the_smaller_model_is_taken_into_use(
         assert "qwen2.5-coder-0.5b is here." in _shown(app)
         await pilot.press("ctrl+s")  # no longer possible
         await pilot.pause()
-        assert machine.pulled == ["qwen2.5-coder-0.5b", "bge-small-en"]
+        assert machine.pulled == DEFAULTS[1:]
 
 
 @pytest.mark.usefixtures("bare")
-async def test_a_pull_is_stopped_and_taken_up_again(
-    make_app: MakeApp, machine: _Machine, monkeypatch: pytest.MonkeyPatch
+async def test_a_pull_that_is_stopped_or_fails_is_taken_up_again(
+    make_app: MakeApp, machine: _Machine
 ) -> None:
-    app = _make(make_app, machine, monkeypatch)
+    app = make_app()
     async with app.run_test(size=(80, 24)) as pilot:
         await _opened(app, pilot, [])
         machine.hold.clear()
@@ -176,18 +142,7 @@ async def test_a_pull_is_stopped_and_taken_up_again(
         await until(pilot, lambda: "Stopped; what was done so far is kept." in _shown(app))
         assert machine.pulled == []
         machine.hold.set()
-        await pilot.press("enter")
-        await until(pilot, lambda: "✓ 1" in _shown(app))
-
-
-@pytest.mark.usefixtures("bare")
-async def test_what_goes_wrong_is_told_with_a_way_out(
-    make_app: MakeApp, machine: _Machine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    app = _make(make_app, machine, monkeypatch)
-    machine.fails = DiskFull("It needs 1.12 GB, and there are 0.4.", "Make room.")
-    async with app.run_test(size=(80, 24)) as pilot:
-        await _opened(app, pilot, [])
+        machine.fails = DiskFull("It needs 1.12 GB, and there are 0.4.", "Make room.")
         await pilot.press("enter")
         await until(pilot, lambda: "✗ Not enough disk space" in _shown(app))
         assert "Make room." in _shown(app)
@@ -202,8 +157,8 @@ async def test_what_goes_wrong_is_told_with_a_way_out(
 async def test_documents_of_ones_own(
     make_app: MakeApp, machine: _Machine, monkeypatch: pytest.MonkeyPatch, folder: Path
 ) -> None:
-    machine.pulled = ["qwen2.5-coder-1.5b", "bge-small-en"]
-    app = _make(make_app, machine, monkeypatch)
+    machine.pulled = list(DEFAULTS)
+    app = make_app()
     (folder / "broken.pdf").write_bytes(b"%PDF-1.4 no pages")
     answers: list[str | None] = []
     async with app.run_test(size=(80, 24)) as pilot:
@@ -236,10 +191,8 @@ async def test_documents_of_ones_own(
 
 
 @pytest.mark.usefixtures("bare")
-async def test_escape_leaves_and_stops(
-    make_app: MakeApp, machine: _Machine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    app = _make(make_app, machine, monkeypatch)
+async def test_escape_leaves_and_stops(make_app: MakeApp, machine: _Machine) -> None:
+    app = make_app()
     answers: list[str | None] = []
     async with app.run_test(size=(80, 24)) as pilot:
         await _opened(app, pilot, answers)
@@ -256,23 +209,6 @@ async def test_escape_leaves_and_stops(
     assert machine.pulled == []
 
 
-async def test_the_app_begins_with_it_and_ends_up_with_an_answer(
-    make_app: MakeApp, machine: _Machine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    machine.pulled = ["qwen2.5-coder-1.5b", "bge-small-en"]
-    monkeypatch.setenv("DEEPTHINK_APPROVE", "always")
-    app = _make(make_app, machine, monkeypatch)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await until(pilot, lambda: isinstance(app.screen, WelcomeScreen) and "▸ 2" in _shown(app))
-        await pilot.press("enter")
-        await until(pilot, lambda: "▸ 3" in _shown(app))
-        await pilot.press("enter")
-        runs = Runs(app.engine.store)
-        await until(pilot, lambda: any(run.finished for run in runs.recent(1)))
-        (run,) = runs.recent(1)
-        assert (run.question, run.status) == (demo_question().question, "answered")
-
-
 async def test_who_is_writing_a_question_at_the_first_start_is_left_alone(
     make_app: MakeApp, machine: _Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -283,7 +219,7 @@ async def test_who_is_writing_a_question_at_the_first_start_is_left_alone(
         return load_beginning(engine)
 
     monkeypatch.setattr("tui.ask.screen.load_beginning", slow)
-    app = _make(make_app, machine, monkeypatch)
+    app = make_app()
     async with app.run_test(size=(80, 24)) as pilot:
         ask = app.screen
         await pilot.press(*"Who")
@@ -295,17 +231,10 @@ async def test_who_is_writing_a_question_at_the_first_start_is_left_alone(
 
 @pytest.mark.usefixtures("bare")
 @pytest.mark.parametrize(
-    ("look", "step"),
-    [("120x40-light", "fetching"), ("80x24-dark", "question")],
-    indirect=["look"],
+    ("look", "step"), [("120x40-light", "fetching"), ("80x24-dark", "question")], indirect=["look"]
 )
 def test_welcome_in_pictures(
-    step: str,
-    look: Look,
-    make_app: MakeApp,
-    machine: _Machine,
-    snap_compare: Snap,
-    monkeypatch: pytest.MonkeyPatch,
+    step: str, look: Look, make_app: MakeApp, machine: _Machine, snap_compare: Snap
 ) -> None:
     async def show(pilot: Pilot[Any]) -> None:
         await _opened(app, pilot, [])
@@ -313,13 +242,13 @@ def test_welcome_in_pictures(
             machine.hold.clear()
             await pilot.press("enter")
             await until(pilot, lambda: "50%" in _shown(app))
-        elif step == "question":
+        else:
             await pilot.press("enter")
             await until(pilot, lambda: "✓ 2" in _shown(app))
 
     if step == "question":
-        machine.pulled = ["qwen2.5-coder-1.5b", "bge-small-en"]
-    app = _make(make_app, machine, monkeypatch, theme=look.theme)
+        machine.pulled = list(DEFAULTS)
+    app = make_app(theme=look.theme)
     try:
         assert snap_compare(app, terminal_size=look.size, run_before=show)
     finally:

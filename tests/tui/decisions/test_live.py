@@ -37,7 +37,7 @@ async def test_a_run_is_taught_to_its_end(make_app: MakeApp, filled: Path) -> No
         await until(pilot, lambda: strip.option_count == 2 and "It waits for you" in text(screen, "#run"))
         await pilot.press("3")
         await until(pilot, lambda: rows(screen).count("asked in teach mode") == 2)
-        await until(pilot, lambda: asking.live is None or (asking.fold and asking.fold.asked))
+        await until(pilot, lambda: asking.live is None or (asking.fold and asking.fold.unanswered))
         if asking.live is not None:  # the answer is to be approved, which is the main screen's
             asking.live.steering.reply("accept")
         await until(pilot, lambda: asking.live is None)

@@ -54,8 +54,8 @@ LAST = decided(
 
 def fold_of(*decisions: ev.Decided, asked: ev.Asked | None = None, run_id: str = "a") -> RunFold:
     """A run that took these decisions."""
-    fold = RunFold(run_id=run_id, asked=asked)
-    fold.outcome.decisions = list(decisions)
+    fold = RunFold(run_id=run_id, unanswered=asked)
+    fold.decisions = list(decisions)
     return fold
 
 

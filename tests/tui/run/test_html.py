@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from html.parser import HTMLParser
-from pathlib import Path
 
 import pytest
 
 from agent import events as ev
 from tests.tui import stored
-from tests.tui.conftest import Answer, Run
-from tui.run.words import paragraphs, web_address
+from tests.tui.conftest import Run
+from tui.run.export import paragraphs, web_address
 
 _VOID = {"meta", "br", "link", "img", "input", "hr"}
 
@@ -123,16 +122,6 @@ def test_what_was_kept_is_shown_where_the_answer_cites_nothing(deepthink: Run) -
     assert "source-1" in page.values("id")
 
 
-def test_a_real_run_can_be_written_to_a_file(
-    library: Path, model: Answer, deepthink: Run, tmp_path: Path
-) -> None:
-    model()
-    deepthink("ask", stored.QUESTION)
-    file = tmp_path / "run.html"
-    assert deepthink("runs", "export", "-f", "html", "-o", str(file)).code == 0
-    assert "Orlavane buys all of its ceramic bearings" in Page(file.read_text(encoding="utf-8")).text
-
-
 @pytest.mark.parametrize(
     ("text", "address"),
     [
@@ -156,10 +145,10 @@ def test_what_is_an_address_on_the_web(text: str, address: str) -> None:
 
 def test_paragraphs_and_headings_of_an_answer() -> None:
     report = "# Summary\n\nIt grew.\nA lot.\n## Risks\nFire. # no heading\n\n\n1. one"
-    assert paragraphs(report) == [
-        ("heading", "Summary"),
-        ("text", "It grew.\nA lot."),
-        ("heading", "Risks"),
-        ("text", "Fire. # no heading"),
-        ("text", "1. one"),
+    assert list(paragraphs(report)) == [
+        (True, "Summary"),
+        (False, "It grew.\nA lot."),
+        (True, "Risks"),
+        (False, "Fire. # no heading"),
+        (False, "1. one"),
     ]

@@ -25,22 +25,16 @@ def _type(wheel: Wheel, text: str) -> None:
         wheel.press(key)
 
 
-def test_p_pauses_and_goes_on(wheel: Wheel, steering: Steering) -> None:
+def test_p_f_s_and_q(wheel: Wheel, steering: Steering) -> None:
     wheel.press("p")
     assert (steering.paused, wheel.notice) == (True, "pausing after this step")
     assert wheel.hints[0].startswith("p resume")
     wheel.press("P")
     assert (steering.paused, wheel.notice) == (False, "resumed")
-
-
-def test_f_s_and_q(wheel: Wheel, steering: Steering) -> None:
     _type(wheel, "fs")
-    assert steering.finishing
-    assert steering.skipping
-    assert not steering.cancelled.is_set()
+    assert (steering.finishing, steering.skipping, steering.cancelled.is_set()) == (True, True, False)
     wheel.press("q")
-    assert steering.cancelled.is_set()
-    assert wheel.notice == "cancelling"
+    assert (steering.cancelled.is_set(), wheel.notice) == (True, "cancelling")
 
 
 def test_a_step_is_typed_corrected_and_added(wheel: Wheel, steering: Steering) -> None:
@@ -72,21 +66,15 @@ def test_d_decides(key: str, action: str, wheel: Wheel, steering: Steering) -> N
 
 def test_a_decision_can_be_left_to_the_decider(wheel: Wheel, steering: Steering) -> None:
     _type(wheel, "d\x1b")
-    assert steering.take_override() is None
-    assert wheel.prompt == ""
+    assert (steering.take_override(), wheel.prompt) == (None, "")
 
 
-def test_other_keys_do_nothing(wheel: Wheel, steering: Steering) -> None:
-    _type(wheel, "xyz \t\r\x1b1[")
+def test_help_comes_and_goes_and_other_keys_do_nothing(wheel: Wheel, steering: Steering) -> None:
+    wheel.press("?")
+    assert wheel.shows_help
+    _type(wheel, "?xyz \t\r\x1b1[")
     assert (wheel.notice, wheel.prompt, wheel.shows_help) == ("", "", False)
     assert (steering.finishing, steering.skipping, steering.paused) == (False, False, False)
-
-
-def test_help_comes_and_goes(wheel: Wheel) -> None:
-    wheel.press("?")
-    shown = [wheel.shows_help]
-    wheel.press("?")
-    assert [*shown, wheel.shows_help] == [True, False]
     assert set(KEYS) == set("pfsadq?")
 
 

@@ -14,7 +14,7 @@ from agent import events as ev
 from agent.steering import Steering
 from tests.tui.parts import evidence, whole_run
 from tui.run.keyboard import Wheel
-from tui.run.render import LiveRun, PlainRun
+from tui.run.render import AnimatedRun, PlainRun
 
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 
@@ -22,7 +22,7 @@ ESCAPES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 def _shown(events: list[ev.Event], *, replay: bool, width: int = 80, **how: object) -> str:
     stream = io.StringIO()
     out = Console(file=stream, force_terminal=True, width=width, height=24, highlight=False, **how)  # type: ignore[arg-type]
-    with LiveRun(out, replay=replay) as screen:
+    with AnimatedRun(out, replay=replay) as screen:
         for event in events:
             screen.take(event)
     return stream.getvalue()
@@ -101,7 +101,7 @@ def _bottom(events: Sequence[ev.Event], wheel: Wheel | None = None, width: int =
     """What stands beneath the transcript after these events."""
     stream = io.StringIO()
     out = Console(file=stream, force_terminal=True, width=width, height=24, highlight=False)
-    screen = LiveRun(out, wheel=wheel)
+    screen = AnimatedRun(out, wheel=wheel)
     for event in events:
         screen.take(event)
     stream.truncate(0)
@@ -169,7 +169,7 @@ def test_a_second_draft_takes_the_place_of_the_first() -> None:
 def test_nothing_moves_while_a_question_is_asked() -> None:
     stream = io.StringIO()
     out = Console(file=stream, force_terminal=True, width=80, height=24)
-    with LiveRun(out) as screen:
+    with AnimatedRun(out) as screen:
         screen.take(ev.NodeStarted("approve", 0))
         with screen.aside():
             assert stream.getvalue().endswith("\x1b[2K"), "the moving line is gone"

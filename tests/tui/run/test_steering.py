@@ -23,11 +23,9 @@ from tui.ask.conversation import Conversation
 from tui.ask.prompt import Prompt
 from tui.ask.screen import AskScreen
 from tui.assemble import open_store
-from tui.run.asked import AskedBox
-from tui.run.exchange import Exchange
+from tui.run.exchange import AskedBox, Exchange
 from tui.run.meters import Meters, RunBar
-from tui.run.words import IN_STEP
-from tui.runs.unfinished import find_unfinished, worth_offering
+from tui.runs.unfinished import find_unfinished
 
 UNSUPPORTED = "Orlavane buys its ceramic bearings from Mars Mining, which employs 4,711 people."
 
@@ -54,7 +52,7 @@ async def accept(pilot: Pilot[int], screen: AskScreen) -> None:
 
 def asking(screen: AskScreen, about: str) -> Callable[[], bool]:
     """Whether the run asks about that."""
-    return lambda: any(box.asked.about == about and box.children for box in screen.query(AskedBox))
+    return lambda: any(box.event.about == about and box.children for box in screen.query(AskedBox))
 
 
 def notified(app: DeepthinkApp, message: str) -> bool:
@@ -113,7 +111,6 @@ async def test_a_pause_is_shown_from_when_it_is_asked_for_until_it_is_taken_back
     ("route", "node", "said"),
     [
         ("deep", "synthesise", "This run has made its last decision."),
-        ("single", "grade", "This run makes no decisions: it answers in one go."),
         ("direct", "", "This run makes no decisions: it answers in one go."),
     ],
 )
@@ -129,8 +126,6 @@ async def test_no_step_and_no_decision_is_promised_where_none_can_come(
         screen.query_one(Prompt).put("What does the plant cost?")
         no_step = "There is no step to skip right now."
         for key, message in (("ctrl+b", said), ("ctrl+d", said), ("ctrl+g", no_step)):
-            if key == "ctrl+g" and node in IN_STEP:
-                continue
             app.clear_notifications()
             await pilot.press(key)
             await until(pilot, partial(notified, app, message))
@@ -151,14 +146,14 @@ async def test_answer_now_skip_and_add(make_app: MakeApp, filled: Path) -> None:
         await pilot.press("ctrl+b", "ctrl+g")
         assert screen.query_one(Prompt).text == ""
         gate.open()
-        await until(pilot, lambda: screen.fold and len(screen.fold.outcome.plan) > 2)
+        await until(pilot, lambda: screen.fold and len(screen.fold.plan) > 2)
         assert screen.fold is not None
         assert screen.fold.skipped_steps
         await pilot.press("ctrl+n")
         await until(pilot, lambda: screen.live is None or asking(screen, "approve")())
         await accept(pilot, screen)
         await over(pilot, screen)
-        skipped_steps = [event.what for event in screen.fold.outcome.steering]
+        skipped_steps = [event.what for event in screen.fold.steering]
         assert {"skip", "add"} <= set(skipped_steps)
 
 
@@ -197,7 +192,7 @@ async def test_teaching_asks_at_each_decision(make_app: MakeApp, filled: Path) -
         assert sum("← suggested" in str(option.prompt) for option in choices.options) == 1
         await until(pilot, lambda: choices.has_focus)
         await pilot.press("enter")
-        await until(pilot, lambda: screen.fold and screen.fold.outcome.decisions)
+        await until(pilot, lambda: screen.fold and screen.fold.decisions)
         await pilot.press("ctrl+t")
         await until(pilot, lambda: screen.live is None or asking(screen, "approve")())
         await accept(pilot, screen)
@@ -245,16 +240,21 @@ async def test_what_is_vague_is_asked_back_inline(make_app: MakeApp, filled: Pat
         assert Runs(app.engine.store).find("last").status == "answered"
 
 
-@pytest.mark.parametrize("question", ["The [acme] or the [/beta] report?", "[A] or [B]?", "[link=x] it?"])
-async def test_what_is_asked_back_is_no_markup(question: str, make_app: MakeApp, filled: Path) -> None:
+async def test_what_is_asked_back_is_no_markup(make_app: MakeApp, filled: Path) -> None:
     app = make_app(Answering())
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await ready(pilot)
-        box = AskedBox(Asked("clarify", question, []))
         exchange = screen.query_one(Conversation).begin(QUESTION)
         await until(pilot, lambda: exchange.is_mounted)
-        exchange.ask(box)
-        await until(pilot, lambda: question in box.render_lines(Region(0, 0, box.size.width, 1))[0].text)
+        for question in ("The [acme] or the [/beta] report?", "[A] or [B]?", "[link=x] it?"):
+            box = AskedBox(Asked("clarify", question, []))
+            exchange.ask(box)
+            await until(pilot, partial(titled, box, question))
+
+
+def titled(box: AskedBox, question: str) -> bool:
+    """Whether the box is drawn with the question as its title."""
+    return question in box.render_lines(Region(0, 0, box.size.width, 1))[0].text
 
 
 async def test_a_worker_that_breaks_never_closes_the_app(make_app: MakeApp, filled: Path) -> None:
@@ -276,5 +276,5 @@ async def test_leaving_the_app_interrupts_what_goes_on(make_app: MakeApp, filled
     async with app.run_test(size=(80, 24)) as pilot:
         await held(pilot, gate)
         await pilot.press("ctrl+q")
-    (left,) = worth_offering(find_unfinished(open_store()).entries)
+    (left,) = find_unfinished(open_store())
     assert (left.why, left.run.status, left.run.finished) == ("interrupted", "running", None)

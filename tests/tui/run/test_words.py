@@ -95,7 +95,8 @@ def test_a_resumed_run_shows_its_question_and_the_answer_it_came_to_before(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     with PlainRun() as screen:
-        screen.recall([started(), search(1, "a", 2), ev.Answered("The answer.", [claim("It.")], [])])
+        for event in (started(), search(1, "a", 2), ev.Answered("The answer.", [claim("It.")], [])):
+            screen.recall(event)
         screen.take(ev.Resumed("abc123def456", LONG, "approve", "llama.cpp:qwen"))
         screen.take(ev.Replied("approve", "", "accept", "person"))
         screen.take(finished())
@@ -110,7 +111,7 @@ def test_a_resumed_run_shows_its_question_and_the_answer_it_came_to_before(
 def test_a_run_without_a_reason_of_its_own_is_written_by_how_it_ended(because: str) -> None:
     fold = RunFold()
     fold.take_all([started(), finished("not_found", because)])
-    rows = dict(facts(fold.outcome, datetime(2026, 3, 14)))
+    rows = dict(facts(fold, datetime(2026, 3, 14)))
     assert rows["ended"] == ENDINGS["not_found"]
     assert rows.get("stopped because") == ("time budget" if because == "time budget" else None)
 

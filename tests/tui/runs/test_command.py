@@ -16,7 +16,7 @@ from tests.tui.conftest import QUESTION, Answer, Run
 from tests.tui.stored import cut_off
 from traces.runs import Runs
 from tui.assemble import open_store
-from tui.run.fold import outcome_of
+from tui.run.fold import fold_of
 
 
 @pytest.fixture
@@ -104,17 +104,19 @@ def test_json_of_a_run_in_which_everything_happened(deepthink: Run) -> None:
     stored.store_page()
     stored.store_run(stored.everything(), question=stored.ASKED, session="0123456789ab")
     run = json.loads(deepthink("runs", "export", "-f", "json").out)
-    assert (run["question"], run["standalone"], run["session"]) == (
-        stored.ASKED,
-        stored.QUESTION,
-        "0123456789ab",
-    )
-    assert (run["route"], run["routed_because"], run["routed_by"]) == (
-        "deep",
-        "it asks for two things",
-        "llm",
-    )
-    assert (run["grounded"], run["share"], run["resumed"]) == (False, 0.5, 1)
+    expected = {
+        "question": stored.ASKED,
+        "standalone": stored.QUESTION,
+        "session": "0123456789ab",
+        "route": "deep",
+        "routed_because": "it asks for two things",
+        "routed_by": "llm",
+        "grounded": False,
+        "share": 0.5,
+        "resumed": 1,
+        "steering": [{"what": "add", "detail": "What of Brevnes?", "waited": 0.0}],
+    }
+    assert {name: run[name] for name in expected} == expected
     assert [(s["verdict"], s["flagged"]) for s in run["sentences"]] == [
         ("supported", False),
         ("partly", True),
@@ -145,25 +147,17 @@ def test_json_of_a_run_in_which_everything_happened(deepthink: Run) -> None:
         ("clarify", "the last one", "person"),
         ("approve", "accept", "person"),
     ]
-    assert run["steering"] == [{"what": "add", "detail": "What of Brevnes?", "waited": 0.0}]
-    assert run["nodes"][0] == {
-        "node": "route",
-        "step": 0,
-        "seconds": 0.3,
-        "evaluated": 50,
-        "reused": 10,
-        "generated": 5,
-    }
+    tokens = {"evaluated": 50, "reused": 10, "generated": 5}
+    assert run["nodes"][0] == {"node": "route", "step": 0, "seconds": 0.3, **tokens}
 
 
 @pytest.mark.parametrize(
     ("status", "code"), [("answered", 0), ("not_found", 3), ("waiting", 7), ("rejected", 8)]
 )
 def test_how_a_run_ended_is_its_exit_code(status: str, code: int, deepthink: Run) -> None:
-    runs = Runs(open_store())
     run_id = stored.store_run(status=status)
-    outcome = outcome_of(runs.find(run_id), runs.events(run_id))
-    assert (outcome.status, outcome.exit_code) == (status, code)
+    fold = fold_of(open_store(), Runs(open_store()).find(run_id))
+    assert (fold.status, fold.exit_code) == (status, code)
     assert json.loads(deepthink("runs", "export", "-f", "json").out)["status"] == status
     assert status.replace("_", " ") in deepthink("runs").out
 
@@ -253,10 +247,6 @@ def test_an_unknown_run_is_wrong_usage(command: str, deepthink: Run) -> None:
         ran = deepthink("runs", command, wanted)
         assert (ran.code, ran.out) == (2, "")
         assert len(ran.err.splitlines()) == 2
-
-
-def test_no_run_yet(deepthink: Run) -> None:
-    assert "deepthink ask" in deepthink("runs").out
 
 
 def test_an_export_that_cannot_be_written_names_the_file(deepthink: Run, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from textual.pilot import Pilot
-from textual.widgets import Input, RadioButton, RadioSet, Static
+from textual.widgets import Input, RadioSet, Static
 
 from tests.tui import stored
 from tests.tui.conftest import MakeApp
@@ -55,35 +55,25 @@ async def test_enter_in_the_file_writes_markdown(here: Path, make_app: MakeApp) 
     assert text.startswith(f"# {stored.QUESTION}")
 
 
-@pytest.mark.parametrize(("place", "ending"), [(1, "html"), (2, "json")])
-async def test_each_form_has_its_name(place: int, ending: str, here: Path, make_app: MakeApp) -> None:
+async def test_each_form_has_its_name_but_one_that_was_typed_stays(here: Path, make_app: MakeApp) -> None:
     run_id = stored.store_run(stored.everything())
     app = make_app()
     async with app.run_test(size=SIZE) as pilot:
         screen = await exporting(pilot, run_id)
         assert screen.query_one(RadioSet).has_focus
-        await pilot.press(*["down"] * place, "space", "ctrl+s")
+        await pilot.press("down", "down", "space", "ctrl+s")
         await until(pilot, lambda: app.screen is not screen)
-    (made,) = here.iterdir()
-    assert made.name == f"{NAME}-{run_id[:6]}.{ending}"
-    text = made.read_text(encoding="utf-8")
-    assert text.startswith("<!") if ending == "html" else json.loads(text)
-
-
-async def test_a_name_that_was_typed_stays(here: Path, make_app: MakeApp) -> None:
-    app = make_app()
-    async with app.run_test(size=SIZE) as pilot:
-        screen = await exporting(pilot, stored.store_run())
+        assert json.loads((here / f"{NAME}-{run_id[:6]}.json").read_text(encoding="utf-8"))
+        screen = await exporting(pilot, run_id)
         screen.query_one(Input).value = "mine.txt"
-        await pilot.press("down", "space")
-        assert screen.query_one(Input).value == "mine.txt"
-        assert list(screen.query(RadioButton))[1].value
-        await pilot.press("ctrl+s")
+        await pilot.press("down", "space", "ctrl+s")
         await until(pilot, lambda: app.screen is not screen)
     assert (here / "mine.txt").read_text(encoding="utf-8").startswith("<!")
 
 
-async def test_what_is_there_is_replaced_only_after_a_second_enter(here: Path, make_app: MakeApp) -> None:
+async def test_a_file_is_replaced_only_after_a_second_enter_and_a_folder_gets_the_default_name(
+    here: Path, make_app: MakeApp
+) -> None:
     (here / "there.md").write_text("old", encoding="utf-8")
     app = make_app()
     async with app.run_test(size=SIZE) as pilot:
@@ -96,19 +86,13 @@ async def test_what_is_there_is_replaced_only_after_a_second_enter(here: Path, m
         assert (here / "there.md").read_text(encoding="utf-8") == "old"
         await pilot.press("enter")
         await until(pilot, lambda: app.screen is not screen)
-    assert (here / "there.md").read_text(encoding="utf-8").startswith("# ")
-
-
-async def test_a_folder_gets_the_default_name(here: Path, make_app: MakeApp) -> None:
-    run_id = stored.store_run()
-    (here / "runs").mkdir()
-    app = make_app()
-    async with app.run_test(size=SIZE) as pilot:
-        screen = await exporting(pilot, run_id)
+        assert (here / "there.md").read_text(encoding="utf-8").startswith("# ")
+        (here / "runs").mkdir()
+        screen = await exporting(pilot, "last")
         screen.query_one(Input).value = "runs"
         await pilot.press("ctrl+s")
         await until(pilot, lambda: app.screen is not screen)
-    assert [path.name for path in (here / "runs").iterdir()] == [f"{NAME}-{run_id[:6]}.md"]
+    assert [path.name for path in (here / "runs").iterdir()] == [f"{NAME}-last.md"]
 
 
 async def test_a_file_that_cannot_be_written_is_told(make_app: MakeApp) -> None:

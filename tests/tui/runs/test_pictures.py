@@ -135,9 +135,7 @@ def test_the_comparison(look: Look, make_app: MakeApp, snap_compare: Snap) -> No
 def test_the_unfinished_runs(look: Look, make_app: MakeApp, snap_compare: Snap) -> None:
     cut_off(question=LONG)
     cut_off(status="waiting", question="Which year?")
-    shown = over(
-        lambda: UnfinishedScreen(find_unfinished(open_store()).entries), lambda screen: screen.is_mounted
-    )
+    shown = over(lambda: UnfinishedScreen(find_unfinished(open_store())), lambda screen: screen.is_mounted)
     assert snap_compare(make_app(theme=look.theme), terminal_size=look.size, run_before=shown)
 
 

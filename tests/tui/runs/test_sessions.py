@@ -13,7 +13,6 @@ from tests.tui.conftest import MakeApp
 from tests.tui.waiting import until
 from traces.runs import Runs
 from traces.sessions import Sessions
-from traces.store import StoreError
 from tui.app.confirm import ConfirmScreen
 from tui.assemble import open_store
 from tui.runs.sessions import SessionList, SessionsScreen
@@ -128,16 +127,3 @@ async def test_without_a_session_it_says_what_to_do(make_app: MakeApp) -> None:
         await pilot.press("n")
         await until(pilot, lambda: chosen)
     assert chosen == [""]
-
-
-async def test_sessions_that_cannot_be_read(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*_arguments: object) -> None:
-        raise StoreError("The file is damaged.", "Move it away.")
-
-    monkeypatch.setattr(Sessions, "recent", broken)
-    app = make_app()
-    async with app.run_test(size=SIZE) as pilot:
-        screen, _ = await opened(pilot, 0)
-        await until(
-            pilot, lambda: "Move it away" in str(screen.query_one("#sessions-none", Static).content)
-        )

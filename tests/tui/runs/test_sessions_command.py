@@ -71,13 +71,6 @@ def test_what_was_asked_and_answered_cannot_steer_the_terminal(deepthink: Run) -
         assert "\x1b" not in deepthink(*arguments).out
 
 
-def test_an_empty_session_says_how_to_ask_in_it(deepthink: Run) -> None:
-    Sessions(open_store()).begin("bearings")
-    assert "deepthink ask --session bearings" in deepthink("sessions", "show").out
-    Sessions(open_store()).begin("my talk")
-    assert "deepthink ask --session 'my talk'" in deepthink("sessions", "show", "my talk").out
-
-
 def test_a_session_can_be_named_and_found_by_its_name(session: str, deepthink: Run) -> None:
     named = deepthink("sessions", "name", session[:4], "bearings")
     assert (named.code, named.err) == (0, "")

@@ -22,6 +22,7 @@ from tui.ask import conversation
 from tui.ask.conversation import AT_ONCE, Conversation
 from tui.ask.prompt import Prompt
 from tui.run.exchange import Exchange
+from tui.run.fold import RunFold
 
 TURNS = 20
 
@@ -67,7 +68,7 @@ async def test_earlier_turns_that_come_too_late_are_not_put_above_another_sessio
     go_on, came = threading.Event(), threading.Event()
     real = conversation.load_turns
 
-    def slow(engine: Engine, runs: Sequence[Run]) -> conversation.TurnsLoaded:
+    def slow(engine: Engine, runs: Sequence[Run]) -> list[RunFold]:
         assert go_on.wait(PATIENCE)
         came.set()
         return real(engine, runs)

@@ -18,9 +18,11 @@ from tests.tui.stored import cut_off
 from tests.tui.waiting import until
 from traces.runs import Run, Runs
 from tui.app.confirm import ConfirmScreen
+from tui.app.engine import Engine
+from tui.ask.conversation import load_beginning
 from tui.assemble import open_store
-from tui.run.fold import events_of
-from tui.runs.unfinished import UnfinishedScreen, find_unfinished, worth_offering
+from tui.run.fold import stored_events
+from tui.runs.unfinished import UnfinishedScreen, find_unfinished
 
 pytestmark = pytest.mark.usefixtures("bare")
 SIZE = (120, 40)
@@ -29,7 +31,7 @@ SIZE = (120, 40)
 async def shown(pilot: Pilot[Any]) -> tuple[UnfinishedScreen, list[Run | None]]:
     """The window over what is there."""
     chosen: list[Run | None] = []
-    screen = UnfinishedScreen(find_unfinished(open_store()).entries)
+    screen = UnfinishedScreen(find_unfinished(open_store()))
     pilot.app.action_mode("runs")  # type: ignore[attr-defined]
     await pilot.pause()
     pilot.app.push_screen(screen, chosen.append)
@@ -64,7 +66,7 @@ async def test_a_run_that_is_given_up_is_not_offered_again(make_app: MakeApp) ->
     failed = cut_off(status="failed")
 
     def left_are(ids: list[str]) -> bool:
-        return [entry.run.id for entry in find_unfinished(store).entries] == ids
+        return [entry.run.id for entry in find_unfinished(store)] == ids
 
     app = make_app()
     async with app.run_test(size=SIZE) as pilot:
@@ -85,38 +87,20 @@ async def test_a_run_that_is_given_up_is_not_offered_again(make_app: MakeApp) ->
         10,
     )
     assert run.finished is not None
-    last = events_of(Runs(store).events(run_id))[-1]
+    _, last = stored_events(store, Runs(store).find(run_id))[-1]
     assert isinstance(last, ev.RunFinished)
     assert last.seconds == 0.9
     assert Runs(store).find(failed).status == "failed"
 
 
-async def test_what_another_process_works_on_is_left_to_it(make_app: MakeApp) -> None:
-    run_id = stored.store_run(status="running")
-    app = make_app()
-    with checkpoints.opened(open_store(), run_id, lambda _log: None):
-        async with app.run_test(size=SIZE) as pilot:
-            screen, chosen = await shown(pilot)
-            assert "is going on" in told(screen)[0]
-            await pilot.press("enter")
-            await pilot.pause()
-            assert not chosen
-            await pilot.press("d")
-            await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
-            await pilot.press("y")
-            await until(pilot, lambda: app.failures)
-            await until(pilot, lambda: screen._current)  # it can be given up later
-    assert app.failures[0].error.title == "The run is still going on"
-
-
-def test_what_a_person_cancelled_is_not_offered_unasked() -> None:
+def test_only_what_nobody_works_on_is_offered_and_what_was_cancelled_only_when_asked_for() -> None:
     store = open_store()
     wanted = [cut_off(status=status) for status in ("running", "failed", "waiting")]
     cancelled, elsewhere = cut_off(status="cancelled"), stored.store_run(status="running")
     with checkpoints.opened(store, elsewhere, lambda _log: None):
-        entries = find_unfinished(store).entries
-        assert [entry.run.id for entry in entries] == [elsewhere, cancelled, *wanted[::-1]]
-        assert [entry.run.id for entry in worth_offering(entries)] == wanted[::-1]
+        entries = find_unfinished(store)
+        assert [entry.run.id for entry in entries] == [cancelled, *wanted[::-1]]
+        assert [entry.run.id for entry in load_beginning(Engine()).unfinished] == wanted[::-1]
 
 
 async def test_the_list_of_runs_offers_them_too(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
