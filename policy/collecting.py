@@ -9,9 +9,8 @@ from __future__ import annotations
 import random
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
 from agent.budget import Budget
 from agent.decisions.decider import STATE_VERSION, PolicyState, policy_state, used_up, valid_actions
@@ -27,38 +26,19 @@ from agent.steering import Steering
 from agent.stepping import begun, finish, planned_step, updated
 from models.protocols import Chat, Completer, Embedder, GenerationCancelled, Reader
 from policy.evaluation.measures import exact_match, f1, holds
-from policy.questions import Case
+from policy.questions import Case, Progress
 from traces.errors import DeepthinkError
 from traces.library import Library
 from traces.outcomes import Collected, CollectedQuestion, Outcome
 from traces.runs import DecisionRow
 from traces.store import Store
 
-
-@dataclass(frozen=True, slots=True)
-class CollectingProgress:
-    """Progress of a collection.
-
-    Attributes:
-        doing: ``reading`` the paragraphs of a set, or ``collecting`` its questions.
-        states: Collected so far in this pass.
-        failed: Questions of this pass that could not be collected, each with the reason.
-    """
-
-    doing: Literal["reading", "collecting"]
-    done: int
-    total: int
-    states: int = 0
-    seconds_left: float | None = None
-    failed: tuple[str, ...] = ()
-
-
 HORIZON = "horizon"
 """Source of exploratory decisions: never FINISH while another action is possible."""
 
 
 @dataclass(frozen=True, slots=True)
-class WithModel:
+class Collection:
     """What to collect, and how.
 
     Attributes:
@@ -79,7 +59,7 @@ class WithModel:
 
 
 def collect(
-    collection: WithModel,
+    collection: Collection,
     *,
     chat: Chat,
     embedder: Embedder,
@@ -87,7 +67,7 @@ def collect(
     store: Store,
     planner: Completer | None = None,
     cancel: threading.Event | None = None,
-) -> Iterator[CollectingProgress]:
+) -> Iterator[Progress]:
     """Collect the questions that are not in ``store`` yet.
 
     If every state is to be answered, a question that was answered only in its last state is collected
@@ -102,8 +82,8 @@ def collect(
     collected_ids = collected.held(collection.name, at_every_state=collection.answers)
     todo = [case for case in collection.questions if case.id not in collected_ids]
     done, total = len(collection.questions) - len(todo), len(collection.questions)
-    yield CollectingProgress("collecting", done, total)
-    states, failed = 0, list[str]()
+    yield Progress("questions", done, total)
+    failed: list[str] = []
     began = time.monotonic()
     for number, case in enumerate(todo, start=1):
         if cancel is not None and cancel.is_set():
@@ -127,7 +107,6 @@ def collect(
         except DeepthinkError as error:
             failed.append(f"{case.question}: {error.message}")
         else:
-            states += len(decisions)
             collected.put(
                 CollectedQuestion(
                     dataset=collection.name,
@@ -142,10 +121,12 @@ def collect(
                 )
             )
         seconds_left = (time.monotonic() - began) / number * (len(todo) - number)
-        yield CollectingProgress("collecting", done + number, total, states, seconds_left, tuple(failed))
+        yield Progress("questions", done + number, total, seconds_left, tuple(failed))
 
 
-def _collect_case(case: Case, collection: WithModel, deps: Deps) -> tuple[list[DecisionRow], list[Outcome]]:
+def _collect_case(
+    case: Case, collection: Collection, deps: Deps
+) -> tuple[list[DecisionRow], list[Outcome]]:
     rng = random.Random(f"{collection.seed} {case.id}")
     session = deps.session
     state = begun(case.question, deps)
@@ -158,15 +139,15 @@ def _collect_case(case: Case, collection: WithModel, deps: Deps) -> tuple[list[D
         stopped = stopped or used_up(policy_view, collection.budget, out_of_time=session.stop.out_of_time)
         valid: tuple[Action, ...] = ("FINISH",) if stopped else valid_actions(policy_view)
         probabilities = exploration(valid, collection.epsilon)
-        (action,) = rng.choices(ACTIONS, [probabilities[action] for action in ACTIONS])
-        decisions.append(_decision_row(len(decisions), path, policy_view, valid, action, probabilities))
-        if collection.answers or action == "FINISH":
+        decision = drawn_decision(len(decisions), path, policy_view, valid, probabilities, HORIZON, rng)
+        decisions.append(decision)
+        if collection.answers or decision.action == "FINISH":
             with session.beside():  # a run that continues from here has not answered
                 outcomes.append(_measure_answer(path, state, case, deps))
-        if action == "FINISH":
+        if decision.action == "FINISH":
             return decisions, outcomes
-        path += action[0]
-        state = updated(state, {"action": action})
+        path += decision.action[0]
+        state = updated(state, {"action": decision.action})
 
 
 def exploration(valid: Sequence[Action], epsilon: float) -> dict[Action, float]:
@@ -180,28 +161,31 @@ def exploration(valid: Sequence[Action], epsilon: float) -> dict[Action, float]:
     }
 
 
-def _decision_row(
+def drawn_decision(
     seq: int,
     path: str,
-    policy_view: PolicyState,
+    state: PolicyState,
     valid: tuple[Action, ...],
-    action: Action,
-    probabilities: dict[Action, float],
+    probabilities: Mapping[Action, float],
+    source: str,
+    rng: random.Random,
 ) -> DecisionRow:
+    """A decision drawn from ``probabilities``, with its state as a decider sees it."""
+    (action,) = rng.choices(ACTIONS, [probabilities[action] for action in ACTIONS])
     return DecisionRow(
         seq=seq,
-        step=policy_view.step,
+        step=state.step,
         state_version=STATE_VERSION,
-        state=policy_view.to_json(),
+        state=state.to_json(),
         valid_actions=valid,
         action=action,
         probabilities={str(name): share for name, share in probabilities.items()},
         behaviour_probability=probabilities[action],
-        source=HORIZON,
+        source=source,
         latency_ms=0.0,
         path=path,
-        text=state_text(policy_view),
-        features=features(policy_view),
+        text=state_text(state),
+        features=features(state),
     )
 
 

@@ -13,7 +13,18 @@ import threading
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    TypeAdapter,
+    ValidationError,
+)
 
 from agent.documents import sample_library
 from agent.documents.embedding import embed_library
@@ -37,12 +48,15 @@ class BadQuestions(DeepthinkError):
     kind = "usage"
 
 
+_Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """Where a passage is; ``page`` counts from 1, None means the whole document."""
 
-    document: str
-    page: int | None = None
+    document: _Text
+    page: Annotated[int, Field(ge=1, strict=True)] | None = None
 
     def covers(self, other: Place) -> bool:
         """Whether a passage at ``other`` is evidence from this place."""
@@ -106,6 +120,23 @@ class CaseSet:
         return replace(self, cases=tuple(sorted(self.cases, key=order)[:limit]))
 
 
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Progress of work on a set of questions.
+
+    Attributes:
+        doing: What is being done, in a word.
+        done: Of ``total``, including what was finished earlier.
+        failed: Questions that could not be worked on, each with the reason.
+    """
+
+    doing: str
+    done: int
+    total: int
+    seconds_left: float | None = None
+    failed: tuple[str, ...] = ()
+
+
 def sets_in(name: str) -> list[str]:
     """The sets that ``name`` stands for: itself, or the sets in a folder.
 
@@ -150,10 +181,12 @@ def read_set(name: str) -> CaseSet:
     for number, record in records(path):
         patterns = patterns or {"all", "none", "abstain"} <= record.keys()
         try:
-            case = _parse_patterned(record) if patterns else _parse_plain(record)
-        except (KeyError, TypeError, ValueError) as error:
+            case = (_PatternedLine if patterns else _PlainLine).model_validate(record).case()
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            field = ".".join(map(str, first["loc"]))
             raise BadQuestions(
-                f"Line {number} of {path.name} is not a question: {type(error).__name__} {error}.",
+                f"Line {number} of {path.name} is not a question: {field}: {first['msg']}.",
                 "Each line is a JSON object with a “question”, and may have “answer” and “evidence”: "
                 "documents as “report.pdf”, or with a page, from 1, as “report.pdf#12”.",
             ) from error
@@ -172,8 +205,8 @@ def read_set(name: str) -> CaseSet:
 
 def fill(
     case_set: CaseSet, store: Store, embedder: Embedder, cancel: threading.Event | None = None
-) -> Iterator[tuple[int, int]]:
-    """Read the documents of ``case_set`` into ``store``; yields the files done and the total.
+) -> Iterator[Progress]:
+    """Read the documents of ``case_set`` into ``store``.
 
     Files already in the store are only embedded again, if another embedder was used before.
 
@@ -196,9 +229,9 @@ def fill(
                 total = event.total
             elif isinstance(event, FileDone):
                 done += 1
-                yield done, total
+                yield Progress("reading", done, total)
     for progress in embed_library(Library(store), embedder, cancel=cancel):
-        yield progress.done, progress.total
+        yield Progress("reading", progress.done, progress.total)
 
 
 def records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -237,65 +270,54 @@ def _sample_set() -> CaseSet:
     return CaseSet(SAMPLE, cases, collections, files)
 
 
-def _parse_plain(record: dict[str, Any]) -> Case:
-    question = " ".join(str(record["question"]).split())
-    if not question:
-        raise ValueError("the question is empty")
-    evidence = record.get("evidence", [])
-    if not isinstance(evidence, list):
-        raise TypeError(f"{evidence!r} is not a list")
-    # Without an id, the same question gets the same id in every file.
-    case_id = record.get("id", hashlib.sha256(question.encode()).hexdigest()[:8])
-    return Case(
-        str(case_id),
-        question,
-        _parse_answers(record.get("answer")),
-        tuple(dict.fromkeys(map(_parse_evidence, evidence))),
-    )
+_PLACE = TypeAdapter(Place)
 
 
-def _parse_patterned(record: dict[str, Any]) -> Case:
-    required, forbidden = tuple(record["all"]), tuple(record["none"])
-    for pattern in (*required, *forbidden):
-        try:
-            re.compile(pattern)
-        except re.error as error:
-            raise ValueError(f"{pattern!r} is not a regular expression: {error}") from error
-    return Case(
-        str(record["id"]),
-        " ".join(str(record["question"]).split()),
-        () if record["abstain"] else (str(record["gold"]),),
-        tuple(dict.fromkeys(_parse_place(name, None) for name in record["source"])),
-        kind=str(record["kind"]),
-        required=required,
-        forbidden=forbidden,
-    )
+def _place(value: Any) -> Place:
+    """The place of ``"document"`` or ``"document#page"``, or of an object with these fields."""
+    if isinstance(value, str):
+        document, separator, page = value.rpartition("#")
+        has_page = separator and page.isdecimal()
+        value = {"document": document, "page": int(page)} if has_page else {"document": value}
+    return _PLACE.validate_python(value)
 
 
-def _parse_answers(value: Any) -> tuple[str, ...]:
-    if value is None:
-        return ()
-    answers = value if isinstance(value, list) else [value]
-    for answer in answers:
-        if isinstance(answer, bool) or not isinstance(answer, str | int | float):
-            raise TypeError(f"{answer!r} is not an answer: give a text, a number, or a list of them")
-    return tuple(str(answer) for answer in answers if str(answer).strip())
+class _PlainLine(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+    question: Annotated[str, AfterValidator(lambda text: " ".join(text.split())), Field(min_length=1)]
+    id: str | int = ""
+    answer: list[str | int | float] | str | int | float | None = None
+    evidence: list[Annotated[Place, BeforeValidator(_place)]] = []
+
+    def case(self) -> Case:
+        answers = self.answer if isinstance(self.answer, list) else [self.answer]
+        # Without an id, the same question gets the same id in every file.
+        return Case(
+            str(self.id) or hashlib.sha256(self.question.encode()).hexdigest()[:8],
+            self.question,
+            tuple(str(answer) for answer in answers if answer is not None and str(answer).strip()),
+            tuple(dict.fromkeys(self.evidence)),
+        )
 
 
-def _parse_evidence(value: Any) -> Place:
-    if isinstance(value, dict):
-        return _parse_place(value["document"], value.get("page"))
-    if not isinstance(value, str):
-        raise TypeError(f"{value!r} is neither a name nor an object")
-    document, separator, page = value.rpartition("#")
-    return (
-        _parse_place(document, int(page)) if separator and page.isdecimal() else _parse_place(value, None)
-    )
+class _PatternedLine(BaseModel):
+    id: str | int
+    kind: str
+    question: str
+    required: list[re.Pattern[str]] = Field(alias="all")
+    forbidden: list[re.Pattern[str]] = Field(alias="none")
+    abstain: bool
+    gold: str
+    source: list[_Text]
 
-
-def _parse_place(document: Any, page: Any) -> Place:
-    if not isinstance(document, str) or not document.strip():
-        raise ValueError(f"{document!r} is not the name of a document")
-    if page is not None and (isinstance(page, bool) or not isinstance(page, int) or page < 1):
-        raise ValueError(f"{page!r} is not a page number")
-    return Place(document.strip(), page)
+    def case(self) -> Case:
+        return Case(
+            str(self.id),
+            " ".join(self.question.split()),
+            () if self.abstain else (self.gold,),
+            tuple(dict.fromkeys(map(Place, self.source))),
+            kind=self.kind,
+            required=tuple(pattern.pattern for pattern in self.required),
+            forbidden=tuple(pattern.pattern for pattern in self.forbidden),
+        )

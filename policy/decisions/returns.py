@@ -9,14 +9,13 @@ JMLR 2005).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 
 from agent.state import ACTIONS, Action
-from policy.decisions.trees import INDEX, Floats, Node, Seen, Tree, default_action
+from policy.decisions.trees import INDEX, Floats, Node, Seen, Tree, default_action, default_columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +27,6 @@ class Examples:
         datasets: Name of each state's data set.
         values: Shape (n, 3), columns as `trees.INDEX`: return of each action, the quality reached less the
             cost of the steps from here on; NaN where the action is not valid or its return is unknown.
-        advantages: Shape (n, 3): ``values`` less that of the default action; NaN likewise.
         sufficient: Shape (n,): as `policy.decisions.trees.Node.sufficient`.
         weights: Shape (n,): weight of each state.
     """
@@ -37,12 +35,17 @@ class Examples:
     questions: Sequence[str]
     datasets: Sequence[str]
     values: Floats
-    advantages: Floats
     sufficient: Floats
     weights: Floats
 
     def __len__(self) -> int:
         return len(self.states)
+
+    @property
+    def advantages(self) -> Floats:
+        """Shape (n, 3): ``values`` less that of the default action; NaN likewise."""
+        base = self.values[np.arange(len(self)), default_columns(self.states)]
+        return self.values - base[:, None]
 
     def take(self, at: Sequence[int]) -> Examples:
         """The examples at the indices ``at``."""
@@ -52,7 +55,6 @@ class Examples:
             [self.questions[i] for i in at],
             [self.datasets[i] for i in at],
             self.values[rows],
-            self.advantages[rows],
             self.sufficient[rows],
             self.weights[rows],
         )
@@ -62,17 +64,14 @@ COST = 0.05
 """Cost of a research step, in units of quality."""
 _LABEL_WEIGHT = 4.0  # a person's label counts as much as a few measured states
 
-Continuation: TypeAlias = Callable[[Tree, Node], Action]
-"""The action taken in a state when a return is computed."""
 
+def values(tree: Tree, cost: float, continuation: Mapping[tuple[str, str], Action]) -> dict[str, Floats]:
+    """Map each path to the value of each action there, shape (3,), NaN where not valid or not known.
 
-def default_continuation(_tree: Tree, node: Node) -> Action:
-    """The default schedule, for every tree."""
-    return default_action(node.valid)
-
-
-def values(tree: Tree, cost: float, continuation: Continuation) -> dict[str, Floats]:
-    """Map each path to the value of each action there, shape (3,), NaN where not valid or not known."""
+    Args:
+        continuation: The action taken in a state when a return is computed, by question and path; the
+            default action where none is given.
+    """
     values_at: dict[str, Floats] = {}
     returns: dict[str, float] = {}
     for path in sorted(tree.nodes, key=len, reverse=True):  # children before their parents
@@ -85,29 +84,33 @@ def values(tree: Tree, cost: float, continuation: Continuation) -> dict[str, Flo
             if child is not None:
                 value[INDEX[action]] = returns[child.path] - cost
         values_at[path] = value
-        continued = value[INDEX[continuation(tree, node)]]
+        continued = value[INDEX[continuation.get((tree.question, path), default_action(node.valid))]]
         # If the continuation leads to an unknown state, fall back on finishing here.
         returns[path] = float(value[INDEX["FINISH"]] if np.isnan(continued) else continued)
     return values_at
 
 
 def examples(
-    trees: Sequence[Tree], cost: float = COST, continuation: Continuation = default_continuation
+    trees: Sequence[Tree], cost: float = COST, continuation: Mapping[tuple[str, str], Action] | None = None
 ) -> Examples:
-    """Every state that offers a choice, with the value of each action.
+    """Every state that has a label or an action of known value, with the value of each action.
 
     Each question has the same weight, but a person's label makes its state count more: the labelled action
-    is worth as much as the best known one plus the cost of a step.
+    is worth as much as the best known one plus the cost of a step. ``continuation`` is as in `values`.
     """
     states, questions, datasets, rows, sufficient, weights = [], [], [], [], [], []
     for tree in trees:
-        by_path = values(tree, cost, continuation)
-        informative = [node for node in tree.nodes.values() if _is_informative(node, by_path[node.path])]
+        by_path = values(tree, cost, continuation or {})
+        informative = [
+            node
+            for node in tree.nodes.values()
+            if node.label is not None or not np.all(np.isnan(by_path[node.path]))
+        ]
         for node in informative:
-            value = by_path[node.path].copy()
+            value = by_path[node.path]
             weight = 1.0 / len(informative)
             if node.label is not None and node.label in node.valid:
-                value = _apply_label(node, value, cost)
+                value = _apply_label(node, node.label, value, cost)
                 weight *= _LABEL_WEIGHT
             states.append(node.seen)
             questions.append(tree.question)
@@ -115,38 +118,19 @@ def examples(
             rows.append(value)
             sufficient.append(node.sufficient)
             weights.append(weight)
-    worth = np.array(rows, dtype=np.float64).reshape(-1, len(ACTIONS))
-    default = np.array([INDEX[default_action(state.valid)] for state in states], dtype=np.int64)
-    base = worth[np.arange(len(states)), default]
     return Examples(
         states,
         questions,
         datasets,
-        worth,
-        worth - base[:, None],
+        np.array(rows, dtype=np.float64).reshape(-1, len(ACTIONS)),
         np.array(sufficient, dtype=np.float64),
         np.array(weights, dtype=np.float64),
     )
 
 
-def _is_informative(node: Node, value: Floats) -> bool:
-    """A state is informative if it has a label or the value of any action is known."""
-    return node.label is not None or not bool(np.all(np.isnan(value)))
-
-
-def _apply_label(node: Node, value: Floats, cost: float) -> Floats:
-    best = np.nanmax(value) if not np.all(np.isnan(value)) else 0.0
+def _apply_label(node: Node, label: Action, value: Floats, cost: float) -> Floats:
+    best = 0.0 if np.all(np.isnan(value)) else float(np.nanmax(value))
     adjusted = np.where(np.isnan(value), best, value)
     adjusted[[INDEX[action] for action in ACTIONS if action not in node.valid]] = np.nan
-    assert node.label is not None
-    adjusted[INDEX[node.label]] = best + cost
+    adjusted[INDEX[label]] = best + cost
     return np.asarray(adjusted, dtype=np.float64)
-
-
-def following(decisions: Mapping[tuple[str, str], Action]) -> Continuation:
-    """The continuation that takes ``decisions`` by (question, path), and the default action elsewhere."""
-
-    def decide(tree: Tree, node: Node) -> Action:
-        return decisions.get((tree.question, node.path), default_action(node.valid))
-
-    return decide

@@ -10,7 +10,7 @@ import hashlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias, TypeVar
+from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -109,7 +109,15 @@ def default_action(valid: Sequence[Action]) -> Action:
     return valid[0]
 
 
-T = TypeVar("T")
+def valid_columns(states: Sequence[Seen]) -> npt.NDArray[np.bool_]:
+    """Which actions are valid in n states, shape (n, 3), columns as `INDEX`."""
+    rows = [[action in state.valid for action in INDEX] for state in states]
+    return np.array(rows, dtype=np.bool_).reshape(len(states), len(INDEX))
+
+
+def default_columns(states: Sequence[Seen]) -> npt.NDArray[np.int64]:
+    """The column of each state's default action, shape (n,)."""
+    return np.array([INDEX[default_action(state.valid)] for state in states], dtype=np.int64)
 
 
 def fold(question: str, folds: int) -> int:
@@ -121,7 +129,7 @@ HELD_OUT: Final = 5
 """One question in this many is held out."""
 
 
-def split(trees: Sequence[Tree], held_out: int = HELD_OUT) -> tuple[list[Tree], list[Tree]]:
-    """Training trees, and one in ``held_out`` for validation: calibration, temperature, margin."""
-    validation = [tree for tree in trees if fold(tree.question, held_out) == 0]
-    return [tree for tree in trees if fold(tree.question, held_out) != 0], validation
+def split(trees: Sequence[Tree]) -> tuple[list[Tree], list[Tree]]:
+    """Training trees, and one in `HELD_OUT` for validation: calibration, temperature, margin."""
+    validation = [tree for tree in trees if fold(tree.question, HELD_OUT) == 0]
+    return [tree for tree in trees if fold(tree.question, HELD_OUT) != 0], validation

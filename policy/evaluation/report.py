@@ -1,4 +1,8 @@
-"""The summary as tables, and the tables as Markdown."""
+"""From rows to tables: means with intervals, losses by stage, and paired differences.
+
+Every system is summarised on the questions it has answered; two are compared on those both have answered.
+The order of the rows does not matter.
+"""
 
 from __future__ import annotations
 
@@ -6,43 +10,61 @@ import math
 import os
 import platform
 import sys
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Final
+from typing import Final, TypeAlias
 
+import numpy as np
+
+from policy.decisions.trees import Floats
 from policy.evaluation.measures import STAGES
-from policy.evaluation.summary import Against, Scope, Standing
-from policy.evaluation.systems import GUESS, SEARCH
-from policy.judging.bootstrap import Interval
+from policy.evaluation.rows import Row
+from policy.evaluation.systems import GUESS, SEARCH, SEED, SHALLOW, SYSTEMS
+from policy.judging.bootstrap import Interval, means
 
-_Column = tuple[str, str, float, int]  # heading, measure, factor, digits
+_BASELINES: Final = (SHALLOW, SEARCH, GUESS, SEED)
+"""The systems that every system is compared with."""
+_Answers: TypeAlias = dict[tuple[str, str], Row]
+"""Rows of one system, by the set and the id of the question."""
 
-_ANSWERS: Final[Sequence[_Column]] = (
-    ("right", "right", 100, 1),
-    ("wrong", "wrong", 100, 1),
-    ("wrong, shown as supported", "wrong_supported", 100, 1),
-    ("flagged", "flagged", 100, 1),
-    ("refused, though answerable", "refused_wrongly", 100, 1),
-    ("unanswerable refused", "refused_rightly", 100, 1),
-    ("first words, s", "first_words", 1, 1),
-)
-_EVIDENCE: Final[Sequence[_Column]] = (
-    ("recalled", "recalled", 100, 1),
-    ("held recall", "recall", 100, 1),
-    ("held precision", "precision", 100, 1),
-    ("noted", "noted", 100, 1),
-    ("cited recall", "citation_recall", 100, 1),
-    ("cited precision", "citation_precision", 100, 1),
-)
-_COST: Final[Sequence[_Column]] = (
-    ("steps", "steps", 1, 2),
-    ("model calls", "calls", 1, 1),
-    ("tokens evaluated", "evaluated", 1, 0),
-    ("reused", "reused", 1, 0),
-    ("generated", "generated", 1, 0),
-    ("seconds", "seconds", 1, 1),
-)
+_ANSWERS: Final = {
+    "right": "right",
+    "wrong": "wrong",
+    "wrong, shown as supported": "wrong_supported",
+    "flagged": "flagged",
+    "refused, though answerable": "refused_wrongly",
+    "unanswerable refused": "refused_rightly",
+    "first words, s": "first_words",
+}
+_EVIDENCE: Final = {
+    "recalled": "recalled",
+    "held recall": "recall",
+    "held precision": "precision",
+    "noted": "noted",
+    "cited recall": "citation_recall",
+    "cited precision": "citation_precision",
+}
+_COST: Final = {
+    "steps": "steps",
+    "model calls": "calls",
+    "tokens evaluated": "evaluated",
+    "reused": "reused",
+    "generated": "generated",
+    "seconds": "seconds",
+}
+"""The columns of the tables: their headings, and the measure in each."""
+_DIGITS: Final = {
+    "steps": 2,
+    "calls": 1,
+    "evaluated": 0,
+    "reused": 0,
+    "generated": 0,
+    "seconds": 1,
+    "first_words": 1,
+}
+"""Digits after the point of measures that are counts; all others are shares, shown in hundredths."""
 _WITH_INTERVAL: Final = frozenset({"right", "wrong_supported", "refused_rightly", "recall", "seconds"})
 
 _READING: Final = (
@@ -59,23 +81,6 @@ _READING: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Circumstances:
-    """The circumstances of the results: command, ISO day, machine, and notes for the reader."""
-
-    command: str
-    date: str
-    machine: str
-    notes: Sequence[str] = ()
-
-
-def circumstances(command: str, notes: Sequence[str] = ()) -> Circumstances:
-    """The current day and machine."""
-    python = sys.version.split()[0]
-    machine = f"{os.cpu_count()} cores ({platform.machine()}, {platform.system()}), Python {python}"
-    return Circumstances(command, f"{datetime.now(UTC):%Y-%m-%d}", machine, notes)
-
-
-@dataclass(frozen=True, slots=True)
 class Table:
     """A table of text: the first column holds names, the others numbers."""
 
@@ -84,17 +89,41 @@ class Table:
     rows: Sequence[Sequence[str]]
 
 
-def markdown(scopes: Sequence[Scope], conditions: Circumstances) -> str:
-    """The report; deterministic for its arguments."""
+Section: TypeAlias = tuple[str, list[Table]]
+"""The tables of one model on one set, or on all sets together, under a heading."""
+
+
+def sections(rows: Iterable[Row]) -> list[Section]:
+    """The tables of ``rows``, one per key, by model: each set first, then all of them together."""
+    ordered = sorted(rows, key=lambda row: row.key)
+    made: list[Section] = []
+    for model in sorted({row.model for row in ordered}):
+        of_model = [row for row in ordered if row.model == model]
+        names = sorted({row.questions for row in of_model})
+        for name in names:
+            made.append((f"{name}, {model}", _tables([row for row in of_model if row.questions == name])))
+        if len(names) > 1:
+            made.append((f"all sets, {model}", _tables(of_model)))
+    return made
+
+
+def markdown(rows: Iterable[Row], command: str) -> str:
+    """The report, with the command that made it, the day and the machine."""
     lines = ["# Whole systems on the same questions", ""]
-    for scope in scopes:
-        lines += [f"## {scope.name}, {scope.model}", ""]
-        for table in tables(scope):
+    for heading, tables in sections(rows):
+        lines += [f"## {heading}", ""]
+        for table in tables:
             lines += markdown_table(table)
-    lines += ["## How to read this", "", *(f"- {line}" for line in (*_READING, *conditions.notes)), ""]
-    facts = {"Command": conditions.command, "Date": conditions.date, "Machine": conditions.machine}
+    lines += ["## How to read this", "", *(f"- {line}" for line in _READING), ""]
+    facts = {"Command": command, "Date": f"{datetime.now(UTC):%Y-%m-%d}", "Machine": machine()}
     lines += ["## How it was made", "", *(f"- {name}: {value}" for name, value in facts.items()), ""]
     return "\n".join(lines)
+
+
+def machine() -> str:
+    """The machine in words."""
+    python = sys.version.split()[0]
+    return f"{os.cpu_count()} cores ({platform.machine()}, {platform.system()}), Python {python}"
 
 
 def markdown_table(table: Table) -> list[str]:
@@ -107,78 +136,88 @@ def markdown_table(table: Table) -> list[str]:
     return [f"### {table.title}", "", line(table.head), line(rule), *map(line, table.rows), ""]
 
 
-def tables(scope: Scope) -> list[Table]:
+def _tables(rows: Sequence[Row]) -> list[Table]:
     """Answers, evidence, cost, losses by stage, and each system against each baseline."""
-    prefix = "right_"  # prefix of the measures by kind of question
-    names = {name for standing in scope.systems for name in standing.measures if name.startswith(prefix)}
-    kinds = [(name.removeprefix(prefix), name, 100.0, 1) for name in sorted(names)]
+    answers: dict[str, _Answers] = {}
+    for row in rows:
+        answers.setdefault(row.system, {})[row.questions, row.question] = row
+    order = [*(name for name in SYSTEMS if name in answers), *sorted(answers.keys() - SYSTEMS.keys())]
+    answers = {system: answers[system] for system in order}
+    measures = {system: means(_columns(of, list(of))) for system, of in answers.items()}
+    kinds = sorted({name for of in measures.values() for name in of if name.startswith("right_")})
     groups = {
         "Answers": _ANSWERS,
-        "Right, by kind of question": kinds,
+        "Right, by kind of question": {name.removeprefix("right_"): name for name in kinds},
         "Evidence": _EVIDENCE,
         "Cost": _COST,
     }
-    results = [_by_system(title, columns, scope.systems) for title, columns in groups.items()]
-    results.append(_losses(scope.systems))
-    for baseline in dict.fromkeys(pair.baseline for pair in scope.against):
-        pairs = [_pair(pair) for pair in scope.against if pair.baseline == baseline]
-        head = ["system", "questions", "right", "right where both answer", "steps", "seconds"]
-        results.append(Table(f"Compared with {baseline}", [*head, "tokens evaluated"], pairs))
-    return [table for table in results if len(table.head) > 2]
-
-
-def _by_system(title: str, columns: Sequence[_Column], systems: Sequence[Standing]) -> Table:
-    """A row per system, without columns that are empty in every row."""
-    cells = {
-        heading: [
-            _mean(standing.measures.get(name), factor, digits, wide=name in _WITH_INTERVAL)
-            for standing in systems
+    tables = []
+    for title, columns in groups.items():
+        cells = {
+            heading: [_cell(of.get(name), name, wide=name in _WITH_INTERVAL) for of in measures.values()]
+            for heading, name in columns.items()
+        }
+        nonempty = {heading: column for heading, column in cells.items() if any(column)}
+        lines = [
+            [system, str(len(of)), *(column[i] for column in nonempty.values())]
+            for i, (system, of) in enumerate(answers.items())
         ]
-        for heading, name, factor, digits in columns
-    }
-    nonempty = {heading: column for heading, column in cells.items() if any(column)}
-    rows = [
-        [standing.system, str(standing.questions), *(column[i] for column in nonempty.values())]
-        for i, standing in enumerate(systems)
-    ]
-    return Table(title, ["system", "questions", *nonempty], rows)
-
-
-def _losses(systems: Sequence[Standing]) -> Table:
-    rows = [
-        [
-            standing.system,
-            str(standing.questions),
-            str(sum(standing.lost.values())),
-            *(str(standing.lost.get(stage, 0)) for stage in STAGES),
+        if nonempty:
+            tables.append(Table(title, ["system", "questions", *nonempty], lines))
+    lines = []
+    for system, of in answers.items():
+        lost = Counter(row.lost for row in of.values() if row.lost)
+        counts = [len(of), lost.total(), *(lost[stage] for stage in STAGES)]
+        lines.append([system, *map(str, counts)])
+    tables.append(Table("Where wrong answers were lost", ["system", "questions", "wrong", *STAGES], lines))
+    head = ["system", "questions", "right", "right where both answer", "steps", "seconds"]
+    for baseline in _BASELINES:
+        compared = [
+            _compared(system, of, answers[baseline])
+            for system, of in answers.items()
+            if system != baseline and of.keys() & answers.get(baseline, {}).keys()
         ]
-        for standing in systems
-    ]
-    return Table("Where wrong answers were lost", ["system", "questions", "wrong", *STAGES], rows)
+        if compared:
+            tables.append(Table(f"Compared with {baseline}", [*head, "tokens evaluated"], compared))
+    return tables
 
 
-def _pair(pair: Against) -> list[str]:
-    gains = pair.differences
-    counts = (("steps", 2), ("seconds", 1), ("evaluated", 0))
+def _compared(system: str, ours: _Answers, theirs: _Answers) -> list[str]:
+    """A row of paired differences, on the questions that both have answered."""
+    shared = [question for question in ours if question in theirs]
+    our_columns, their_columns = _columns(ours, shared), _columns(theirs, shared)
+    gains = {name: our_columns[name] - their_columns[name] for name in our_columns if name in their_columns}
+    abstained = [any(of[key].measures.get("abstained") for of in (ours, theirs)) for key in shared]
+    if "right" in gains:
+        gains["both"] = np.where(abstained, np.nan, gains["right"])
+    differences = means(gains)
     return [
-        pair.system,
-        str(pair.questions),
-        points(gains.get("right")),
-        points(pair.answered.get("right")),
-        *(_mean(gains.get(name), 1, digits, wide=True) for name, digits in counts),
+        system,
+        str(len(shared)),
+        _points(differences.get("right")),
+        _points(differences.get("both")),
+        *(_cell(differences.get(name), name, wide=True) for name in ("steps", "seconds", "evaluated")),
     ]
 
 
-def _mean(interval: Interval | None, factor: float, digits: int, *, wide: bool) -> str:
+def _columns(answers: _Answers, questions: Sequence[tuple[str, str]]) -> dict[str, Floats]:
+    """Each measure of the questions by name; NaN where it is unknown."""
+    of = [answers[question].measures for question in questions]
+    names = sorted({name for measures in of for name in measures})
+    return {name: np.array([m.get(name, np.nan) for m in of], dtype=np.float64) for name in names}
+
+
+def _cell(interval: Interval | None, measure: str, *, wide: bool) -> str:
     if interval is None or math.isnan(interval.estimate):
         return ""
+    factor, digits = (1, _DIGITS[measure]) if measure in _DIGITS else (100, 1)
     estimate, low, high = (
         f"{factor * value:,.{digits}f}" for value in (interval.estimate, interval.low, interval.high)
     )
     return f"{estimate} [{low}, {high}]" if wide else estimate
 
 
-def points(interval: Interval | None) -> str:
+def _points(interval: Interval | None) -> str:
     """A difference of shares in percentage points: ``+12.3 [+4.0, +20.1]``; "–" if unknown."""
     if interval is None or math.isnan(interval.estimate):
         return "–"

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import threading
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Final, Protocol
@@ -157,22 +156,59 @@ class ClosedBook:
         ledger = Ledger(parts.budget)
         began = time.monotonic()
         parts.on_event(ev.NodeStarted("answer_directly", 0))
-        text = _generate(_closed_book_prompt(question), parts, ledger)
+        instruction = (
+            f"Answer in one or two short sentences. If you do not know, write only: {_UNKNOWN[0]}."
+        )
+        prompt = [
+            Message("system", "You answer questions from what you know."),
+            Message("user", f"QUESTION: {question}\n{instruction}"),
+        ]
+        text = _generate(prompt, parts, ledger)
         stripped = text.strip()
         abstained = not stripped or abstains(stripped) or stripped.startswith(_UNKNOWN)
         return Answered(text, abstained, cost=_cost(ledger, 0, time.monotonic() - began))
 
 
-class OnePrompt(ABC):
+def _nearest_passages(question: str, deps: Deps) -> list[Evidence]:
+    """The three passages with the nearest vectors."""
+    hits = deps.recall.search(question, "vector", [Scope(collections=tuple(deps.tools))], _NEAREST)
+    return _numbered([candidate(hit) for hit in hits])
+
+
+def _best_passages(question: str, deps: Deps) -> list[Evidence]:
+    """The best of one hybrid search by the reader: as many as a step of a run keeps."""
+    scopes = aim(deps.library, deps.tools, question, "", "", hard=False)
+    hits = deps.recall.search(question, "hybrid", scopes, deps.recalled)
+    candidates = [candidate(hit) for hit in hits]
+    if candidates:
+        deps.session.emit(ev.NodeStarted("rerank", 0))
+        candidates = read(deps.reader, question, candidates)
+    return _numbered(candidates[: deps.kept])
+
+
+def _steps_passages(question: str, deps: Deps) -> list[Evidence]:
+    """The evidence of one step of a run, with its grading and its corrections, distilled."""
+    state = new_state(question)
+    return research_step(updated(state, single_shot(state, deps)), deps)["evidence"]
+
+
+@dataclass(frozen=True, slots=True)
+class OnePrompt:
     """Finds passages in its own way and answers from them in one prompt.
 
     Passages that do not fit into the context are left out, the lowest first; without any passage the model
     is not called. The answer is verified against its passages by the run's own node.
+
+    Attributes:
+        find: The passages to answer from, best first, numbered from 1.
+        depth: Of each ranking; see `agent.retrieval.recall.Recall`.
+        otherwise: The instruction for passages without the answer.
     """
 
-    name: ClassVar[str]
-    depth: ClassVar[int] = 50  # of each ranking; see `agent.retrieval.recall.Recall`
-    otherwise: ClassVar[str] = _MAY_REFUSE  # instruction for passages without the answer
+    name: str
+    find: Callable[[str, Deps], list[Evidence]]
+    depth: int = 50
+    otherwise: str = _MAY_REFUSE
 
     def answer(self, question: str, parts: Parts) -> Answered:
         """Find, answer, check. Raises `EmptyLibrary` or `UnknownCollection`, and what the model raises."""
@@ -196,7 +232,7 @@ class OnePrompt(ABC):
         )
         began = time.monotonic()
         parts.on_event(ev.NodeStarted("retrieve", 0))
-        evidence = self._fitting(question, self.found(question, deps), parts.chat)
+        evidence = self._fitting(question, self.find(question, deps), parts.chat)
         draft = ""
         first_words: float | None = None
 
@@ -226,10 +262,6 @@ class OnePrompt(ABC):
             first_words=None if abstained else first_words,
         )
 
-    @abstractmethod
-    def found(self, question: str, deps: Deps) -> list[Evidence]:
-        """The passages to answer from, best first, numbered from 1."""
-
     def _prompt(self, question: str, evidence: Sequence[Evidence]) -> list[Message]:
         passages = "\n\n".join(map(notebook.passage, evidence))
         instruction = (
@@ -252,67 +284,9 @@ class OnePrompt(ABC):
         return evidence
 
 
-class Shallow(OnePrompt):
-    """``shallow``: the passages with the nearest vectors, the baseline of the seed."""
-
-    name = SHALLOW
-    depth = 100  # one ranking, not fused with another
-
-    def found(self, question: str, deps: Deps) -> list[Evidence]:
-        """The three nearest passages, whole."""
-        hits = deps.recall.search(question, "vector", [Scope(collections=tuple(deps.tools))], _NEAREST)
-        return _numbered([candidate(hit) for hit in hits])
-
-
-class SearchAndAnswer(OnePrompt):
-    """``search-and-answer``: one hybrid search, ranked by the reader; the strong simple baseline."""
-
-    name = SEARCH
-
-    def found(self, question: str, deps: Deps) -> list[Evidence]:
-        """The best passages, whole: as many as a step of a run keeps."""
-        scopes = aim(deps.library, deps.tools, question, "", "", hard=False)
-        hits = deps.recall.search(question, "hybrid", scopes, deps.recalled)
-        candidates = [candidate(hit) for hit in hits]
-        if candidates:
-            deps.session.emit(ev.NodeStarted("rerank", 0))
-            candidates = read(deps.reader, question, candidates)
-        return _numbered(candidates[: deps.kept])
-
-
-class SearchAndGuess(SearchAndAnswer):
-    """``search-and-guess``: ``search-and-answer`` without permission to find nothing.
-
-    A small model that may refuse does so on most questions that need several steps. A lead over this system
-    does not come from refusals alone.
-    """
-
-    name = GUESS
-    otherwise = _MUST_ANSWER
-
-
-class Crag(OnePrompt):
-    """``crag``: one step of a run, with its grading and its corrections."""
-
-    name = CRAG
-
-    def found(self, question: str, deps: Deps) -> list[Evidence]:
-        """The step's evidence, distilled."""
-        state = new_state(question)
-        return research_step(updated(state, single_shot(state, deps)), deps)["evidence"]
-
-
 def _numbered(candidates: Sequence[Candidate]) -> list[Evidence]:
     distilled = [Distilled(item, item["text"], item["score"]) for item in candidates]
     return [as_evidence(item, number, step=1) for number, item in enumerate(distilled, start=1)]
-
-
-def _closed_book_prompt(question: str) -> list[Message]:
-    instruction = f"Answer in one or two short sentences. If you do not know, write only: {_UNKNOWN[0]}."
-    return [
-        Message("system", "You answer questions from what you know."),
-        Message("user", f"QUESTION: {question}\n{instruction}"),
-    ]
 
 
 def _generate(messages: Sequence[Message], parts: Parts, ledger: Ledger) -> str:
@@ -341,14 +315,12 @@ class Looped:
 
     Attributes:
         decider: ``rules``, ``llm`` or ``learned``; the profile's own if empty.
-        learned: The learned policy, if that is to decide; the parts' own if None.
         route: Of every question; the router chooses if empty.
     """
 
     name: str
     profile: str
     decider: str = ""
-    learned: Policy | None = None
     route: str = "deep"
 
     def answer(self, question: str, parts: Parts) -> Answered:
@@ -368,9 +340,14 @@ class Looped:
             route=self.route,
             approve="always",
         )
-        tally = _Tally()
         began = time.monotonic()
         first_words: float | None = None
+        steps = 0
+        recalled: dict[Place, None] = {}
+        evidence: list[Evidence] = []
+        noted: set[int] = set()
+        text, claims, sources = "", list[Claim](), list[Evidence]()
+        end: ev.RunFinished | None = None
         for event in run(
             request,
             chat=parts.chat,
@@ -378,71 +355,54 @@ class Looped:
             reader=parts.reader,
             store=parts.store,
             steering=Steering(parts.cancel),
-            learned=self.learned or parts.learned,
+            learned=parts.learned,
             planner=parts.planner,
         ):
-            tally.take(event)
+            match event:
+                case ev.StepStarted():
+                    steps = max(steps, event.step)
+                case ev.Searched():
+                    recalled.update(dict.fromkeys(places_of(event.hits)))
+                case ev.EvidenceKept():
+                    evidence += event.fresh
+                case ev.Noted() if event.note["found"]:
+                    noted.update(event.note["cites"])
+                case ev.Answered():  # of several answers the last counts
+                    text, claims, sources = event.answer, event.sentences, event.sources
+                case ev.RunFinished():
+                    end = event
+                case _:
+                    pass
             if first_words is None and isinstance(event, ev.AnswerText | ev.Answered):
                 first_words = time.monotonic() - began
             parts.on_event(event)
         seconds = time.monotonic() - began
-        end = tally.finished
         return Answered(
-            text=tally.answer,
+            text=text,
             abstained=end is None or end.status != "answered",
-            in_prompt=places_of(tally.evidence),
-            cited=places_of(tally.sources),
-            sentences=len(tally.claims),
-            flagged=sum(claim["verdict"] != "supported" for claim in tally.claims),
-            cost=Cost(tally.steps, end.model_calls, end.evaluated, end.reused, end.generated, seconds)
+            in_prompt=places_of(evidence),
+            cited=places_of(sources),
+            sentences=len(claims),
+            flagged=sum(claim["verdict"] != "supported" for claim in claims),
+            cost=Cost(steps, end.model_calls, end.evaluated, end.reused, end.generated, seconds)
             if end
-            else Cost(tally.steps, seconds=seconds),
+            else Cost(steps, seconds=seconds),
             stopped=end.stopped_because if end else "",
-            recalled=tuple(tally.recalled),
-            noted=places_of(item for item in tally.evidence if item["number"] in tally.noted),
+            recalled=tuple(recalled),
+            noted=places_of(item for item in evidence if item["number"] in noted),
             first_words=first_words,
         )
 
 
-@dataclass(slots=True)
-class _Tally:
-    """Tallies a run's events; if there are several answers, the last counts."""
-
-    steps: int = 0
-    answer: str = ""
-    claims: list[Claim] = field(default_factory=list)
-    sources: list[Evidence] = field(default_factory=list)
-    evidence: list[Evidence] = field(default_factory=list)
-    noted: set[int] = field(default_factory=set)
-    recalled: dict[Place, None] = field(default_factory=dict)
-    finished: ev.RunFinished | None = None
-
-    def take(self, event: ev.Event) -> None:
-        """Add an event."""
-        match event:
-            case ev.StepStarted():
-                self.steps = max(self.steps, event.step)
-            case ev.Searched():
-                self.recalled.update(dict.fromkeys(places_of(event.hits)))
-            case ev.EvidenceKept():
-                self.evidence += event.fresh
-            case ev.Noted():
-                if event.note["found"]:
-                    self.noted.update(event.note["cites"])
-            case ev.Answered():
-                self.answer, self.claims, self.sources = event.answer, event.sentences, event.sources
-            case ev.RunFinished():
-                self.finished = event
-            case _:
-                pass
-
-
 SYSTEMS: Final[Mapping[str, System]] = {
     CLOSED_BOOK: ClosedBook(),
-    SHALLOW: Shallow(),
-    SEARCH: SearchAndAnswer(),
-    GUESS: SearchAndGuess(),
-    CRAG: Crag(),
+    # One ranking, not fused with another, the baseline of the seed.
+    SHALLOW: OnePrompt(SHALLOW, _nearest_passages, depth=100),
+    SEARCH: OnePrompt(SEARCH, _best_passages),
+    # A small model that may refuse does so on most questions that need several steps. A lead over this
+    # system does not come from refusals alone.
+    GUESS: OnePrompt(GUESS, _best_passages, otherwise=_MUST_ANSWER),
+    CRAG: OnePrompt(CRAG, _steps_passages),
     SEED: Looped(SEED, profile="seed"),
     LEAN: Looped(LEAN, profile="lean", route=""),
 }

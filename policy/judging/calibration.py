@@ -1,8 +1,12 @@
-"""Calibration on held-out questions: how far a policy can be trusted, and when it may leave the default.
+"""Freezing a policy on held-out questions: how far it can be trusted, and when it may leave the default.
 
 Three things are fitted on the validation questions and then frozen: a curve that turns the raw sufficiency
 into a calibrated probability, the margin that an advantage must exceed, and the temperature of the
 displayed probabilities.
+
+The same held-out questions choose the margin and judge the policy, so the judgement is cross-fitted: each
+question is walked with a margin chosen on the other held-out questions, and its calibration error is that
+of a curve fitted without it. What is frozen in the end is fitted on all of them.
 """
 
 from __future__ import annotations
@@ -14,8 +18,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from policy.decisions.trees import INDEX, Floats, Seen, default_action
-from policy.judging.walking import Scored, follow_each
+from policy.decisions.returns import examples
+from policy.decisions.trees import Floats, Seen, Tree, default_columns, fold
+from policy.judging.walking import Outcomes, Scored, follow, score, walk
 from policy.serving.scorers import Rule, Scorer, Scores
 
 CURVE: Final = "calibration.safetensors"
@@ -23,8 +28,9 @@ CURVE: Final = "calibration.safetensors"
 # correlated: over 1,555 states of 142 questions the line had an ECE of 0.031, the curve 0.041 (crossed).
 _ISOTONIC_STATES = 5_000
 _MARGINS = 60
-BINS: Final = 15
+_BINS: Final = 15
 _EDGE = 1e-4  # probabilities stay this far from 0 and 1
+_FOLDS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,24 +94,19 @@ class Calibrated:
     """A scorer whose sufficiency is calibrated by a curve."""
 
     def __init__(self, inner: Scorer, curve: Curve) -> None:
-        self.inner = inner
+        self._inner = inner
         self.curve = curve
-
-    @property
-    def method(self) -> str:
-        """The inner scorer's."""
-        return self.inner.method
 
     def score(self, states: Sequence[Seen]) -> Scores:
         """The inner scorer's advantages, and its sufficiency calibrated by the curve."""
-        raw = self.inner.score(states)
+        raw = self._inner.score(states)
         return Scores(raw.advantages, self.curve(raw.sufficiency))
 
     def save(self, folder: Path) -> None:
         """Write the inner scorer and the curve into ``folder``."""
         from safetensors.numpy import save_file
 
-        inner: Any = self.inner
+        inner: Any = self._inner
         inner.save(folder)
         save_file({"x": self.curve.x, "y": self.curve.y}, folder / CURVE)
 
@@ -120,52 +121,55 @@ def calibrated(scorer: Scorer, folder: Path) -> Scorer:
     return Calibrated(scorer, Curve(points["x"], points["y"]))
 
 
-@dataclass(frozen=True, slots=True)
-class Margin:
-    """A margin, with the mean utility on the validation questions using it, by default, and at best."""
+def calibration_error(probabilities: Floats, targets: Floats) -> float:
+    """Expected calibration error over bins of equal width (Guo et al., 2017).
 
-    margin: float
-    utility: float
-    default: float
-    best: float
+    Args:
+        probabilities: Shape (n,).
+        targets: Shape (n,), 0 to 1. NaN in either is skipped; the result is NaN if nothing is known.
+    """
+    known = ~(np.isnan(probabilities) | np.isnan(targets))
+    probabilities, targets = probabilities[known], targets[known]
+    if not probabilities.size:
+        return float("nan")
+    bin_of = np.minimum((probabilities * _BINS).astype(np.int64), _BINS - 1)
+    gaps = np.abs(np.bincount(bin_of, weights=probabilities - targets, minlength=_BINS))
+    return float(gaps.sum() / probabilities.size)
 
 
-def choose_margin(scored: Scored, cost: float, errors: float = 0.5) -> Margin:
+def choose_margin(scored: Scored, trees: Sequence[Tree], cost: float, errors: float = 0.5) -> float:
     """The margin to freeze: the largest whose loss could be chance.
 
-    Every margin that makes a difference is evaluated by walking the validation trees. The best is biased by
-    the selection; a larger one deviates less often. So the largest is chosen whose mean utility is within
+    Every margin that makes a difference is evaluated by walking ``trees``. The best is biased by the
+    selection; a larger one deviates less often. So the largest is chosen whose mean utility is within
     ``errors`` standard errors of the best, the error being that of the paired difference (the
     one-standard-error rule of Breiman et al., 1984, on half an error: a whole one gives up half of what was
     learned).
     """
     margins = candidates(scored.scores)
-    utilities = np.stack([_utility(scored, margin, cost) for margin in margins])
-    known = ~np.isnan(utilities).any(axis=0)
-    utilities = utilities[:, known]
+    utilities = np.stack(
+        [follow(trees, scored.decide(Rule(margin, 1.0))).utility(cost) for margin in margins]
+    )
+    utilities = utilities[:, ~np.isnan(utilities).any(axis=0)]
     if not utilities.size:
-        return Margin(margins[-1], float("nan"), float("nan"), float("nan"))
+        return margins[-1]
     means = utilities.mean(axis=1)
-    best_at = int(np.argmax(means))
-    differences = utilities[best_at] - utilities
-    error = differences.std(axis=1, ddof=1) / np.sqrt(utilities.shape[1]) if utilities.shape[1] > 1 else 0.0
-    acceptable = np.flatnonzero(means >= means[best_at] - errors * error - 1e-12)
-    index = int(acceptable.max())
-    return Margin(float(margins[index]), float(means[index]), float(means[-1]), float(means[best_at]))
+    best = int(np.argmax(means))
+    questions = utilities.shape[1]
+    differences = utilities[best] - utilities
+    error = differences.std(axis=1, ddof=1) / np.sqrt(questions) if questions > 1 else 0.0
+    acceptable = np.flatnonzero(means >= means[best] - errors * error - 1e-12)
+    return margins[int(acceptable.max())]
 
 
 def candidates(scores: Scores) -> list[float]:
     """Margins from 0 to one that nothing exceeds, spread like the positive advantages."""
-    best = np.where(np.isfinite(scores.advantages), scores.advantages, -np.inf).max(axis=1)
+    best = scores.advantages.max(axis=1)
     positive = best[best > 0]
     if not positive.size:
         return [0.0]
     spread = np.quantile(positive, np.linspace(0.0, 1.0, _MARGINS))
     return sorted({0.0, *(float(np.round(value, 6)) for value in spread), float(positive.max()) + 1e-3})
-
-
-def _utility(scored: Scored, margin: float, cost: float) -> Floats:
-    return follow_each("", scored.trees, scored.deciders(Rule(margin, 1.0))).utility(cost)
 
 
 def fit_temperature(states: Sequence[Seen], advantages: Floats, values: Floats, margin: float) -> float:
@@ -176,59 +180,83 @@ def fit_temperature(states: Sequence[Seen], advantages: Floats, values: Floats, 
 
     Args:
         states: The n states.
-        advantages: Shape (n, 3): the policy's.
+        advantages: Shape (n, 3): the policy's; minus infinity where an action is not valid.
         values: Shape (n, 3): what each action was worth, NaN where unknown.
         margin: Of the rule.
     """
-    usable = [i for i in range(len(states)) if np.isfinite(values[i]).sum() > 1]
-    if not usable:
+    usable = np.isfinite(values).sum(axis=1) > 1
+    if not usable.any():
         return 1.0
-    scores = np.array(
-        [
-            [
-                advantages[i, column] - (margin if action != default_action(states[i].valid) else 0.0)
-                if action in states[i].valid
-                else -np.inf
-                for action, column in INDEX.items()
-            ]
-            for i in usable
-        ]
-    )
+    margins = np.full_like(advantages, margin)
+    margins[np.arange(len(states)), default_columns(states)] = 0.0
+    scores = (advantages - margins)[usable]
     best = np.nanmax(values[usable], axis=1, keepdims=True)
     targets = np.where(np.isclose(values[usable], best), 1.0, 0.0)
     targets /= targets.sum(axis=1, keepdims=True)
+
+    def log_loss(temperature: float) -> float:
+        scaled = (scores - scores.max(axis=1, keepdims=True)) / temperature
+        logs = scaled - np.log(np.exp(scaled).sum(axis=1, keepdims=True))
+        return float(-np.where(targets > 0, targets * np.maximum(logs, -50.0), 0.0).sum(axis=1).mean())
+
     spread = float(np.std(scores[np.isfinite(scores)])) or 1.0
-    temperatures = spread * np.geomspace(0.02, 20.0, 61)
-    return float(min(temperatures, key=lambda temperature: _log_loss(scores, targets, float(temperature))))
-
-
-def _log_loss(scores: Floats, targets: Floats, temperature: float) -> float:
-    scaled = (scores - scores.max(axis=1, keepdims=True)) / temperature
-    logs = scaled - np.log(np.exp(scaled).sum(axis=1, keepdims=True))
-    return float(-np.where(targets > 0, targets * np.maximum(logs, -50.0), 0.0).sum(axis=1).mean())
+    temperatures: list[float] = (spread * np.geomspace(0.02, 20.0, 61)).tolist()
+    return min(temperatures, key=log_loss)
 
 
 @dataclass(frozen=True, slots=True)
-class Calibration:
-    """How far probabilities can be trusted.
+class Frozen:
+    """A policy ready to be judged and written.
 
     Attributes:
-        ece: Expected calibration error over `BINS` bins of equal width (Guo et al., 2017).
-        brier: Mean squared difference between probability and outcome.
+        scorer: The scorer with calibrated sufficiency.
+        rule: With the margin and the temperature.
+        crossed: Outcomes of the held-out questions, each with a margin chosen without it.
+        fitted: The same with the rule, whose margin was chosen on all of them.
+        calibration_error: Of the sufficiency, each question with a curve fitted without it.
     """
 
-    ece: float
-    brier: float
+    scorer: Calibrated
+    rule: Rule
+    crossed: Outcomes
+    fitted: Outcomes
+    calibration_error: float
 
 
-def calibration(probabilities: Floats, targets: Floats, bins: int = BINS) -> Calibration:
-    """Calibration of ``probabilities``, shape (n,), against ``targets``, 0 to 1; NaN is skipped."""
-    known = ~(np.isnan(probabilities) | np.isnan(targets))
-    probabilities, targets = probabilities[known], targets[known]
-    if not probabilities.size:
-        return Calibration(float("nan"), float("nan"))
-    bin_of = np.minimum((probabilities * bins).astype(np.int64), bins - 1)
-    gaps = np.abs(np.bincount(bin_of, weights=probabilities - targets, minlength=bins))
-    return Calibration(
-        float(gaps.sum() / probabilities.size), float(np.mean((probabilities - targets) ** 2))
+def freeze(scorer: Scorer, validation: Sequence[Tree], cost: float) -> Frozen:
+    """Freeze ``scorer`` on the validation trees, which have qualities and were not trained on."""
+    scored = score(validation, scorer)
+    targets = examples(validation, cost)
+    rows = [scored.rows[id(state)] for state in targets.states]
+    raw, sufficient = scored.scores.sufficiency[rows], targets.sufficient
+    margin = choose_margin(scored, validation, cost)
+    advantages = scored.scores.advantages[rows]
+    rule = Rule(margin, fit_temperature(targets.states, advantages, targets.values, margin))
+    probabilities = np.full(len(raw), np.nan)
+    fold_of = np.array([_fold_of(question) for question in targets.questions])
+    for part in np.unique(fold_of):
+        inside = fold_of == part
+        probabilities[inside] = fit_curve(raw[~inside], sufficient[~inside])(raw[inside])
+    return Frozen(
+        Calibrated(scorer, fit_curve(raw, sufficient)),
+        rule,
+        crossed(scored, cost),
+        follow(validation, scored.decide(rule)),
+        calibration_error(probabilities, sufficient),
     )
+
+
+def crossed(scored: Scored, cost: float) -> Outcomes:
+    """The outcome of each question, in tree order, with a margin chosen on the other folds."""
+    parts = [_fold_of(tree.question) for tree in scored.trees]
+    decide = {}
+    for part in set(parts):
+        others = [tree for tree, other in zip(scored.trees, parts, strict=True) if other != part]
+        margin = choose_margin(scored, others or scored.trees, cost)
+        decide[part] = scored.decide(Rule(margin, 1.0))
+    return Outcomes([walk(tree, decide[part]) for tree, part in zip(scored.trees, parts, strict=True)])
+
+
+def _fold_of(question: str) -> int:
+    # Salted: by their bare ids all held-out questions are in one fold of the split.
+    return fold(f"{question}\nheld out", _FOLDS)

@@ -7,18 +7,18 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
-from policy.decisions.trees import HELD_OUT, Tree, default_action
-from policy.judging.bootstrap import Interval, difference, draws
-from policy.judging.freezing import Frozen
-from policy.judging.walking import Outcomes, follow, follow_each, score
-from policy.serving.folder import Gate, open_policy, read
-from policy.serving.registry import Registry, base_of
+from policy.decisions.trees import HELD_OUT, Tree
+from policy.judging.bootstrap import Interval, mean
+from policy.judging.calibration import Frozen
+from policy.judging.walking import default_schedule, follow, score
+from policy.serving.folder import open_policy
+from policy.serving.manifest import GAIN, Gate, Manifest
+from policy.serving.registry import Registry
 from policy.serving.scorers import Rule, Scorer
-from policy.training.progress import Verdict
 from traces.errors import DeepthinkError
 
 QUESTIONS: Final = 100  # minimum of held-out questions with a known outcome
@@ -41,15 +41,7 @@ STATED: Final = (
 )
 """The rule in words. Utility is quality less the cost of the steps."""
 
-
-@dataclass(frozen=True, slots=True)
-class Opponent:
-    """The active policy, which a new one must not fall behind; ``data``: sha256 of its training data."""
-
-    name: str
-    scorer: Scorer
-    rule: Rule
-    data: str = ""
+Opened: TypeAlias = tuple[Scorer, Rule, Manifest]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,10 +78,8 @@ def too_few(held_out: int) -> str:
     )
 
 
-def ask(
-    frozen: Frozen, trees: Sequence[Tree], cost: float, registry: Registry, data: str
-) -> tuple[Verdict, Gate]:
-    """The verdict on a new policy, and the record of it for its manifest.
+def ask(frozen: Frozen, trees: Sequence[Tree], cost: float, registry: Registry, data: str) -> Gate:
+    """The verdict on a new policy.
 
     Args:
         trees: The held-out questions that it was frozen on, at least one.
@@ -97,49 +87,42 @@ def ask(
         registry: Provides the active policy.
         data: sha256 of the data it was trained and frozen on.
     """
-    active = opponent(registry)
-    fitted = frozen.fitted if active is not None and active.data == data else None
-    ece = frozen.calibration.ece
-    verdict = judge(measure(frozen.crossed, trees, frozen.scorer, ece, cost, active, fitted))
-    return verdict, recorded(verdict)
+    return judge(measure(frozen, trees, cost, opponent(registry), data))
+
+
+def opponent(registry: Registry) -> Opened | None:
+    """The active policy, which a new one must not fall behind; None if there is none that can be loaded."""
+    active = registry.active()
+    if active.folder is None:
+        return None
+    try:
+        return open_policy(active.folder)
+    except DeepthinkError:
+        return None
 
 
 def measure(
-    outcomes: Outcomes,
-    trees: Sequence[Tree],
-    scorer: Scorer,
-    error: float,
-    cost: float,
-    active: Opponent | None = None,
-    fitted: Outcomes | None = None,
+    frozen: Frozen, trees: Sequence[Tree], cost: float, active: Opened | None, data: str
 ) -> Measured:
-    """Measure a new policy.
-
-    Args:
-        outcomes: The outcomes of ``trees`` under the policy, in their order.
-        trees: Held-out questions, at least one.
-        scorer: The policy, to time it.
-        error: Expected calibration error of its sufficiency on ``trees``.
-        cost: Of a step, in quality.
-        active: The policy it must not fall behind.
-        fitted: As ``outcomes``, but with the single margin chosen on all these questions; given if the
-            active policy's margin was chosen on them too, so that a policy does not lose against itself.
-    """
-    resamples = draws(len(trees))
-    utility = outcomes.utility(cost)
-    default = follow("default", trees, lambda node: default_action(node.valid))
-    over_active = None
+    """Measure a new policy; the arguments are those of `ask`, with the active policy opened."""
+    utility = frozen.crossed.utility(cost)
+    over_active, name = None, ""
     if active is not None:
-        theirs = follow_each(active.name, trees, score(trees, active.scorer).deciders(active.rule))
-        over_active = difference((fitted or outcomes).utility(cost), theirs.utility(cost), resamples)
+        scorer, rule, manifest = active
+        name = manifest.name
+        theirs = follow(trees, score(trees, scorer).decide(rule)).utility(cost)
+        # If the active policy's margin was chosen on these questions too, so is ours: a policy must not
+        # lose against itself.
+        ours = frozen.fitted.utility(cost) if manifest.data.sha256 == data else utility
+        over_active = mean(ours - theirs)
     return Measured(
         questions=len(trees),
-        known=len(trees) - outcomes.unknown,
-        gain=difference(utility, default.utility(cost), resamples),
+        known=len(trees) - frozen.crossed.unknown,
+        gain=mean(utility - follow(trees, default_schedule).utility(cost)),
         over_active=over_active,
-        active=active.name if active else "",
-        error=error,
-        milliseconds=processor_ms(scorer, trees),
+        active=name,
+        error=frozen.calibration_error,
+        milliseconds=processor_ms(frozen.scorer, trees),
     )
 
 
@@ -163,71 +146,53 @@ def processor_ms(scorer: Scorer, trees: Sequence[Tree]) -> float:
     return min(durations)
 
 
-def judge(measured: Measured) -> Verdict:
-    """Whether the rule holds, with the reasons."""
-    failures = list(_failed_conditions(measured))
-    success = f"utility over the default schedule {measured.gain} on {measured.known} held-out questions"
-    reason = "; ".join(failures) if failures else success
-    return Verdict(not failures, f"{reason[0].upper()}{reason[1:]}.", _measures(measured))
-
-
-def recorded(verdict: Verdict) -> Gate:
-    """The verdict as recorded in a manifest, with the rule that was applied."""
-    measures = dict(verdict.measures)
-    return Gate(passed=verdict.passed, reason=verdict.reason, rule=STATED, measures=measures)
-
-
-def opponent(registry: Registry) -> Opponent | None:
-    """The active policy, loaded; None if there is none or it cannot be loaded."""
-    active = registry.active()
-    if active.folder is None:
-        return None
-    try:
-        scorer, rule, manifest = open_policy(active.folder, base_of(read(active.folder)))
-    except DeepthinkError:
-        return None
-    return Opponent(manifest.name, scorer, rule, manifest.data.sha256)
-
-
-def _failed_conditions(measured: Measured) -> Iterator[str]:
-    """The conditions that do not hold; NaN satisfies none."""
-    if measured.known < QUESTIONS:
-        yield f"the outcome of {measured.known} held-out questions is known, and {QUESTIONS} are needed"
-    if measured.known < KNOWN * measured.questions:
-        yield (
-            f"what it does was tried in only {measured.known} of {measured.questions} held-out questions; "
-            "`deepthink collect` tries everything"
-        )
-    if not measured.gain.low > 0:
-        yield f"its utility over the default schedule, {measured.gain}, is not above 0 for sure"
-    if not measured.gain.estimate * measured.known > UNSEEN:
-        yield (
-            f"its utility over the default schedule, {measured.gain}, would be gone with {UNSEEN} more "
-            f"question lost entirely, which {measured.known} questions need not show"
-        )
-    if measured.over_active is not None and not measured.over_active.low > -LOSS:
-        yield (
+def judge(measured: Measured) -> Gate:
+    """Whether the rule holds, and why not; NaN satisfies no condition."""
+    known, gain = measured.known, measured.gain
+    error = "is not known" if math.isnan(measured.error) else f"is {measured.error:.3f}"
+    conditions = [
+        (
+            known >= QUESTIONS,
+            f"the outcome of {known} held-out questions is known, and {QUESTIONS} are needed",
+        ),
+        (
+            known >= KNOWN * measured.questions,
+            f"what it does was tried in only {known} of {measured.questions} held-out questions; "
+            "`deepthink collect` tries everything",
+        ),
+        (gain.low > 0, f"its {GAIN}, {gain}, is not above 0 for sure"),
+        (
+            gain.estimate * known > UNSEEN,
+            f"its {GAIN}, {gain}, would be gone with {UNSEEN} more question "
+            f"lost entirely, which {known} questions need not show",
+        ),
+        (
+            measured.over_active is None or measured.over_active.low > -LOSS,
             f"its utility over the active policy {measured.active}, {measured.over_active}, is not above "
-            f"{-LOSS:g} for sure"
-        )
-    if not measured.error <= ERROR:
-        error = f"is {measured.error:.3f}" if not math.isnan(measured.error) else "is not known"
-        yield f"its calibration error {error}, and {ERROR:g} is the most"
-    if not measured.milliseconds < MILLISECONDS:
-        yield f"a decision takes {measured.milliseconds:.0f} ms, and the limit is {MILLISECONDS:g} ms"
-
-
-def _measures(measured: Measured) -> dict[str, object]:
-    figures: dict[str, object] = {
+            f"{-LOSS:g} for sure",
+        ),
+        (measured.error <= ERROR, f"its calibration error {error}, and {ERROR:g} is the most"),
+        (
+            measured.milliseconds < MILLISECONDS,
+            f"a decision takes {measured.milliseconds:.0f} ms, and the limit is {MILLISECONDS:g} ms",
+        ),
+    ]
+    failures = [words for holds, words in conditions if not holds]
+    reason = (
+        "; ".join(failures) or f"utility over the default schedule {gain} on {known} held-out questions"
+    )
+    measures: dict[str, object] = {
         "held-out questions": measured.questions,
-        "with a known outcome": measured.known,
-        "utility over the default schedule": _rounded(measured.gain),
+        "with a known outcome": known,
+        GAIN: _rounded(gain),
     }
     if measured.over_active is not None:
-        figures[f"utility over the active policy {measured.active}"] = _rounded(measured.over_active)
-    figures["calibration error"] = round(measured.error, 4)
-    figures["milliseconds a decision"] = round(measured.milliseconds, 2)
-    return figures
+        measures[f"utility over the active policy {measured.active}"] = _rounded(measured.over_active)
+    measures["calibration error"] = round(measured.error, 4)
+    measures["milliseconds a decision"] = round(measured.milliseconds, 2)
+    return Gate(
+        passed=not failures, reason=f"{reason[0].upper()}{reason[1:]}.", rule=STATED, measures=measures
+    )
 
 
 def _rounded(interval: Interval) -> list[float]:

@@ -53,8 +53,8 @@ def _body(manifest: Manifest) -> Iterator[str]:
     yield "\n## Limits\n"
     yield (
         "It was trained on the questions named above and knows nothing of others; how it carries over to "
-        "your own is for `deepthink policy compare` and your own traces to say. It reads the state of a "
-        "run only, never a document as a whole, and decides when to stop, not what is true."
+        "your own is for your own traces to say. It reads the state of a run only, never a document as a "
+        "whole, and decides when to stop, not what is true."
     )
     yield from _table("Files (sha256)", tuple((path, f"`{sha}`") for path, sha in manifest.files.items()))
 

@@ -1,7 +1,7 @@
 """Policy folders: a manifest, weights as safetensors, a model card. Written completely or not at all.
 
 Nothing in a folder is executable: weights are safetensors, everything else is JSON or text, and a folder
-with a pickle in it is rejected. Every file must match the manifest.
+with any other file in it, such as a pickle, is rejected. Every file must match the manifest.
 """
 
 from __future__ import annotations
@@ -11,49 +11,27 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
 from pydantic import ValidationError
 
-from agent.decisions.decider import STATE_VERSION, PolicyState
-from agent.decisions.features import features
+from agent.decisions.decider import STATE_VERSION
+from models.catalogue import entry
+from models.fetch import installed
 from models.library_loading import import_torch
+from models.protocols import ModelMissing
 from policy.serving.card import card
-from policy.serving.manifest import (
-    BadPolicy,
-    Base,
-    Data,
-    Gate,
-    Manifest,
-    RuleValues,
-    parse,
-    render,
-)
+from policy.serving.manifest import BadPolicy, Manifest, parse, render
 from policy.serving.scorers import Rule, Scorer
 from traces.errors import DeepthinkError
-
-__all__ = [
-    "BadPolicy",
-    "Base",
-    "CannotWritePolicy",
-    "Data",
-    "Gate",
-    "Manifest",
-    "RuleValues",
-    "fingerprint",
-    "open_policy",
-    "read",
-    "write",
-]
+from traces.paths import models_dir
 
 MANIFEST: Final = "manifest.json"
 CARD: Final = "README.md"
-_ALLOWED: Final = frozenset({".safetensors", ".json", ".md", ".txt", ".jinja"})
-_PICKLED: Final = frozenset(".pkl .pickle .bin .pt .pth .ckpt .joblib .npy .npz .dill .skops .h5".split())
-_PICKLE_STARTS: Final = (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05", b"PK\x03\x04")
+_ALLOWED: Final = frozenset({".safetensors", ".json", ".md"})
 _ABANDONED_SECONDS = 24 * 3600.0
 
 
@@ -86,7 +64,12 @@ def write(root: Path, manifest: Manifest, save: Callable[[Path], None]) -> Path:
             folder = temporary / manifest.name
             folder.mkdir()
             save(folder)
-            _finish(folder, manifest)
+            manifest = manifest.model_copy(update={"files": _digests(folder)})
+            (folder / CARD).write_text(card(manifest), encoding="utf-8")
+            manifest = manifest.model_copy(update={"files": _digests(folder)})
+            (folder / MANIFEST).write_bytes(render(manifest))
+            for path in (*folder.iterdir(), folder):
+                _sync(path)
             read(folder)
             folder.rename(target)
             _sync(root)
@@ -120,7 +103,7 @@ def read(folder: Path) -> Manifest:
         raise BadPolicy(
             f"There is no policy in {folder}: {MANIFEST} cannot be read ({error.strerror}).", _AGAIN
         ) from error
-    _reject_foreign(folder)
+    digests = _digests(folder)
     try:
         manifest = parse(content)
     except ValidationError as error:
@@ -133,25 +116,30 @@ def read(folder: Path) -> Manifest:
         raise BadPolicy(f"The manifest of {name} is not valid: {_first_line(error)}.", _AGAIN) from error
     if manifest.name != name:
         raise BadPolicy(f"The policy in {folder} is called {manifest.name}.", "Give the folder that name.")
-    _compare(folder, manifest)
-    _check_state(manifest)
+    _compare(manifest, folder, digests)
+    if manifest.state_version != STATE_VERSION:
+        raise BadPolicy(
+            f"The policy {name} reads states of version {manifest.state_version}; runs have version "
+            f"{STATE_VERSION} now.",
+            _AGAIN,
+        )
     return manifest
 
 
-def open_policy(folder: Path, base: Path | None) -> tuple[Scorer, Rule, Manifest]:
+def open_policy(folder: Path) -> tuple[Scorer, Rule, Manifest]:
     """Load a policy. Only the libraries that its method needs are imported.
 
     Raises:
-        BadPolicy: as `read`; or its ``base`` is missing (None) or a different one, or it cannot be loaded.
+        BadPolicy: as `read` and `require_base`; or it cannot be loaded.
     """
     from policy.judging.calibration import calibrated
 
     manifest = read(folder)
-    check_base(manifest, base)
+    base = require_base(manifest)
     try:
-        if manifest.base is not None:
+        if base is not None:
             import_torch()  # first, so that its threads do not compete for the cores
-        scorer = calibrated(read_scorer(folder, manifest.features, base if manifest.base else None), folder)
+        scorer = calibrated(read_scorer(folder, manifest.features, base), folder)
     except DeepthinkError:
         raise
     except Exception as error:
@@ -177,14 +165,25 @@ def read_scorer(folder: Path, features: Sequence[str], base: Path | None) -> Sco
     return read_encoder(folder, base)
 
 
-def check_base(manifest: Manifest, base: Path | None) -> None:
-    """Raise `BadPolicy` unless ``base`` is the model that the policy was made for."""
+def require_base(manifest: Manifest) -> Path | None:
+    """Where the base model of a policy is; None if it needs none.
+
+    A base goes by its catalogue name, the name of its folder in the models folder, or its path.
+
+    Raises:
+        BadPolicy: it is not on this machine, or not the model that the policy was made for.
+    """
     if manifest.base is None:
-        return
-    if base is None:
+        return None
+    name = manifest.base.name
+    try:
+        base = installed(entry(name))
+    except ModelMissing:  # not in the catalogue
+        base = models_dir() / name  # an absolute path stands for itself
+    if base is None or not base.exists():
         raise BadPolicy(
-            f"The policy {manifest.name} needs {manifest.base.name}, which is not on this machine.",
-            f"Fetch it: `deepthink models pull {manifest.base.name}`.",
+            f"The policy {manifest.name} needs {name}, which is not on this machine.",
+            f"Fetch it: `deepthink models pull {name}`.",
         )
     try:
         actual = fingerprint(base)
@@ -192,10 +191,11 @@ def check_base(manifest: Manifest, base: Path | None) -> None:
         raise BadPolicy(f"The base model in {base} cannot be read: {error.strerror}.", _AGAIN) from error
     if actual != manifest.base.sha256:
         raise BadPolicy(
-            f"The policy {manifest.name} was made for another base: {manifest.base.name} with sha256 "
+            f"The policy {manifest.name} was made for another base: {name} with sha256 "
             f"{manifest.base.sha256[:12]}…; that in {base} has {actual[:12]}….",
             _AGAIN,
         )
+    return base
 
 
 def fingerprint(base: Path) -> str:
@@ -220,110 +220,32 @@ def _fingerprint(weights: tuple[tuple[Path, int, int], ...]) -> str:
     return digest.hexdigest()
 
 
-def _finish(folder: Path, manifest: Manifest) -> None:
-    """Write card and manifest, and flush every file to disk."""
-    digests = {path: _sha256(folder / path) for path in _files(folder)}
-    manifest = manifest.model_copy(update={"files": digests})
-    (folder / CARD).write_text(card(manifest), encoding="utf-8")
-    digests = {**digests, CARD: _sha256(folder / CARD)}
-    (folder / MANIFEST).write_bytes(render(manifest.model_copy(update={"files": digests})))
-    for path in _files(folder):
-        _sync(folder / path)
-    for directory in (folder, *(p for p in folder.rglob("*") if p.is_dir())):
-        _sync(directory)
-
-
-def _reject_foreign(folder: Path) -> None:
-    for path in _files(folder):
-        file = folder / path
-        if file.is_symlink():
-            raise BadPolicy(f"{path} in {folder} is a link: a policy is made of files.", _AGAIN)
-        if file.suffix.lower() in _PICKLED or _is_pickled(file):
+def _digests(folder: Path) -> dict[str, str]:
+    """sha256 of every file but the manifest. Raises `BadPolicy` for what is no file of a policy."""
+    digests: dict[str, str] = {}
+    for path in sorted(folder.iterdir()):
+        if path.is_symlink():
+            raise BadPolicy(f"{path.name} in {folder} is a link: a policy is made of files.", _AGAIN)
+        if path.suffix.lower() not in _ALLOWED or not path.is_file():
             raise BadPolicy(
-                f"{path} in {folder} is pickled or packed: loading it could run a stranger's code.",
-                "It is not opened. Policies written by deepthink hold nothing of that kind.",
+                f"{path.name} in {folder} does not belong to a policy: it could run a stranger's code.",
+                "Nothing of the policy is opened. Those that deepthink writes hold nothing of that kind.",
             )
-        if file.suffix.lower() not in _ALLOWED:
-            raise BadPolicy(f"{path} in {folder} does not belong to a policy.", "Remove it.")
+        if path.name != MANIFEST:
+            digests[path.name] = hashlib.sha256(path.read_bytes()).hexdigest()
+    return digests
 
 
-def _is_pickled(file: Path) -> bool:
-    """Whether a file begins like a pickle or an archive.
-
-    A safetensors file whose header is 640 bytes long begins the same way: with this number, in eight bytes,
-    and then a brace. In a pickle these eight bytes are a number far beyond the file's size.
-    """
-    with file.open("rb") as stream:
-        start = stream.read(9)
-    header = int.from_bytes(start[:8], "little")
-    if start[8:] == b"{" and header <= file.stat().st_size - 8:
-        return False
-    return start.startswith(_PICKLE_STARTS)
-
-
-def _compare(folder: Path, manifest: Manifest) -> None:
-    present = set(_files(folder)) - {MANIFEST}
-    for path in manifest.files:
-        if path not in present:
-            raise BadPolicy(f"The policy {manifest.name} is not whole: {path} is missing.", _AGAIN)
-        if _sha256(folder / path) != manifest.files[path]:
-            raise BadPolicy(f"The policy {manifest.name} was tampered with: {path} has changed.", _AGAIN)
-    for path in sorted(present - set(manifest.files)):
-        raise BadPolicy(f"{path} in {folder} is not in its manifest.", "Remove it.")
-    if CARD not in manifest.files or not any(path.endswith(".safetensors") for path in manifest.files):
+def _compare(manifest: Manifest, folder: Path, digests: Mapping[str, str]) -> None:
+    for name in sorted(manifest.files.keys() | digests.keys()):
+        if name not in digests:
+            raise BadPolicy(f"The policy {manifest.name} is not whole: {name} is missing.", _AGAIN)
+        if name not in manifest.files:
+            raise BadPolicy(f"{name} in {folder} is not in its manifest.", "Remove it.")
+        if digests[name] != manifest.files[name]:
+            raise BadPolicy(f"The policy {manifest.name} was tampered with: {name} has changed.", _AGAIN)
+    if CARD not in digests or not any(name.endswith(".safetensors") for name in digests):
         raise BadPolicy(f"The policy {manifest.name} is not whole: it has no weights or no card.", _AGAIN)
-
-
-def _check_state(manifest: Manifest) -> None:
-    if manifest.state_version != STATE_VERSION:
-        raise BadPolicy(
-            f"The policy {manifest.name} reads states of version {manifest.state_version}; runs have "
-            f"version {STATE_VERSION} now.",
-            _AGAIN,
-        )
-    unknown = [name for name in manifest.features if name not in _known_features()]
-    if unknown:
-        raise BadPolicy(
-            f"The policy {manifest.name} reads “{unknown[0]}”, which states do not have.", _AGAIN
-        )
-
-
-@lru_cache(maxsize=1)
-def _known_features() -> frozenset[str]:
-    empty = PolicyState(
-        question="",
-        step=1,
-        steps_left=0,
-        revisions_left=0,
-        tokens_left=0.0,
-        plan_done=1,
-        open_questions=[],
-        last_action="",
-        query="",
-        fresh=0,
-        again=0,
-        barren=0,
-        top_score=0.0,
-        scores=[],
-        grade="",
-        corrections=0,
-        findings=[],
-        missing=[],
-        evidence=[],
-    )
-    return frozenset(features(empty))
-
-
-def _files(folder: Path) -> Iterator[str]:
-    """Sorted paths of all entries except folders, with forward slashes."""
-    paths = [
-        p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_symlink() or not p.is_dir()
-    ]
-    yield from sorted(paths)
-
-
-def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _sync(path: Path) -> None:

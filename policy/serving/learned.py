@@ -15,8 +15,9 @@ from agent.decisions.learned import LEARNED
 from agent.decisions.state_text import state_text
 from agent.state import Action
 from policy.decisions.trees import Seen, default_action
-from policy.serving.folder import MANIFEST, BadPolicy, open_policy, read
-from policy.serving.registry import Registry, base_of
+from policy.serving.folder import MANIFEST, open_policy
+from policy.serving.manifest import BadPolicy
+from policy.serving.registry import Registry
 from policy.serving.scorers import Rule, Scorer
 from traces.errors import DeepthinkError
 
@@ -100,7 +101,7 @@ class LearnedDecider:
             BadPolicy: the scores are not numbers.
         """
         began = time.perf_counter()
-        view = seen(state, valid)
+        view = Seen(state_text(state), features(state), tuple(valid))  # as stored with the decision
         scores = self._scorer.score([view])
         advantages, sufficient = scores.advantages[0], float(scores.sufficiency[0])
         if np.isnan(advantages).any() or not np.isfinite(advantages.max()) or np.isnan(sufficient):
@@ -149,7 +150,7 @@ class Served:
                 raise self._failure
             if self._decider is None:
                 try:
-                    scorer, rule, _ = open_policy(self.folder, base_of(read(self.folder)))
+                    scorer, rule, _ = open_policy(self.folder)
                 except DeepthinkError as failure:
                     self._failure = failure
                     raise
@@ -169,8 +170,3 @@ def _modified_ns(folder: Path) -> int:
         return (folder / MANIFEST).stat().st_mtime_ns
     except OSError:
         return 0
-
-
-def seen(state: PolicyState, valid: Sequence[Action]) -> Seen:
-    """The state as a policy sees it, identical to what is stored with the decision."""
-    return Seen(state_text(state), features(state), tuple(valid))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import re
 from collections.abc import Mapping
 from typing import Any, Final, Literal
@@ -18,6 +17,9 @@ Method = Literal["forest", "reward"]
 FORMAT: Final = 1
 BOX: Final = "box"
 """The name that stands for the policy shipped with this version."""
+
+GAIN: Final = "utility over the default schedule"
+"""The measure of the gate that says what a policy is worth."""
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 _SHA256 = r"[0-9a-f]{64}"
@@ -119,17 +121,6 @@ class Manifest(_Part):
             )
         return value
 
-    @field_validator("files")
-    @classmethod
-    def _check_files(cls, value: dict[str, str]) -> dict[str, str]:
-        for path, digest in value.items():
-            parts = path.split("/")
-            if not all(parts) or {".", ".."} & set(parts) or "\\" in path or ":" in path:
-                raise ValueError(f"“{path}” is not a path inside the folder")
-            if not re.fullmatch(_SHA256, digest):
-                raise ValueError(f"the digest of “{path}” is not a sha256")
-        return value
-
 
 def is_name(text: str) -> bool:
     """Whether a policy may have this name; `BOX` is reserved."""
@@ -141,9 +132,14 @@ def render(manifest: Manifest) -> bytes:
 
     Non-finite numbers become null.
     """
-    values = _finite(manifest.model_dump(mode="python"))
-    values[_SEAL] = _digest(values)
-    return (json.dumps(values, ensure_ascii=False, indent=2, allow_nan=False) + "\n").encode()
+    values = json.loads(manifest.model_dump_json())
+    values[_SEAL] = seal(values)
+    return (json.dumps(values, ensure_ascii=False, indent=2) + "\n").encode()
+
+
+def seal(values: Mapping[str, Any]) -> str:
+    """The digest of a manifest's other values."""
+    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
 
 
 def parse(content: bytes) -> Manifest:
@@ -162,17 +158,3 @@ def parse(content: bytes) -> Manifest:
     if render(manifest) != content:
         raise ValueError("it was changed after it was written")
     return manifest
-
-
-def _digest(values: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(values, sort_keys=True, allow_nan=False).encode()).hexdigest()
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {str(name): _finite(inner) for name, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(inner) for inner in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value

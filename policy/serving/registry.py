@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,16 +17,14 @@ from typing import Annotated, Final, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
-from models.catalogue import entry
-from models.fetch import installed
-from models.protocols import ModelMissing
-from policy.serving.folder import MANIFEST, BadPolicy, CannotWritePolicy, Manifest, check_base, read
-from policy.serving.manifest import BOX, is_name
+from policy.serving.folder import MANIFEST, CannotWritePolicy, read, require_base
+from policy.serving.manifest import BOX, GAIN, BadPolicy, Gate, Manifest, is_name
 from traces.errors import DeepthinkError
-from traces.paths import data_dir, models_dir
+from traces.paths import data_dir
 
 ACTIVE: Final = "active.json"
 """Records which of the policies beside it is active."""
+NOT_ASKED: Final = "The gate was not asked when it was trained."
 
 _SHIPPED = Path(__file__).parents[1] / "box"
 _PATIENCE = 10.0
@@ -40,6 +37,7 @@ def _check_name(name: str) -> str:
 
 
 How = Literal["use", "rollback", "train"]
+GateVerdict = Literal["passed", "not passed", "not asked", "unusable"]
 _Name = Annotated[str, AfterValidator(_check_name)]
 
 
@@ -108,6 +106,27 @@ class Listed:
     active: bool
     manifest: Manifest | None
     problem: str = ""
+
+    @property
+    def verdict(self) -> GateVerdict:
+        """The gate's."""
+        if self.manifest is None:
+            return "unusable"
+        gate = self.manifest.gate
+        return "not asked" if gate is None else "passed" if gate.passed else "not passed"
+
+    @property
+    def reason(self) -> str:
+        """The gate's reason, or why the policy cannot be used."""
+        if self.manifest is None:
+            return self.problem
+        return self.manifest.gate.reason if self.manifest.gate else NOT_ASKED
+
+    @property
+    def gain(self) -> tuple[float, ...]:
+        """Its utility over the default schedule, with the interval; empty if it was not measured."""
+        gate = self.manifest.gate if self.manifest else None
+        return tuple(gate.measures.get(GAIN) or ()) if gate else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,31 +197,28 @@ class Registry:
         problem = "Several policies begin with" if name and matches else "There is no policy called"
         raise UnknownPolicy(f"{problem} “{name}”.", "`deepthink policy list` shows them.")
 
-    def use(self, name: str, *, force: bool = False, how: How = "use", reason: str = "") -> Activation:
+    def use(self, name: str, *, force: bool = False, how: How = "use") -> Activation:
         """Make a policy the active one.
 
         Args:
             name: As in `find`.
             force: Even if it did not pass the gate; that is recorded.
             how: What caused the change.
-            reason: Why, if there is more to say than the gate's reason.
 
         Raises:
             UnknownPolicy, NotPassed, BadPolicy, CannotWritePolicy: the active policy does not change.
         """
         folder = self.find(name)
-        manifest = _read_usable(folder)
-        gate = manifest.gate
-        passed = self._passed(folder)
+        gate = _read_usable(folder).gate
+        reason = gate.reason if gate else NOT_ASKED
+        passed = self._passed(folder, gate)
         if not passed and not force:
-            explanation = gate.reason if gate else "The gate was not asked when it was trained."
             raise NotPassed(
-                f"{manifest.name}: {explanation}",
-                f"`deepthink policy use {manifest.name} --force` uses it all the same, and records that.",
+                f"{folder.name}: {reason}",
+                f"`deepthink policy use {folder.name} --force` uses it all the same, and records that.",
             )
-        explanation = reason or (gate.reason if gate else "")
         new_name = BOX if name == BOX else folder.name
-        activation = Activation(name=new_name, at=_now(), how=how, forced=not passed, reason=explanation)
+        activation = Activation(name=new_name, at=_now(), how=how, forced=not passed, reason=reason)
         with self._locked_record() as record:
             before = record.before if record.active == new_name else (record.active, *record.before)
             self._write(record, activation, before)
@@ -218,20 +234,25 @@ class Registry:
         with self._locked_record() as record:
             skipped: list[str] = []
             for position, name in enumerate(record.before):
-                problem = self._problem(name)
-                if problem:
-                    skipped.append(f"{name}: {problem}")
-                    continue
+                folder = self._place(name)
+                passed = True
+                if folder is not None:  # None is an empty box: the rules decide
+                    try:
+                        passed = self._passed(folder, _read_usable(folder).gate)
+                    except BadPolicy as error:
+                        skipped.append(f"{name}: {error.message}")
+                        continue
                 reason = f"instead of {record.active}"
                 if skipped:
                     reason += f"; passed over {' '.join(skipped)}"
-                forced = not self._passed(self._place(name))
-                activation = Activation(name=name, at=_now(), how="rollback", forced=forced, reason=reason)
+                activation = Activation(
+                    name=name, at=_now(), how="rollback", forced=not passed, reason=reason
+                )
                 self._write(record, activation, record.before[position + 1 :])
                 return activation
+        usable = " that can still be used" if skipped else ""
         raise NothingBefore(
-            f"No policy was active before {record.active}"
-            + (" that can still be used." if skipped else "."),
+            f"No policy was active before {record.active}{usable}.",
             "`deepthink policy use NAME` chooses any of those in `deepthink policy list`.",
         )
 
@@ -252,8 +273,8 @@ class Registry:
             raise UnknownPolicy(f"{name} is active.", "Choose another first: `deepthink policy use NAME`.")
         return folder
 
-    def remove(self, name: str) -> str:
-        """Delete one of the user's own policies, by its full name, and return that name.
+    def remove(self, name: str) -> None:
+        """Delete one of the user's own policies, by its full name.
 
         Raises:
             UnknownPolicy: it is not `removable`.
@@ -264,7 +285,6 @@ class Registry:
             shutil.rmtree(folder)
         except OSError as error:
             raise CannotWritePolicy(f"{name} cannot be deleted: {error.strerror}.", "") from error
-        return name
 
     def _place(self, name: str) -> Path | None:
         """Where the policy of that name is or would be; the user's own come before boxed ones."""
@@ -283,22 +303,9 @@ class Registry:
             folders = [folder for folder in folders if folder.name == default] or folders
         return folders[0] if folders else None
 
-    def _passed(self, folder: Path | None) -> bool:
+    def _passed(self, folder: Path, gate: Gate | None) -> bool:
         """Whether a policy needs no force: it came with this version, or passed the gate."""
-        if folder is None or folder.parent == self._box:
-            return True
-        gate = read(folder).gate
-        return gate is not None and gate.passed
-
-    def _problem(self, name: str) -> str:
-        folder = self._place(name)
-        if folder is None:
-            return "" if name == BOX else "is not a valid name."  # an empty box: the rules decide
-        try:
-            _read_usable(folder)
-        except BadPolicy as error:
-            return error.message
-        return ""
+        return folder.parent == self._box or (gate is not None and gate.passed)
 
     def _record(self) -> tuple[_Record, str]:
         return _load(self.root / ACTIVE)
@@ -324,17 +331,14 @@ class Registry:
             ) from error
 
     def _write(self, record: _Record, activation: Activation, before: tuple[str, ...]) -> None:
+        """Replace the locked record."""
         new_record = _Record(active=activation.name, before=before, history=(*record.history, activation))
-        handle, temporary = tempfile.mkstemp(dir=self.root, prefix=f".{ACTIVE}.")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as stream:
-                stream.write(new_record.model_dump_json(indent=2) + "\n")
-                stream.flush()
-                os.fsync(stream.fileno())
-            Path(temporary).replace(self.root / ACTIVE)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
+        temporary = self.root / f".{ACTIVE}"
+        with temporary.open("w", encoding="utf-8") as stream:
+            stream.write(new_record.model_dump_json(indent=2) + "\n")
+            stream.flush()
+            os.fsync(stream.fileno())
+        temporary.replace(self.root / ACTIVE)
 
 
 def policies_dir() -> Path:
@@ -342,34 +346,18 @@ def policies_dir() -> Path:
     return data_dir() / "policies"
 
 
-def base_of(manifest: Manifest) -> Path | None:
-    """Where the base model of a policy is; None if it needs none or is not on this machine.
-
-    A base goes by its catalogue name, the name of its folder in the models folder, or its path.
-    """
-    if manifest.base is None:
-        return None
-    name = manifest.base.name
-    try:
-        return installed(entry(name))
-    except ModelMissing:  # not in the catalogue
-        path = models_dir() / name  # an absolute path stands for itself
-        return path if path.exists() else None
-
-
 def _read_usable(folder: Path) -> Manifest:
     """The manifest of a complete policy whose base is available. Raises `BadPolicy` for any other."""
     manifest = read(folder)
-    check_base(manifest, base_of(manifest))
+    require_base(manifest)
     return manifest
 
 
 def _inspect(folder: Path, *, boxed: bool, active: bool) -> Listed:
     try:
-        manifest = _read_usable(folder)
+        return Listed(folder.name, folder, boxed, active, _read_usable(folder))
     except BadPolicy as error:
         return Listed(folder.name, folder, boxed, active, None, error.message)
-    return Listed(folder.name, folder, boxed, active, manifest)
 
 
 def _folders(root: Path) -> list[Path]:

@@ -29,11 +29,6 @@ class Scores:
 class Scorer(Protocol):
     """A trained policy. It scores; `policy.serving.scorers.Rule` turns scores into an action."""
 
-    @property
-    def method(self) -> str:
-        """``forest`` or ``reward``."""
-        ...
-
     def score(self, states: Sequence[Seen]) -> Scores:
         """Scores of ``states``, in their order. Thread-safe."""
         ...
@@ -50,10 +45,6 @@ class Rule:
 
     margin: float
     temperature: float
-
-    def actions(self, states: Sequence[Seen], scores: Scores) -> list[Action]:
-        """The action for each state."""
-        return [self.action(state.valid, row) for state, row in zip(states, scores.advantages, strict=True)]
 
     def action(self, valid: Sequence[Action], advantages: Floats) -> Action:
         """The action for one state; ``advantages`` has shape (3,)."""

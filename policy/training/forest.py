@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from agent.state import ACTIONS, Action
-from policy.decisions.returns import COST, Continuation, Examples, default_continuation, examples, following
-from policy.decisions.trees import INDEX, Floats, Seen, Tree, default_action, fold
+from policy.decisions.returns import COST, Examples, examples
+from policy.decisions.trees import INDEX, Floats, Seen, Tree, default_columns, fold, valid_columns
 from policy.serving.scorers import Rule, Scores
 
 FILE: Final = "forest.safetensors"
@@ -83,14 +83,7 @@ class Forest:
         sufficient: Trees for the evidence being complete.
     """
 
-    method = "forest"
-
-    def __init__(
-        self,
-        names: Sequence[str],
-        advantages: Mapping[Action, Trees],
-        sufficient: Trees,
-    ) -> None:
+    def __init__(self, names: Sequence[str], advantages: Mapping[Action, Trees], sufficient: Trees) -> None:
         self.names = tuple(names)
         self._advantages = dict(advantages)
         self._sufficient = sufficient
@@ -98,20 +91,18 @@ class Forest:
     def score(self, states: Sequence[Seen]) -> Scores:
         """Scores of ``states``; well under a millisecond for one."""
         columns = table(states, self.names)
-        advantages = np.full((len(states), len(ACTIONS)), -np.inf)
+        advantages = np.zeros((len(states), len(ACTIONS)))
         for action, trees in self._advantages.items():
-            predicted = trees.predict(columns)
-            valid = np.array([action in state.valid for state in states], dtype=bool)
-            advantages[valid, INDEX[action]] = predicted[valid]
-        for row, state in enumerate(states):
-            advantages[row, INDEX[default_action(state.valid)]] = 0.0
+            advantages[:, INDEX[action]] = trees.predict(columns)
+        advantages[~valid_columns(states)] = -np.inf
+        advantages[np.arange(len(states)), default_columns(states)] = 0.0
         return Scores(advantages, self._sufficient.predict(columns))
 
     def save(self, folder: Path) -> None:
         """Write `FILE` into ``folder``."""
         from safetensors.numpy import save_file
 
-        arrays = {**self._sufficient.arrays("sufficient")}
+        arrays = self._sufficient.arrays("sufficient")
         for action, trees in self._advantages.items():
             arrays.update(trees.arrays(action.lower()))
         save_file(arrays, folder / FILE)
@@ -130,26 +121,19 @@ class Forest:
         return cls(names, advantages, Trees.of(arrays, "sufficient"))
 
 
-def fit(
-    learned_from: Examples, *, seed: int, on_progress: Callable[[int, int], None] | None = None
-) -> Forest:
-    """Fit the three forests; ``on_progress`` gets the number fitted and the total."""
+def fit(learned_from: Examples, *, seed: int) -> Forest:
+    """Fit the three forests."""
     names = tuple(learned_from.states[0].features)
     columns = table(learned_from.states, names)
-    total = len(_LEARNED) + 1
-    advantages: dict[Action, Trees] = {}
-    for done, action in enumerate(_LEARNED, start=1):
-        target = learned_from.advantages[:, INDEX[action]]
-        is_default = np.array([default_action(state.valid) == action for state in learned_from.states])
-        usable = ~np.isnan(target) & ~is_default
-        advantages[action] = _fit(columns[usable], target[usable], learned_from.weights[usable], seed)
-        if on_progress:
-            on_progress(done, total)
-    known = ~np.isnan(learned_from.sufficient)
-    sufficient = _fit(columns[known], learned_from.sufficient[known], learned_from.weights[known], seed)
-    if on_progress:
-        on_progress(total, total)
-    return Forest(names, advantages, sufficient)
+
+    def fitted(target: Floats) -> Trees:
+        known = ~np.isnan(target)
+        return _fit(columns[known], target[known], learned_from.weights[known], seed)
+
+    gains = learned_from.advantages.copy()
+    gains[np.arange(len(gains)), default_columns(learned_from.states)] = np.nan  # 0 by definition
+    advantages = {action: fitted(gains[:, INDEX[action]]) for action in _LEARNED}
+    return Forest(names, advantages, fitted(learned_from.sufficient))
 
 
 def improved(
@@ -158,7 +142,7 @@ def improved(
     *,
     seed: int = 0,
     rounds: int = ROUNDS,
-    on_progress: Callable[[int, int], None] | None = None,
+    on_progress: Callable[[int, int], None] = lambda _fitted, _total: None,
 ) -> Examples:
     """Examples whose returns follow a learned continuation, not hindsight.
 
@@ -169,7 +153,7 @@ def improved(
         rounds: How often the continuation is learned anew; 0 leaves it at the default schedule.
         on_progress: Gets the number of fitted forests and the total.
     """
-    continuation: Continuation = default_continuation
+    continuation: dict[tuple[str, str], Action] = {}
     for round_number in range(rounds):
         decisions: dict[tuple[str, str], Action] = {}
         for part in range(FOLDS):
@@ -178,18 +162,19 @@ def improved(
             if inside and outside:
                 scorer = fit(examples(inside, cost, continuation), seed=seed)
                 decisions.update(_decisions(outside, scorer))
-            if on_progress:
-                on_progress(round_number * FOLDS + part + 1, rounds * FOLDS)
-        continuation = following(decisions)
+            on_progress(round_number * FOLDS + part + 1, rounds * FOLDS)
+        continuation = decisions
     return examples(trees, cost, continuation)
 
 
 def _decisions(trees: Sequence[Tree], scorer: Forest) -> dict[tuple[str, str], Action]:
-    keys = [(tree.question, path) for tree in trees for path in tree.nodes]
-    states = [node.seen for tree in trees for node in tree.nodes.values()]
-    scores = scorer.score(states)
+    nodes = {(tree.question, path): node for tree in trees for path, node in tree.nodes.items()}
+    advantages = scorer.score([node.seen for node in nodes.values()]).advantages
     rule = Rule(margin=0.0, temperature=1.0)
-    return dict(zip(keys, rule.actions(states, scores), strict=True))
+    return {
+        key: rule.action(node.valid, row)
+        for (key, node), row in zip(nodes.items(), advantages, strict=True)
+    }
 
 
 def table(states: Sequence[Seen], names: Sequence[str]) -> npt.NDArray[np.float32]:
@@ -201,7 +186,7 @@ def table(states: Sequence[Seen], names: Sequence[str]) -> npt.NDArray[np.float3
 def _fit(columns: npt.NDArray[np.float32], target: Floats, weights: Floats, seed: int) -> Trees:
     """Fit one forest; without examples it predicts 0 everywhere."""
     if not len(target):
-        return _concatenate([(_leaf(0.0))])
+        columns, target, weights = np.zeros((1, columns.shape[1]), np.float32), np.zeros(1), np.ones(1)
     from sklearn.ensemble import RandomForestRegressor
 
     forest = RandomForestRegressor(
@@ -211,51 +196,31 @@ def _fit(columns: npt.NDArray[np.float32], target: Floats, weights: Floats, seed
         random_state=seed,
         n_jobs=1,  # deterministic tree order, and a training shares its machine
     ).fit(columns, target, sample_weight=weights)
-    return _concatenate([_arrays(estimator.tree_) for estimator in forest.estimators_])
+    return _flattened([estimator.tree_ for estimator in forest.estimators_])
 
 
-_Array = Literal["feature", "threshold", "left", "right", "value"]
+def _flattened(trees: Sequence[Any]) -> Trees:
+    """scikit-learn's trees one after the other; the children of a leaf are -1."""
+    roots = np.cumsum([0, *(tree.node_count for tree in trees[:-1])])
 
+    def joined(name: str) -> npt.NDArray[Any]:
+        return np.concatenate([getattr(tree, name) for tree in trees])
 
-def _leaf(value: float) -> dict[_Array, npt.NDArray[Any]]:
-    return {
-        "feature": np.array([-1]),
-        "threshold": np.zeros(1),
-        "left": np.array([-1]),
-        "right": np.array([-1]),
-        "value": np.array([value]),
-    }
+    def children(name: str) -> npt.NDArray[np.int32]:
+        offsets = np.repeat(roots, [tree.node_count for tree in trees])
+        return np.where(joined(name) >= 0, joined(name) + offsets, -1).astype(np.int32)
 
-
-def _arrays(tree: Any) -> dict[_Array, npt.NDArray[Any]]:
-    inner = tree.children_left >= 0
-    return {
-        "feature": np.where(inner, tree.feature, -1),
-        "threshold": np.where(inner, tree.threshold, 0.0),
-        "left": tree.children_left,
-        "right": tree.children_right,
-        "value": tree.value.reshape(-1),
-    }
-
-
-def _concatenate(trees: Sequence[Mapping[_Array, npt.NDArray[Any]]]) -> Trees:
-    sizes = [len(tree["feature"]) for tree in trees]
-    roots = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-    children = {
-        kind: np.concatenate(
-            [np.where(t[kind] >= 0, t[kind] + root, -1) for t, root in zip(trees, roots, strict=True)]
-        )
-        for kind in ("left", "right")
-    }
+    left = children("children_left")
+    inner = left >= 0
     # scikit-learn compares float32 features with float64 thresholds: rounding down keeps every comparison.
-    threshold = np.concatenate([tree["threshold"] for tree in trees])
+    threshold = np.where(inner, joined("threshold"), 0.0)
     rounded = threshold.astype(np.float32)
     rounded = np.where(rounded > threshold, np.nextafter(rounded, np.float32(-np.inf)), rounded)
     return Trees(
         roots.astype(np.int32),
-        np.concatenate([tree["feature"] for tree in trees]).astype(np.int16),
+        np.where(inner, joined("feature"), -1).astype(np.int16),
         rounded.astype(np.float32),
-        children["left"].astype(np.int32),
-        children["right"].astype(np.int32),
-        np.concatenate([tree["value"] for tree in trees]).astype(np.float32),
+        left,
+        children("children_right"),
+        joined("value").reshape(-1).astype(np.float32),
     )

@@ -16,8 +16,8 @@ import numpy as np
 from agent.decisions.decider import STATE_VERSION
 from policy.decisions.reading import Read, distinct, load_trees, open_source
 from policy.decisions.returns import Examples
-from policy.decisions.trees import INDEX, Tree, default_action, split
-from policy.training.errors import CannotTrain
+from policy.decisions.trees import INDEX, Tree, default_columns, split
+from policy.training.progress import CannotTrain
 from traces.paths import store_file
 from traces.store import Store
 
@@ -32,14 +32,12 @@ class Material:
 
     Attributes:
         validation: Trees for freezing the thresholds and judging the policy.
-        sources: States by the source of their quality.
         sha256: Of all the data.
         warnings: What the user should know about the data.
     """
 
     training: list[Tree]
     validation: list[Tree]
-    sources: dict[str, int]
     sha256: str
     warnings: tuple[str, ...]
 
@@ -52,6 +50,12 @@ class Material:
     def datasets(self) -> dict[str, int]:
         """Questions by data set."""
         return dict(sorted(Counter(tree.dataset for tree in self.trees).items()))
+
+    @property
+    def sources(self) -> dict[str, int]:
+        """States by the source of their quality."""
+        nodes = (node for tree in self.trees for node in tree.nodes.values())
+        return dict(sorted(Counter(node.source for node in nodes if node.quality is not None).items()))
 
 
 def gather(sources: Sequence[Path], work: Path) -> Material:
@@ -66,13 +70,7 @@ def gather(sources: Sequence[Path], work: Path) -> Material:
     parts = [load_trees(store) for store in stores]
     all_trees = [tree for part in parts for tree in part.trees]
     trees = distinct(all_trees)
-    measured_nodes = (node for tree in trees for node in tree.nodes.values() if node.quality is not None)
-    read = Read(
-        trees,
-        sum(part.other_versions for part in parts),
-        sum(part.unmeasured for part in parts),
-        dict(Counter(node.source for node in measured_nodes)),
-    )
+    read = Read(trees, sum(part.other_versions for part in parts), sum(part.unmeasured for part in parts))
     return material(read, len(all_trees) - len(trees))
 
 
@@ -85,7 +83,9 @@ def material(read: Read, duplicates: int = 0) -> Material:
     _check_enough(read)
     _check_numbers(read.trees)
     training, validation = split(read.trees)
-    training, leaked = _exclude(training, {_question_key(tree) for tree in validation})
+    held_out = {_words(tree) for tree in validation} - {""}
+    leaked = [tree for tree in training if _words(tree) in held_out]
+    training = [tree for tree in training if _words(tree) not in held_out]
     warnings: list[str] = []
     if duplicates:
         warnings.append(
@@ -93,7 +93,8 @@ def material(read: Read, duplicates: int = 0) -> Material:
         )
     if leaked:
         warnings.append(
-            f"{leaked} questions are among the held-out ones in the same words; they are not learned from."
+            f"{len(leaked)} questions are among the held-out ones in the same words; they are not learned "
+            "from."
         )
     if read.other_versions:
         warnings.append(
@@ -105,7 +106,7 @@ def material(read: Read, duplicates: int = 0) -> Material:
             f"{read.unmeasured} runs are left out: nobody knows how good their answers are. Rate them, or "
             "label decisions: “deepthink traces label”."
         )
-    return Material(training, validation, read.sources, _digest(read.trees), tuple(warnings))
+    return Material(training, validation, _digest(read.trees), tuple(warnings))
 
 
 def _check_enough(read: Read) -> None:
@@ -116,46 +117,38 @@ def _check_enough(read: Read) -> None:
             "Collect anew: “deepthink collect --help”.",
         )
     questions = len({tree.question for tree in read.trees})
-    if questions >= FEWEST_QUESTIONS and decisions >= FEWEST_DECISIONS:
-        return
     missing = []
     if questions < FEWEST_QUESTIONS:
         missing.append(f"{FEWEST_QUESTIONS - questions} questions")
     if decisions < FEWEST_DECISIONS:
         missing.append(f"{FEWEST_DECISIONS - decisions} decisions")
-    raise CannotTrain(
-        f"There are {decisions} decisions of {questions} questions to learn from; at least "
-        f"{' and '.join(missing)} more are needed.",
-        "Get them with “deepthink collect --questions FILE”, or rate the answers of "
-        "your own runs: “deepthink runs”.",
-    )
+    if missing:
+        raise CannotTrain(
+            f"There are {decisions} decisions of {questions} questions to learn from; at least "
+            f"{' and '.join(missing)} more are needed.",
+            "Get them with “deepthink collect --questions FILE”, or rate the answers of "
+            "your own runs: “deepthink runs”.",
+        )
 
 
 def _check_numbers(trees: Sequence[Tree]) -> None:
     for tree in trees:
         for node in tree.nodes.values():
+            problem = ""
             wrong = [name for name, value in node.seen.features.items() if not math.isfinite(value)]
             if wrong or not node.seen.features:
-                raise CannotTrain(
-                    f"A decision of “{tree.text or tree.question}” has no number for "
-                    f"{wrong[0] if wrong else 'anything'}.",
-                    "These traces are damaged; collect or import them anew.",
+                number = wrong[0] if wrong else "anything"
+                problem = f"A decision of “{tree.text or tree.question}” has no number for {number}."
+            elif node.quality is not None and not 0.0 <= node.quality <= 1.0:
+                problem = (
+                    f"Finishing “{tree.text or tree.question}” has the quality {node.quality}; it has to "
+                    "lie between 0 and 1."
                 )
-            if node.quality is not None and not 0.0 <= node.quality <= 1.0:
-                raise CannotTrain(
-                    f"Finishing “{tree.text or tree.question}” has the quality {node.quality}; it has "
-                    "to lie between 0 and 1.",
-                    "These traces are damaged; collect or import them anew.",
-                )
+            if problem:
+                raise CannotTrain(problem, "These traces are damaged; collect or import them anew.")
 
 
-def _exclude(trees: Sequence[Tree], questions: set[str]) -> tuple[list[Tree], int]:
-    """The trees whose question is not among ``questions``, and the number of excluded ones."""
-    remaining = [tree for tree in trees if not _question_key(tree) or _question_key(tree) not in questions]
-    return remaining, len(trees) - len(remaining)
-
-
-def _question_key(tree: Tree) -> str:
+def _words(tree: Tree) -> str:
     return " ".join(tree.text.split()).casefold()
 
 
@@ -179,16 +172,27 @@ def sheet(
     training: Examples, validation: Examples, sources: Mapping[str, int], cost: float
 ) -> dict[str, str]:
     """The training data as names and figures to print, in order."""
-    rows: dict[str, str] = {}
-    for dataset in sorted(set(training.datasets) | set(validation.datasets)):
-        learned, held_out = _count_questions(training, dataset), _count_questions(validation, dataset)
-        rows[f"questions, {dataset}"] = f"{learned:,} to learn from, {held_out:,} held out"
-    rows["decisions"] = f"{len(training):,} to learn from, {len(validation):,} held out"
+
+    def line(learned: int, held_out: int) -> str:
+        return f"{learned:,} to learn from, {held_out:,} held out"
+
+    questions = [
+        Counter(dataset for dataset, _ in set(zip(some.datasets, some.questions, strict=True)))
+        for some in (training, validation)
+    ]
+    rows = {
+        f"questions, {dataset}": line(questions[0][dataset], questions[1][dataset])
+        for dataset in sorted(set().union(*questions))
+    }
+    rows["decisions"] = line(len(training), len(validation))
     rows["quality from"] = ", ".join(f"{name} {count:,}" for name, count in sources.items()) or "nothing"
     rows["cost of a step"] = f"{cost:g}"
     rows["evidence complete"] = f"{np.nanmean(training.sufficient):.0%} of the decisions"
-    for action in INDEX:
-        better, known = _count_better(training, INDEX[action])
+    gains = training.advantages
+    gains[np.arange(len(gains)), default_columns(training.states)] = np.nan
+    for action, column in INDEX.items():
+        known = int(np.isfinite(gains[:, column]).sum())
+        better = int((gains[:, column] > 0).sum())
         if known:
             rows[f"{action} is better than the default"] = (
                 f"in {better:,} of {known:,} decisions where that is known ({better / known:.0%})"
@@ -197,21 +201,3 @@ def sheet(
     rows["words of a state"] = f"{np.median(words):.0f} in the middle, {max(words)} at most"
     rows["numbers of a state"] = str(len(training.states[0].features))
     return rows
-
-
-def _count_questions(examples: Examples, dataset: str) -> int:
-    return len(
-        {
-            question
-            for question, name in zip(examples.questions, examples.datasets, strict=True)
-            if name == dataset
-        }
-    )
-
-
-def _count_better(examples: Examples, column: int) -> tuple[int, int]:
-    """In how many states an action beats the default, and in how many that is known."""
-    is_default = np.array([INDEX[default_action(state.valid)] == column for state in examples.states])
-    gains = examples.advantages[~is_default, column]
-    gains = gains[~np.isnan(gains)]
-    return int((gains > 0).sum()), int(gains.size)

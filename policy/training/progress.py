@@ -1,16 +1,19 @@
-"""The events of a training, for a terminal, a screen or a test."""
+"""What a training reports, for a terminal, a screen or a test: its events, and its errors."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
+
+from policy.serving.manifest import Gate
+from traces.errors import DeepthinkError
 
 
 @dataclass(frozen=True, slots=True)
 class Began:
-    """A phase begins: ``data``, ``train``, ``calibrate``, ``evaluate``, ``write``, ``gate``."""
+    """A phase begins: ``data``, ``train``, ``calibrate``, ``gate``, ``write``."""
 
     phase: str
     message: str
@@ -25,7 +28,7 @@ class DataSheet:
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """One optimiser step of ``steps``, from 1."""
+    """One optimiser step of ``steps``, from 1; ``seconds_left`` is NaN while it is unknown."""
 
     step: int
     steps: int
@@ -40,14 +43,12 @@ class HeldOut:
     Attributes:
         utility: Mean quality less the cost of the steps taken; ``default``: the default schedule's.
         steps: Mean research steps.
-        loss: Validation loss, NaN if there is none.
     """
 
     step: int
     utility: float
     default: float
     steps: float
-    loss: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,15 +56,6 @@ class Warned:
     """Something the user should know."""
 
     message: str
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """The gate's verdict: whether its rule holds, and why, in words."""
-
-    passed: bool
-    reason: str
-    measures: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,4 +67,33 @@ class Finished:
     active: bool
 
 
-TrainingEvent: TypeAlias = Began | DataSheet | Trained | HeldOut | Warned | Verdict | Finished
+TrainingEvent: TypeAlias = Began | DataSheet | Trained | HeldOut | Warned | Gate | Finished
+"""A `Gate` is the gate's verdict on the new policy."""
+
+
+class CannotTrain(DeepthinkError):
+    """Raised when the data to learn from, or the base model, is insufficient or invalid."""
+
+    title = "There is nothing to learn from yet"
+    kind = "input"
+
+
+class UnusedOption(DeepthinkError):
+    """Raised when an option is given that the method does not use."""
+
+    title = "Not an option of this method"
+    kind = "usage"
+
+
+class TrainingFailed(DeepthinkError):
+    """Raised when a training failed: the loss is not a number, or the disk is full."""
+
+    title = "The training broke off"
+    kind = "internal"
+
+
+class TrainingCancelled(DeepthinkError):
+    """Raised when the user stopped the training; what was learned so far is kept."""
+
+    title = "Cancelled"
+    kind = "cancelled"

@@ -12,7 +12,7 @@ from models.fetch import checked
 from models.protocols import ModelMissing
 from policy.decisions.returns import COST
 from policy.serving.manifest import Method
-from policy.training.errors import NoBase, UnusedOption
+from policy.training.progress import UnusedOption
 from traces.typed_path import existing_path
 
 DEFAULT: Final[Method] = "reward"
@@ -32,7 +32,7 @@ class TrainingRequest:
         name: Of the policy; "" for one generated from method and time.
         seed: Of all random numbers.
         epochs: Passes over the examples; None for the method's default. Encoders only.
-        steps: Optimiser steps, if positive; takes precedence over ``epochs``. Encoders only.
+        steps: Optimiser steps; takes precedence over ``epochs``. Encoders only.
         activation: Whether it becomes active: if it passes the gate, never, or always.
     """
 
@@ -43,8 +43,20 @@ class TrainingRequest:
     name: str = ""
     seed: int = 0
     epochs: float | None = None
-    steps: int = -1
+    steps: int | None = None
     activation: Activation = "gate"
+
+    def __post_init__(self) -> None:
+        """Raise `UnusedOption` if a forest is to have a base, passes or steps."""
+        if self.method == "forest" and self.base:
+            raise UnusedOption(
+                "A forest adapts no base model.", "Leave --base out, or name another --method."
+            )
+        if self.method == "forest" and (self.epochs is not None or self.steps is not None):
+            raise UnusedOption(
+                "A forest is grown in one go, not in passes or steps.",
+                "Leave --epochs and --steps out, or name another --method.",
+            )
 
     @property
     def command(self) -> str:
@@ -60,15 +72,6 @@ class TrainingRequest:
         return shlex.join(words)
 
 
-def require_used_options(request: TrainingRequest) -> None:
-    """Raise `UnusedOption` if epochs or optimiser steps are given for a method that has none."""
-    if request.method == "forest" and (request.epochs is not None or request.steps > 0):
-        raise UnusedOption(
-            "A forest is grown in one go, not in passes or steps.",
-            "Leave --epochs and --steps out, or name another --method.",
-        )
-
-
 def base_model(request: TrainingRequest) -> tuple[str, Path] | None:
     """Name and path of the base that the method adapts; None for the forest, which has none.
 
@@ -76,11 +79,8 @@ def base_model(request: TrainingRequest) -> tuple[str, Path] | None:
 
     Raises:
         ModelMissing: it is not on this machine.
-        NoBase: a base is named for a method without one.
     """
     if request.method == "forest":
-        if request.base:
-            raise NoBase("A forest adapts no base model.", "Leave --base out, or name another --method.")
         return None
     name = request.base or ALL_MINILM_L6_V2.name
     path = existing_path(name)

@@ -5,24 +5,23 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass, field
 from queue import SimpleQueue
 from typing import Final, TypeAlias, TypeVar
 
 import numpy as np
 
-from policy.decisions.trees import Floats, Seen, Tree, default_action
+from policy.decisions.trees import Floats, Tree
 from policy.judging.calibration import choose_margin
-from policy.judging.walking import Scored, follow, follow_each, score
-from policy.serving.scorers import Rule, Scores
-from policy.training.errors import TrainingCancelled
+from policy.judging.walking import default_schedule, follow, score
+from policy.serving.scorers import Rule, Scorer
 from policy.training.progress import HeldOut, Trained, TrainingEvent
 
 T = TypeVar("T")
+Emit: TypeAlias = Callable[[TrainingEvent], None]
 
 
 def run_in_background(
-    work: Callable[[Callable[[TrainingEvent], None]], T], cancel: threading.Event
+    work: Callable[[Emit], T], cancel: threading.Event
 ) -> Generator[TrainingEvent, None, T]:
     """Run ``work`` in a thread and yield the events it reports; its result is the generator's.
 
@@ -56,92 +55,46 @@ def run_in_background(
     return results[0]
 
 
-Score: TypeAlias = Callable[[Sequence[Seen]], Scores]
+_SAMPLE_SIZE: Final = 60  # held-out questions walked during training: seconds, not minutes
 
 
-@dataclass(frozen=True, slots=True)
 class Watch:
     """The observer of a training.
 
-    Attributes:
-        on_step: Called with step from 1, number of steps, loss.
-        on_score: Called now and then with the step and a function that scores states; None if not needed.
+    Args:
+        emit: Gets the events.
         cancel: Set to stop after the current step.
+        validation: Held-out questions; without any, nothing is measured on them.
+        cost: Of a research step, in units of quality.
     """
 
-    on_step: Callable[[int, int, float], None] = lambda _step, _steps, _loss: None
-    on_score: Callable[[int, Score], None] | None = None
-    cancel: threading.Event = field(default_factory=threading.Event)
-
-    def stepped(self, step: int, steps: int, loss: float) -> None:
-        """Report a finished step of a trainer that can only be stopped by an exception.
-
-        Raises:
-            TrainingCancelled: cancelled; the training resumes from its last checkpoint.
-        """
-        self.on_step(step, steps, loss)
-        if self.cancel.is_set() and step < steps:
-            raise TrainingCancelled(
-                f"Stopped after step {step} of {steps}.",
-                "The same command resumes from the last checkpoint.",
-            )
-
-
-_SAMPLE_SIZE: Final = 60  # held-out questions walked during training: seconds, not minutes
-
-Emit: TypeAlias = Callable[[TrainingEvent], None]
-
-
-def build_watch(cost: float, validation: Sequence[Tree], emit: Emit, cancel: threading.Event) -> Watch:
-    sample = list(validation)[:_SAMPLE_SIZE]
-    default = mean(follow("", sample, lambda node: default_action(node.valid)).utility(cost))
-    pace = _Pace()
-
-    def on_step(step: int, steps: int, loss: float) -> None:
-        emit(Trained(step, steps, loss, pace.left(step, steps)))
-
-    def on_score(step: int, scores: Score) -> None:
-        scored = score(sample, _Provisional(scores))
-        rule = Rule(choose_margin(scored, cost, errors=0.0).margin, 1.0)
-        walked = follow_each("", sample, scored.deciders(rule))
-        emit(HeldOut(step, mean(walked.utility(cost)), default, mean(walked.steps), _brier(scored)))
-
-    return Watch(on_step, on_score, cancel)
-
-
-class _Pace:
-    """Estimates the time left from the duration of the steps so far."""
-
-    def __init__(self) -> None:
+    def __init__(
+        self, emit: Emit, cancel: threading.Event, validation: Sequence[Tree], cost: float
+    ) -> None:
+        self.cancel = cancel
+        self._emit = emit
+        self._cost = cost
+        self._sample = validation[:_SAMPLE_SIZE]
+        self._default = mean(follow(self._sample, default_schedule).utility(cost))
         self._began: tuple[int, float] | None = None
 
-    def left(self, step: int, steps: int) -> float:
-        """Seconds left; NaN at the first step, which is not 1 in a resumed training."""
+    def stepped(self, step: int, steps: int, loss: float) -> None:
+        """Report a finished step, with the time left by the duration of the steps so far."""
         now = time.monotonic()
-        if self._began is None:
+        if self._began is None:  # the first step is not 1 in a resumed training
             self._began = step, now
-            return float("nan")
         first, began = self._began
-        return (now - began) / max(1, step - first) * (steps - step)
+        left = (now - began) / (step - first) * (steps - step) if step > first else float("nan")
+        self._emit(Trained(step, steps, loss, left))
 
-
-class _Provisional:
-    """The scorer that is being trained."""
-
-    method = ""
-
-    def __init__(self, scores: Score) -> None:
-        self._scores = scores
-
-    def score(self, states: Sequence[Seen]) -> Scores:
-        """Scores by the current weights."""
-        return self._scores(states)
-
-
-def _brier(scored: Scored) -> float:
-    """Mean squared error of the sufficiency, over the states for which it is known."""
-    targets = np.array([node.sufficient for tree in scored.trees for node in tree.nodes.values()])
-    return mean(np.square(scored.scores.sufficiency - targets))
+    def scored(self, step: int, scorer: Scorer) -> None:
+        """Report how the scorer that is being trained does on held-out questions."""
+        if not self._sample:
+            return
+        scored = score(self._sample, scorer)
+        margin = choose_margin(scored, self._sample, self._cost, errors=0.0)
+        outcomes = follow(self._sample, scored.decide(Rule(margin, 1.0)))
+        self._emit(HeldOut(step, mean(outcomes.utility(self._cost)), self._default, mean(outcomes.steps)))
 
 
 def mean(column: Floats) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -12,12 +13,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-import numpy as np
-
 from agent.decisions.decider import STATE_VERSION
 from policy.decisions.returns import Examples
-from policy.decisions.trees import Floats
-from policy.training.errors import TrainingFailed, is_full_disk
+from policy.training.progress import TrainingFailed
 from policy.training.request import TrainingRequest
 from traces.paths import data_dir
 
@@ -61,16 +59,13 @@ class Workplace:
         from safetensors.numpy import load_file, save_file
 
         path = self.folder / _TARGETS
-        if not path.is_file():
-            targets = make()
-            temporary = path.with_suffix(f".{os.getpid()}")  # several processes may train together
-            save_file({"values": targets.values, "advantages": targets.advantages}, temporary)
-            temporary.rename(path)
-            return targets
-        arrays: dict[str, Floats] = load_file(path)
-        return replace(
-            plain, values=np.asarray(arrays["values"]), advantages=np.asarray(arrays["advantages"])
-        )
+        if path.is_file():
+            return replace(plain, values=load_file(path)["values"])
+        targets = make()
+        temporary = path.with_suffix(f".{os.getpid()}")  # several processes may train together
+        save_file({"values": targets.values}, temporary)
+        temporary.rename(path)
+        return targets
 
     def clear(self) -> None:
         """Remove the folder once the policy is written."""
@@ -119,7 +114,7 @@ def reporting_full_disk(folder: Path) -> Iterator[None]:
     try:
         yield
     except (OSError, RuntimeError, ValueError) as error:
-        if not is_full_disk(error):
+        if not _is_full_disk(error):
             raise
         raise TrainingFailed(
             f"There is no space for the checkpoint in {folder}; the last whole one is kept.",
@@ -132,3 +127,13 @@ def _is_whole(checkpoint: Path) -> bool:
         return isinstance(json.loads((checkpoint / _STATE).read_text("utf-8")), dict)
     except (OSError, ValueError):
         return False
+
+
+_FULL = ("No space left", "os error 28", "PytorchStreamWriter", "unexpected pos")
+# How the libraries report a full disk: safetensors repeats the system's message, torch has its own.
+
+
+def _is_full_disk(error: BaseException) -> bool:
+    if isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EDQUOT}:
+        return True
+    return any(words in str(error) for words in _FULL)

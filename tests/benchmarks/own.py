@@ -19,7 +19,7 @@ from policy.evaluation.systems import GUESS, LEAN
 from tests.benchmarks.table import RESULTS, write_rows
 from tests.conftest import DATA
 from tui.failures import EXIT_CODES
-from tui.policy.evaluating import Wanted, run_evaluation
+from tui.policy.evaluating import EvaluationRequest, run_evaluation
 
 SYSTEMS = (GUESS, LEAN)
 
@@ -35,9 +35,10 @@ def main() -> None:
     options = parser.parse_args()
     work: Path = options.work
     tables = RESULTS / f"{options.name}.md"
-    models = tuple(options.models)
-    wanted = Wanted((str(options.data),), SYSTEMS, models, options.limit, {}, 0, work, tables)
-    code = run_evaluation(wanted)
+    request = EvaluationRequest(
+        [str(options.data)], SYSTEMS, options.models, options.limit, work=work, out=tables
+    )
+    code = run_evaluation(request)
     if code == EXIT_CODES["cancelled"]:
         raise SystemExit(code)
     rows = sorted(Rows(work / "rows.jsonl").all(), key=lambda row: row.key)

@@ -15,9 +15,8 @@ import math
 import shlex
 import shutil
 import sys
-import threading
-import time
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import cast, get_args
 
@@ -26,19 +25,20 @@ import numpy as np
 from agent.state import Action
 from policy.decisions.reading import distinct, load_trees
 from policy.decisions.returns import COST
-from policy.decisions.trees import Node, Tree, default_action
-from policy.evaluation.report import Table, circumstances, markdown_table
-from policy.judging.bootstrap import RESAMPLES, SEED, difference, draws, means
-from policy.judging.calibration import calibration
-from policy.judging.walking import Decide, Outcomes, Scored, follow, follow_each, score
+from policy.decisions.trees import Node, Tree
+from policy.evaluation.report import Table, machine, markdown_table
+from policy.judging.bootstrap import RESAMPLES, SEED, mean, means
+from policy.judging.calibration import calibration_error
+from policy.judging.gate import processor_ms
+from policy.judging.walking import Decide, Outcomes, Scored, default_schedule, follow, score
 from policy.serving.folder import CARD, open_policy, read, write
 from policy.serving.manifest import Method
-from policy.serving.registry import ACTIVE, Registry, base_of
+from policy.serving.registry import ACTIVE, Registry
 from policy.serving.scorers import Rule, Scorer
 from policy.training.course import train
 from policy.training.material import gather
 from policy.training.request import TrainingRequest
-from tests.benchmarks.collecting.model_free import ModelFree, collect
+from tests.benchmarks.collecting.model_free import collect
 from traces.store import Store
 from tui.assemble import open_embedder, open_reader
 from tui.policy.collecting import watch_collecting
@@ -46,7 +46,6 @@ from tui.policy.training import show_training
 from tui.settings.settings import load
 
 _FIXED = 4
-_TIMED = 50
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -80,13 +79,7 @@ def collected(file: Path, work: Path, limit: int | None) -> Path:
     """The store of a file's questions; those that are in it already are not collected again."""
     place = work / "collected" / f"{file.stem}.duckdb"
     settings = load()
-    events = collect(
-        ModelFree(file, limit),
-        Store(place),
-        open_embedder(settings),
-        open_reader(settings),
-        threading.Event(),
-    )
+    events = collect(file, Store(place), open_embedder(settings), open_reader(settings), limit=limit)
     watch_collecting(file.stem, events)
     return place
 
@@ -111,17 +104,16 @@ def tables(
     """The tables in Markdown: all sets together, and each."""
     known = {" ".join(tree.text.split()).casefold() for tree in _trees(training)}
     test = [tree for tree in _trees(testing) if " ".join(tree.text.split()).casefold() not in known]
-    opened = {one.name: open_policy(one, base_of(read(one)))[:2] for one in policies}
+    opened = {one.name: open_policy(one)[:2] for one in policies}
     names = sorted({tree.dataset for tree in test})
     made = [_table("all", test, opened, cost)]
     for name in names if len(names) > 1 else []:
         made.append(_table(name, [tree for tree in test if tree.dataset == name], opened, cost))
-    came = circumstances(command)
     notes = [
         f"Brackets are 95 % percentile intervals of a paired bootstrap over questions ({RESAMPLES} "
         f"resamples, seed {SEED}).",
         "Thresholds were frozen on held-out train questions; the dev questions are walked once.",
-        f"`{came.command}` on {came.date}; {came.machine}.",
+        f"`{command}` on {datetime.now(UTC):%Y-%m-%d}; {machine()}.",
     ]
     lines = ["# Policies on published question sets", ""]
     for table in made:
@@ -136,7 +128,6 @@ def copied(folder: Path, root: Path, name: str) -> Path:
     def save(place: Path) -> None:
         for path in manifest.files:
             if path != CARD:
-                (place / path).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(folder / path, place / path)
 
     return write(root, manifest.model_copy(update={"name": name, "files": {}}), save)
@@ -155,27 +146,29 @@ def pack(policies: Path, box: Path, methods: Sequence[str]) -> None:
 def _table(
     title: str, test: Sequence[Tree], policies: dict[str, tuple[Scorer, Rule]], cost: float
 ) -> Table:
-    drawn = draws(len(test))
-    default = follow("plan done", test, lambda node: default_action(node.valid))
+    default = follow(test, default_schedule)
 
-    def row(found: Outcomes) -> list[str]:
-        columns = {"quality": found.quality, "complete": found.column("complete"), "steps": found.steps}
-        told = means({**columns, "utility": found.utility(cost)}, drawn)
+    def row(name: str, outcomes: Outcomes) -> list[str]:
+        utility = outcomes.utility(cost)
+        columns = {"quality": outcomes.quality, "complete": outcomes.detail("complete")}
+        found = means({**columns, "steps": outcomes.steps, "utility": utility})
+        quality, complete = found["quality"], found["complete"].estimate
         return [
-            found.name,
-            f"{told['quality'].estimate:.3f} [{told['quality'].low:.3f}, {told['quality'].high:.3f}]",
-            "" if math.isnan(told["complete"].estimate) else f"{told['complete'].estimate:.3f}",
-            f"{told['steps'].estimate:.2f}",
-            f"{told['utility'].estimate:.3f}",
-            str(difference(found.utility(cost), default.utility(cost), drawn)),
+            name,
+            f"{quality.estimate:.3f} [{quality.low:.3f}, {quality.high:.3f}]",
+            "" if math.isnan(complete) else f"{complete:.3f}",
+            f"{found['steps'].estimate:.2f}",
+            f"{found['utility'].estimate:.3f}",
+            str(mean(utility - default.utility(cost))),
         ]
 
-    rows = [[*row(follow(f"fixed {k}", test, _fixed(k))), "", ""] for k in range(1, _FIXED + 1)]
-    rows.append([*row(default), "", ""])
+    rows = [[*row(f"fixed {k}", follow(test, _fixed(k))), "", ""] for k in range(1, _FIXED + 1)]
+    rows.append([*row("plan done", default), "", ""])
     for name, (scorer, rule) in policies.items():
         scored = score(test, scorer)
-        found = follow_each(name, test, scored.deciders(rule))
-        rows.append([*row(found), f"{_ece(scored):.3f}", f"{_milliseconds(scorer, test):.1f}"])
+        outcomes = follow(test, scored.decide(rule))
+        milliseconds = processor_ms(scorer, test)
+        rows.append([*row(name, outcomes), f"{_ece(scored):.3f}", f"{milliseconds:.1f}"])
     head = ["policy", "quality", "complete", "steps", f"utility at {cost:g}", "over plan done", "ECE", "ms"]
     return Table(f"{title}: {len(test)} questions", head, rows)
 
@@ -195,25 +188,11 @@ def _fixed(steps: int) -> Decide:
 def _ece(scored: Scored) -> float:
     """Of the sufficiency, over all states that can be finished in."""
     pairs = [
-        (float(scored.scores.sufficiency[at[node.path]]), node.sufficient)
-        for tree, at in zip(scored.trees, scored.rows, strict=True)
-        for node in tree.nodes.values()
+        (sufficiency, node.sufficient)
+        for sufficiency, node in zip(scored.scores.sufficiency, scored.nodes, strict=True)
         if "FINISH" in node.valid
     ]
-    said, so = np.array(pairs, dtype=np.float64).reshape(-1, 2).T
-    return calibration(said, so).ece
-
-
-def _milliseconds(scorer: Scorer, trees: Sequence[Tree]) -> float:
-    """Median of scoring one state, as a run does it."""
-    states = [node.seen for tree in trees[:_TIMED] for node in tree.nodes.values()][:_TIMED]
-    scorer.score(states[:1])  # loads what is loaded at first use
-    taken = []
-    for state in states:
-        began = time.perf_counter()
-        scorer.score([state])
-        taken.append((time.perf_counter() - began) * 1000)
-    return float(np.median(taken))
+    return calibration_error(*np.array(pairs, dtype=np.float64).reshape(-1, 2).T)
 
 
 def _trees(stores: Sequence[Path]) -> list[Tree]:

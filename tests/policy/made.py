@@ -12,21 +12,18 @@ from safetensors.numpy import load_file, save_file
 from agent.decisions.decider import STATE_VERSION, PolicyState
 from agent.state import Action
 from policy.decisions.trees import INDEX, Floats, Seen, default_action
-from policy.serving.folder import Data, Gate, Manifest, RuleValues, write
+from policy.serving.folder import write
+from policy.serving.manifest import Data, Gate, Manifest, RuleValues
 from policy.serving.scorers import Scores
 
 
 class Preferring:
     """Holds one action for better than the default by ``advantage``, wherever it is valid."""
 
-    method = "forest"
-
     def __init__(self, action: Action = "FINISH", advantage: float = 0.2, sufficient: float = 0.9) -> None:
         self.action, self.advantage, self.sufficient = action, advantage, sufficient
-        self.asked: list[int] = []  # how many states each call was about
 
     def score(self, states: Sequence[Seen]) -> Scores:
-        self.asked.append(len(states))
         return Scores(np.stack([self._row(s) for s in states]), np.full(len(states), self.sufficient))
 
     def save(self, folder: Path) -> None:

@@ -234,7 +234,14 @@ def compare(
         library = Library(store)
         places = tuple(collection.name for collection in searchable(library, collections, web=False))
         budget = settings.run_budget()
-        parts = Parts(**models, store=store, collections=places, budget=budget, cancel=cancel)
+        parts = Parts(
+            **models,
+            store=store,
+            collections=places,
+            budget=budget,
+            learned=open_learned(),
+            cancel=cancel,
+        )
         printer.tell("loading the models")
         clean_question = _run_in_thread(lambda _tell: _load_models(question, parts), cancel).result()
         setup = one_line(f"{chat.name} · in {', '.join(places)}")
@@ -264,8 +271,7 @@ def _parse_systems(names: str, settings: Settings) -> list[System]:
             raise failures.WrongUsage(f"There is no system “{clean(name)}”.", choices)
     if not requested:
         raise failures.WrongUsage("--systems names no system.", choices)
-    learned = open_learned() if LEAN in requested else None
-    lean = Looped(LEAN, LEAN, settings.decider, learned)  # it decides as the settings say
+    lean = Looped(LEAN, LEAN, settings.decider)  # it decides as the settings say
     return [lean if name == LEAN else SYSTEMS[name] for name in requested]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from datetime import UTC
@@ -14,10 +15,10 @@ import typer
 from rich.text import Text
 
 from agent.decisions.decider import STATE_VERSION
-from policy.decisions.gathered import gathered
+from policy.decisions.reading import NEEDED, usable
 from traces import exchange
 from traces.decisions import Traces, TraceSummary, count_decisions
-from traces.exchange import Imported, take_in
+from traces.exchange import take_in
 from traces.labels import Label, Labels
 from traces.ratings import Ratings
 from traces.runs import DecisionRow, Run, Runs
@@ -85,19 +86,16 @@ def list_traces(
         spare=("when", "labels", "rating", "quality"),
     )
     for run in runs:
-        when = f"{local(run.started):%Y-%m-%d %H:%M}"
-        decisions = f"{run.decisions}{' in a tree' if run.tree else ''}"
-        about = f"{run.dataset}: " if run.dataset else ""
         table.add_row(
             *cells(
                 run.id,
-                when,
-                decisions,
+                f"{local(run.started):%Y-%m-%d %H:%M}",
+                f"{run.decisions}{' in a tree' if run.tree else ''}",
                 ", ".join(run.sources),
                 run.labels or "",
                 run.rating,
                 _quality_range(run),
-                one_line(about + run.question, 120),
+                one_line(f"{run.dataset}: {run.question}" if run.dataset else run.question, 120),
             )
         )
     out.print(table)
@@ -157,7 +155,9 @@ def show(
         for line in _details(row, labels.get(row.seq), qualities.get(row.path, {})):
             out.print(Text(clean(f"    {line}")))
         if state:
-            for line in _state_lines(row):
+            texts = row.text.splitlines() or ["(no text: the state is of an earlier version)"]
+            numbers = ", ".join(f"{name} {value:g}" for name, value in row.features.items())
+            for line in (*texts, numbers or "(no numbers)"):
                 out.print(Text(clean(f"    │ {line}"), style="dim"))
 
 
@@ -195,13 +195,51 @@ def stats(context: typer.Context, as_json: AsJson = False) -> None:
     """Count what there is to learn from."""
     store = open_traces_store(context.obj)
     with store.connect():
-        counts = statistics(store)
+        counts, process = count_decisions(store), Traces(store).counts()
+    agreed, compared = Counter[str](), Counter[str]()
+    for day in counts.agreement:
+        agreed[f"{day.first} and {day.second}"] += day.agreed
+        compared[f"{day.first} and {day.second}"] += day.compared
+    decisions, ready = sum(counts.sources.values()), usable(counts)
+    missing = max(0, NEEDED - ready)
     if as_json:
-        print_json(counts)
+        agreement = {pair: {"agreed": agreed[pair], "compared": n} for pair, n in compared.items()}
+        fields = {**asdict(counts), **asdict(process), "decisions": decisions, "agreement": agreement}
+        training = {"state_version": STATE_VERSION, "usable": ready, "needed": NEEDED, "missing": missing}
+        print_json({**fields, **training})
         return
-    out = console()
-    for name, line in describe_statistics(counts):
-        out.print(Text(f"{name:<16}", style="bold").append(clean(line), style="not bold"))
+    second = f"; {counted(process.shadows, 'second opinion')}" if process.shadows else ""
+    lines = [("decisions", f"{decisions:,} in {counted(counts.runs, 'run')}{second}")]
+    if decisions:
+        versions = ", ".join(f"{version}: {count:,}" for version, count in counts.versions.items())
+        quality = "of no state: rate answers (deepthink runs rate), or label decisions"
+        if process.qualities:
+            states = counted(sum(process.qualities.values()), "state")
+            sources = _join_counts(process.qualities)
+            quality = f"of {states}, {process.mean_quality:.2f} on average ({sources})"
+        lines += [
+            ("taken by", _join_counts(counts.sources)),
+            ("actions", _join_counts(counts.actions)),
+            ("state versions", f"{versions} (today's is {STATE_VERSION})"),
+            ("labels", _join_counts(counts.origins)),
+            ("ratings", _join_counts(counts.ratings)),
+            ("quality known", quality),
+            ("transitions", _join_counts(process.transitions)),
+        ]
+    for dataset in process.datasets:
+        about = f"questions {dataset.questions:,}, decisions {dataset.decisions:,}"
+        lines.append((dataset.name[:15], about))
+    for pair, count in compared.items():
+        lines.append(("agreement", f"{pair}: {agreed[pair]:,} of {count:,} decisions"))
+    enough = f"{ready:,} of {NEEDED:,} decisions with today's state"
+    if missing:
+        enough += f"; {missing:,} are missing: ask more questions, or deepthink collect"
+    for name, line in [*lines, ("to train from", enough)]:
+        console().print(Text(f"{name:<16}", style="bold").append(clean(line), style="not bold"))
+
+
+def _join_counts(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {count:,}" for name, count in counts.items()) or "none"
 
 
 @app.command("export")
@@ -240,80 +278,18 @@ def import_traces(
     Existing runs stay as they are. Of labels, ratings and outcomes, the newer counts.
     """
     result = take_in(open_traces_store(context.obj), [expanded_path(file) for file in files], STATE_VERSION)
-    for line in _import_messages(result):
-        typer.echo(line)
-
-
-def statistics(store: Store) -> dict[str, Any]:
-    """All counts of the store, as JSON."""
-    learnable, process = gathered(store), Traces(store).counts()
-    agreement: dict[tuple[str, str], list[int]] = {}
-    for day in learnable.agreement:
-        pair = agreement.setdefault((day.first, day.second), [0, 0])
-        pair[0] += day.agreed
-        pair[1] += day.compared
-    return {
-        "runs": learnable.runs,
-        "decisions": learnable.decisions,
-        "second_opinions": process.shadows,
-        "sources": learnable.sources,
-        "actions": learnable.actions,
-        "state_versions": {str(n): count for n, count in count_decisions(store).versions.items()},
-        "labels": learnable.labels,
-        "ratings": learnable.ratings,
-        "qualities": process.qualities,
-        "mean_quality": process.mean_quality,
-        "transitions": process.transitions,
-        "datasets": {
-            d.name: {"questions": d.questions, "runs": d.runs, "decisions": d.decisions}
-            for d in process.datasets
-        },
-        "agreement": [
-            {"first": first, "second": second, "agreed": agreed, "compared": compared}
-            for (first, second), (agreed, compared) in agreement.items()
-        ],
-        "state_version": STATE_VERSION,
-        "usable": learnable.usable,
-        "needed": learnable.needed,
-        "missing": learnable.missing,
-    }
-
-
-def describe_statistics(counts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """The counts line by line: a name, and the counts in words."""
-    shadows = counts["second_opinions"]
-    shadow_note = f"; {counted(shadows, 'second opinion')}" if shadows else ""
-    yield "decisions", f"{counts['decisions']:,} in {counted(counts['runs'], 'run')}{shadow_note}"
-    if counts["decisions"]:
-        yield "taken by", _join_counts(counts["sources"])
-        yield "actions", _join_counts(counts["actions"])
-        versions = ", ".join(f"{name}: {count:,}" for name, count in counts["state_versions"].items())
-        yield "state versions", f"{versions} (today's is {counts['state_version']})"
-        yield "labels", _join_counts(counts["labels"])
-        yield "ratings", _join_counts(counts["ratings"])
-        yield "quality known", _quality(counts)
-        yield "transitions", _join_counts(counts["transitions"])
-    for name, dataset in counts["datasets"].items():
-        yield name[:15], f"questions {dataset['questions']:,}, decisions {dataset['decisions']:,}"
-    for pair in counts["agreement"]:
-        share = f"{pair['agreed']:,} of {pair['compared']:,} decisions"
-        yield "agreement", f"{pair['first']} and {pair['second']}: {share}"
-    enough = f"{counts['usable']:,} of {counts['needed']:,} decisions with today's state"
-    if counts["missing"]:
-        enough += f"; {counts['missing']:,} are missing: ask more questions, or deepthink collect"
-    yield "to train from", enough
-
-
-def _quality(counts: Mapping[str, Any]) -> str:
-    if not counts["qualities"]:
-        return "of no state: rate answers (deepthink runs rate), or label decisions"
-    states = sum(counts["qualities"].values())
-    mean = f"{counts['mean_quality']:.2f} on average"
-    return f"of {counted(states, 'state')}, {mean} ({_join_counts(counts['qualities'])})"
-
-
-def _join_counts(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{name} {count:,}" for name, count in counts.items()) or "none"
+    typer.echo(f"{counted(result.decisions, 'decision')} of {counted(result.runs, 'new run')} imported.")
+    news = ((result.labels, "label"), (result.ratings, "rating"), (result.outcomes, "outcome"))
+    if any(count for count, _ in news):
+        kinds = ", ".join(counted(count, noun) for count, noun in news if count)
+        typer.echo(f"New or newer: {kinds}.")
+    if result.known:
+        typer.echo(f"There already: {counted(result.known, 'decision')}.")
+    if result.older:
+        typer.echo(
+            f"Of an older state version than {STATE_VERSION}: {counted(result.older, 'decision')}. "
+            "They are kept, but no policy learns from them."
+        )
 
 
 def open_traces_store(path: Path | None) -> Store:
@@ -340,10 +316,8 @@ def find_run(store: Store, reference: str) -> Run:
 def _quality_range(run: TraceSummary) -> str:
     if run.lowest is None or run.highest is None:
         return ""
-    span = f"{run.highest:.2f}"
-    if run.lowest != run.highest:
-        span = f"{run.lowest:.2f}–{span}"
-    return f"{span} {', '.join(run.quality_sources)}"
+    lowest = f"{run.lowest:.2f}–" if run.lowest != run.highest else ""
+    return f"{lowest}{run.highest:.2f} {', '.join(run.quality_sources)}"
 
 
 def _choice(row: DecisionRow) -> str:
@@ -370,11 +344,6 @@ def _details(row: DecisionRow, label: Label | None, qualities: Mapping[str, floa
         yield f"finishing here is worth {shares}"
 
 
-def _state_lines(row: DecisionRow) -> Iterator[str]:
-    yield from row.text.splitlines() or ["(no text: the state is of an earlier version)"]
-    yield ", ".join(f"{name} {value:g}" for name, value in row.features.items()) or "(no numbers)"
-
-
 def _as_json(
     row: DecisionRow, label: Label | None, qualities: Mapping[str, float], *, state: bool
 ) -> dict[str, Any]:
@@ -386,26 +355,3 @@ def _as_json(
         return fields
     label_fields = {"action": label.action, "origin": label.origin, "note": label.note} if label else None
     return {**fields, "label": label_fields, "qualities": dict(qualities)}
-
-
-def _import_messages(result: Imported) -> list[str]:
-    lines = [f"{counted(result.decisions, 'decision')} of {counted(result.runs, 'new run')} imported."]
-    kinds = [
-        counted(count, noun)
-        for count, noun in (
-            (result.labels, "label"),
-            (result.ratings, "rating"),
-            (result.outcomes, "outcome"),
-        )
-        if count
-    ]
-    if kinds:
-        lines.append(f"New or newer: {', '.join(kinds)}.")
-    if result.known:
-        lines.append(f"There already: {counted(result.known, 'decision')}.")
-    if result.older:
-        lines.append(
-            f"Of an older state version than {STATE_VERSION}: {counted(result.older, 'decision')}. "
-            "They are kept, but no policy learns from them."
-        )
-    return lines

@@ -2,99 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Final
 
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container, VerticalScroll
 from textual.content import Content
-from textual.dom import DOMNode
-from textual.message import Message
 from textual.timer import Timer
 from textual.widgets import Static
 
 from agent import events as ev
 from agent.decisions.decider import STATE_VERSION
 from agent.state import ACTIONS
-from traces.runs import Run, RunSummary
-from traces.store import Store
+from traces.runs import Run
 from tui.app.base import DeepScreen
 from tui.app.keys import bindings
 from tui.app.work import Failed, in_background
-from tui.decisions.strip import ORIGINS, DecisionStrip, Row, action, bar, judgement, percent, source, took
+from tui.decisions.strip import (
+    NOT_POSSIBLE,
+    ORIGINS,
+    DecisionStrip,
+    Row,
+    action,
+    bar,
+    judgement,
+    percent,
+    source,
+    taken_by,
+    took,
+)
 from tui.run.fold import EVERYTHING, RunFold
 from tui.run.live import Steers
 from tui.run.words import ENDINGS, ENOUGH, GRADES, local, status, step_question
-from tui.terminal import clean, one_line
+from tui.terminal import clean, counted, one_line
 
 _MAX_RUNS = 2000
-
-
-@dataclass
-class RunsListed(Message):
-    """Runs that took decisions, newest first."""
-
-    runs: Sequence[RunSummary]
-
-
-@dataclass
-class RunRead(Message):
-    """A stored run with its fold."""
-
-    run: Run
-    fold: RunFold
-
-
-def list_runs(node: DOMNode, store: Store) -> None:
-    """List the runs with decisions in a worker, which posts `RunsListed` or `Failed` to ``node``."""
-
-    def work() -> Message:
-        from traces.runs import Runs
-
-        return RunsListed([run for run in Runs(store).search(limit=_MAX_RUNS) if run.decisions])
-
-    in_background(node, work, group="runs", exclusive=True)
-
-
-def read_run(node: DOMNode, store: Store, run_id: str) -> None:
-    """Read a run in a worker, which posts `RunRead` or `Failed` to ``node``."""
-
-    def work() -> Message:
-        from traces.runs import Runs
-        from tui.run.fold import fold_of
-
-        run = Runs(store).find(run_id)
-        return RunRead(run, fold_of(store, run))
-
-    in_background(node, work, group="run", exclusive=True)
-
-
-def heading(fold: RunFold, run: Run | None, *, live: bool, teaching: bool, place: str) -> Content:
-    """The question of a run, and its state below.
-
-    Args:
-        fold: The run.
-        run: The stored run, if it was read from the store.
-        live: Whether it is in progress in this app.
-        teaching: Whether it asks the user at each decision.
-        place: Its position among the runs, in words.
-    """
-    if run is not None:
-        facts = [f"{local(run.started):%Y-%m-%d %H:%M}", status(run)]
-    else:
-        facts = ["● live" if live else ENDINGS.get(fold.status, fold.status)]
-    count = len(fold.decisions)
-    facts.append(f"{count} decision{'s' * (count != 1)}")
-    facts += ["teach mode"] * teaching + ["paused"] * fold.paused + [place] * bool(place)
-    question = one_line(fold.question) or "…"
-    text = Content.assemble((question, "bold"), "\n", (" · ".join(facts), "$foreground 65%"))
-    if fold.unanswered is not None and fold.unanswered.about == "decide":
-        wait = "? It waits for you: 1, 2 or 3 on the last row takes the decision."
-        text = Content.assemble(text, "\n", (wait, "bold $accent"))
-    return text
 
 
 _NAME_WIDTH = 14  # cells
@@ -151,50 +96,57 @@ place, and your label.
 
 def detail(row: Row, width: int) -> list[Content]:
     """The details of a decision, in lines of at most ``width`` cells."""
-    event = row.decided
+    event, label = row.decided, row.label
     if isinstance(event, ev.Asked):
-        return _question_lines(event, width)
-    lines = _section("Decision", _decision(event), width)
-    lines += _section("What the decider saw", list(_state(event)), width)
+        facts: list[Fact] = [
+            ("it asks", one_line(event.question)),
+            ("suggested", action(event.suggested)),
+            ("how sure", _bars(event.probabilities, event.options, width)),
+            ("your turn", "1 CONTINUE, 2 REVISE, 3 FINISH, with the cursor on its row"),
+        ]
+        return _section("The run waits for you", facts, width)[:-1]
+    lines = _section("Decision", _decision(event, width), width)
+    lines += _section("What the decider saw", _state(event), width)
     if event.shadow:
         lines += _section("Second opinion, not acted on", _opinion(event.shadow, event, width), width)
-    if row.label:
-        facts: list[Fact] = [
-            ("you say", Content.styled(judgement(row.label, event.action), "bold $accent")),
-            ("given", ORIGINS.get(row.label.origin, row.label.origin)),
+    if label:
+        facts = [
+            ("you say", Content.styled(judgement(label, event.action), "bold $accent")),
+            ("given", ORIGINS.get(label.origin, label.origin)),
+            ("because", one_line(label.note)),
         ]
-        if row.label.note:
-            facts.append(("because", one_line(row.label.note)))
         lines += _section("Your label", facts, width)
     return lines[:-1]
 
 
-def _question_lines(event: ev.Asked, width: int) -> list[Content]:
-    facts: list[Fact] = [
-        ("it asks", one_line(event.question)),
-        ("suggested", action(event.suggested)),
-        ("how sure", _bars(event.probabilities, event.options, width)),
-        ("your turn", "1 CONTINUE, 2 REVISE, 3 FINISH, with the cursor on its row"),
-    ]
-    return _section("The run waits for you", facts, width)[:-1]
-
-
-def _decision(event: ev.Decided) -> list[Fact]:
-    by = " in ".join(filter(None, (f"by {source(event.source)}", took(event.latency_ms))))
-    facts: list[Fact] = [("action", Content.assemble(action(event.action), f"  {by}"))]
-    if event.justification:
-        facts.append(("because", one_line(event.justification)))
-    impossible = [name for name in ACTIONS if event.valid and name not in event.valid]
-    if impossible:
-        facts.append(("not possible", ", ".join(impossible)))
+def _decision(event: ev.Decided, width: int) -> Iterator[Fact]:
+    yield "action", Content.assemble(action(event.action), f"  {taken_by(event)}")
+    yield "because", one_line(event.justification)
+    yield "how sure", _bars(event.probabilities, event.valid or ACTIONS, width)
     if event.behaviour_probability < 1:
-        facts.append(("by chance", f"taken here with probability {event.behaviour_probability:.2f}"))
-    return facts
+        yield "by chance", f"taken here with probability {event.behaviour_probability:.2f}"
+
+
+_FIGURES: Final = (
+    ("question", "{question}"),
+    ("steps", "{step} done, {steps_left} left"),
+    ("left", "revisions {revisions_left}, tokens {tokens_left:.0%}"),
+    ("plan", "steps done {plan_done}"),
+    ("last search", "“{query}”"),
+    ("its passages", "{grade}"),
+    ("", "{fresh} new, {again} seen before, top score {top_score:.3f}"),
+    ("", "corrections {corrections}, steps in a row without a new one {barren}"),
+    ("before it", "{last_action}"),
+)
+"""Facts about a state: their name and words. One without any of its fields is left out."""
+_FIELD: Final = re.compile(r"\{(\w+)")
 
 
 def _state(event: ev.Decided) -> Iterator[Fact]:
-    """The stored fields of `agent.decisions.decider.PolicyState`."""
-    state = event.state
+    """The stored fields of `agent.decisions.decider.PolicyState`, as far as the encoding has them."""
+    state: dict[str, Any] = {
+        name: one_line(value) if isinstance(value, str) else value for name, value in event.state.items()
+    }
     if not state:
         yield "", "Its state is not stored."
         return
@@ -203,83 +155,56 @@ def _state(event: ev.Decided) -> Iterator[Fact]:
             "encoding",
             f"version {event.state_version}; today’s is {STATE_VERSION}, so it is not learnt from",
         )
-    if "question" in state:
-        yield "question", one_line(str(state["question"]))
-    yield "steps", _join_parts(state, ("step", "{} done"), ("steps_left", "{} left"))
-    yield (
-        "left",
-        _join_parts(state, ("revisions_left", "{} revision{s}"), ("tokens_left", "{:.0%} of tokens")),
-    )
-    yield "plan", _join_parts(state, ("plan_done", "{} step{s} done"))
-    yield from _list_facts("still open", state.get("open_questions"))
-    if state.get("query"):
-        yield "last search", f"“{one_line(str(state['query']))}”"
-    grade = str(state.get("grade", ""))
-    if grade:
-        yield "its passages", f"{GRADES.get(grade, grade)}: {ENOUGH.get(grade, grade)}"
-    yield "top score", _join_parts(state, ("top_score", "{:.3f}"), ("corrections", "{} correction{s}"))
-    yield "passages", _join_parts(state, ("fresh", "{} new"), ("again", "{} seen before"))
-    yield "", _join_parts(state, ("barren", "{} step{s} in a row without a new passage"))
-    if state.get("last_action"):
-        yield "before it", action(str(state["last_action"]))
-    yield from _list_facts("findings", [_finding(finding) for finding in state.get("findings", ())])
-    yield from _list_facts("missing", state.get("missing"))
-    evidence = state.get("evidence", ())
-    yield "evidence", f"{len(evidence)} passage{'s' * (len(evidence) != 1)} kept"
-    for item in evidence:
-        title, excerpt = one_line(str(item.get("title", ""))), one_line(str(item.get("excerpt", "")), 160)
-        yield "", Content.assemble((title, "bold"), f": {excerpt}" if excerpt else "")
-
-
-def _join_parts(state: Mapping[str, Any], *parts: tuple[str, str]) -> str:
-    texts = [form.format(state[name], s="s" * (state[name] != 1)) for name, form in parts if name in state]
-    return ", ".join(texts)
-
-
-def _finding(finding: Mapping[str, Any]) -> str:
-    question = one_line(str(finding.get("question", "")))
-    if not finding.get("found"):
-        return f"✗ {question}: no sure answer"
-    answer = one_line(str(finding.get("answer", "")))
-    return f"✓ {question}: {answer}" if answer else f"✓ {question}"
-
-
-def _list_facts(name: str, values: Sequence[str] | None) -> Iterator[Fact]:
-    for place, value in enumerate(values or ()):
-        yield ("" if place else name), step_question(str(value))
-
-
-def _opinion(shadow: Mapping[str, Any], event: ev.Decided, width: int) -> list[Fact]:
-    other_action, by = str(shadow.get("action", "")), source(str(shadow.get("source", "")))
-    same = other_action == event.action
-    latency = took(float(shadow.get("latency_ms", 0.0)))
-    facts: list[Fact] = [
-        (by, Content.assemble("= agrees: " if same else "≠ would rather: ", action(other_action))),
-        ("how sure", _bars(shadow.get("probabilities", {}), event.valid or ACTIONS, width)),
+    if grade := state.get("grade"):
+        state["grade"] = f"{GRADES.get(grade, grade)}: {ENOUGH.get(grade, grade)}"
+    for name, form in _FIGURES:
+        if all(state.get(field, "") != "" for field in _FIELD.findall(form)):
+            yield name, form.format_map(state)
+    findings = [
+        f"✓ {finding.get('question', '')}: {finding.get('answer', '')}".removesuffix(": ")
+        if finding.get("found")
+        else f"✗ {finding.get('question', '')}: no sure answer"
+        for finding in state.get("findings", ())
     ]
-    if shadow.get("justification"):
-        facts.append(("because", one_line(str(shadow["justification"]))))
-    if latency:
-        facts.append(("took", latency))
-    return facts
+    evidence = [
+        one_line(f"{item.get('title', '')}: {item.get('excerpt', '')}", 200)
+        for item in state.get("evidence", ())
+    ]
+    for name, values in (
+        ("still open", state.get("open_questions", ())),
+        ("findings", findings),
+        ("missing", state.get("missing", ())),
+        ("evidence", evidence or ["no passage kept"]),
+    ):
+        for place, value in enumerate(values):
+            yield ("" if place else name), step_question(str(value))
+
+
+def _opinion(shadow: Mapping[str, Any], event: ev.Decided, width: int) -> Iterator[Fact]:
+    other_action = str(shadow.get("action", ""))
+    sign = "= agrees: " if other_action == event.action else "≠ would rather: "
+    yield source(str(shadow.get("source", ""))), Content.assemble(sign, action(other_action))
+    yield "how sure", _bars(shadow.get("probabilities", {}), event.valid or ACTIONS, width)
+    yield "because", one_line(str(shadow.get("justification", "")))
+    yield "took", took(float(shadow.get("latency_ms", 0.0)))
 
 
 def _bars(probabilities: Mapping[str, float], valid: Sequence[str], width: int) -> Content:
+    cells = max(4, min(24, width - _NAME_WIDTH - 9 - 6))
+    highest = max(probabilities.values(), default=1.0)
     lines = []
     for name in ACTIONS:
         if name not in valid:
-            lines.append(Content.styled(f"{name:<9}– not possible", _QUIET))
+            lines.append(Content.styled(f"{name:<9}{NOT_POSSIBLE} not possible", _QUIET))
             continue
         share = float(probabilities.get(name, 0.0))
-        cells = max(4, min(24, width - _NAME_WIDTH - 9 - 6))
-        best = share >= max(probabilities.values(), default=1.0)
-        filled = bar(share, cells, strong=best)
+        filled = bar(share, cells, strong=share >= highest)
         lines.append(Content.assemble(f"{name:<9}", filled, f" {percent(share)}"))
     return Content("\n").join(lines)
 
 
-def _section(title: str, facts: Sequence[Fact], width: int) -> list[Content]:
-    """A heading, the facts, wrapped with a hanging indent, and an empty line."""
+def _section(title: str, facts: Iterable[Fact], width: int) -> list[Content]:
+    """A heading, the facts that are not empty, wrapped with a hanging indent, and an empty line."""
     lines = [Content.styled(title, "bold $primary")]
     room = width - _NAME_WIDTH
     for name, value in facts:
@@ -330,7 +255,7 @@ would have done.
 
     def __init__(self) -> None:
         super().__init__()
-        self._stored_runs: list[RunSummary] | None = None
+        self._stored_runs: list[str] | None = None  # their ids, newest first
         self._shown_id = ""  # id of the run on the screen
         self._requested_id = ""  # id of the run being read
         self._followed_id = ""  # id of the live run that was shown automatically
@@ -350,14 +275,14 @@ would have done.
         """Read the stored runs; while this screen is shown, poll the live run."""
         self._show_message("Reading the stored runs …")
         self._timer = self.set_interval(_POLL_SECONDS, self._follow_ask_run, pause=True)
-        list_runs(self, self.deepthink.engine.store)
+        self._list_runs()
 
     @on(events.ScreenResume)
     def _resume_polling(self) -> None:
         if self._timer is not None:
             self._timer.resume()
         if self._stored_runs is not None:  # runs may have been added or deleted
-            list_runs(self, self.deepthink.engine.store)
+            self._list_runs()
         self._follow_ask_run()
 
     @on(events.ScreenSuspend)
@@ -372,7 +297,35 @@ would have done.
             self._show_fold(live, None)
         else:
             self._requested_id = run_id
-            read_run(self, self.deepthink.engine.store, run_id)
+            self._read_run(run_id)
+
+    def _list_runs(self) -> None:
+        """List the runs with decisions in a worker."""
+        store = self.deepthink.engine.store
+
+        def work() -> list[str]:
+            from traces.runs import Runs
+
+            return [run.id for run in Runs(store).search(limit=_MAX_RUNS) if run.decisions]
+
+        in_background(self, work, self._show_listed_runs, group="runs", exclusive=True)
+
+    def _read_run(self, run_id: str) -> None:
+        """Read a run in a worker."""
+        store = self.deepthink.engine.store
+
+        def work() -> tuple[RunFold, Run]:
+            from traces.runs import Runs
+            from tui.run.fold import fold_of
+
+            run = Runs(store).find(run_id)
+            return fold_of(store, run), run
+
+        def show(read: tuple[RunFold, Run]) -> None:
+            if run_id == self._requested_id:
+                self._show_fold(*read)
+
+        in_background(self, work, show, group="run", exclusive=True)
 
     # --- the run of the Ask screen ---------------------------------------------------------------
 
@@ -412,23 +365,17 @@ would have done.
 
     # --- stored runs -----------------------------------------------------------------------------
 
-    @on(RunsListed)
-    def _show_listed_runs(self, message: RunsListed) -> None:
-        self._stored_runs = list(message.runs)
+    def _show_listed_runs(self, run_ids: list[str]) -> None:
+        self._stored_runs = run_ids
         self._show_heading()
         if self._shown_id:
             return
-        if self._stored_runs:
-            self.show_run(self._stored_runs[0].id)
+        if run_ids:
+            self.show_run(run_ids[0])
         elif self._ask_fold() is None:
             self._show_message(
                 "No decisions yet", _EMPTY.format(ask=self.deepthink.key_of("app.ask") or "f2")
             )
-
-    @on(RunRead)
-    def _show_read_run(self, message: RunRead) -> None:
-        if message.run.id == self._requested_id:
-            self._show_fold(message.fold, message.run)
 
     @on(Failed)
     def _show_failure(self, message: Failed) -> None:
@@ -463,23 +410,32 @@ would have done.
         self.refresh_bindings()
 
     def _show_heading(self) -> None:
-        fold = self._fold
-        if fold is not None:
-            ask_screen = self._ask_screen()
-            live = ask_screen is not None and fold is ask_screen.fold and not fold.over
-            teaching = live and ask_screen is not None and ask_screen.teaching
-            text = heading(fold, self._run, live=live, teaching=teaching, place=self._place())
-            self.query_one("#run", Static).update(text)
-
-    def _place(self) -> str:
+        """Show the question of the run, and its state below."""
+        fold, run = self._fold, self._run
+        if fold is None:
+            return
+        ask_screen = self._ask_screen()
+        decisions = counted(len(fold.decisions), "decision")
+        if run is not None:
+            facts = [f"{local(run.started):%Y-%m-%d %H:%M}", status(run), decisions]
+        elif ask_screen is not None and fold is ask_screen.fold and not fold.over:
+            teaching, paused = ["teach mode"] * ask_screen.teaching, ["paused"] * fold.paused
+            facts = ["● live", decisions, *teaching, *paused]
+        else:
+            facts = [ENDINGS.get(fold.status, fold.status), decisions]
         order = self._order()
-        if len(order) < 2 or self._shown_id not in order:
-            return ""
-        return f"run {order.index(self._shown_id) + 1} of {len(order)}"
+        if len(order) > 1 and self._shown_id in order:
+            facts.append(f"run {order.index(self._shown_id) + 1} of {len(order)}")
+        question = one_line(fold.question) or "…"
+        text = Content.assemble((question, "bold"), "\n", (" · ".join(facts), _QUIET))
+        if fold.unanswered is not None and fold.unanswered.about == "decide":
+            wait = "? It waits for you: 1, 2 or 3 on the last row takes the decision."
+            text = Content.assemble(text, "\n", (wait, "bold $accent"))
+        self.query_one("#run", Static).update(text)
 
     def _order(self) -> list[str]:
         """Ids of the runs to switch between, newest first."""
-        ids = [run.id for run in self._stored_runs or ()]
+        ids = self._stored_runs or []
         fold = self._ask_fold()
         return [fold.run_id, *ids] if fold is not None and fold.run_id not in ids else ids
 
@@ -510,7 +466,7 @@ would have done.
         self._shown_id = self._requested_id = self._followed_id = ""
         self._fold = self._run = None
         self._show_message("Reading the stored runs …")
-        list_runs(self, self.deepthink.engine.store)
+        self._list_runs()
         self._follow_ask_run()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

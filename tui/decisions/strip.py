@@ -21,7 +21,7 @@ from tui.app.lists import FittedList
 from tui.app.offers import deepthink
 from tui.app.work import in_background
 from tui.run.fold import EVERYTHING, Part, RunFold
-from tui.terminal import duration, one_line
+from tui.terminal import duration
 
 SIGNS: Final[Mapping[str, str]] = {"CONTINUE": "→", "REVISE": "↻", "FINISH": "■"}
 ORIGINS: Final[Mapping[str, str]] = {
@@ -57,6 +57,11 @@ class Row:
         if isinstance(self.decided, ev.Asked):
             return self.decided.options
         return self.decided.valid or ACTIONS
+
+    @property
+    def taken(self) -> str:
+        """The action that was taken, or is suggested."""
+        return self.decided.suggested if isinstance(self.decided, ev.Asked) else self.decided.action
 
 
 def action(name: str) -> Content:
@@ -98,21 +103,31 @@ def took(milliseconds: float) -> str:
     return f"{milliseconds:.1f} ms" if milliseconds >= 0.1 else "< 0.1 ms"
 
 
-def drawn(row: Row, width: int, *, compact: bool, marked: bool) -> Content:
-    """A row of the strip.
-
-    Args:
-        row: What it shows.
-        width: Cells in a line.
-        compact: Whether it has two lines only.
-        marked: Whether the cursor is on it.
-    """
-    first, *rest = _compact(row, width) if compact else _full(row, width)
-    margin = " " * (_INDENT if compact else _INDENT + 2)
-    mark = f"{CURSOR} " if marked else "  "
-    return Content("\n").join(
-        [Content.assemble((mark, "bold $accent"), first), *(margin + line for line in rest)]
+def drawn(row: Row, width: int, *, marked: bool) -> Content:
+    """A row of the strip in two lines of at most ``width`` cells; ``marked`` if the cursor is on it."""
+    decided, taken = row.decided, row.taken
+    if isinstance(decided, ev.Asked):
+        first = Content.assemble(("? ", "bold $accent"), "your turn, suggested: ", action(taken))
+    else:
+        first = Content.assemble(f"{decided.step:>2}  ", action(taken), f"  {source(decided.source)}")
+        if decided.shadow:
+            first = Content.assemble(first, (f"  {opinion(decided.shadow, taken)}", _QUIET))
+    second = Content("  ").join(
+        Content(name[0] + percent(decided.probabilities.get(name, 0.0)))
+        if name in row.valid
+        else Content.styled(f"{name[0]}{NOT_POSSIBLE:>4}", _QUIET)
+        for name in ACTIONS
     )
+    if row.label:
+        second = Content.assemble(second, (f"  {judgement(row.label, taken)}", "bold $accent"))
+    mark = f"{CURSOR} " if marked else "  "
+    first, second = (line.truncate(width - _INDENT, ellipsis=True) for line in (first, second))
+    return Content.assemble((mark, "bold $accent"), first, "\n", " " * _INDENT, second)
+
+
+def taken_by(decided: ev.Decided) -> str:
+    """Who decided, and how long that took."""
+    return " in ".join(filter(None, (f"by {source(decided.source)}", took(decided.latency_ms))))
 
 
 def opinion(shadow: Mapping[str, Any], taken: str) -> str:
@@ -127,109 +142,12 @@ def judgement(label: Label, taken: str) -> str:
     return "✎ you: right" if label.action == taken else f"✎ you: {label.action}"
 
 
-def _compact(row: Row, width: int) -> list[Content]:
-    decided = row.decided
-    second = _shares(row)
-    if isinstance(decided, ev.Asked):
-        suggested = action(decided.suggested)
-        return [Content.assemble(("? ", "bold $accent"), "your turn · suggested ", suggested), second]
-    parts = [Content(f"{decided.step} "), action(decided.action), Content(f"  {source(decided.source)}")]
-    if decided.shadow:
-        would = str(decided.shadow.get("action", ""))
-        by = source(str(decided.shadow.get("source", "")))
-        text = f"  = {by}" if would == decided.action else f"  ≠ {by} {would}"
-        parts.append(Content.styled(text, _QUIET))
-    if row.label:
-        label = "right" if row.label.action == decided.action else row.label.action
-        second += Content.styled(f"  ✎ {label}", "bold $accent")
-    return [Content("").join(parts).truncate(width - 2, ellipsis=True), second]
-
-
-def _shares(row: Row) -> Content:
-    """The three actions by their initials, each with its number."""
-    pieces = []
-    for name in ACTIONS:
-        if name in row.valid:
-            pieces.append(Content(name[0] + percent(row.decided.probabilities.get(name, 0.0))))
-        else:
-            pieces.append(Content.styled(f"{name[0]}{NOT_POSSIBLE:>4}", _QUIET))
-    return Content("  ").join(pieces)
-
-
-def _full(row: Row, width: int) -> list[Content]:
-    decided = row.decided
-    room = width - _INDENT - 2
-    bars = _bars(row, room)
-    if isinstance(decided, ev.Asked):
-        first = Content.assemble(
-            (" ?  ", "bold $accent"), one_line(decided.question), "  suggested: ", action(decided.suggested)
-        )
-        return [first, bars]
-    by = " in ".join(filter(None, (f"by {source(decided.source)}", took(decided.latency_ms))))
-    first = Content.assemble(
-        f"{decided.step:>2}  ", action(decided.action), (f"  {by}, after step {decided.step}", _QUIET)
-    )
-    lines = [first.truncate(width - 2, ellipsis=True), bars]
-    if decided.justification:
-        lines.append(Content.styled(one_line(decided.justification, room), "italic"))
-    notes = []
-    if decided.shadow:
-        notes.append(Content(f"{opinion(decided.shadow, decided.action)}{_share(decided.shadow)}"))
-    if row.label:
-        why = ORIGINS.get(row.label.origin, row.label.origin)
-        notes.append(Content.styled(f"{judgement(row.label, decided.action)} ({why})", "bold $accent"))
-    return [*lines, Content("   ").join(notes).truncate(room, ellipsis=True)] if notes else lines
-
-
-def _share(shadow: Mapping[str, Any]) -> str:
-    """How probable a second source holds its own action; "" where it does not hesitate."""
-    share = float(shadow.get("probabilities", {}).get(shadow.get("action"), 1.0))
-    return f", {percent(share).strip()}" if share < 1 else ""
-
-
-def _bars(row: Row, room: int) -> Content:
-    """The three actions side by side, each with its bar and its number."""
-    each = (room - 4) // len(ACTIONS)
-    asks = isinstance(row.decided, ev.Asked)
-    taken = row.decided.suggested if isinstance(row.decided, ev.Asked) else row.decided.action
-    pieces = []
-    for number, name in enumerate(ACTIONS, start=1):
-        label = f"{number} {name:<9}" if asks else f"{name:<9}"
-        if name not in row.valid:
-            pieces.append(Content.styled(f"{label}{NOT_POSSIBLE}".ljust(each), _QUIET))
-            continue
-        share = row.decided.probabilities.get(name, 0.0)
-        width = max(3, min(14, each - len(label) - 5))
-        piece = Content.assemble(
-            (label, "bold" if name == taken else ""),
-            bar(share, width, strong=name == taken),
-            f" {percent(share)}",
-        )
-        pieces.append(piece.pad_right(each - piece.cell_length))
-    return Content("  ").join(pieces)
-
-
 _SHOWN: frozenset[Part] = frozenset(("question", "decisions", "reply"))
-_FULL = 72  # cells from which the three bars fit side by side
 _NOTHING = "No decision yet: after each step the run continues, revises its plan or finishes."
 
 
-@dataclass
-class _LabelsRead(Message):
-    """The labels of a run, and how many of its decisions the store holds."""
-
-    run_id: str
-    labels: Mapping[int, Label]
-    stored: int
-
-
 class DecisionStrip(FittedList):
-    """Every decision of a run; the row under the cursor can be labelled, or answered if it waits.
-
-    Args:
-        compact: Two lines a decision, however wide it is; it is compact anyway where it is narrow.
-        nothing: The text while there is no decision.
-    """
+    """Every decision of a run; the row under the cursor can be labelled, or answered if it waits."""
 
     DEFAULT_CSS = """
     DecisionStrip {
@@ -271,10 +189,8 @@ Where the run waits for you (teach mode), the last row asks, and **1 2 3** answe
 
         row: Row | None
 
-    def __init__(self, *, compact: bool = False, nothing: str = _NOTHING, id: str | None = None) -> None:  # noqa: A002
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id, markup=False)
-        self._only_compact = compact
-        self._nothing = nothing
         self._decided: Sequence[ev.Decided] = ()
         self._asked: ev.Asked | None = None
         self._labels: Mapping[int, Label] = {}
@@ -313,29 +229,28 @@ Where the run waits for you (teach mode), the last row asks, and **1 2 3** answe
     def label(self, seq: int, action: str | None) -> None:
         """Store in a worker what decision ``seq`` should have been, or take that back where it is None."""
         run_id = self._run_id
-        self._work(
-            lambda labels: labels.drop(run_id, seq) if action is None else labels.put(run_id, seq, action)
-        )
+        if action is None:
+            self._work(lambda labels: labels.drop(run_id, seq))
+        else:
+            self._work(lambda labels: labels.put(run_id, seq, action))
 
     def _work(self, change: Callable[[Labels], None]) -> None:
         store, run_id = deepthink(self).engine.store, self._run_id
 
-        def work() -> Message:
+        def work() -> tuple[dict[int, Label], int]:
             from traces.runs import Runs
 
             with store.connect():
                 labels = Labels(store)
                 change(labels)
                 stored = sum(not row.shadow for row in Runs(store).decisions(run_id))
-                return _LabelsRead(run_id, labels.of_run(run_id), stored)
+                return labels.of_run(run_id), stored
 
-        in_background(self, work, group="labels")
+        def show(read: tuple[dict[int, Label], int]) -> None:
+            if run_id == self._run_id:
+                self.show_labels(*read)
 
-    @on(_LabelsRead)
-    def _labels_read(self, message: _LabelsRead) -> None:
-        message.stop()
-        if message.run_id == self._run_id:
-            self.show_labels(message.labels, message.stored)
+        in_background(self, work, show, group="labels")
 
     @property
     def current(self) -> Row | None:
@@ -371,7 +286,8 @@ Where the run waits for you (teach mode), the last row asks, and **1 2 3** answe
     @on(OptionList.OptionHighlighted)
     def _moved(self, message: OptionList.OptionHighlighted) -> None:
         message.stop()
-        self._mark()
+        for place, row in enumerate(self._rows()[: self.option_count]):
+            self.replace_option_prompt_at_index(place, self._line(row, place == self.highlighted))
         self.post_message(self.Moved(self.current))
 
     def _rows(self) -> list[Row]:
@@ -393,15 +309,11 @@ Where the run waits for you (teach mode), the last row asks, and **1 2 3** answe
             at = len(rows) - 1
         self.set_options([Option(self._line(row, place == at)) for place, row in enumerate(rows)])
         if not rows:
-            self.add_option(Option(self._nothing, disabled=True))
+            self.add_option(Option(_NOTHING, disabled=True))
             self.post_message(self.Moved(None))
         else:
             self.highlighted = at
 
-    def _mark(self) -> None:
-        for place, row in enumerate(self._rows()[: self.option_count]):
-            self.replace_option_prompt_at_index(place, self._line(row, place == self.highlighted))
-
     def _line(self, row: Row, marked: bool) -> Content:
         width = max(20, self.scrollable_content_region.width - 2)
-        return drawn(row, width, compact=self._only_compact or width < _FULL, marked=marked)
+        return drawn(row, width, marked=marked)

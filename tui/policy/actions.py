@@ -1,55 +1,23 @@
-"""Reading and changing, in workers, what the policy screen shows: the policies, and who decides."""
+"""What the policy screen shows: the policies, who decides, and what there is to learn from."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from textual.dom import DOMNode
-from textual.message import Message
-
-from tui.app.work import in_background
-from tui.policy.training_choice import Source
 from tui.terminal import moment
 
 if TYPE_CHECKING:
-    from policy.decisions.gathered import Gathered
-    from policy.serving.card import Facts
     from policy.serving.registry import Activation, Listed, Registry
+    from traces.decisions import Counts
     from tui.app.engine import Engine
 
 RULES, LLM, LEARNED = "rules", "llm", "learned"
-GateVerdict = Literal["passed", "not passed", "not asked", "unusable"]
 
-_GAIN = "utility over the default schedule"
 _CHANGES = 8  # most changes of the active policy shown
 _HOW = {"use": "chosen", "rollback": "rolled back to", "train": "trained"}
-
-
-@dataclass(frozen=True, slots=True)
-class PolicyRow:
-    """One policy.
-
-    Attributes:
-        name: Its name; ``box`` for the one shipped with this version.
-        method: How it was trained; "" if it cannot be used.
-        gain: Its utility over the default schedule on held-out questions, with the interval; "" if unknown.
-        verdict: Of the gate.
-        reason: The gate's reason, or why the policy cannot be used.
-        boxed: Whether it was shipped with this version.
-        active: Whether it decides if `learned` decides.
-        sections: All other facts, under titles.
-    """
-
-    name: str
-    method: str
-    gain: tuple[float, ...]
-    verdict: GateVerdict
-    reason: str
-    boxed: bool
-    active: bool
-    sections: tuple[tuple[str, Facts], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,54 +25,25 @@ class Policies:
     """All policies.
 
     Attributes:
-        rows: The shipped one first, then the newest first.
+        rows: The shipped ones first, then the newest first.
         warning: What is wrong with the record of the active one; "" if nothing.
         changes: When and how each policy became active, the latest first.
     """
 
-    rows: tuple[PolicyRow, ...] = ()
+    rows: Sequence[Listed] = ()
     warning: str = ""
-    changes: Facts = ()
+    changes: Sequence[tuple[str, str]] = ()
 
     @property
-    def active(self) -> PolicyRow | None:
+    def active(self) -> Listed | None:
         """The policy that decides if `learned` decides."""
         return next((row for row in self.rows if row.active), None)
 
 
 def read_policies(registry: Registry) -> Policies:
     """Read every policy and its manifest. Call it in a worker."""
-    policies = registry.listed()
-    single = sum(policy.boxed for policy in policies) == 1
-    return Policies(
-        tuple(_row(policy, is_the_box=policy.boxed and single) for policy in policies),
-        registry.active().warning,
-        tuple(_change_facts(change) for change in registry.history()[:_CHANGES]),
-    )
-
-
-def _row(policy: Listed, *, is_the_box: bool) -> PolicyRow:
-    from policy.serving.card import sections
-    from policy.serving.manifest import BOX
-
-    name, manifest = BOX if is_the_box else policy.name, policy.manifest
-    if manifest is None:
-        return PolicyRow(name, "", (), "unusable", policy.problem, policy.boxed, policy.active)
-    gate = manifest.gate
-    verdict: GateVerdict = "not asked" if gate is None else "passed" if gate.passed else "not passed"
-    reason = gate.reason if gate else "The gate was not asked when it was trained."
-    measures: Mapping[str, Any] = {**manifest.metrics, **(gate.measures if gate else {})}
-    gain = measures.get(_GAIN)
-    return PolicyRow(
-        name,
-        manifest.method,
-        tuple(gain) if isinstance(gain, list | tuple) and len(gain) == 3 else (),
-        verdict,
-        reason,
-        policy.boxed,
-        policy.active,
-        sections(manifest),
-    )
+    changes = [_change_facts(change) for change in registry.history()[:_CHANGES]]
+    return Policies(registry.listed(), registry.active().warning, changes)
 
 
 def _change_facts(change: Activation) -> tuple[str, str]:
@@ -127,64 +66,30 @@ class Deciding:
     shadow: str
 
 
-@dataclass
-class PolicyRead(Message):
-    """The gathered decisions, who decides, the policies, and the stores to learn from."""
+@dataclass(frozen=True, slots=True)
+class PolicyState:
+    """What the store counts to learn from, who decides, the policies, and the collected stores."""
 
-    gathered: Gathered
+    counts: Counts
     deciding: Deciding
     policies: Policies
-    sources: tuple[Source, ...]
+    stores: Sequence[Path]
 
 
-@dataclass
-class PolicyChanged(Message):
-    """Another policy became active."""
+def read_state(engine: Engine) -> PolicyState:
+    """Read everything. Call it in a worker."""
+    from policy.serving.registry import Registry
+    from traces.decisions import count_decisions
 
-    name: str
-    forced: bool
-
-
-def read_policy(node: DOMNode, engine: Engine) -> None:
-    """Read everything in a worker; `PolicyRead` or `Failed` is posted to ``node``."""
-
-    def work() -> Message:
-        from policy.decisions.gathered import gathered
-        from policy.serving.registry import Registry
-
-        learnable = gathered(engine.store)
-        policies = read_policies(Registry())
-        return PolicyRead(learnable, _read_deciding(engine), policies, collected_stores())
-
-    in_background(node, work, group="policy", exclusive=True)
+    counts = count_decisions(engine.store)
+    return PolicyState(counts, _read_deciding(engine), read_policies(Registry()), collected_stores())
 
 
-def use_policy(node: DOMNode, row: PolicyRow, *, force: bool) -> None:
-    """Make a policy the active one in a worker; `PolicyChanged` or `Failed` is posted to ``node``."""
-    _change(node, lambda registry: registry.use(row.name, force=force))
-
-
-def roll_back(node: DOMNode) -> None:
-    """Go back to the previous policy in a worker; `PolicyChanged` or `Failed` is posted to ``node``."""
-    _change(node, lambda registry: registry.rollback())
-
-
-def _change(node: DOMNode, change: Callable[[Registry], Activation]) -> None:
-    def work() -> Message:
-        from policy.serving.registry import Registry
-
-        activation = change(Registry())
-        return PolicyChanged(activation.name, forced=activation.forced)
-
-    in_background(node, work, group="promote")
-
-
-def collected_stores() -> tuple[Source, ...]:
+def collected_stores() -> list[Path]:
     """The stores that `deepthink collect` filled, sorted by name."""
     from traces.paths import data_dir
 
-    folder = data_dir() / "collected"
-    return tuple(Source(path, path.stat().st_size) for path in sorted(folder.glob("*.duckdb")))
+    return sorted((data_dir() / "collected").glob("*.duckdb"))
 
 
 def _read_deciding(engine: Engine) -> Deciding:

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from rich.text import Text
 
-from policy.collecting import CollectingProgress, WithModel, collect
-from policy.questions import read_set
+from policy.collecting import Collection, collect
+from policy.questions import Progress, read_set
 from tui import failures
 from tui.assemble import open_chat, open_embedder, open_planner, open_reader, open_store
 from tui.bars import show_progress
@@ -34,7 +34,7 @@ def collect_own(
     case_set = read_set(str(file))
     questions = list(case_set.cases)
     random.Random(seed).shuffle(questions)
-    task = WithModel(
+    task = Collection(
         case_set.name, questions[:limit], answers, tuple(collections), epsilon, seed, settings.run_budget()
     )
     store, embedder = open_store(), open_embedder(settings)
@@ -60,14 +60,12 @@ def collect_own(
     return failures.EXIT_CODES["input"] if failed else failures.DONE
 
 
-def watch_collecting(name: str, events: Iterable[CollectingProgress]) -> tuple[str, ...]:
+def watch_collecting(name: str, events: Iterable[Progress]) -> tuple[str, ...]:
     """Show the progress and the result; returns the questions that failed."""
     start = time.monotonic()
-    units = {"reading": "paragraphs"}
-    last = show_progress(events, lambda event: f"{clean(name)}: {units.get(event.doing, 'questions')}")
-    if last is not None:
-        console().print(
-            f"{clean(name)}: {last.done:,} of {last.total:,} questions, {last.states:,} new states, "
-            f"{duration(time.monotonic() - start)}"
-        )
-    return last.failed if last else ()
+    last = show_progress(events, lambda progress: f"{clean(name)}: {progress.doing}")
+    if last is None:
+        return ()
+    took = duration(time.monotonic() - start)
+    console().print(f"{clean(name)}: {last.done:,} of {last.total:,} questions, {took}")
+    return last.failed

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 from rich.table import Table
@@ -15,9 +14,9 @@ from typer.core import TyperGroup
 from agent.decisions.learned import LEARNED
 from agent.profiles import decides
 from policy.serving.card import sections
-from policy.serving.folder import CARD, check_base, read
+from policy.serving.folder import CARD, read, require_base
 from policy.serving.manifest import BOX, is_name
-from policy.serving.registry import Activation, Listed, Registry, base_of
+from policy.serving.registry import Activation, Registry
 from traces.paths import store_file
 from traces.typed_path import expanded_path
 from tui import completion
@@ -29,14 +28,10 @@ from tui.terminal import cells, clean, columns, console, moment, one_line, print
 app = typer.Typer(
     help="See and choose learned policies.", invoke_without_command=True, rich_markup_mode=None
 )
-_Name = Annotated[
-    str,
-    typer.Argument(
-        metavar="NAME",
-        help="Its name, the beginning of it, or box for the shipped one.",
-        autocompletion=completion.policies,
-    ),
-]
+
+
+def _policy_name(help_text: str) -> Any:
+    return typer.Argument(metavar="NAME", help=help_text, autocompletion=completion.policies)
 
 
 @app.callback()
@@ -65,21 +60,24 @@ def list_policies(as_json: AsJson = False) -> None:
         return
     table = columns("", "policy", "method", "made", "learned from", "gate", whole=("policy", "made"))
     for policy in policies:
-        table.add_row(*cells("●" if policy.active else "", policy.name, *_policy_cells(policy)))
+        facts: tuple[object, ...] = (
+            "",
+            "",
+            "",
+            Text(f"cannot be used: {clean(policy.problem)}", style="red"),
+        )
+        if manifest := policy.manifest:
+            learned_from = f"{manifest.data.questions:,} questions, {manifest.data.decisions:,} decisions"
+            gate = "in the box" if policy.boxed else policy.verdict
+            facts = (manifest.method, moment(manifest.created), learned_from, gate)
+        table.add_row(*cells("●" if policy.active else "", policy.name, *facts))
     out.print(table)
     _report_decider(registry)
 
 
 @app.command("show")
 def show(
-    name: Annotated[
-        str,
-        typer.Argument(
-            metavar="[NAME]",
-            help="The active one if none is named.",
-            autocompletion=completion.policies,
-        ),
-    ] = "",
+    name: Annotated[str, _policy_name("The active one if none is named.")] = "",
     card: Annotated[bool, typer.Option("--card", help="The model card, as Markdown.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -94,7 +92,7 @@ def show(
     if card:
         sys.stdout.write((folder / CARD).read_text(encoding="utf-8"))
         return
-    check_base(manifest, base_of(manifest))
+    require_base(manifest)
     if as_json:
         sys.stdout.write(manifest.model_dump_json(indent=2) + "\n")
         return
@@ -104,15 +102,20 @@ def show(
     out.print(title)
     gate = manifest.gate
     verdict = f"{'passed' if gate.passed else 'not passed'}: {gate.reason}" if gate else "not asked"
-    out.print(_pair_table({"gate": verdict, "folder": str(folder)}))
-    for heading, facts in sections(manifest):
-        out.print(Text(f"\n{heading}", style="bold"))
-        out.print(_pair_table(dict(facts)))
+    for heading, facts in (("", [("gate", verdict), ("folder", str(folder))]), *sections(manifest)):
+        if heading:
+            out.print(Text(f"\n{heading}", style="bold"))
+        table = Table.grid(padding=(0, 2))
+        table.add_column(no_wrap=True)
+        table.add_column(overflow="fold")
+        for fact, value in facts:
+            table.add_row(Text(f"  {clean(fact)}", style="dim"), Text(clean(value)))
+        out.print(table)
 
 
 @app.command("use")
 def use(
-    name: _Name,
+    name: Annotated[str, _policy_name("Its name, the beginning of it, or box for the shipped one.")],
     force: Annotated[
         bool, typer.Option("--force", help="Even if the gate did not pass it; that is recorded.")
     ] = False,
@@ -123,17 +126,14 @@ def use(
     measured, and `policy show` shows both.
     """
     registry = Registry()
-    activation = registry.use(name, force=force)
-    _report_active(activation)
-    _report_decider(registry)
+    _report_active(registry, registry.use(name, force=force))
 
 
 @app.command("rollback")
 def rollback() -> None:
     """Go back to the policy that was active before."""
     registry = Registry()
-    _report_active(registry.rollback())
-    _report_decider(registry)
+    _report_active(registry, registry.rollback())
 
 
 @app.command("history")
@@ -156,26 +156,20 @@ def history(as_json: AsJson = False) -> None:
 
 
 @app.command("remove")
-def remove(
-    name: Annotated[
-        str,
-        typer.Argument(metavar="NAME", help="Its whole name.", autocompletion=completion.policies),
-    ],
-    yes: Yes = False,
-) -> None:
+def remove(name: Annotated[str, _policy_name("Its whole name.")], yes: Yes = False) -> None:
     """Delete a policy of your own; the active one and the box stay."""
     registry = Registry()
     registry.removable(name)  # before asking for confirmation
     confirm(f"Delete the policy {name}?", yes)
-    typer.echo(f"Deleted the policy {registry.remove(name)}.")
+    registry.remove(name)
+    typer.echo(f"Deleted the policy {name}.")
 
 
 def train_policy(
     method: Annotated[
         Literal["forest", "reward"],
         typer.Option(
-            "--method",
-            help="forest (seconds), or an encoder that also reads the text of a state.",
+            "--method", help="forest (seconds), or an encoder that also reads the text of a state."
         ),
     ] = "reward",
     base: Annotated[
@@ -236,7 +230,7 @@ def train_policy(
         name=name,
         seed=seed,
         epochs=epochs,
-        steps=steps or -1,
+        steps=steps,
         activation="force" if force else "gate" if activate else "never",
     )
     with ctrl_c() as cancel:
@@ -253,12 +247,10 @@ def collect(
         ),
     ],
     answers: Annotated[
-        bool,
-        typer.Option("--answers", help="Answer at every state, a model call each."),
+        bool, typer.Option("--answers", help="Answer at every state, a model call each.")
     ] = False,
     collections: Annotated[
-        list[str] | None,
-        typer.Option("--collection", "-c", metavar="NAME", help="Where to look."),
+        list[str] | None, typer.Option("--collection", "-c", metavar="NAME", help="Where to look.")
     ] = None,
     limit: Annotated[
         int | None, typer.Option("--limit", min=1, metavar="N", help="The first N by a fixed shuffle.")
@@ -300,16 +292,7 @@ _Work = Annotated[
         "--work", metavar="DIR", help="Keeps rows, answers and libraries; the same folder continues them."
     ),
 ]
-_Systems = Annotated[
-    str,
-    typer.Option(
-        "--systems", metavar="A,B", help="closed-book, shallow, search-and-answer, …; all if left out."
-    ),
-]
-
-
-def _split_names(systems: str) -> tuple[str, ...]:
-    return tuple(" ".join(name.split()) for name in systems.split(",") if name.strip())
+_Out = Annotated[Path | None, typer.Option("--out", metavar="FILE.md", help="The tables, as Markdown.")]
 
 
 @evaluate_app.callback()
@@ -333,7 +316,12 @@ def run(
             "questions.",
         ),
     ],
-    systems: _Systems = "",
+    systems: Annotated[
+        str,
+        typer.Option(
+            "--systems", metavar="A,B", help="closed-book, shallow, search-and-answer, …; all if left out."
+        ),
+    ] = "",
     models: Annotated[
         list[str] | None,
         typer.Option(
@@ -347,41 +335,22 @@ def run(
         int | None,
         typer.Option("--limit", min=1, metavar="N", help="The first N of each set by a fixed shuffle."),
     ] = None,
-    few: Annotated[
-        list[str] | None,
-        typer.Option("--few", metavar="SYSTEM=N", help="A slow system, asked N questions of each set."),
-    ] = None,
     seed: Annotated[int, typer.Option("--seed", help="Random seed of the order of questions.")] = 0,
     work: _Work = None,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", metavar="FILE.md", help="The tables, as Markdown."),
-    ] = None,
+    out: _Out = None,
 ) -> int:
     """Ask every system every question, and print the tables.
 
     A finished question is a row on disk: stopped or killed, the same command continues.
     """
-    from tui.policy.evaluating import Wanted, run_evaluation
+    from tui.policy.evaluating import EvaluationRequest, run_evaluation
 
-    fewer: dict[str, int] = {}
-    for pair in few or []:
-        system, _, number = pair.rpartition("=")
-        if not system or not number.isdecimal() or int(number) < 1:
-            raise typer.BadParameter(f"--few {pair}: name a system and a number, as in seed=20.")
-        fewer[system] = int(number)
-    request = Wanted(tuple(sets), _split_names(systems), tuple(models or ()), limit, fewer, seed, work, out)
-    return run_evaluation(request)
+    names = tuple(" ".join(name.split()) for name in systems.split(",") if name.strip())
+    return run_evaluation(EvaluationRequest(sets, names, models or (), limit, seed, work, out))
 
 
 @evaluate_app.command("report")
-def report(
-    work: _Work = None,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", metavar="FILE.md", help="The tables, as Markdown."),
-    ] = None,
-) -> int:
+def report(work: _Work = None, out: _Out = None) -> int:
     """Print the tables again, without asking questions."""
     from tui.policy.evaluating import show_tables, tables_file, work_folder
 
@@ -406,20 +375,6 @@ _NONE = (
 )
 
 
-def _policy_cells(policy: Listed) -> tuple[object, ...]:
-    if policy.manifest is None:
-        return ("", "", "", Text(f"cannot be used: {clean(policy.problem)}", style="red"))
-    manifest = policy.manifest
-    gate = manifest.gate
-    verdict = "not asked" if gate is None else "passed" if gate.passed else "not passed"
-    return (
-        manifest.method,
-        moment(manifest.created),
-        f"{manifest.data.questions:,} questions, {manifest.data.decisions:,} decisions",
-        "in the box" if policy.boxed else verdict,
-    )
-
-
 def _status(registry: Registry, folder: Path) -> str:
     boxed = "in the box" if any(p.boxed and p.folder == folder for p in registry.listed()) else "your own"
     if registry.active().folder != folder:
@@ -430,19 +385,11 @@ def _status(registry: Registry, folder: Path) -> str:
     return f"{boxed}, active since {moment(since.at)}{', forced' if since.forced else ''}"
 
 
-def _pair_table(values: Mapping[str, str]) -> Table:
-    table = Table.grid(padding=(0, 2))
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
-    for name, value in values.items():
-        table.add_row(Text(f"  {clean(name)}", style="dim"), Text(clean(value)))
-    return table
-
-
-def _report_active(activation: Activation) -> None:
+def _report_active(registry: Registry, activation: Activation) -> None:
     name = "The policy in the box" if activation.name == BOX else activation.name
     forced = " It was forced, and that is recorded." if activation.forced else ""
     typer.echo(f"{name} is active now.{forced}")
+    _report_decider(registry)
 
 
 def _report_decider(registry: Registry) -> None:
@@ -461,6 +408,5 @@ def _report_decider(registry: Registry) -> None:
 
 
 def _warn_if_damaged(registry: Registry) -> None:
-    damage = registry.active().warning
-    if damage:
+    if damage := registry.active().warning:
         warn(damage)

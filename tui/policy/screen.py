@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final
 
@@ -14,24 +14,25 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import OptionList, Static, TabbedContent, TabPane
 
-from policy.serving.card import difference
+from policy.serving.card import difference, sections
 from tui.app.base import DeepScreen
 from tui.app.confirm import ConfirmScreen
 from tui.app.keys import bindings
 from tui.app.lists import Line, ScreenRows, facts, titled
-from tui.app.work import Failed
+from tui.app.work import Failed, in_background
 from tui.decisions.strip import bar, percent
 from tui.policy import actions
-from tui.policy.actions import LEARNED, LLM, RULES, Deciding, Policies, PolicyRow
+from tui.policy.actions import LEARNED, LLM, RULES, Deciding, Policies
 from tui.policy.training_choice import TrainingChoice
 from tui.policy.training_panel import TrainingPanel
 from tui.terminal import clean, counted, one_line, padded
 
 if TYPE_CHECKING:
-    from policy.decisions.gathered import Gathered
+    from policy.serving.registry import Activation, GateVerdict, Listed, Registry
+    from traces.decisions import Counts
 
 
-GATE: Final = {
+_GATE_SIGNS: Final[Mapping[GateVerdict, tuple[str, str]]] = {
     "passed": ("✓ passed", "$success"),
     "not passed": ("✗ not passed", "$error"),
     "not asked": ("– not asked", "$foreground 65%"),
@@ -41,10 +42,8 @@ GATE: Final = {
 
 _QUIET = "$foreground 65%"
 _METHOD, _GAINS, _GATE, _ACTIVE = 8, 8, 14, 8
-_NOTHING = """\
-There is no policy yet: this version came without one, and none was trained here.
-
-{train} goes to the training. Until there is a policy, {by}."""
+_HEAD = f"  {'policy':<24}{'method':<{_METHOD}}{'gain':>{_GAINS}}  {'gate':<{_GATE}}"
+_NOTHING = "There is no policy, not even in the box: the rules decide. A training makes one."
 
 
 class PolicyRows(ScreenRows):
@@ -68,10 +67,6 @@ class PolicyBook(Container):
     PolicyBook #listed { height: auto; max-height: 8; }
     PolicyBook #card { height: 1fr; padding: 0 1; border-top: solid $panel; scrollbar-gutter: stable; }
     PolicyBook #card:focus { border-top: solid $primary; }
-    PolicyBook #none { padding: 1 2; color: $foreground 65%; }
-    PolicyBook.-none #listed, PolicyBook.-none #card { display: none; }
-    PolicyBook #none { display: none; }
-    PolicyBook.-none #none { display: block; }
     """
 
     class Moved(Message):
@@ -83,38 +78,24 @@ class PolicyBook(Container):
 
     def compose(self) -> ComposeResult:
         with Container(id="listed"):
-            yield Static(_table_head(), id="head")
+            yield Static(_HEAD, id="head")
             yield PolicyRows(id="policy-rows")
         with VerticalScroll(id="card"):
             yield Static(markup=False)
-        yield Static(id="none", markup=False)
 
     @property
-    def row(self) -> PolicyRow | None:
+    def row(self) -> Listed | None:
         """The policy under the cursor."""
         name = self.query_one(PolicyRows).chosen
         return next((row for row in self._policies.rows if row.name == name), None)
 
-    def show(self, policies: Policies, clause: str, train: str) -> None:
-        """Draw the policies.
-
-        Args:
-            policies: All policies.
-            clause: Who decides while there is none.
-            train: The key that starts a training.
-        """
+    def show(self, policies: Policies) -> None:
+        """Draw the policies."""
         self._policies = policies
-        self.set_class(not policies.rows, "-none")
-        self.query_one("#none", Static).update(_NOTHING.format(train=train, by=clause))
         active = policies.active
         lines = [Line(row.name, partial(_line, row)) for row in policies.rows]
         self.query_one(PolicyRows).show(lines, active.name if active else "")
         self._draw_card()
-
-    def take_focus(self) -> None:
-        """Focus the list, if there are policies."""
-        if self._policies.rows:
-            self.query_one(PolicyRows).focus()
 
     def on_resize(self) -> None:
         self.call_after_refresh(self._draw_card)
@@ -130,29 +111,25 @@ class PolicyBook(Container):
         row = self.row
         card = self.query_one("#card Static", Static)
         width = max(self.query_one("#card").scrollable_content_region.width - 1, 40)
-        card.update(Content("\n").join(_card(row, self._policies, width)) if row else "")
+        card.update(Content("\n").join(_card(row, self._policies, width)) if row else _NOTHING)
 
 
-def _table_head() -> Content:
-    return Content(f"  {{:<24}}{'method':<{_METHOD}}{'gain':>{_GAINS}}  {'gate':<{_GATE}}".format("policy"))
-
-
-def _line(row: PolicyRow, width: int) -> Content:
+def _line(row: Listed, width: int) -> Content:
     """Name, method, gain, verdict of the gate, and whether it is active."""
     room = min(width - _METHOD - _GAINS - 2 - _GATE - _ACTIVE, 24)
     gain = f"{row.gain[0]:+.3f}" if row.gain else "–"
-    sign, style = GATE[row.verdict]
+    sign, style = _GATE_SIGNS[row.verdict]
     return Content.assemble(
         (padded(one_line(row.name, room - 1), room), "bold" if row.active else ""),
-        (row.method.ljust(_METHOD), _QUIET),
+        ((row.manifest.method if row.manifest else "").ljust(_METHOD), _QUIET),
         f"{gain:>{_GAINS}}  ",
         (sign.ljust(_GATE), style),
         ("● active" if row.active else "", "bold $primary"),
     )
 
 
-def _card(row: PolicyRow, policies: Policies, width: int) -> list[Content]:
-    sign, style = GATE[row.verdict]
+def _card(row: Listed, policies: Policies, width: int) -> list[Content]:
+    sign, style = _GATE_SIGNS[row.verdict]
     gain = [("gain", f"{difference(row.gain)} over the default schedule")] if row.gain else []
     gate = sign if row.verdict == "unusable" else f"{sign[0]} gate {sign[2:]}"
     lines = [
@@ -165,7 +142,7 @@ def _card(row: PolicyRow, policies: Policies, width: int) -> list[Content]:
     ]
     lines[1] = lines[1].stylize(style, 0, len(gate))
     lines.append(Content(""))
-    for title, rows in row.sections:
+    for title, rows in sections(row.manifest) if row.manifest else ():
         lines += titled(title, facts(rows, width))
     if row.active and policies.changes:
         lines += titled("How the active policy came to be", facts(policies.changes, width))
@@ -190,68 +167,52 @@ _HOW: Mapping[str, str] = {
 }
 
 
-def decider_lines(deciding: Deciding, policies: Policies, width: int) -> Content:
+def _decider_lines(deciding: Deciding, policies: Policies, width: int) -> Content:
     """Who decides, whose second opinion is recorded, and the warning if there is one, a line each."""
+    decider, shadow = deciding.decider, deciding.shadow
+    how = _HOW.get(decider, "")
+    if decider == LEARNED:
+        how = f"the policy {policies.active.name}" if policies.active else "there is none: the rules do"
     origin = f"default of the profile {deciding.profile}" if deciding.profile else "as set"
-    if deciding.shadow == deciding.decider:
-        second_opinion, reason = f"{deciding.shadow}, which already decides", "nothing to compare"
-    elif deciding.shadow:
-        second_opinion, reason = f"{deciding.shadow}, recorded and not acted on", ""
-    else:
-        second_opinion, reason = "off", "with one, you can see where they agree"
-    lines = [
-        _decider_line(
-            "decides", f"{deciding.decider}, {origin}", _explanation(deciding.decider, policies), width
-        ),
-        _decider_line("second opinion", second_opinion, reason, width),
-    ]
+    second = ("off", "with one, you can see where they agree")
+    if shadow:
+        second = (f"{shadow}, recorded and not acted on", "")
+    if shadow == decider:
+        second = (f"{shadow}, which already decides", "nothing to compare")
+    lines = []
+    for name, value, reason in (("decides", f"{decider}, {origin}", how), ("second opinion", *second)):
+        line = Content.assemble((f"{name:<16}", _QUIET), value)
+        full_line = Content.assemble(line, (f" · {reason}", _QUIET)) if reason else line
+        lines.append(full_line if full_line.cell_length <= width else line)
     if policies.warning:
         lines.append(Content.styled(f"! {one_line(policies.warning)}", "$warning"))
     return Content("\n").join(lines)
 
 
-def decider_clause(deciding: Deciding, policies: Policies) -> str:
-    """Who decides, in a clause."""
-    if deciding.decider == LLM:
-        return "the language model decides"
-    return "the policy decides" if deciding.decider == LEARNED and policies.active else "the rules decide"
-
-
-def _explanation(decider: str, policies: Policies) -> str:
-    if decider != LEARNED:
-        return _HOW.get(decider, "")
-    return f"the policy {policies.active.name}" if policies.active else "no policy is there: the rules do"
-
-
-def _decider_line(name: str, value: str, reason: str, width: int) -> Content:
-    line = Content.assemble((f"{name:<16}", _QUIET), value)
-    full_line = Content.assemble(line, (f" · {reason}", _QUIET)) if reason else line
-    return full_line if full_line.cell_length <= width else line
-
-
-def data_summary(learnable: Gathered) -> Content:
+def _data_summary(counts: Counts) -> Content:
     """How many decisions there are to learn from, and how many are missing."""
-    share = min(1.0, learnable.usable / learnable.needed)
-    figures = f" {percent(share)}  {learnable.usable:,} of {learnable.needed:,} decisions"
+    from policy.decisions.reading import NEEDED, usable
+
+    decisions, fitting = sum(counts.sources.values()), usable(counts)
     lines = [
         Content.styled("What your own runs have gathered for it", "bold $primary"),
-        Content.assemble(bar(share, 24), figures),
+        Content.assemble(
+            bar(min(1.0, fitting / NEEDED), 24),
+            f" {percent(min(1.0, fitting / NEEDED))}  {fitting:,} of {NEEDED:,} decisions",
+        ),
     ]
-    if learnable.missing:
-        lines.append(Content(f"Not enough decisions yet: {learnable.missing:,} more are needed."))
-        if learnable.usable and learnable.runs:
-            runs = counted(-(-learnable.missing * learnable.runs // learnable.decisions), "run")
+    missing = NEEDED - fitting
+    if missing > 0:
+        lines.append(Content(f"Not enough decisions yet: {missing:,} more are needed."))
+        if fitting:
+            runs = counted(-(-missing * counts.runs // decisions), "run")
             lines.append(Content.styled(f"That is about {runs} like those so far.", _QUIET))
     else:
         lines.append(Content("Enough for a training."))
-    older = learnable.decisions - learnable.usable
-    if older:
-        lines.append(
-            Content.styled(
-                f"{counted(older, 'decision')} of an older encoding cannot be learnt from.", _QUIET
-            )
-        )
-    if not sum(learnable.labels.values()):
+    if older := decisions - fitting:
+        text = f"{counted(older, 'decision')} of an older encoding cannot be learnt from."
+        lines.append(Content.styled(text, _QUIET))
+    if not counts.origins:
         lines.append(Content.styled("You haven't labelled a decision yet.", _QUIET))
     return Content("\n").join(lines)
 
@@ -327,7 +288,8 @@ both, and how often two sources agree.
         return True
 
     def action_reload(self) -> None:
-        actions.read_policy(self, self.deepthink.engine)
+        read = partial(actions.read_state, self.deepthink.engine)
+        in_background(self, read, self._show_state, group="policy", exclusive=True)
 
     def action_tab(self, name: str) -> None:
         self.query_one(TabbedContent).active = name
@@ -339,16 +301,27 @@ both, and how often two sources agree.
         if row is None:
             return
         if row.boxed or row.verdict == "passed":
-            actions.use_policy(self, row, force=False)
+            self._use(row.name)
         else:
             gate = "was not asked about" if row.verdict == "not asked" else "did not pass"
             consequence = "It is recorded as forced. The previous policy stays, and you can go back to it."
-            force = partial(actions.use_policy, self, row, force=True)
             question = f"Use {row.name}, which the gate {gate}?"
-            ConfirmScreen.ask(self, question, f"{row.reason}\n\n{consequence}", "Use", force)
+            use = partial(self._use, row.name, force=True)
+            ConfirmScreen.ask(self, question, f"{row.reason}\n\n{consequence}", "Use", use)
+
+    def _use(self, name: str, *, force: bool = False) -> None:
+        self._change(lambda registry: registry.use(name, force=force))
 
     def action_rollback(self) -> None:
-        actions.roll_back(self)
+        self._change(lambda registry: registry.rollback())
+
+    def _change(self, change: Callable[[Registry], Activation]) -> None:
+        def work() -> Activation:
+            from policy.serving.registry import Registry
+
+            return change(Registry())
+
+        in_background(self, work, self._report_change, group="promote")
 
     def action_train(self) -> None:
         """Go to the training; on its tab, clear a finished training or start the chosen one."""
@@ -364,7 +337,7 @@ both, and how often two sources agree.
 
     @on(TrainingChoice.Submitted)
     def _begin(self) -> None:
-        self._panel.begin(self.query_one(TrainingChoice).spec)
+        self._panel.begin(self.query_one(TrainingChoice).request)
         self.add_class("-training")
         self._take_focus()
 
@@ -372,28 +345,27 @@ both, and how often two sources agree.
         detail = "It ends after this step. What it saved is kept: the same training continues from there."
         ConfirmScreen.ask(self, "Stop the training?", detail, "Stop", self._panel.stop)
 
-    # --- messages of the workers -----------------------------------------------------------------
+    # --- results of the workers ------------------------------------------------------------------
 
-    @on(actions.PolicyRead)
-    def _show_policies(self, message: actions.PolicyRead) -> None:
-        self._deciding = message.deciding
-        self._policies = message.policies
+    def _show_state(self, state: actions.PolicyState) -> None:
+        from policy.decisions.reading import usable
+
+        self._deciding = state.deciding
+        self._policies = state.policies
         self.query_one("#message").display = False
         container = self.query_one("#all")
         is_first, container.display = not container.display, True
-        choice = self.query_one(TrainingChoice)
-        choice.show(
-            message.sources, message.gathered.usable, data_summary(message.gathered), self._train_key
+        self.query_one(TrainingChoice).show(
+            state.stores, usable(state.counts), _data_summary(state.counts), self._train_key
         )
         self._draw()
         if is_first:
             self.call_after_refresh(self._take_focus)
 
-    @on(actions.PolicyChanged)
-    def _report_change(self, message: actions.PolicyChanged) -> None:
-        forced = ", although the gate did not pass it" if message.forced else ""
+    def _report_change(self, activation: Activation) -> None:
+        forced = ", although the gate did not pass it" if activation.forced else ""
         self.notify(
-            f"{message.name} is active{forced}. It decides from the next question on.", markup=False
+            f"{activation.name} is active{forced}. It decides from the next question on.", markup=False
         )
         self.action_reload()
         self.tell_ask()
@@ -442,7 +414,7 @@ both, and how often two sources agree.
         return self.query_one(TrainingPanel)
 
     @property
-    def _usable(self) -> PolicyRow | None:
+    def _usable(self) -> Listed | None:
         """The policy under the cursor, if it could become active."""
         row = self.query_one(PolicyBook).row
         return row if row is not None and not row.active and row.verdict != "unusable" else None
@@ -456,10 +428,9 @@ both, and how often two sources agree.
         if deciding is None:
             return
         width = self.size.width - 2
-        self.query_one("#deciding", Static).update(decider_lines(deciding, self._policies, width))
+        self.query_one("#deciding", Static).update(_decider_lines(deciding, self._policies, width))
         self._panel.learned_decides = deciding.decider == LEARNED
-        clause = decider_clause(deciding, self._policies)
-        self.query_one(PolicyBook).show(self._policies, clause, self._train_key)
+        self.query_one(PolicyBook).show(self._policies)
         self.refresh_bindings()
 
     def _label(self) -> None:
@@ -470,7 +441,7 @@ both, and how often two sources agree.
     def _take_focus(self) -> None:
         """Focus the main widget of the tab."""
         if self._tab == "policies":
-            self.query_one(PolicyBook).take_focus()
+            self.query_one(PolicyRows).focus()
         elif self._panel.job is not None:
             self._panel.focus()
         else:

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from rich.console import Console
 from rich.text import Text
 
+from policy.serving.manifest import Gate
 from policy.training import progress
 from tui import failures
 from tui.bars import bar
@@ -34,7 +35,7 @@ def show_training(events: Iterable[progress.TrainingEvent], *, plain: bool = Fal
                 case progress.Warned():
                     progress_bar.clear()
                     failures.warn(clean(event.message))
-                case progress.Verdict():
+                case Gate():
                     progress_bar.clear()
                     _show_verdict(out, event)
                 case progress.Finished():
@@ -51,11 +52,10 @@ def _step_note(event: progress.Trained) -> str:
 
 
 def _held_out_line(event: progress.HeldOut) -> str:
-    line = (
+    return (
         f"  held-out questions after step {event.step}: value {event.utility:.3f} with {event.steps:.2f} "
         f"steps, default schedule {event.default:.3f}"
     )
-    return line if math.isnan(event.loss) else f"{line}, Brier {event.loss:.3f}"
 
 
 def _show_sheet(out: Console, event: progress.DataSheet) -> None:
@@ -67,7 +67,7 @@ def _show_sheet(out: Console, event: progress.DataSheet) -> None:
     out.print()
 
 
-def _show_verdict(out: Console, event: progress.Verdict) -> None:
+def _show_verdict(out: Console, event: Gate) -> None:
     out.print()
     passed = Text("The gate: passed. " if event.passed else "The gate: not passed. ", style="bold")
     out.print(passed + Text(clean(event.reason), style="not bold"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -16,47 +15,35 @@ from textual.message import Message
 from textual.widgets import OptionList, Static
 
 from tui.app.lists import Line, MarkedList
-from tui.policy.training_panel import TrainingSpec
-from tui.terminal import one_line, padded, size
+from tui.terminal import one_line, padded
 
 if TYPE_CHECKING:
     from policy.serving.manifest import Method
+    from policy.training.request import TrainingRequest
 
 _QUIET = "$foreground 65%"
 _NAME, _SUMMARY, _COST = 9, 42, 18  # cells
-OWN = "own"
+_OWN = "own"
 
-
-@dataclass(frozen=True, slots=True)
-class MethodText:
-    """A method in plain words: what it is, how long it takes on two cores, and details."""
-
-    summary: str
-    cost: str
-    detail: str
-
-
-METHODS: Final[dict[Method, MethodText]] = {
-    "forest": MethodText(
+_METHODS: Final[dict[Method, tuple[str, str, str]]] = {
+    "forest": (
         "a forest on the numbers of a state",
         "a few minutes",
         "Quick, needs no base model, and is the floor that nothing may fall below.",
     ),
-    "reward": MethodText(
+    "reward": (
         "MiniLM reads the state, learns by pairs",
         "half an hour",
         "The usual one: reads text and numbers, learned from pairs of a better and a worse action. "
         "Needs the embedder’s weights.",
     ),
 }
+"""Each method in plain words: what it is, how long it takes on two cores, and details."""
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
-    """A collected store."""
-
-    path: Path
-    bytes: int
+def learned_from(request: TrainingRequest) -> str:
+    """The sources of a training in a few words."""
+    return ", ".join(path.stem for path in request.sources) or "your own runs"
 
 
 class TrainingChoice(VerticalScroll, can_focus=False):
@@ -74,7 +61,7 @@ class TrainingChoice(VerticalScroll, can_focus=False):
 
     def __init__(self) -> None:
         super().__init__()
-        self._sources: Sequence[Source] = ()
+        self._stores: Sequence[Path] = ()
         self._shortfall = Content("")
         self._key = ""
 
@@ -89,34 +76,25 @@ class TrainingChoice(VerticalScroll, can_focus=False):
     def on_mount(self) -> None:
         from policy.training.request import DEFAULT
 
-        lines = [Line(name, partial(_method_line, name)) for name in METHODS]
+        lines = [Line(name, partial(_method_line, name)) for name in _METHODS]
         self.query_one(MethodList).show(lines, DEFAULT)
 
-    def show(self, sources: Sequence[Source], decisions: int, shortfall: Content, key: str) -> None:
-        """Draw the sources to learn from.
-
-        Args:
-            sources: Collected stores.
-            decisions: Number of usable decisions in the user's own runs.
-            shortfall: How many are missing.
-            key: The key that starts a training.
-        """
-        self._sources, self._shortfall, self._key = sources, shortfall, key
-        lines = [Line(OWN, partial(_source_line, "your own runs", f"{decisions:,} decisions"))]
-        lines += [
-            Line(str(source.path), partial(_source_line, source.path.stem, size(source.bytes)))
-            for source in sources
-        ]
+    def show(self, stores: Sequence[Path], decisions: int, shortfall: Content, key: str) -> None:
+        """Draw the sources to learn from: the user's usable ``decisions``, and collected stores."""
+        self._stores, self._shortfall, self._key = stores, shortfall, key
+        lines = [Line(_OWN, partial(_source_line, "your own runs", f"{decisions:,} decisions"))]
+        lines += [Line(str(path), partial(_source_line, path.stem, "collected")) for path in stores]
         self.query_one(SourceList).show(lines)
         self._explain()
 
     @property
-    def spec(self) -> TrainingSpec:
-        """The chosen method and sources."""
-        method, source = self.query_one(MethodList).chosen, self.query_one(SourceList).chosen
-        paths = tuple(candidate.path for candidate in self._sources if source == str(candidate.path))
-        text = ", ".join(path.stem for path in paths) or "your own runs"
-        return TrainingSpec(next(name for name in METHODS if name == method), paths, text)
+    def request(self) -> TrainingRequest:
+        """The training with the chosen method and sources."""
+        from policy.training.request import TrainingRequest
+
+        chosen, source = self.query_one(MethodList).chosen, self.query_one(SourceList).chosen
+        method = next(name for name in _METHODS if name == chosen)
+        return TrainingRequest(method, tuple(path for path in self._stores if str(path) == source))
 
     def take_focus(self) -> None:
         """Focus the methods."""
@@ -138,25 +116,22 @@ class TrainingChoice(VerticalScroll, can_focus=False):
     def _explain(self) -> None:
         if not self.query_one(MethodList).chosen or not self.query_one(SourceList).chosen:
             return
-        spec = self.spec
+        request = self.request
         lines = [
-            Content.assemble((spec.method, "bold"), ": ", (METHODS[spec.method].detail, _QUIET)),
+            Content.assemble((request.method, "bold"), ": ", (_METHODS[request.method][2], _QUIET)),
             Content.assemble(
                 (self._key, "bold $accent"),
-                f" trains {spec.method} on {one_line(spec.learned_from, 60)}.",
+                f" trains {request.method} on {one_line(learned_from(request), 60)}.",
                 (" Only what the gate passes becomes active.", _QUIET),
             ),
         ]
-        if not self._sources:
-            lines.append(
-                Content.styled(
-                    "“deepthink collect” gathers decisions from questions with known answers.", _QUIET
-                )
-            )
+        if not self._stores:
+            hint = "“deepthink collect” gathers decisions from questions with known answers."
+            lines.append(Content.styled(hint, _QUIET))
         self.query_one("#means", Static).update(Content("\n").join(lines))
         shortfall = self.query_one("#until", Static)
         shortfall.update(Content.assemble("\n", self._shortfall))
-        shortfall.display = not spec.sources  # it is about the user's own runs
+        shortfall.display = not request.sources  # it is about the user's own runs
 
 
 class MethodList(MarkedList):
@@ -181,12 +156,12 @@ Your own runs whose outcome is known, or questions that `deepthink collect` work
 
 
 def _method_line(name: Method, width: int) -> Content:
-    text = METHODS[name]
+    summary, cost, _ = _METHODS[name]
     room = min(width - _NAME - _COST, _SUMMARY)
     return Content.assemble(
         (name.ljust(_NAME), "bold"),
-        one_line(text.summary, room - 1).ljust(room),
-        (f"{text.cost:>{_COST}}", _QUIET),
+        one_line(summary, room - 1).ljust(room),
+        (f"{cost:>{_COST}}", _QUIET),
     )
 
 

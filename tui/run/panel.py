@@ -129,7 +129,7 @@ class RunPanel(Vertical):
             with TabPane("Evidence", id="evidence"):
                 yield EvidenceList()
             with TabPane("Decisions", id="decisions"):
-                yield DecisionStrip(compact=True)
+                yield DecisionStrip()
 
     def focus_first(self) -> None:
         """Focus the current tab."""

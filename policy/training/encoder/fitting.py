@@ -1,7 +1,8 @@
 """Fit the encoder: LoRA on the base's upper layers and a new head, resumable.
 
-For sufficiency a forest is the teacher: half of a target is the outcome, half the forest's estimate on
-questions it was not fitted on, which is less noisy (distillation: Hinton et al., 1503.02531).
+TRL's preference trainer learns from pairs of a better and a worse action in one state, and sufficiency
+along with them. For sufficiency a forest is the teacher: half of a target is the outcome, half the forest's
+estimate on questions it was not fitted on, which is less noisy (distillation: Hinton et al., 1503.02531).
 """
 
 from __future__ import annotations
@@ -10,60 +11,60 @@ import dataclasses
 import json
 import math
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import combinations
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+import torch
+from torch import Tensor, nn
+from transformers import AutoTokenizer, PrinterCallback, TrainerCallback
+from trl import RewardConfig, RewardTrainer
 
 from models.library_loading import loading
 from models.processor import trains_in_bfloat16
 from models.protocols import ModelMissing
 from policy.decisions.returns import Examples
-from policy.decisions.trees import Seen, fold
+from policy.decisions.trees import INDEX, Floats, Seen, fold
 from policy.serving.scorers import Scores
 from policy.training import forest
-from policy.training.encoder.rows import Batches, Columns, open_tokenizer, rows
-from policy.training.encoder.scorer import EncoderScorer, in_batches, scores
-from policy.training.errors import CannotTrain, TrainingCancelled, TrainingFailed
+from policy.training.encoder.network import ACTIONS, build_untrained
+from policy.training.encoder.scorer import (
+    Columns,
+    EncoderScorer,
+    network_scores,
+    open_tokenizer,
+    padded,
+    padding_id,
+    token_ids,
+)
+from policy.training.progress import CannotTrain, TrainingCancelled, TrainingFailed
 from policy.training.watching import Watch
 from policy.training.workplace import check_room, newest, reporting_full_disk
 
-FOLDS: Final = 4
-SHARE: Final = 0.5  # weight of the forest in a target
-
-
-def taught(examples: Examples, seed: int = 0) -> Examples:
-    """``examples`` with each known sufficiency moved halfway towards a forest's prediction."""
-    sufficient = examples.sufficient.copy()
-    # Salted: the questions were already split by their bare ids.
-    parts = np.array([fold(f"{question}\ntaught", FOLDS) for question in examples.questions])
-    for part in range(FOLDS):
-        inside, outside = np.flatnonzero(parts == part).tolist(), np.flatnonzero(parts != part).tolist()
-        if not inside or not outside:
-            continue
-        forest_scores = forest.fit(examples.take(outside), seed=seed).score(
-            [examples.states[i] for i in inside]
-        )
-        sufficient[inside] += SHARE * (np.clip(forest_scores.sufficiency, 0.0, 1.0) - sufficient[inside])
-    return dataclasses.replace(examples, sufficient=sufficient)
-
-
 EPOCHS: Final = 3.0
-RANK: Final = 16
-ALPHA: Final = 32
+_RANK: Final = 16
+_ALPHA: Final = 32
 # The upper half: lower layers represent words, which are the same here, and skipping them saves a third of
 # the time.
-LAYERS: Final = (
+_LAYERS: Final = (
     r".*encoder\.layer\.[345]\."
     r"(attention\.self\.(query|key|value)|(attention\.)?output\.dense|intermediate\.dense)"
 )
 _RATE = 4e-4
+_HEAD_RATE = 5e-4  # the head is new; the adapter only adjusts the base
+_DECAY = 0.01
 _BATCH = 16  # two make a step: one batch dominates the memory of a training
 _SAVE_STEPS = 25  # about a minute on two cores: the most that a kill costs
 _LOOK_STEPS = 100
 _ROOM = 64 * 2**20  # bytes of two checkpoints: adapter, head and the optimiser's state, with some slack
+_FOLDS = 4
+_TAUGHT = 0.5  # weight of the forest in a target
+_WIDTHS = 16  # widths are multiples of this: torch caches kernels for each width
+_CLEAR = 0.02  # minimum difference between two actions to be a preference and not noise
+_MARGIN = 2.0  # required log-odds per unit of quality between a better and a worse action
 
 
 def fit(
@@ -71,10 +72,10 @@ def fit(
     *,
     base: Path,
     work: Path,
+    watch: Watch,
     seed: int = 0,
     epochs: float = EPOCHS,
-    steps: int = -1,
-    watch: Watch | None = None,
+    steps: int | None = None,
 ) -> EncoderScorer:
     """Train the encoder on ``examples``.
 
@@ -82,10 +83,10 @@ def fit(
         examples: Of the training questions.
         base: Folder of a BERT with its tokenizer, such as MiniLM.
         work: Folder of the checkpoints; a killed training resumes from the newest.
+        watch: Gets the steps and the scores.
         seed: Of all random numbers.
         epochs: Passes over the examples.
-        steps: Optimiser steps, in place of ``epochs``, if not -1.
-        watch: Gets the steps and the scores.
+        steps: Optimiser steps, in place of ``epochs``.
 
     Raises:
         CannotTrain: no example has a preference, or the base is not a BERT.
@@ -93,11 +94,10 @@ def fit(
         TrainingCancelled: ``watch.cancel`` was set; the next call resumes.
         ModelMissing, ModelError: the base is missing or cannot be loaded.
     """
-    watch = watch or Watch()
     work.mkdir(parents=True, exist_ok=True)
     check_room(work, _ROOM)
     columns = Columns.of(examples.states)
-    tokenizer = open_tokenizer_of(base)
+    tokenizer = _open_berts_tokenizer(base)
     data = rows(taught(examples, seed), columns, tokenizer)
     if not any(data["better"]):
         raise CannotTrain(
@@ -105,16 +105,12 @@ def fit(
             "Collect more questions, or lower the cost of a step with --cost.",
         )
     with loading(base, "base model"):
-        from policy.training.encoder.network import build_untrained
-
-        torch_seed(seed)
+        torch.manual_seed(seed)  # the head's initial weights and dropout
         model = build_untrained(base, columns.width)
-    padding = int(tokenizer.token_to_id("[PAD]"))
-    with without_deprecation_warnings():
-        trainer = _trainer(model, data, padding, base, work, seed, epochs, steps)
-    live = _Live(watch, trainer, columns, tokenizer, padding)
-    trainer.add_callback(live.callback())
-    with reporting_full_disk(work), without_deprecation_warnings():
+    with without_deprecation_warnings(), reporting_full_disk(work):
+        trainer = _trainer(model, data, padding_id(tokenizer), base, work, seed, epochs, steps)
+        live = _Live(watch, trainer, columns, tokenizer)
+        trainer.add_callback(live)
         checkpoint = newest(work)
         trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
     if live.cancelled:
@@ -126,8 +122,7 @@ def fit(
     return EncoderScorer(base, columns, adapter, config, head)
 
 
-def open_tokenizer_of(base: Path) -> Any:
-    """The base's tokenizer. Raises `CannotTrain` if it is not a BERT, `ModelMissing` if it is missing."""
+def _open_berts_tokenizer(base: Path) -> Any:
     try:
         kind = json.loads((base / "config.json").read_text("utf-8")).get("model_type")
     except (OSError, ValueError) as error:
@@ -143,11 +138,77 @@ def open_tokenizer_of(base: Path) -> Any:
         return open_tokenizer(base)
 
 
-def torch_seed(seed: int) -> None:
-    """Seed torch's random numbers: the head's initial weights and dropout."""
-    import torch
+def taught(examples: Examples, seed: int = 0) -> Examples:
+    """``examples`` with each known sufficiency moved halfway towards a forest's prediction."""
+    sufficient = examples.sufficient.copy()
+    # Salted: the questions were already split by their bare ids.
+    parts = np.array([fold(f"{question}\ntaught", _FOLDS) for question in examples.questions])
+    for part in range(_FOLDS):
+        inside, outside = np.flatnonzero(parts == part).tolist(), np.flatnonzero(parts != part).tolist()
+        if not inside or not outside:
+            continue
+        teacher = forest.fit(examples.take(outside), seed=seed)
+        estimates = teacher.score([examples.states[i] for i in inside]).sufficiency
+        sufficient[inside] += _TAUGHT * (np.clip(estimates, 0.0, 1.0) - sufficient[inside])
+    return dataclasses.replace(examples, sufficient=sufficient)
 
-    torch.manual_seed(seed)
+
+def rows(examples: Examples, columns: Columns, tokenizer: Any) -> Any:
+    """A `datasets.Dataset` with a row for each state.
+
+    ``chosen_ids`` and ``rejected_ids`` are the column names that TRL's `RewardTrainer` requires. A better
+    and a worse action in one state share its text, so it is stored once and the other column is empty;
+    ``better``, ``worse`` and ``gaps`` are the state's pairs.
+    """
+    from datasets import Dataset
+
+    ids = token_ids(tokenizer, examples.states)
+    pairs = [preferences(row) for row in examples.values]
+    return Dataset.from_dict(
+        {
+            "chosen_ids": ids,
+            "rejected_ids": [[]] * len(ids),
+            "length": [len(i) for i in ids],
+            "numbers": list(columns.encode(examples.states)),
+            "sufficient": examples.sufficient.astype(np.float32),
+            "weight": examples.weights.astype(np.float32),
+            "better": [[better for better, _, _ in p] for p in pairs],
+            "worse": [[worse for _, worse, _ in p] for p in pairs],
+            "gaps": [[gap for _, _, gap in p] for p in pairs],
+        }
+    )
+
+
+def preferences(values: Floats) -> list[tuple[int, int, float]]:
+    """Better action, worse action and difference, for each pair that differs clearly.
+
+    Args:
+        values: Shape (3,): return of each action, NaN where unknown.
+    """
+    pairs: list[tuple[int, int, float]] = []
+    for first, second in combinations(range(len(INDEX)), 2):
+        gap = float(values[first] - values[second])
+        if abs(gap) >= _CLEAR:  # False for NaN
+            pairs.append((first, second, gap) if gap > 0 else (second, first, -gap))
+    return pairs
+
+
+def collated(batch: Sequence[Mapping[str, Any]], padding: int) -> dict[str, Any]:
+    """Rows as a batch of tensors by name: texts padded with ``padding``, numbers and targets, pairs."""
+    pairs = [
+        (index, better, worse)
+        for index, row in enumerate(batch)
+        for better, worse in zip(row["better"], row["worse"], strict=True)
+    ]
+    gaps = [gap for row in batch for gap in row["gaps"]]
+    return {
+        **padded([row["chosen_ids"] for row in batch], padding, _WIDTHS),
+        "numbers": torch.tensor(np.array([row["numbers"] for row in batch], dtype=np.float32)),
+        "sufficient": torch.tensor([row["sufficient"] for row in batch]),
+        "weight": torch.tensor([row["weight"] for row in batch]),
+        "pairs": torch.tensor(pairs, dtype=torch.long).reshape(-1, 3),
+        "margin": torch.tensor(gaps, dtype=torch.float32) * _MARGIN,
+    }
 
 
 @contextmanager
@@ -166,28 +227,16 @@ def _trainer(
     work: Path,
     seed: int,
     epochs: float,
-    steps: int,
+    steps: int | None,
 ) -> Any:
-    import torch
     from peft import LoraConfig
-    from transformers import AutoTokenizer, PrinterCallback
-    from trl import RewardConfig
 
-    from policy.training.encoder.trainers import PreferenceTrainer
-
-    adapter = LoraConfig(
-        r=RANK,
-        lora_alpha=ALPHA,
-        lora_dropout=0.05,
-        target_modules=LAYERS,
-        modules_to_save=["fusion"],
-    )
-    trainer = PreferenceTrainer(
+    trainer = _PreferenceTrainer(
         model=model,
         args=RewardConfig(
             output_dir=str(work),
             num_train_epochs=epochs,
-            max_steps=steps,
+            max_steps=steps or -1,
             per_device_train_batch_size=_BATCH,
             gradient_accumulation_steps=2,
             learning_rate=_RATE,
@@ -215,69 +264,125 @@ def _trainer(
             max_length=None,
         ),
         train_dataset=data,
-        data_collator=Batches(padding),
+        data_collator=lambda batch: collated(batch, padding),
         processing_class=AutoTokenizer.from_pretrained(str(base), local_files_only=True),
-        peft_config=adapter,
+        peft_config=LoraConfig(
+            r=_RANK,
+            lora_alpha=_ALPHA,
+            lora_dropout=0.05,
+            target_modules=_LAYERS,
+            modules_to_save=["fusion"],
+        ),
     )
     trainer.remove_callback(PrinterCallback)
     return trainer
 
 
-class _Live:
+class _PreferenceTrainer(RewardTrainer):  # type: ignore[misc]
+    """Bradley-Terry loss over pairs of actions, with TRL's margin, plus sufficiency."""
+
+    model: Any
+    args: Any
+    optimizer: Any
+
+    def create_optimizer(self, model: Any = None) -> Any:
+        """AdamW over the adapter at ``args.learning_rate`` and over the head at its own rate."""
+        if self.optimizer is None:
+            adapter: list[Tensor] = []
+            head: list[Tensor] = []
+            for name, parameter in (model or self.model).named_parameters():
+                if parameter.requires_grad:
+                    (head if "fusion" in name else adapter).append(parameter)
+            groups = [
+                {"params": adapter, "lr": self.args.learning_rate},
+                {"params": head, "lr": _HEAD_RATE},
+            ]
+            self.optimizer = torch.optim.AdamW(groups, weight_decay=_DECAY)
+        return self.optimizer
+
+    def create_model_card(self, *_what: Any, **_more: Any) -> None:
+        """Do nothing: the policy's folder has its own card."""
+
+    def compute_loss(
+        self,
+        model: Any,
+        inputs: dict[str, Any],
+        return_outputs: bool = False,
+        num_items_in_batch: Any = None,
+    ) -> Any:
+        """TRL's loss, plus cross-entropy on sufficiency.
+
+        TRL's own would gather the rewards of all processes, which must have the same number, and would be
+        NaN for a batch without preferences.
+        """
+        inputs = dict(inputs)
+        weight, sufficient = inputs.pop("weight"), inputs.pop("sufficient")
+        outputs = model(**inputs)
+        loss = preference_loss(outputs.logits, inputs["margin"])
+        loss = loss + sufficiency_loss(outputs.outputs[:, ACTIONS], sufficient, weight)
+        return (loss, outputs) if return_outputs else loss
+
+
+def preference_loss(rewards: Tensor, margin: Tensor) -> Tensor:
+    """Mean Bradley-Terry loss with margins, 0 without pairs.
+
+    Args:
+        rewards: Shape (2 × pairs, 1): of the better actions, then of the worse ones.
+        margin: Shape (pairs,): required log-odds.
+    """
+    better, worse = rewards.squeeze(-1).chunk(2)
+    losses = -nn.functional.logsigmoid(better - worse - margin)
+    return losses.sum() / max(1, len(margin))
+
+
+def sufficiency_loss(logits: Tensor, sufficient: Tensor, weight: Tensor) -> Tensor:
+    """Mean weighted cross-entropy; NaN marks states with unknown sufficiency. Shapes (n,)."""
+    known = ~torch.isnan(sufficient)
+    errors = nn.functional.binary_cross_entropy_with_logits(
+        logits.float(), torch.where(known, sufficient, 0.0), reduction="none"
+    )
+    shares = known * weight
+    return (errors * shares).sum() / shares.sum().clamp_min(1e-6)
+
+
+class _Live(TrainerCallback):  # type: ignore[misc]
     """Reports the steps of a training, scores with the current weights, and stops it on request."""
 
-    def __init__(self, watch: Watch, trainer: Any, columns: Columns, tokenizer: Any, padding: int) -> None:
+    def __init__(self, watch: Watch, trainer: Any, columns: Columns, tokenizer: Any) -> None:
         self._watch = watch
         self._trainer = trainer
-        self._parts = (columns, tokenizer, padding)
+        self._columns = columns
+        self._tokenizer = tokenizer
         self.cancelled = False
 
-    def callback(self) -> Any:
-        """The trainer's callback."""
-        from transformers import TrainerCallback
+    def on_train_begin(self, args: Any, state: Any, control: Any, **_more: Any) -> None:
+        self._report_scores(state)
 
-        live = self
-
-        class Callback(TrainerCallback):  # type: ignore[misc]
-            def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **more: Any) -> None:
-                if logs and "loss" in logs:
-                    live.logged(state, float(logs["loss"]), float(logs.get("grad_norm", 0.0)))
-                    if live.stops(state):
-                        control.should_save = control.should_training_stop = True
-
-            def on_train_begin(self, args: Any, state: Any, control: Any, **more: Any) -> None:
-                live.scored(state)
-
-            def on_save(self, args: Any, state: Any, control: Any, **more: Any) -> None:
-                if state.global_step % _LOOK_STEPS == 0 or state.global_step == state.max_steps:
-                    live.scored(state)
-
-        return Callback()
-
-    def logged(self, state: Any, loss: float, slope: float) -> None:
-        """Report a step."""
-        if not (math.isfinite(loss) and math.isfinite(slope)):
+    def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_more: Any) -> None:
+        if not logs or "loss" not in logs:
+            return
+        loss = float(logs["loss"])
+        if not (math.isfinite(loss) and math.isfinite(float(logs.get("grad_norm", 0.0)))):
             raise TrainingFailed(
                 f"The loss is not a number at step {state.global_step} of {state.max_steps}.",
                 "Nothing was changed. Train with another --seed, or look at the data for values that "
                 "are not numbers: “deepthink traces stats”.",
             )
         if state.is_world_process_zero:
-            self._watch.on_step(state.global_step, state.max_steps, loss)
-
-    def stops(self, state: Any) -> bool:
-        """Whether the training was cancelled before its last step."""
+            self._watch.stepped(state.global_step, state.max_steps, loss)
         if self._watch.cancel.is_set() and state.global_step < state.max_steps:
-            self.cancelled = True
-        return self.cancelled
+            self.cancelled = control.should_save = control.should_training_stop = True
 
-    def scored(self, state: Any) -> None:
-        """Evaluate on held-out questions."""
-        if self._watch.on_score is None or self.cancelled or not state.is_world_process_zero:
-            return
-        self._watch.on_score(state.global_step, self._score)
+    def on_save(self, args: Any, state: Any, control: Any, **_more: Any) -> None:
+        if state.global_step % _LOOK_STEPS == 0 or state.global_step == state.max_steps:
+            self._report_scores(state)
 
-    def _score(self, states: Sequence[Seen]) -> Scores:
+    def _report_scores(self, state: Any) -> None:
+        if not self.cancelled and state.is_world_process_zero:
+            self._watch.scored(state.global_step, self)
+
+    def score(self, states: Sequence[Seen]) -> Scores:
+        """Scores by the current weights."""
         model = self._trainer.accelerator.unwrap_model(self._trainer.model)
         device, training = model.device, model.training
 
@@ -287,7 +392,7 @@ class _Live:
 
         model.eval()
         try:
-            return scores(in_batches(outputs, states, *self._parts), states)
+            return network_scores(outputs, states, self._columns, self._tokenizer)
         finally:
             model.train(training)
 
@@ -304,14 +409,11 @@ def _weights(model: Any) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]
             head[name.partition(".fusion.")[2]] = tensor
         else:
             adapter[name.replace("base_model.model.bert.", "base_model.model.")] = tensor
-    config = model.peft_config["default"].to_dict()
-    settings = {
-        name: _jsonable(value) for name, value in config.items() if name != "base_model_name_or_path"
-    }
-    settings["modules_to_save"] = None  # the head is not part of the base: it has its own file
-    settings["base_model_name_or_path"] = None
-    settings["inference_mode"] = True
-    return adapter, settings, head
+    config = {name: _jsonable(value) for name, value in model.peft_config["default"].to_dict().items()}
+    config["modules_to_save"] = None  # the head is not part of the base: it has its own file
+    config["base_model_name_or_path"] = None
+    config["inference_mode"] = True
+    return adapter, config, head
 
 
 def _jsonable(value: Any) -> Any:

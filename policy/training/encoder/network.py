@@ -24,7 +24,7 @@ class Fusion(nn.Module):  # type: ignore[misc]
 
     Args:
         text: Length of the text vector.
-        width: Of the encoded numbers, `policy.training.encoder.rows.Columns.width`.
+        width: Of the encoded numbers, `policy.training.encoder.scorer.Columns.width`.
     """
 
     def __init__(self, text: int, width: int) -> None:
@@ -109,7 +109,7 @@ def pooled(hidden: Tensor, attention_mask: Tensor) -> Tensor:
 
 
 def build_untrained(base: Path, width: int) -> FusedEncoder:
-    """The base's weights with an build_untrained head; seed torch before."""
+    """The base's weights with an untrained head; seed torch before."""
     config = BertConfig.from_pretrained(str(base), local_files_only=True)
     config.fused_width = width
     config.num_labels = 1  # RewardTrainer checks this; the network does not use it

@@ -1,26 +1,164 @@
-"""The trained encoder: states in, scores out, and the folder it is stored in."""
+"""The trained encoder: states in, scores out, and the folder it is stored in.
+
+A tree can split a number at a threshold; a linear layer on the raw number cannot. Piecewise linear encoding
+adds the thresholds: each number is standardised, and has a column per quantile bin that rises from 0 to 1
+within the bin (Gorishniy et al., 2203.05556).
+"""
 
 from __future__ import annotations
 
 import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
+import torch
 
 from models.library_loading import loading
 from models.processor import processor_has_bfloat16
-from policy.decisions.trees import INDEX, Floats, Seen, default_action
+from policy.decisions.trees import INDEX, Floats, Seen, default_columns, valid_columns
 from policy.serving.scorers import Scores
-from policy.training.encoder.rows import Columns, open_tokenizer, padded, token_ids
+from policy.training.encoder.network import Fusion, merge, pooled, read_base
+from policy.training.forest import table
+
+Numbers: TypeAlias = npt.NDArray[np.float32]
 
 ADAPTER: Final = "adapter_model.safetensors"
 ADAPTER_CONFIG: Final = "adapter_config.json"
 HEAD: Final = "head.safetensors"
+TOKENS: Final = 192
+"""Maximum length of a text; truncation removes the weakest evidence (`agent.decisions.state_text`)."""
+BINS: Final = 8
 _HEAD_NAME: Final = "fusion."
 _BATCH = 32
+_CLIP = 4.0  # standard deviations: values further out carry no more information
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """How k named numbers become the inputs of a network.
+
+    Attributes:
+        names: Of the numbers, in their order.
+        mean: Shape (k,).
+        std: Shape (k,), nowhere zero.
+        edges: Shape (k, BINS + 1): quantiles of each.
+    """
+
+    names: tuple[str, ...]
+    mean: Numbers
+    std: Numbers
+    edges: Numbers
+
+    @classmethod
+    def of(cls, states: Sequence[Seen]) -> Columns:
+        """Fit to the training states; the names are those of the first state's numbers."""
+        names = tuple(states[0].features)
+        numbers = table(states, names)
+        std = numbers.std(axis=0)
+        edges = np.quantile(numbers, np.linspace(0.0, 1.0, BINS + 1), axis=0).T
+        return cls(
+            names,
+            numbers.mean(axis=0).astype(np.float32),
+            np.where(std > 0, std, 1.0).astype(np.float32),
+            edges.astype(np.float32),
+        )
+
+    @property
+    def width(self) -> int:
+        """Number of inputs per state."""
+        return len(self.names) * (1 + BINS) + len(INDEX)
+
+    def encode(self, states: Sequence[Seen]) -> Numbers:
+        """Shape (n, width): standardised numbers, their ramps, and which actions are valid.
+
+        Raises:
+            KeyError: a state lacks one of the numbers.
+        """
+        numbers = table(states, self.names)
+        standardised = np.clip((numbers - self.mean) / self.std, -_CLIP, _CLIP)
+        low, high = self.edges[:, :-1], self.edges[:, 1:]
+        widths = np.where(high > low, high - low, 1.0)
+        values = numbers[:, :, None]
+        # If many states share a value, its bins have no width; the ramp is a step then.
+        ramps = np.where(high > low, np.clip((values - low) / widths, 0.0, 1.0), values >= high)
+        return np.concatenate(
+            [standardised, ramps.reshape(len(states), -1), valid_columns(states)], axis=1
+        ).astype(np.float32)
+
+    def arrays(self) -> dict[str, Numbers]:
+        """The arrays by name, for storage; the names of the numbers are stored separately."""
+        return {"columns.mean": self.mean, "columns.std": self.std, "columns.edges": self.edges}
+
+    @classmethod
+    def from_arrays(cls, names: Sequence[str], arrays: Mapping[str, Numbers]) -> Columns:
+        """The columns that `arrays` stored."""
+        return cls(tuple(names), *(arrays[f"columns.{part}"] for part in ("mean", "std", "edges")))
+
+
+def open_tokenizer(base: Path) -> Any:
+    """The base's tokenizer, truncating to `TOKENS`; its methods are thread-safe."""
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_file(str(base / "tokenizer.json"))
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(TOKENS)
+    return tokenizer
+
+
+def token_ids(tokenizer: Any, states: Sequence[Seen]) -> list[list[int]]:
+    """Token ids of each state's text, including special tokens."""
+    return [list(e.ids) for e in tokenizer.encode_batch([s.text for s in states])]
+
+
+def padded(ids: Sequence[Sequence[int]], padding: int, multiple: int = 1) -> dict[str, Any]:
+    """``input_ids`` and ``attention_mask`` of shape (n, longest), rounded up to a ``multiple``."""
+    longest = -(-max(len(i) for i in ids) // multiple) * multiple
+    texts = [torch.tensor([*tokens, *[padding] * (longest - len(tokens))]) for tokens in ids]
+    lengths = torch.tensor([len(tokens) for tokens in ids])
+    mask = torch.arange(longest)[None, :] < lengths[:, None]
+    return {"input_ids": torch.stack(texts), "attention_mask": mask.long()}
+
+
+def network_scores(
+    network: Callable[..., Any], states: Sequence[Seen], columns: Columns, tokenizer: Any
+) -> Scores:
+    """The network's scores: each action's output less the default's; minus infinity if not valid.
+
+    Args:
+        network: Gives outputs of shape (n, 4) for ids, mask and numbers.
+        states: Their texts are batched by length.
+        columns: How their numbers are encoded.
+        tokenizer: As `open_tokenizer` opens it.
+    """
+    ids = token_ids(tokenizer, states)
+    numbers = torch.from_numpy(columns.encode(states))
+    padding = padding_id(tokenizer)
+    order = sorted(range(len(ids)), key=lambda i: len(ids[i]))
+    outputs = np.zeros((len(ids), len(INDEX) + 1))
+    with torch.inference_mode():
+        for start in range(0, len(order), _BATCH):
+            batch = order[start : start + _BATCH]
+            inputs = padded([ids[i] for i in batch], padding)
+            outputs[batch] = network(**inputs, numbers=numbers[batch]).float().numpy()
+    return scores(outputs, states)
+
+
+def padding_id(tokenizer: Any) -> int:
+    """The token id for padding."""
+    return int(tokenizer.token_to_id("[PAD]"))
+
+
+def scores(outputs: Floats, states: Sequence[Seen]) -> Scores:
+    """Outputs of shape (n, 4) as scores of the n states."""
+    values = outputs[:, : len(INDEX)]
+    base = values[np.arange(len(states)), default_columns(states)]
+    advantages = np.where(valid_columns(states), values - base[:, None], -np.inf)
+    return Scores(advantages, 1.0 / (1.0 + np.exp(-outputs[:, len(INDEX)])))
 
 
 class EncoderScorer:
@@ -33,8 +171,6 @@ class EncoderScorer:
         adapter_config: As PEFT writes it.
         head: Weights of `policy.training.encoder.network.Fusion`.
     """
-
-    method: Final = "reward"
 
     def __init__(
         self,
@@ -49,9 +185,12 @@ class EncoderScorer:
         self._adapter_config = dict(adapter_config)
         self._head = dict(head)
         with loading(base, "base model of the policy"):
-            self._outputs = _merged_network(base, columns.width, adapter, adapter_config, head)
+            self._bert = read_base(base).eval()
+            merge(self._bert, adapter, float(adapter_config["lora_alpha"]) / float(adapter_config["r"]))
+            self._fusion = Fusion(self._bert.config.hidden_size, columns.width).eval()
+            self._fusion.load_state_dict(head)
             self._tokenizer = open_tokenizer(base)
-        self._padding = int(self._tokenizer.token_to_id("[PAD]"))
+        self._half = processor_has_bfloat16()
         self._using = threading.Lock()
 
     def score(self, states: Sequence[Seen]) -> Scores:
@@ -62,8 +201,13 @@ class EncoderScorer:
         """
         # One call at a time: two would compete for the same cores.
         with self._using:
-            outputs = in_batches(self._outputs, states, self._columns, self._tokenizer, self._padding)
-        return scores(outputs, states)
+            return network_scores(self._outputs, states, self._columns, self._tokenizer)
+
+    def _outputs(self, input_ids: Any, attention_mask: Any, numbers: Any) -> Any:
+        # Only for the text: advantages differ by less than 0.003 from single precision.
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=self._half):
+            hidden = self._bert(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
+        return self._fusion(pooled(hidden.float(), attention_mask), numbers)
 
     def save(self, folder: Path) -> None:
         """Write adapter and head into ``folder``; the base is not copied."""
@@ -71,21 +215,15 @@ class EncoderScorer:
 
         save_file(self._adapter, folder / ADAPTER, metadata={"format": "pt"})
         (folder / ADAPTER_CONFIG).write_text(json.dumps(self._adapter_config, indent=2) + "\n", "utf-8")
-        import torch
-
+        arrays = self._columns.arrays()
         save_file(
             {
                 **{_HEAD_NAME + name: weight for name, weight in self._head.items()},
-                **{name: torch.from_numpy(a).contiguous() for name, a in self._columns.arrays().items()},
+                **{name: torch.from_numpy(a).contiguous() for name, a in arrays.items()},
             },
             folder / HEAD,
-            metadata={"features": json.dumps(self._columns.names), "method": self.method},
+            metadata={"features": json.dumps(self._columns.names), "method": "reward"},
         )
-
-    @property
-    def features(self) -> tuple[str, ...]:
-        """Names of the numbers it reads."""
-        return self._columns.names
 
 
 def read(folder: Path, base: Path) -> EncoderScorer:
@@ -108,64 +246,3 @@ def read(folder: Path, base: Path) -> EncoderScorer:
     )
     config = json.loads((folder / ADAPTER_CONFIG).read_text("utf-8"))
     return EncoderScorer(base, columns, load_file(folder / ADAPTER), config, head)
-
-
-def scores(outputs: Floats, states: Sequence[Seen]) -> Scores:
-    """Outputs as scores: each action's less the default's; minus infinity if not valid.
-
-    Args:
-        outputs: Shape (n, 4).
-        states: The n states.
-    """
-    rows = np.full((len(states), len(INDEX)), -np.inf)
-    for at, state in enumerate(states):
-        default = INDEX[default_action(state.valid)]
-        for action in state.valid:
-            rows[at, INDEX[action]] = outputs[at, INDEX[action]] - outputs[at, default]
-    return Scores(rows, 1.0 / (1.0 + np.exp(-outputs[:, len(INDEX)])))
-
-
-def in_batches(
-    network: Callable[..., Any],
-    states: Sequence[Seen],
-    columns: Columns,
-    tokenizer: Any,
-    padding: int,
-) -> Floats:
-    """The network's outputs, shape (n, 4), in the order of the states; texts are batched by length."""
-    import torch
-
-    ids = token_ids(tokenizer, states)
-    numbers = torch.from_numpy(columns.encode(states))
-    order = sorted(range(len(ids)), key=lambda i: len(ids[i]))
-    outputs = np.zeros((len(ids), len(INDEX) + 1))
-    with torch.inference_mode():
-        for start in range(0, len(order), _BATCH):
-            batch = order[start : start + _BATCH]
-            inputs = padded([ids[i] for i in batch], padding)
-            outputs[batch] = network(**inputs, numbers=numbers[batch]).float().numpy()
-    return outputs
-
-
-def _merged_network(
-    base: Path, width: int, adapter: Mapping[str, Any], config: Mapping[str, Any], head: Mapping[str, Any]
-) -> Callable[..., Any]:
-    """The network for inference, as a function of ids, mask and numbers."""
-    import torch
-
-    from policy.training.encoder.network import Fusion, merge, pooled, read_base
-
-    bert = read_base(base).eval()
-    merge(bert, adapter, float(config["lora_alpha"]) / float(config["r"]))
-    fusion = Fusion(bert.config.hidden_size, width)
-    fusion.load_state_dict(head)
-    fusion.eval()
-    half = processor_has_bfloat16()
-
-    def outputs(input_ids: Any, attention_mask: Any, numbers: Any) -> Any:
-        # Only for the text: advantages differ by less than 0.003 from single precision.
-        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=half):
-            hidden = bert(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
-        return fusion(pooled(hidden.float(), attention_mask), numbers)
-
-    return outputs

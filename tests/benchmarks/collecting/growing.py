@@ -12,8 +12,6 @@ from dataclasses import dataclass
 
 from agent.budget import Budget
 from agent.decisions.decider import PolicyState, policy_state, valid_actions
-from agent.decisions.features import features
-from agent.decisions.state_text import state_text
 from agent.retrieval.memo_reader import MemoReader
 from agent.retrieval.recall import Hit, Recall, Strategy
 from agent.state import Action, RunState, new_state
@@ -41,8 +39,6 @@ class Grown:
 
     path: str
     state: PolicyState
-    text: str
-    features: Mapping[str, float]
     valid: tuple[Action, ...]
     quality: float
     detail: Mapping[str, float]
@@ -116,8 +112,6 @@ class Grower:
         return Grown(
             path,
             seen,
-            state_text(seen),
-            features(seen),
             ("FINISH",) if spent else valid_actions(seen),
             quality,
             detail,

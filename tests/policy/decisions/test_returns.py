@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from agent.state import Action
-from policy.decisions.returns import default_continuation, examples, following, values
+from policy.decisions.returns import examples, values
 from policy.decisions.trees import Node, Seen, Tree
 
 COST = 0.1
@@ -32,7 +32,7 @@ HALF = _tree(
 
 
 def test_the_default_continuation_works_the_plan_off_and_finishes() -> None:
-    worth = values(HALF, COST, default_continuation)
+    worth = values(HALF, COST, {})
     # CONTINUE leads to C, where the plan is done: 0.5 less a step. REVISE leads to R, where the plan goes
     # on for a step more that brings nothing: 1.0 less two steps.
     assert worth[""] == pytest.approx([0.4, 0.8, 0.2])
@@ -41,8 +41,7 @@ def test_the_default_continuation_works_the_plan_off_and_finishes() -> None:
 
 
 def test_a_learned_continuation_changes_what_comes_before_it() -> None:
-    learned = following({("q", "C"): "REVISE", ("q", "R"): "FINISH"})
-    worth = values(HALF, COST, learned)
+    worth = values(HALF, COST, {("q", "C"): "REVISE", ("q", "R"): "FINISH"})
     assert worth[""] == pytest.approx([0.8, 0.9, 0.2])
 
 
@@ -55,13 +54,13 @@ def test_advantages_are_over_the_default_action() -> None:
 
 def test_a_run_of_one_path_tells_what_finishing_earlier_would_have_been_worth() -> None:
     run = _tree(_node("", 0.6, *ALL), _node("C", 0.9, "REVISE", "FINISH"))
-    worth = values(run, COST, default_continuation)
+    worth = values(run, COST, {})
     assert worth[""] == pytest.approx([0.8, np.nan, 0.6], nan_ok=True)
 
 
 def test_where_nobody_measured_nothing_is_made_up() -> None:
     run = _tree(_node("", None, "CONTINUE", "FINISH"), _node("C", 0.9, "FINISH"))
-    worth = values(run, COST, default_continuation)
+    worth = values(run, COST, {})
     assert worth[""] == pytest.approx([0.8, np.nan, np.nan], nan_ok=True)
 
 
@@ -73,9 +72,3 @@ def test_a_label_is_worth_more_than_what_was_measured() -> None:
     row = [state.text for state in made.states].index("")
     assert int(np.nanargmax(made.values[row])) == 1
     assert made.weights[row] > made.weights[1]
-
-
-def test_a_label_alone_teaches_where_nothing_was_measured() -> None:
-    labelled = _tree(_node("", None, *ALL, label="FINISH"))
-    made = examples([labelled], COST)
-    assert made.advantages[0] == pytest.approx([0.0, 0.0, COST])

@@ -6,16 +6,15 @@ import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from agent.budget import Budget
 from models.protocols import Message, ModelError
-from policy.evaluation.evaluating import Evaluation, Progress, UnknownSystem, checked, evaluate
+from policy.evaluation.evaluating import UnknownSystem, checked, evaluate
 from policy.evaluation.rows import Row, Rows
 from policy.evaluation.systems import Parts
-from policy.questions import CaseSet
+from policy.questions import CaseSet, Progress
 from tests.agent.conftest import UnsureReader, fill
 from tests.policy.evaluation.working import CASE, WRITTEN, reply
 from tests.scripted import HashEmbedder, Plain, Scripted, ScriptedChat
@@ -42,13 +41,17 @@ def store(tmp_path: Path) -> Store:
 
 
 def going(
-    store: Store, work: Path, chat: ScriptedChat, cancel: threading.Event | None = None, **changes: Any
+    store: Store,
+    work: Path,
+    chat: ScriptedChat,
+    cancel: threading.Event | None = None,
+    cases: CaseSet = CASES,
+    systems: Sequence[str] = SYSTEMS,
 ) -> tuple[list[Progress], list[Row]]:
     """What was told, and the rows."""
     parts = Parts(chat, HashEmbedder(), UnsureReader(), store, (), Budget(revisions=0))
-    wanted = Evaluation(CASES, SYSTEMS, work)
-    told = list(evaluate(replace(wanted, **changes), parts, cancel))
-    return told, Rows(work / "rows.jsonl").all()
+    file = work / "rows.jsonl"
+    return list(evaluate(cases, systems, parts, Rows(file), cancel)), Rows(file).all()
 
 
 def model(calls: int = 200) -> ScriptedChat:
@@ -93,16 +96,6 @@ def test_a_stopped_evaluation_goes_on(store: Store, tmp_path: Path) -> None:
     assert len(whole) == 2
     _, whole = going(store, tmp_path, model())
     assert len(whole) == 8
-
-
-def test_a_slow_system_is_asked_a_few_questions(store: Store, tmp_path: Path) -> None:
-    told, rows = going(store, tmp_path, model(), systems=("closed-book", "shallow"), few={"shallow": 1})
-    assert [(row.question, row.system) for row in rows] == [
-        ("1", "closed-book"),
-        ("1", "shallow"),
-        ("2", "closed-book"),
-    ]
-    assert told[-1].total == 3
 
 
 def test_a_question_that_fails_is_told_and_asked_again_next_time(store: Store, tmp_path: Path) -> None:

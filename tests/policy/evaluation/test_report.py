@@ -1,85 +1,93 @@
-"""The report says what the summary says."""
+"""The tables say what the rows do: means, paired differences, losses by stage."""
 
 from __future__ import annotations
 
 import re
 
-import pytest
-
-from policy.evaluation.report import Circumstances, markdown
+from policy.evaluation.report import Table, markdown, sections
 from policy.evaluation.rows import Row
-from policy.evaluation.summary import Scope, summarise
-from tests.policy.evaluation.made import HOTPOT, MODEL, MUSIQUE, rows
-
-CAME = Circumstances("deepthink evaluate <b>", "2026-01-02", "2 cores", ["Seconds are of one machine."])
+from tests.policy.evaluation.made import HOTPOT, MODEL, MUSIQUE, row, rows
 
 
-def _made() -> list[Row]:
-    return [
+def _table(made: list[Row], title: str) -> Table:
+    (heading, tables), *_ = sections(made)
+    assert heading == f"{HOTPOT}, {MODEL}"
+    return next(table for table in tables if table.title == title)
+
+
+def test_means_are_over_the_questions_that_a_measure_is_known_for() -> None:
+    made = [row("q0", "crag", 1.0, recall=0.5), row("q1", "crag", 0.0), row("q2", "crag", 0.5, recall=1.0)]
+    ((name, questions, right),) = _table(made, "Answers").rows
+    assert (name, questions) == ("crag", "3")
+    assert right.startswith("50.0 [")
+    ((_, _, recall),) = _table(made, "Evidence").rows
+    assert recall == "75.0 [50.0, 100.0]"
+
+
+def test_differences_are_paired_on_the_questions_that_both_have() -> None:
+    made = [
+        *rows("shallow", [0.0, 0.5, 1.0, 0.0]),
+        row("q1", "lean learned", 1.0, steps=1, seconds=4, evaluated=50),
+        row("q2", "lean learned", 1.0, steps=3, seconds=2, evaluated=0),
+        row("q9", "lean learned", 0.0),
+    ]
+    ((name, questions, right, _, steps, *_),) = _table(made, "Compared with shallow").rows
+    assert (name, questions) == ("lean learned", "2")
+    assert right.startswith("+25.0 [")
+    assert steps.startswith("0.00 [")
+
+
+def test_every_system_stands_against_every_baseline_that_it_shares_a_question_with() -> None:
+    made = [row("q", system, 1.0) for system in ("oracle", "shallow", "another", "seed")]
+    made.append(row("other", "crag", 1.0))
+    assert [line[0] for line in _table(made, "Answers").rows] == [
+        *("shallow", "crag", "seed", "another", "oracle")
+    ]
+    ((_, tables),) = sections(made)
+    assert all(len(line) == len(table.head) for table in tables for line in table.rows)
+    compared = {table.title: [line[0] for line in table.rows] for table in tables if "Comp" in table.title}
+    assert compared == {
+        "Compared with shallow": ["seed", "another", "oracle"],
+        "Compared with seed": ["shallow", "another", "oracle"],
+    }
+
+
+def test_where_both_answer_leaves_out_what_either_abstained_on() -> None:
+    scores = {"seed": [1.0, 0.5, 0.0, 0.6], "shallow": [0.0, 0.3, 1.0, 0.2]}
+    made = [
+        row(f"q{i}", system, score, abstained=float(score == 0))
+        for system, each in scores.items()
+        for i, score in enumerate(each)
+    ]
+    ((_, questions, right, both, *_),) = _table(made, "Compared with shallow").rows
+    assert questions == "4"
+    assert right.startswith("+15.0 [")
+    assert both.startswith("+30.0 [")
+
+
+def test_the_report_has_each_set_and_all_together() -> None:
+    made = [
         *rows("shallow", [0.0, 0.5], lost="recall", recall=0.5),
         *rows("lean learned", [1.0, 0.5], recall=1.0, seconds=20, flagged=0),
-        *rows("shallow", [0.0], questions=MUSIQUE, lost="reading"),
+        *rows("shallow", [0.0], questions=MUSIQUE, lost="reading"),  # its q0 is not q0 of the other set
+        *rows("a|b\nc", [1.0], questions=MUSIQUE),
     ]
-
-
-@pytest.fixture(scope="module")
-def summary() -> list[Scope]:
-    return summarise(_made(), resamples=100)
-
-
-def _lines(text: str, start: str) -> list[str]:
-    return [line for line in text.splitlines() if line.startswith(start)]
-
-
-def test_markdown_has_a_section_for_each_scope(summary: list[Scope]) -> None:
-    told = markdown(summary, CAME)
-    assert _lines(told, "## ") == [
+    report = markdown(made, "deepthink evaluate <b>")
+    assert report == markdown(reversed(made), "deepthink evaluate <b>")
+    lines = report.splitlines()
+    assert [line for line in lines if line.startswith("## ")] == [
         f"## {HOTPOT}, {MODEL}",
         f"## {MUSIQUE}, {MODEL}",
         f"## all sets, {MODEL}",
         "## How to read this",
         "## How it was made",
     ]
-
-
-def test_markdown_tells_the_means_in_hundredths(summary: list[Scope]) -> None:
-    learned = _lines(markdown(summary, CAME), "| lean learned | 2 | 75.0 [")
+    assert "deepthink evaluate <b>" in report
+    learned = [line for line in lines if line.startswith("| lean learned | 2 | 75.0 [")]
     assert len(learned) == 2  # of the set and of all sets
     assert re.fullmatch(r"\| lean learned \| 2 \| 75.0 \[50.0, 100.0\] \| 0.0 \|", learned[0])
-
-
-def test_markdown_tells_the_paired_differences(summary: list[Scope]) -> None:
-    (told, _) = _lines(markdown(summary, CAME), "| lean learned | 2 | +50.0")
-    assert "| 0.00 [0.00, 0.00] | 10.0 [10.0, 10.0] |" in told
-
-
-def test_markdown_tells_where_answers_were_lost(summary: list[Scope]) -> None:
-    told = markdown(summary, CAME)
-    assert "| shallow | 2 | 2 | 2 | 0 | 0 | 0 |" in told
-    assert "| shallow | 3 | 3 | 2 | 0 | 0 | 1 |" in told
-
-
-def test_columns_that_nobody_has_are_left_out(summary: list[Scope]) -> None:
-    told = markdown(summary, CAME)
-    assert "noted" not in "".join(_lines(told, "| system"))
-    assert "held recall" in told
-
-
-def test_circumstances_are_told(summary: list[Scope]) -> None:
-    told = markdown(summary, CAME)
-    for one in ("2026-01-02", "2 cores", "Seconds are of one machine."):
-        assert one in told
-
-
-def test_the_same_rows_give_the_same_report(summary: list[Scope]) -> None:
-    again = summarise(reversed(_made()), resamples=100)
-    assert markdown(again, CAME) == markdown(summary, CAME)
-
-
-def test_a_bar_in_a_name_does_not_break_a_table() -> None:
-    told = markdown(summarise(rows("a|b\nc", [1.0]), resamples=100), CAME)
-    assert "| a\\|b c | 1 | 100.0 [100.0, 100.0] |" in told
-
-
-def test_no_rows_give_a_report() -> None:
-    assert "## How to read this" in markdown(summarise([]), CAME)
+    assert "| 0.00 [0.00, 0.00] | 10.0 [10.0, 10.0] |" in report
+    assert "| shallow | 2 | 2 | 2 | 0 | 0 | 0 |" in report
+    assert "| shallow | 3 | 3 | 2 | 0 | 0 | 1 |" in report
+    assert "| a\\|b c | 1 | 100.0 [100.0, 100.0] |" in report
+    assert "noted" not in "".join(line for line in lines if line.startswith("| system")), "nobody has it"

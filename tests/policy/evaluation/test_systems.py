@@ -9,22 +9,17 @@ from dataclasses import replace
 import pytest
 
 from agent.budget import Budget
-from agent.deps import Deps
 from agent.events import AnswerText, Event, NodeStarted, RunFinished, RunStarted, Searched
 from agent.prompts import NOT_FOUND
 from agent.request import EmptyLibrary
-from agent.state import Evidence
-from models.protocols import GenerationCancelled, ModelError, Reading, Reply, Usage
+from models.protocols import GenerationCancelled, Reading, Reply, Usage
 from policy.evaluation.systems import (
     SYSTEMS,
     Answered,
     Cost,
-    Crag,
     Looped,
+    OnePrompt,
     Parts,
-    SearchAndAnswer,
-    SearchAndGuess,
-    Shallow,
     System,
 )
 from policy.questions import Place
@@ -37,7 +32,10 @@ from traces.store import Store
 SUPPLIER = "Who supplies Orlavane's ceramic bearings?"
 SAID = "Orlavane buys all of its ceramic bearings from Tolvang Ceramics [1]."
 PLAIN = [system for system in SYSTEMS.values() if not isinstance(system, Looped)]
-FROM_PASSAGES: list[System] = [Shallow(), SearchAndAnswer(), Crag()]
+SHALLOW, SEARCH, GUESS, CRAG = (
+    SYSTEMS[name] for name in ("shallow", "search-and-answer", "search-and-guess", "crag")
+)
+FROM_PASSAGES = [SHALLOW, SEARCH, CRAG]
 LEAN = Looped("lean rules, live", "lean", "rules")
 NO_REVISION = Budget(revisions=0)
 
@@ -74,7 +72,7 @@ def test_a_closed_book_sees_the_question_and_nothing_else(store: Store) -> None:
     assert answered.cost.generated == 3
 
 
-@pytest.mark.parametrize("reply", ["I do not know.", "I don't know who supplies them.", ""])
+@pytest.mark.parametrize("reply", ["I don't know who supplies them.", ""])
 def test_a_closed_book_may_say_that_it_does_not_know(store: Store, reply: str) -> None:
     answered, _ = _answered(SYSTEMS["closed-book"], store, [reply])
     assert answered.abstained
@@ -93,29 +91,26 @@ def test_an_answer_is_told_with_its_evidence_and_its_cost(filled: Store, system:
     assert NOT_FOUND in prompts[0]
 
 
-@pytest.mark.parametrize("system", FROM_PASSAGES, ids=lambda system: system.name)
-def test_what_the_passages_do_not_say_is_flagged(filled: Store, system: System) -> None:
+def test_what_the_passages_do_not_say_is_flagged(filled: Store) -> None:
     wrong = f"{SAID} Orlavane employed 9,999 people at the end of 2024 [1]."
-    answered, _ = _answered(system, filled, [wrong])
+    answered, _ = _answered(SEARCH, filled, [wrong])
     assert (answered.sentences, answered.flagged) == (2, 1)
 
 
-@pytest.mark.parametrize("system", FROM_PASSAGES, ids=lambda system: system.name)
-def test_the_sentence_for_nothing_found_is_an_abstention(filled: Store, system: System) -> None:
-    answered, _ = _answered(system, filled, [NOT_FOUND])
+def test_the_sentence_for_nothing_found_is_an_abstention(filled: Store) -> None:
+    answered, _ = _answered(SEARCH, filled, [NOT_FOUND])
     assert (answered.text, answered.abstained) == (NOT_FOUND, True)
     assert (answered.sentences, answered.cited) == (0, ())
     assert answered.in_prompt  # it had read them
 
 
-@pytest.mark.parametrize("system", FROM_PASSAGES, ids=lambda system: system.name)
-def test_there_must_be_something_to_search(store: Store, system: System) -> None:
+def test_there_must_be_something_to_search(store: Store) -> None:
     with pytest.raises(EmptyLibrary):
-        _answered(system, store, [])
+        _answered(SEARCH, store, [])
 
 
 def test_shallow_reads_the_three_nearest_passages(filled: Store) -> None:
-    answered, (prompt,) = _answered(Shallow(), filled, [SAID])
+    answered, (prompt,) = _answered(SHALLOW, filled, [SAID])
     assert [f"[{n}] " in prompt for n in (1, 2, 3, 4)] == [True, True, True, False]
     assert "(Annual report, Item 0, 2025-01-01)" in prompt
     assert len(answered.in_prompt) <= 3
@@ -128,29 +123,20 @@ def test_search_and_answer_shows_what_the_reader_prefers(filled: Store) -> None:
 
     with ScriptedChat([NOT_FOUND, NOT_FOUND]) as chat:
         parts = _parts(filled, chat)
-        contrary = SearchAndAnswer().answer(SUPPLIER, replace(parts, reader=Contrary()))
-        by_words = SearchAndAnswer().answer(SUPPLIER, parts)
+        contrary = SEARCH.answer(SUPPLIER, replace(parts, reader=Contrary()))
+        by_words = SEARCH.answer(SUPPLIER, parts)
     assert contrary.in_prompt[0] == Place("launch")
     assert by_words.in_prompt[0] == Place("annual-report")
     assert "[1] Haldrecht launched" in chat.calls[0].messages[-1].content
 
 
 def test_search_and_guess_reads_the_same_and_has_no_leave_to_find_nothing(filled: Store) -> None:
-    answered, prompts = _answered(SearchAndAnswer(), filled, [SAID])
-    guessed, pressed = _answered(SearchAndGuess(), filled, [SAID])
+    answered, prompts = _answered(SEARCH, filled, [SAID])
+    guessed, pressed = _answered(GUESS, filled, [SAID])
     assert guessed.in_prompt == answered.in_prompt
     assert NOT_FOUND in prompts[0]
     assert NOT_FOUND not in pressed[0]
     assert pressed[0].partition(" like [1]. ")[0] == prompts[0].partition(" like [1]. ")[0]
-
-
-@pytest.mark.parametrize("system", FROM_PASSAGES, ids=lambda system: system.name)
-def test_only_the_collections_asked_for_are_searched(filled: Store, system: System) -> None:
-    asked = "What halted production at the Brevnes plant of Tolvang Ceramics?"
-    with ScriptedChat([NOT_FOUND]) as chat:
-        answered = system.answer(asked, replace(_parts(filled, chat), collections=("news",)))
-    assert answered.in_prompt[0] == Place("fire")
-    assert set(answered.in_prompt) <= {Place("fire"), Place("launch")}
 
 
 class _Scoring(WordReader):
@@ -171,7 +157,7 @@ def test_crag_looks_again_where_no_passage_helps(filled: Store) -> None:
         told: list[Event] = []
         with ScriptedChat([NOT_FOUND]) as chat:
             given = replace(_parts(filled, chat), reader=_Scoring(score), on_event=told.append)
-            answered = Crag().answer(SUPPLIER, given)
+            answered = CRAG.answer(SUPPLIER, given)
         assert (answered.cost.steps, answered.cost.calls) == (1, 1)
         searches.append(sum(isinstance(event, Searched) for event in told))
         counts.append(len(answered.in_prompt))
@@ -180,18 +166,15 @@ def test_crag_looks_again_where_no_passage_helps(filled: Store) -> None:
 
 
 def test_without_a_passage_nobody_is_asked(filled: Store) -> None:
-    class Nothing(Crag):
-        def found(self, question: str, deps: Deps) -> list[Evidence]:
-            return []
-
+    nothing = OnePrompt("nothing", lambda _question, _deps: [])
     with ScriptedChat([]) as chat:
-        answered = Nothing().answer(SUPPLIER, _parts(filled, chat))
+        answered = nothing.answer(SUPPLIER, _parts(filled, chat))
     assert (answered.text, answered.abstained, answered.in_prompt) == (NOT_FOUND, True, ())
 
 
 def test_the_lowest_passages_give_way_to_a_small_context(filled: Store) -> None:
     with ScriptedChat([SAID], context_tokens=300) as chat:
-        answered = Shallow().answer(SUPPLIER, _parts(filled, chat))
+        answered = SHALLOW.answer(SUPPLIER, _parts(filled, chat))
     prompt = chat.calls[0].messages[-1].content
     assert "[1] " in prompt
     assert "[3] " not in prompt
@@ -200,7 +183,7 @@ def test_the_lowest_passages_give_way_to_a_small_context(filled: Store) -> None:
 
 def test_a_sentence_that_the_limit_cut_off_is_dropped(filled: Store) -> None:
     cut = Reply(f"{SAID} It also has", Usage(), "length")
-    answered, _ = _answered(Shallow(), filled, [cut])
+    answered, _ = _answered(SHALLOW, filled, [cut])
     assert answered.text == SAID
 
 
@@ -215,7 +198,7 @@ def test_whoever_watches_reads_along(filled: Store) -> None:
         assert doing[-1] == ("answer_directly" if system.name == "closed-book" else "synthesise")
 
 
-@pytest.mark.parametrize("system", PLAIN, ids=lambda system: system.name)
+@pytest.mark.parametrize("system", [SYSTEMS["closed-book"], SEARCH], ids=lambda system: system.name)
 def test_an_answer_is_given_up_when_that_is_wanted(filled: Store, system: System) -> None:
     cancel = threading.Event()
     cancel.set()
@@ -261,43 +244,6 @@ def test_a_run_that_finds_nothing_is_an_abstention(filled: Store) -> None:
     assert (answered.text, answered.abstained) == (NOT_FOUND, True)
     assert answered.cited == ()
     assert answered.in_prompt != ()
-
-
-def test_what_a_run_s_sources_do_not_say_is_flagged(filled: Store) -> None:
-    script: list[Scripted] = [
-        {"steps": STEPS[:1]},
-        f"{WRITTEN} A flood in Kasmere ruined nine warehouses of Haldrecht.",
-    ]
-    answered = _run(LEAN, script, filled, NO_REVISION)
-    assert (answered.sentences, answered.flagged) == (2, 1)
-
-
-def test_the_seed_asks_its_model_everywhere(filled: Store) -> None:
-    step = {"question": STEPS[0], "reason": "r", "tool": "reports", "keywords": "supplier", "section": ""}
-    script: list[Scripted] = [
-        {"steps": [step]},
-        "ceramic bearings single supplier",
-        {"searches": ["supplier of ceramic bearings"]},
-        {"justification": "exact names", "strategy": "keyword"},
-        {"A": "correct"},
-        "(A) Orlavane buys all of its ceramic bearings from a single supplier, Tolvang Ceramics.",
-        {"source": 1, "answer": "Tolvang Ceramics", "sentence": "Tolvang Ceramics supplies them."},
-        {"A": 0.1, "B": 0.1, "C": 0.8},
-        "All is known.",
-        WRITTEN,
-        {"verdicts": ["supported"]},
-    ]
-    answered = _run(Looped("seed", "seed"), script, filled, Budget())
-    assert answered.cost.calls == len(script)
-    assert answered.cost.steps == 1
-    assert answered.in_prompt == (Place("annual-report"),)
-    assert answered.stopped == "llm: All is known."
-
-
-def test_a_run_that_fails_says_so(filled: Store) -> None:
-    broken = ModelError("The model is gone.", "Start it.")
-    with pytest.raises(ModelError, match="gone"):
-        _run(LEAN, [broken], filled, NO_REVISION)
 
 
 def test_whoever_watches_is_told_the_run(filled: Store) -> None:

@@ -1,30 +1,39 @@
-"""Calibration, by cases worked by hand."""
+"""Calibration by cases worked by hand, what is frozen, and the crossed look at it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from agent.state import Action
+from policy.decisions.reading import Read
+from policy.decisions.returns import examples
 from policy.decisions.trees import INDEX, Node, Seen, Tree
 from policy.judging.calibration import (
     IDENTITY,
     Calibrated,
     Curve,
     calibrated,
-    calibration,
+    calibration_error,
     candidates,
     choose_margin,
+    crossed,
     fit_curve,
     fit_temperature,
+    freeze,
 )
-from policy.judging.walking import Scored, score
+from policy.judging.walking import default_schedule, follow, score
 from policy.serving.scorers import Rule, Scores
+from policy.training import forest
+from policy.training.material import material
 from tests.policy.made import Preferring
+from tests.policy.trees import random_trees, stop
 
+COST = 0.05
 BOTH: tuple[Action, ...] = ("CONTINUE", "FINISH")
 
 
@@ -46,7 +55,7 @@ def test_what_is_overconfident_is_put_right(states: int) -> None:
     curve = fit_curve(raw[:half], so[:half])
 
     assert np.all(np.diff(curve.y) >= 0)
-    assert calibration(curve(raw[half:]), so[half:]).brier < calibration(raw[half:], so[half:]).brier
+    assert calibration_error(curve(raw[half:]), so[half:]) < calibration_error(raw[half:], so[half:])
     assert np.abs(curve(raw) - true).mean() < 0.1
 
 
@@ -63,7 +72,6 @@ def test_the_curve_travels_with_the_policy(tmp_path: Path) -> None:
 
     wrapped.save(tmp_path)
 
-    assert wrapped.method == "forest"
     assert calibrated(inner, tmp_path).score([state]).sufficiency.tolist() == pytest.approx([0.3])
     assert calibrated(inner, tmp_path / "elsewhere") is inner
 
@@ -76,8 +84,6 @@ def tree(name: str, now: float, later: float) -> Tree:
 
 class Saying:
     """Says the advantage of FINISH that is written down for each text."""
-
-    method = "forest"
 
     def __init__(self, advantages: dict[str, float]) -> None:
         self.advantages = advantages
@@ -93,8 +99,13 @@ class Saying:
         return Scores(rows, np.full(len(states), 0.5))
 
 
-def scored(advantages: dict[str, float], trees: list[Tree]) -> Scored:
-    return score(trees, Saying(advantages))
+def margin_for(
+    advantages: dict[str, float], trees: list[Tree], cost: float, errors: float = 0.5
+) -> tuple[float, float]:
+    """The margin, and the mean utility of the policy that has it."""
+    scored = score(trees, Saying(advantages))
+    margin = choose_margin(scored, trees, cost, errors)
+    return margin, float(np.nanmean(follow(trees, scored.decide(Rule(margin, 1.0))).utility(cost)))
 
 
 def test_the_margin_separates_what_pays_from_what_does_not() -> None:
@@ -103,20 +114,19 @@ def test_the_margin_separates_what_pays_from_what_does_not() -> None:
     bad = [tree(f"bad {i}", 0.4, 1.0) for i in range(20)]
     advantages = {t.question: 0.3 if t.question.startswith("good") else 0.1 for t in [*good, *bad]}
 
-    chosen = choose_margin(scored(advantages, [*good, *bad]), cost=0.1)
+    margin, utility = margin_for(advantages, [*good, *bad], cost=0.1)
 
-    assert 0.1 <= chosen.margin < 0.3
-    assert chosen.default == pytest.approx(0.8)  # two steps, and all of it in the end
-    assert chosen.utility == pytest.approx(0.85)
+    assert 0.1 <= margin < 0.3
+    assert utility == pytest.approx(0.85)  # by default, two steps and all of it: 0.8
 
 
 def test_where_leaving_the_default_never_pays_it_is_never_left() -> None:
     trees = [tree(f"q{i}", 0.0, 1.0) for i in range(10)]
 
-    chosen = choose_margin(scored({t.question: 0.2 for t in trees}, trees), cost=0.05)
+    margin, utility = margin_for({t.question: 0.2 for t in trees}, trees, cost=0.05)
 
-    assert chosen.margin > 0.2
-    assert chosen.utility == chosen.default
+    assert margin > 0.2
+    assert utility == pytest.approx(0.9)
 
 
 def test_what_chance_could_have_brought_does_not_lower_the_margin() -> None:
@@ -124,11 +134,10 @@ def test_what_chance_could_have_brought_does_not_lower_the_margin() -> None:
     trees = [tree(f"q{i}", 1.0 if i % 2 else 0.86, 1.0) for i in range(40)]
     advantages = {f"q{i}": 0.2 for i in range(40)}
 
-    timid = choose_margin(scored(advantages, trees), cost=0.08, errors=3.0)
-    bold = choose_margin(scored(advantages, trees), cost=0.08, errors=0.0)
+    timid, _ = margin_for(advantages, trees, cost=0.08, errors=3.0)
+    bold, _ = margin_for(advantages, trees, cost=0.08, errors=0.0)
 
-    assert bold.margin < 0.2 < timid.margin
-    assert timid.utility == timid.default
+    assert bold < 0.2 < timid
 
 
 def test_margins_reach_from_zero_to_where_nothing_changes() -> None:
@@ -142,9 +151,7 @@ def test_margins_reach_from_zero_to_where_nothing_changes() -> None:
 def test_unknown_outcomes_are_left_out() -> None:
     trees = [tree("a", 1.0, 1.0), Tree("b", "toy", {"": Node("", Seen("b", {}, BOTH), None)})]
 
-    chosen = choose_margin(scored({"a": 0.2, "b": 0.2}, trees), cost=0.1)
-
-    assert chosen.default == pytest.approx(0.8)
+    assert margin_for({"a": 0.2, "b": 0.2}, trees, cost=0.1)[1] == pytest.approx(0.9)
 
 
 def test_the_temperature_is_high_where_the_policy_is_often_wrong() -> None:
@@ -161,5 +168,53 @@ def test_the_temperature_is_high_where_the_policy_is_often_wrong() -> None:
     assert shown["FINISH"] == pytest.approx(0.9, abs=0.03)
 
 
-def test_without_anything_to_compare_the_temperature_is_one() -> None:
-    assert fit_temperature([], np.zeros((0, 3)), np.zeros((0, 3)), 0.0) == 1.0
+# --- frozen on held-out questions ------------------------------------------------------------------------
+
+
+def test_a_policy_that_knows_nothing_is_frozen_into_the_default() -> None:
+    trees = random_trees(1, 60)
+    useless = Preferring("REVISE", advantage=-0.1)
+
+    frozen = freeze(useless, trees, COST)
+
+    assert frozen.crossed == frozen.fitted == follow(trees, default_schedule)
+    # It says the same of all states: nothing to be made of that but to leave it.
+    assert set(frozen.scorer.score([t.root.seen for t in trees]).sufficiency.tolist()) == {0.9}
+
+
+def test_each_question_is_judged_with_a_margin_that_others_chose() -> None:
+    trees = random_trees(2, 80)
+    scored = score(trees, Preferring("FINISH", advantage=0.2))
+
+    judged = crossed(scored, COST)
+
+    at_once, default = follow(trees, stop), follow(trees, default_schedule)
+    for judged_walk, *either in zip(judged.walks, at_once.walks, default.walks, strict=True):
+        assert judged_walk in either, "whatever the margin, it is one of the two"
+
+
+def test_runs_of_one_path_each_are_judged_by_what_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forest, "TREES", 5)
+    rng = np.random.default_rng(0)
+    trees = [one_path(tree, rng) for tree in random_trees(4, 150)]
+    found = material(Read(trees))
+
+    scorer = forest.fit(examples(found.training, COST), seed=0)
+    frozen = freeze(scorer, found.validation, COST)
+
+    # Where the margin leaves the path nobody knows what would have come of it, and that is not guessed.
+    assert frozen.crossed.unknown > 0
+    assert np.isfinite(frozen.rule.margin)
+    assert np.isfinite(frozen.rule.temperature)
+
+
+def one_path(tree: Tree, rng: np.random.Generator) -> Tree:
+    """As a run that a person watched: one path, and only its end is measured."""
+    nodes, node = {}, tree.root
+    while True:
+        following = tree.child(node, str(rng.choice(node.valid)))  # type: ignore[arg-type]
+        ended = following is None
+        nodes[node.path] = replace(node, quality=node.quality if ended else None, detail={})
+        if following is None:
+            return Tree(tree.question, "own", nodes, tree.text)
+        node = following

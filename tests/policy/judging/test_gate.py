@@ -8,16 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from agent.state import Action
 from policy.decisions.trees import Node, Seen, Tree
 from policy.judging.bootstrap import NOTHING, Interval
-from policy.judging.calibration import IDENTITY, Calibrated, Margin, calibration
-from policy.judging.freezing import Frozen
-from policy.judging.gate import STATED, Measured, ask, judge, measure, opponent, recorded
-from policy.judging.walking import Outcomes, follow_each, score
+from policy.judging.calibration import IDENTITY, Calibrated, Frozen
+from policy.judging.gate import STATED, Measured, ask, judge, measure, opponent
+from policy.judging.walking import Outcomes, follow, score
 from policy.serving import folder as folders
 from policy.serving.folder import read
 from policy.serving.registry import Registry
@@ -35,7 +33,7 @@ GOOD = Measured(
     milliseconds=31.0,
 )
 NAME = "forest-20261121-203000"
-ALL: tuple[Action, ...] = ("CONTINUE", "REVISE", "FINISH")
+RULE = Rule(0.05, 0.1)
 
 
 @pytest.fixture(autouse=True)
@@ -107,12 +105,12 @@ def test_at_the_border_it_passes() -> None:
     assert judge(replace(border, over_active=None, active="")).passed
 
 
-def test_a_manifest_keeps_the_rule_that_was_applied() -> None:
-    kept = recorded(judge(GOOD))
-    assert (kept.passed, kept.rule) == (True, STATED)
-    assert kept.measures["milliseconds a decision"] == 31.0
+def test_the_verdict_has_the_rule_and_goes_into_the_folder_and_comes_back(tmp_path: Path) -> None:
+    gate = judge(replace(GOOD, error=0.2))
+    assert gate.rule == STATED
     for figure in ("100 held-out", "90%", "above 0", "-0.01", "at most 0.1", "60 ms"):
         assert figure in STATED
+    assert read(policy(tmp_path, gate=gate)).gate == gate
 
 
 # --- measured on trees -----------------------------------------------------------------------------------
@@ -126,84 +124,49 @@ def _tree(number: int, qualities: Mapping[str, float]) -> Tree:
 
 
 def _walked(trees: list[Tree], scorer: Preferring, rule: Rule) -> Outcomes:
-    return follow_each("new", trees, score(trees, scorer).deciders(rule))
+    return follow(trees, score(trees, scorer).decide(rule))
 
 
-def _frozen(trees: list[Tree], scorer: Preferring, rule: Rule) -> Frozen:
-    margin = Margin(rule.margin, 0.0, 0.0, 0.0)
-    said = calibration(np.array([0.2, 0.9]), np.array([0.0, 1.0]))
-    calibrated = Calibrated(scorer, IDENTITY)
-    walked = _walked(trees, scorer, rule)
-    return Frozen(calibrated, rule, margin, walked, walked, said, 1.0)
+def _frozen(trees: list[Tree], scorer: Preferring) -> Frozen:
+    walked = _walked(trees, scorer, RULE)
+    return Frozen(Calibrated(scorer, IDENTITY), RULE, walked, walked, 0.02)
 
 
 def test_finishing_early_gains_the_step_it_saves() -> None:
     trees = [_tree(i, {"": 1.0, "C": 1.0}) for i in range(120)]
-    early, rule = Preferring("FINISH", 0.2), Rule(0.05, 0.1)
-    found = measure(_walked(trees, early, rule), trees, early, 0.02, 0.05)
-    assert (found.questions, found.known, found.over_active) == (120, 120, None)
-    assert found.gain.estimate == pytest.approx(0.05)
-    assert found.gain.low == pytest.approx(0.05)
-    assert found.milliseconds >= 0
-    assert judge(replace(found, milliseconds=1.0)).passed
-
-
-def test_finishing_early_where_something_was_left_to_find_loses() -> None:
-    trees = [_tree(i, {"": 0.2, "C": 1.0}) for i in range(120)]
-    early, rule = Preferring("FINISH", 0.2), Rule(0.05, 0.1)
-    found = measure(_walked(trees, early, rule), trees, early, 0.02, 0.05)
-    assert found.gain.estimate == pytest.approx(-0.75)
-    assert not judge(found).passed
+    measured = measure(_frozen(trees, Preferring("FINISH", 0.2)), trees, 0.05, None, "data")
+    assert (measured.questions, measured.known, measured.over_active) == (120, 120, None)
+    assert measured.gain.estimate == pytest.approx(0.05)
+    assert measured.gain.low == pytest.approx(0.05)
+    assert measured.milliseconds >= 0
+    assert judge(replace(measured, milliseconds=1.0)).passed
 
 
 def test_questions_that_nobody_tried_count_against_it() -> None:
     trees = [_tree(i, {"": 1.0} if i % 2 else {"": 1.0, "C": 1.0}) for i in range(240)]
-    late, rule = Preferring("CONTINUE", 0.2), Rule(0.05, 0.1)
-    found = measure(_walked(trees, late, rule), trees, late, 0.02, 0.05)
-    assert (found.questions, found.known) == (240, 120)
-    assert "only 120 of 240" in judge(found).reason
+    measured = measure(_frozen(trees, Preferring("CONTINUE", 0.2)), trees, 0.05, None, "data")
+    assert (measured.questions, measured.known) == (240, 120)
+    assert "only 120 of 240" in judge(measured).reason
 
 
 def test_the_active_policy_is_walked_over_the_same_questions(tmp_path: Path) -> None:
     registry = Registry(tmp_path / "own", tmp_path / "box")
     assert opponent(registry) is None
     policy(tmp_path / "box", save=Preferring("FINISH", 0.2).save)
-    active = opponent(registry)
-    assert active is not None
     trees = [_tree(i, {"": 1.0, "C": 1.0}) for i in range(120)]
-    late, rule = Preferring("CONTINUE", 0.2), Rule(0.05, 0.1)
-    found = measure(_walked(trees, late, rule), trees, late, 0.02, 0.05, active)
-    assert found.active == NAME
-    assert found.over_active is not None
-    assert found.over_active.estimate == pytest.approx(-0.05)
-    verdict, kept = ask(_frozen(trees, late, rule), trees, 0.05, registry, "other data")
-    assert f"over the active policy {NAME}" in verdict.reason
-    assert kept.reason == verdict.reason
+    gate = ask(_frozen(trees, Preferring("CONTINUE", 0.2)), trees, 0.05, registry, "other data")
+    assert gate.measures[f"utility over the active policy {NAME}"] == [-0.05, -0.05, -0.05]
+    assert f"over the active policy {NAME}" in gate.reason
 
 
 def test_the_same_policy_trained_again_does_not_lose_against_itself(tmp_path: Path) -> None:
-    early, rule = Preferring("FINISH", 0.2), Rule(0.05, 0.1)
+    early = Preferring("FINISH", 0.2)
     registry = Registry(tmp_path / "own", tmp_path / "box")
-    policy(tmp_path / "box", save=early.save)
-    active = opponent(registry)
-    assert active is not None
+    data = read(policy(tmp_path / "box", save=early.save)).data.sha256
     trees = [_tree(i, {"": 1.0, "C": 1.0}) for i in range(120)]
     # Crossed, a margin that others chose keeps it from finishing early.
-    again = replace(_frozen(trees, early, rule), crossed=_walked(trees, early, Rule(0.5, 0.1)))
+    again = replace(_frozen(trees, early), crossed=_walked(trees, early, Rule(0.5, 0.1)))
 
-    same, _ = ask(again, trees, 0.05, registry, active.data)
-    other, _ = ask(again, trees, 0.05, registry, "other data")
+    same, other = (ask(again, trees, 0.05, registry, sha256) for sha256 in (data, "other data"))
     assert same.measures[f"utility over the active policy {NAME}"] == [0.0, 0.0, 0.0]
     assert other.measures[f"utility over the active policy {NAME}"] == [-0.05, -0.05, -0.05]
-
-
-def test_an_active_policy_that_cannot_be_loaded_is_no_opponent(tmp_path: Path) -> None:
-    folder = policy(tmp_path / "box")
-    registry = Registry(tmp_path / "own", tmp_path / "box")
-    (folder / "said.safetensors").write_bytes(b"")
-    assert opponent(registry) is None
-
-
-def test_the_verdict_goes_into_the_folder_and_comes_back(tmp_path: Path) -> None:
-    kept = recorded(judge(replace(GOOD, error=0.2)))
-    assert read(policy(tmp_path, gate=kept)).gate == kept

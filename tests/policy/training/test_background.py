@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 
 import pytest
 
-from policy.training.errors import TrainingFailed
-from policy.training.progress import TrainingEvent, Warned
-from policy.training.watching import run_in_background
+from policy.training.progress import TrainingFailed, Warned
+from policy.training.watching import Emit, run_in_background
 
 
 def test_events_come_in_order_and_the_result_at_the_end() -> None:
-    def work(tell: Callable[[TrainingEvent], None]) -> int:
-        tell(Warned("one"))
-        tell(Warned("two"))
+    def work(emit: Emit) -> int:
+        emit(Warned("one"))
+        emit(Warned("two"))
         return 3
 
     events = run_in_background(work, threading.Event())
@@ -32,8 +30,8 @@ def test_events_come_in_order_and_the_result_at_the_end() -> None:
 
 
 def test_what_the_work_raises_is_raised_where_it_is_watched() -> None:
-    def work(tell: Callable[[TrainingEvent], None]) -> None:
-        tell(Warned("one"))
+    def work(emit: Emit) -> None:
+        emit(Warned("one"))
         raise TrainingFailed("No.")
 
     events = run_in_background(work, threading.Event())
@@ -46,8 +44,8 @@ def test_what_the_work_raises_is_raised_where_it_is_watched() -> None:
 def test_who_stops_watching_stops_the_work_and_waits_for_it() -> None:
     cancel, ended = threading.Event(), threading.Event()
 
-    def work(tell: Callable[[TrainingEvent], None]) -> None:
-        tell(Warned("one"))
+    def work(emit: Emit) -> None:
+        emit(Warned("one"))
         assert cancel.wait(30)
         ended.set()
 

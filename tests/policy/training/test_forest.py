@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 
 from agent.state import ACTIONS, Action
-from policy.decisions.returns import Examples
-from policy.decisions.trees import INDEX, Seen, default_action
+from policy.decisions.returns import COST, Examples, examples
+from policy.decisions.trees import INDEX, Seen, Tree, fold, valid_columns
 from policy.training import forest
+from tests.policy.trees import random_trees
 
 ALL: tuple[Action, ...] = ("CONTINUE", "REVISE", "FINISH")
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forest, "TREES", 20)
 
 
 def _examples(n: int = 240, seed: int = 0) -> Examples:
@@ -24,17 +30,13 @@ def _examples(n: int = 240, seed: int = 0) -> Examples:
         Seen("", {"held": h, "weak": w, "noise": z}, ALL if i % 4 else ("REVISE", "FINISH"))
         for i, (h, w, z) in enumerate(zip(held, weak, noise, strict=True))
     ]
-    advantages = np.stack([np.zeros(n), weak - 0.5, held - 0.5], axis=1)
-    for row, state in enumerate(states):
-        if "CONTINUE" not in state.valid:
-            advantages[row] -= advantages[row, INDEX[default_action(state.valid)]]
-            advantages[row, 0] = np.nan
+    values = np.stack([np.zeros(n), weak - 0.5, held - 0.5], axis=1)
+    values[~valid_columns(states)] = np.nan
     return Examples(
         states,
         [str(i) for i in range(n)],
         ["set"] * n,
-        advantages,
-        advantages,
+        values,
         (held > 0.5).astype(np.float64),
         np.ones(n),
     )
@@ -78,26 +80,44 @@ def test_the_arrays_predict_what_the_fitted_trees_do(monkeypatch: pytest.MonkeyP
     assert scores.sufficiency == pytest.approx(fitted[-1].predict(columns), abs=1e-6)
 
 
-def test_it_is_the_same_after_being_stored(tmp_path: Path) -> None:
-    made = _examples()
-    fitted = forest.fit(made, seed=0)
-    fitted.save(tmp_path)
-    assert [path.name for path in tmp_path.iterdir()] == [forest.FILE]
-    again = forest.Forest.read(tmp_path, fitted.names)
-    before, after = fitted.score(made.states), again.score(made.states)
-    assert np.array_equal(before.advantages, after.advantages)
-    assert np.array_equal(before.sufficiency, after.sufficiency)
-
-
-def test_the_same_seed_gives_the_same_forest() -> None:
-    made = _examples()
-    one, other = forest.fit(made, seed=3), forest.fit(made, seed=3)
-    assert np.array_equal(one.score(made.states).advantages, other.score(made.states).advantages)
-
-
 def test_without_any_revision_to_learn_from_it_never_revises() -> None:
     made = _examples()
-    made.advantages[:, INDEX["REVISE"]] = np.nan
-    made.advantages[[("CONTINUE" not in s.valid) for s in made.states]] = np.nan
+    made.values[:, INDEX["REVISE"]] = np.nan
     fitted = forest.fit(made, seed=0)
     assert np.all(fitted.score(made.states).advantages[1::4, INDEX["REVISE"]] == 0.0)
+
+
+# --- targets that count on a learned continuation ---------------------------------------------------------
+
+
+@pytest.fixture
+def trees() -> Sequence[Tree]:
+    return random_trees(0, 40)
+
+
+def test_finishing_is_worth_its_quality_whoever_goes_on(trees: Sequence[Tree]) -> None:
+    finish = forest.improved(trees, COST, rounds=1).values[:, 2]
+    assert np.array_equal(finish, examples(trees, COST).values[:, 2], equal_nan=True)
+
+
+def test_no_forest_decides_on_a_question_that_it_was_fitted_on(
+    trees: Sequence[Tree], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fitted_on: list[set[str]] = []
+    asked: list[set[int]] = []
+    fit, decisions = forest.fit, forest._decisions
+
+    def seen(made: Examples, **settings: Any) -> forest.Forest:
+        fitted_on.append(set(made.questions))
+        return fit(made, **settings)
+
+    def decided(outside: Sequence[Tree], scorer: forest.Forest) -> Any:
+        assert not fitted_on[-1] & {tree.question for tree in outside}
+        asked.append({fold(tree.question, forest.FOLDS) for tree in outside})
+        return decisions(outside, scorer)
+
+    monkeypatch.setattr(forest, "fit", seen)
+    monkeypatch.setattr(forest, "_decisions", decided)
+    forest.improved(trees, COST, rounds=1)
+    assert len(asked) == len(fitted_on) == forest.FOLDS
+    assert set().union(*asked) == {fold(tree.question, forest.FOLDS) for tree in trees}

@@ -10,20 +10,17 @@ from typing import Any
 import pytest
 
 from agent.decisions.decider import STATE_VERSION
+from models.protocols import ModelMissing
 from policy.decisions.reading import NoSuchSource, Read
 from policy.decisions.trees import Node, Seen, Tree, fold
 from policy.judging.gate import too_few
-from policy.training.course import train
-from policy.training.errors import CannotTrain, NoBase, UnusedOption
-from policy.training.material import gather, material
-from policy.training.request import TrainingRequest, base_model, require_used_options
+from policy.training.material import gather, material, sheet
+from policy.training.progress import CannotTrain, UnusedOption
+from policy.training.request import TrainingRequest, base_model
+from tests.policy.training.encoder.made import examples
 from tests.policy.training.made import collected
 from traces.exchange import export
-from traces.store import NotAStore, Store
-
-
-def read(trees: Sequence[Tree], other: int = 0, unmeasured: int = 0) -> Read:
-    return Read(list(trees), other, unmeasured, {"evidence": 1})
+from traces.store import Store
 
 
 def tree(name: str, text: str = "", quality: float = 0.5, number: float = 1.0, states: int = 5) -> Tree:
@@ -57,14 +54,6 @@ def test_several_stores_are_one_and_the_digest_knows_no_order(tmp_path: Path) ->
     assert gather([one], tmp_path / "work").sha256 != first.sha256
 
 
-def test_exported_traces_are_as_good_as_the_store(tmp_path: Path) -> None:
-    store = collected(tmp_path / "some.duckdb", 60)
-    file = tmp_path / "some.parquet"
-    export(Store(store), file)
-
-    assert gather([file], tmp_path / "work").sha256 == gather([store], tmp_path / "work").sha256
-
-
 def test_what_is_given_twice_counts_once(tmp_path: Path) -> None:
     store = collected(tmp_path / "some.duckdb", 60)
     file = tmp_path / "some.parquet"
@@ -85,11 +74,6 @@ def test_too_few_decisions_say_how_many_are_missing_and_how_to_get_them(tmp_path
     assert "deepthink collect" in told.value.way_out
 
 
-def test_an_empty_home_says_the_same(tmp_path: Path) -> None:
-    with pytest.raises(CannotTrain, match="0 decisions of 0 questions"):
-        gather([], tmp_path / "work")
-
-
 @pytest.mark.parametrize("name", ["nothing", "x" * 300])
 def test_a_file_that_is_not_there(name: str, tmp_path: Path) -> None:
     with pytest.raises(NoSuchSource, match="There is no file"):
@@ -98,9 +82,9 @@ def test_a_file_that_is_not_there(name: str, tmp_path: Path) -> None:
 
 def test_states_of_another_version_are_named(tmp_path: Path) -> None:
     with pytest.raises(CannotTrain, match=f"another version than {STATE_VERSION}"):
-        material(read([], other=7))
+        material(Read([], other_versions=7))
 
-    some = material(read([tree(f"q{i}") for i in range(60)], other=7, unmeasured=3))
+    some = material(Read([tree(f"q{i}") for i in range(60)], other_versions=7, unmeasured=3))
 
     assert all(word in " ".join(some.warnings) for word in ("7 decisions", "3 runs"))
 
@@ -109,7 +93,7 @@ def test_a_question_in_the_same_words_is_never_on_both_sides() -> None:
     words = ["who wrote book {}?", "Who wrote  BOOK {}?"]
     trees = [tree(f"q{i}", text=words[i % 2].format(i % 30)) for i in range(90)]
 
-    found = material(read(trees))
+    found = material(Read(trees))
 
     def said(some: Sequence[Tree]) -> set[str]:
         return {" ".join(t.text.split()).casefold() for t in some}
@@ -122,9 +106,9 @@ def test_damaged_numbers_are_refused() -> None:
     good = [tree(f"q{i}") for i in range(60)]
 
     with pytest.raises(CannotTrain, match="no number for held"):
-        material(read([*good, tree("bad", "What?", number=float("nan"))]))
+        material(Read([*good, tree("bad", "What?", number=float("nan"))]))
     with pytest.raises(CannotTrain, match=r"quality 1\.5"):
-        material(read([*good, tree("bad", "What?", quality=1.5)]))
+        material(Read([*good, tree("bad", "What?", quality=1.5)]))
 
 
 def test_the_digest_tells_what_is_learned_from() -> None:
@@ -132,32 +116,52 @@ def test_the_digest_tells_what_is_learned_from() -> None:
     changed = dataclasses.replace(trees[0].nodes[""], quality=0.6)
     other = [Tree("q0", "toy", {**trees[0].nodes, "": changed}), *trees[1:]]
 
-    assert material(read(trees)).sha256 == material(read(trees[::-1])).sha256
-    assert material(read(trees)).sha256 != material(read(other)).sha256
+    assert material(Read(trees)).sha256 == material(Read(trees[::-1])).sha256
+    assert material(Read(trees)).sha256 != material(Read(other)).sha256
 
 
-def test_a_file_that_is_no_store_is_named(tmp_path: Path) -> None:
-    junk = tmp_path / "junk.duckdb"
-    junk.write_bytes(b"no database" * 100)
-    with pytest.raises(NotAStore, match=r"junk\.duckdb is something else"):
-        gather((junk,), tmp_path / "work")
-
-
-def test_a_forest_has_no_base() -> None:
-    with pytest.raises(NoBase, match="adapts no base model"):
-        base_model(TrainingRequest(method="forest", base="all-minilm-l6-v2"))
-
-
-@pytest.mark.parametrize("option", [{"epochs": 2.0}, {"steps": 5}])
-def test_options_that_a_forest_does_not_have_are_refused_before_anything_is_read(
-    option: dict[str, Any], tmp_path: Path
-) -> None:
-    request = TrainingRequest(method="forest", sources=(tmp_path / "none.duckdb",), **option)
+@pytest.mark.parametrize("option", [{"base": "all-minilm-l6-v2"}, {"epochs": 2.0}, {"steps": 5}])
+def test_options_that_a_forest_does_not_have_are_refused(option: dict[str, Any]) -> None:
     with pytest.raises(UnusedOption):
-        next(train(request))
-    require_used_options(TrainingRequest(method="reward", **option))
+        TrainingRequest(method="forest", **option)
+    TrainingRequest(method="reward", **option)
 
 
 def test_it_is_said_before_a_training_that_the_gate_wants_more() -> None:
     assert too_few(100) == ""
     assert "34 questions are held out, one in 5, and the gate wants 100" in too_few(34)
+
+
+def test_the_sheet_tells_what_is_learned_from() -> None:
+    training, held_out = examples(40), examples(8)
+
+    rows = sheet(training, held_out, {"evidence": 48}, 0.05)
+
+    assert rows["questions, made"] == "10 to learn from, 2 held out"
+    assert rows["decisions"] == "40 to learn from, 8 held out"
+    assert rows["quality from"] == "evidence 48"
+    assert rows["evidence complete"] == "50% of the decisions"
+    # FINISH is better in half of the states; REVISE in a quarter, and not valid in every fifth.
+    assert rows["FINISH is better than the default"].startswith("in 20 of 40")
+    assert rows["REVISE is better than the default"].startswith("in 8 of 32")
+    assert "CONTINUE is better than the default" not in rows
+
+
+def test_a_request_knows_its_command_without_anybodys_folders() -> None:
+    request = TrainingRequest("forest", (Path("/somewhere/some store.duckdb"),), cost=0.1, seed=7)
+
+    assert request.command == (
+        "deepthink train-policy --method forest --from 'some store.duckdb' --cost 0.1 --seed 7"
+    )
+    assert TrainingRequest().command == "deepthink train-policy --method reward"
+
+
+def test_the_forest_needs_no_base_and_others_say_which_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DEEPTHINK_MODELS", str(tmp_path / "none"))
+
+    assert base_model(TrainingRequest("forest")) is None
+    with pytest.raises(ModelMissing, match="all-minilm-l6-v2 is not on this machine"):
+        base_model(TrainingRequest("reward"))
+    assert base_model(TrainingRequest("reward", base=str(tmp_path))) == (str(tmp_path), tmp_path)

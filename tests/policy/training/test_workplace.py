@@ -1,10 +1,17 @@
-"""What a training keeps, and for how long."""
+"""What a training keeps, from which checkpoint it goes on, and what a full disk is told as."""
 
 from __future__ import annotations
 
+import errno
+import shutil
+from pathlib import Path
+
+import pytest
+
 from policy.decisions.returns import Examples, examples
+from policy.training.progress import TrainingFailed
 from policy.training.request import TrainingRequest
-from policy.training.workplace import Workplace, folder
+from policy.training.workplace import Workplace, check_room, folder, newest, reporting_full_disk
 from tests.policy.trees import random_trees
 
 
@@ -25,3 +32,55 @@ def test_targets_are_worked_out_once_for_a_request_on_the_same_data() -> None:
 
     place.clear()
     assert len(list(folder().glob("*/targets.safetensors"))) == 1
+
+
+def checkpoint(folder: Path, step: int, state: str | None) -> Path:
+    made = folder / f"checkpoint-{step}"
+    made.mkdir()
+    if state is not None:
+        (made / "trainer_state.json").write_text(state, encoding="utf-8")
+    return made
+
+
+def test_the_newest_whole_one_by_number_and_torn_ones_are_removed(tmp_path: Path) -> None:
+    checkpoint(tmp_path, 9, "{}")
+    whole = checkpoint(tmp_path, 25, '{"global_step": 25}')
+    torn = checkpoint(tmp_path, 100, '{"global_st')
+    empty = checkpoint(tmp_path, 125, None)
+
+    assert newest(tmp_path) == whole
+    assert not torn.exists()
+    assert not empty.exists()
+
+
+def test_none_at_the_beginning(tmp_path: Path) -> None:
+    assert newest(tmp_path) is None
+    assert newest(tmp_path / "nowhere") is None
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError(errno.ENOSPC, "No space left on device"),
+        RuntimeError("[enforce fail at inline_container.cc] . PytorchStreamWriter failed writing file"),
+        RuntimeError("SafetensorError: I/O error: No space left on device (os error 28)"),
+    ],
+)
+def test_a_full_disk_is_told_as_one(error: Exception, tmp_path: Path) -> None:
+    with pytest.raises(TrainingFailed, match="no space for the checkpoint"), reporting_full_disk(tmp_path):
+        raise error
+
+
+def test_other_failures_are_left_as_they_are(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match="shape"), reporting_full_disk(tmp_path):
+        raise RuntimeError("shape mismatch")
+
+
+def test_room_is_looked_for_before_anything_is_computed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check_room(tmp_path, 1)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _path: shutil._ntuple_diskusage(100, 90, 10 * 2**20))
+
+    with pytest.raises(TrainingFailed, match="has 10 MB left; checkpoints need 64 MB"):
+        check_room(tmp_path, 64 * 2**20)

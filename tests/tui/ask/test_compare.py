@@ -16,9 +16,11 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from agent import events as ev
+from agent.deps import Deps
 from agent.prompts import NOT_FOUND
+from agent.state import Evidence
 from models.protocols import ChatOptions, GenerationCancelled, ModelUnreachable
-from policy.evaluation.systems import Answered, Cost
+from policy.evaluation.systems import SYSTEMS, Answered, Cost, OnePrompt
 from policy.questions import Place
 from tests.tui.conftest import QUESTION, Answer, Run
 from tests.tui.parts import claim, evidence
@@ -129,7 +131,11 @@ def test_a_fault_in_one_system_is_logged_and_told(
     library: Path, model: Answer, deepthink: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model()
-    monkeypatch.setattr("policy.evaluation.systems.Shallow.found", lambda *_: 1 / 0)
+
+    def failing(question: str, deps: Deps) -> list[Evidence]:
+        raise ZeroDivisionError
+
+    monkeypatch.setitem(SYSTEMS, "shallow", OnePrompt("shallow", failing))
     ran = deepthink("compare", QUESTION)
     assert ran.code == 70
     assert "failed: This should not have happened" in ran.out

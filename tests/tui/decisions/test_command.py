@@ -165,16 +165,16 @@ def test_the_counts(ids: tuple[str, str], deepthink: Run) -> None:
     lines = {line[:16].strip(): line[16:] for line in out.splitlines()}
     assert lines["decisions"] == "7 in 2 runs; 1 second opinion"
     assert lines["taken by"] == "llm 7"
-    assert lines["actions"] == "CONTINUE 3, REVISE 1, FINISH 3"
+    assert lines["actions"] == "CONTINUE 3, FINISH 3, REVISE 1"
     assert lines["state versions"] == "3: 4, 1: 3 (today's is 3)"
-    assert lines["labels"] == "override 0, teach 0, said 1"
+    assert lines["labels"] == "said 1"
     assert lines["transitions"] == "FINISH 5, CONTINUE 3, REVISE 2"
     # The first state of the tree is measured too, but nobody could finish there.
     assert lines["quality known"].startswith("of 5 states, 0.63 on average")
     assert lines["musique"] == "questions 1, decisions 4"
     assert lines["to train from"].startswith("4 of 3,000 decisions")
     found = json.loads(deepthink("traces", "stats", "--json").out)
-    assert (found["decisions"], found["second_opinions"], found["missing"]) == (7, 1, 2996)
+    assert (found["decisions"], found["shadows"], found["missing"]) == (7, 1, 2996)
     assert found["qualities"] == {"evidence": 2, "answer": 1, "override": 1, "rating": 1}
 
 

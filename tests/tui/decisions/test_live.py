@@ -33,10 +33,10 @@ async def test_a_run_is_taught_to_its_end(make_app: MakeApp, filled: Path) -> No
         assert strip.option_count == 1
         assert screen.focused is strip
         await pilot.press("1")
-        await until(pilot, lambda: "asked in teach mode" in rows(screen))
+        await until(pilot, lambda: "✎ you: right" in rows(screen))
         await until(pilot, lambda: strip.option_count == 2 and "It waits for you" in text(screen, "#run"))
         await pilot.press("3")
-        await until(pilot, lambda: rows(screen).count("asked in teach mode") == 2)
+        await until(pilot, lambda: rows(screen).count("✎ you: right") == 2)
         await until(pilot, lambda: asking.live is None or (asking.fold and asking.fold.unanswered))
         if asking.live is not None:  # the answer is to be approved, which is the main screen's
             asking.live.steering.reply("accept")
@@ -49,6 +49,6 @@ async def test_a_run_is_taught_to_its_end(make_app: MakeApp, filled: Path) -> No
         ]
         await until(pilot, lambda: "● live" not in text(screen, "#run"))
         await pilot.press("home", "3")
-        await until(pilot, lambda: "✎ you: FINISH (added later)" in rows(screen))
+        await until(pilot, lambda: "✎ you: FINISH" in rows(screen))
         labels = Labels(app.engine.store).of_run(asking.fold.run_id)
         assert (labels[0].action, labels[0].origin) == ("FINISH", "said")

@@ -63,20 +63,6 @@ def test_from_questions_to_tables_and_again_without_the_model(
     assert "search-and-guess" in deepthink("evaluate", "report").out
 
 
-def test_a_tilde_is_the_home_folder(
-    own: Path, chat: Answering, deepthink: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    monkeypatch.chdir(tmp_path)
-    work, out = "--work=~/work", "--out=~/table.md"
-    assert deepthink("evaluate", str(own), "--systems", "closed-book", work, out).code == 0
-    assert {file.name for file in (tmp_path / "home").iterdir()} >= {
-        "work",
-        "table.md",
-    }
-    assert not (tmp_path / "~").exists()
-
-
 def test_one_question_is_looked_at(own: Path, chat: Answering, deepthink: Run) -> None:
     deepthink("evaluate", str(own), "--systems", SYSTEMS, "--limit", "2")
     assert chat.closed
@@ -93,8 +79,6 @@ def test_one_question_is_looked_at(own: Path, chat: Answering, deepthink: Run) -
     [
         (["none.jsonl"], "none.jsonl cannot be read"),
         (["sample", "--systems", "deep"], "There is no system “deep”."),
-        (["sample", "--few", "seed"], "name a system and a number"),
-        (["sample", "--few", "deep=3"], "There is no system “deep”."),
         (["sample", "--limit", "0"], "--limit"),
         (["sample", "--out", "."], "is a folder"),
         (["report", "--out", ".."], "is a folder"),
@@ -105,14 +89,3 @@ def test_wrong_input_is_a_sentence(arguments: list[str], told: str, deepthink: R
     ran = deepthink("evaluate", *arguments)
     assert ran.code == 2
     assert told in ran.err
-
-
-def test_a_file_that_is_none_is_told(deepthink: Run, tmp_path: Path) -> None:
-    (tmp_path / "odd.jsonl").write_text("not json\n", "utf-8")
-    assert "Line 1 of odd.jsonl is not JSON" in deepthink("evaluate", str(tmp_path / "odd.jsonl")).err
-
-
-def test_without_a_command_it_says_what_there_is(deepthink: Run) -> None:
-    ran = deepthink("evaluate")
-    assert ran.code == 0
-    assert "report" in ran.out

@@ -9,8 +9,8 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Static
 
-from policy.serving.card import figure
-from policy.serving.folder import Base, Gate
+from policy.serving.card import figure, sections
+from policy.serving.manifest import GAIN, Base, Gate
 from policy.serving.registry import Registry
 from tests.policy.made import policy
 from tests.tui.conftest import MakeApp
@@ -18,11 +18,9 @@ from tests.tui.policy.test_screen import opened, text
 from tests.tui.waiting import until
 from tui.app.app import DeepthinkApp
 from tui.app.confirm import ConfirmScreen
-from tui.policy.actions import read_policies
 from tui.policy.screen import PolicyBook, PolicyRows, PolicyScreen
 
 SHIPPED, PASSED, FAILED, UNASKED = "forest-shipped", "value-c", "value-b", "value-a"
-GAIN = "utility over the default schedule"
 
 
 @pytest.fixture
@@ -63,7 +61,7 @@ async def test_every_policy_is_listed_and_told_in_full(make_app: MakeApp, root: 
         screen = await opened(pilot)
         assert isinstance(screen.focused, PolicyRows)
         box, passed, failed, broken = rows(screen)
-        assert box.startswith("▸ box")
+        assert box.startswith(f"▸ {SHIPPED}")
         assert box.split()[-4:] == ["✓", "passed", "●", "active"]
         assert passed.split()[:5] == ["value-c", "reward", "+0.031", "✓", "passed"]
         assert "✗ not passed" in failed
@@ -71,7 +69,6 @@ async def test_every_policy_is_listed_and_told_in_full(make_app: MakeApp, root: 
         assert "✗ unusable" in broken
         told = card(screen)
         for part in (
-            SHIPPED,
             "built in",
             "It is better.",
             "500 (musique 500)",
@@ -123,27 +120,6 @@ async def test_one_that_did_not_pass_is_used_only_after_a_yes(root: Path, app: D
         assert any("although the gate did not pass it" in n.message for n in app._notifications)
 
 
-async def test_a_promotion_that_fails_is_told_and_changes_nothing(
-    root: Path, monkeypatch: pytest.MonkeyPatch, app: DeepthinkApp
-) -> None:
-    async with app.run_test(size=(80, 24)) as pilot:
-        screen = await on(pilot, PASSED)
-        (root / PASSED / "README.md").write_text("other")
-        await pilot.press("p")
-        await until(pilot, lambda: app.failures)
-        assert "tampered" in app.failures[0].error.message
-        assert "● active" in rows(screen)[0]
-        assert Registry().active().name == "box"
-
-
-async def test_a_damaged_record_is_told(make_app: MakeApp, root: Path) -> None:
-    (root / "active.json").write_text("{")
-    async with make_app().run_test(size=(120, 40)) as pilot:
-        screen = await opened(pilot)
-        assert "! " in text(screen, "#deciding")
-        assert "the policy in the box is active" in text(screen, "#deciding")
-
-
 def test_what_a_manifest_tells_is_read_into_plain_words(home: Path) -> None:
     root = home / "data" / "policies"
     policy(
@@ -151,13 +127,15 @@ def test_what_a_manifest_tells_is_read_into_plain_words(home: Path) -> None:
         base=Base(name="nowhere", sha256="a" * 64),
         metrics={"quality": 0.5, "interval": [0.1, -0.2, 0.3], "by set": {"musique": 1}},
     )
-    (row,) = read_policies(Registry()).rows
+    (row,) = Registry().listed()
     assert (row.verdict, row.boxed, row.gain) == ("unusable", False, ())
     assert "nowhere" in row.reason
-    policy(root, "forest-b", metrics={"by set": {"musique": 1}, GAIN: [0.1, -0.2, 0.3]})
-    row = next(row for row in read_policies(Registry()).rows if row.name == "forest-b")
+    gate = Gate(passed=True, reason="", rule="", measures={GAIN: [0.1, -0.2, 0.3]})
+    policy(root, "forest-b", metrics={"by set": {"musique": 1}}, gate=gate)
+    row = next(row for row in Registry().listed() if row.name == "forest-b")
     assert row.gain == (0.1, -0.2, 0.3)
-    told = dict(row.sections)
+    assert row.manifest is not None
+    told = dict(sections(row.manifest))
     assert ("by set, musique", "1") in told["Measured on held-out questions"]
     assert figure([0.1, -0.2, 0.3]) == "+0.100 [-0.200, +0.300]"
     assert figure(None) == "–"

@@ -8,91 +8,64 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
+from policy.serving.manifest import Data, Gate
+from policy.serving.registry import Listed
+from tests.policy.made import manifest
 from tests.tui.conftest import Look, MakeApp, Snap, looks
 from tests.tui.policy.test_screen import opened, some
 from tests.tui.policy.trained import FAILED, PASSED, Trainer, judged, learning
 from tests.tui.waiting import until
-from tui.policy.actions import Deciding, Policies, PolicyRow
+from tui.policy.actions import Deciding, Policies
 from tui.policy.screen import PolicyScreen
-from tui.policy.training_choice import Source
 from tui.policy.training_panel import TrainingPanel
 
-SECTIONS = (
-    (
-        "Made from",
-        (
-            ("policy", "forest-20261101-090000"),
-            ("by", "deepthink train-policy --method forest --from musique_train.duckdb"),
-            ("questions", "6,993 (2wiki 2,000, hotpotqa 1,993, musique 3,000)"),
-            ("reads", "states of version 3, 41 numbers of each"),
-        ),
-    ),
-    (
-        "Measured on held-out questions",
-        (
-            ("quality", "0.521"),
-            ("steps saved against schedules at equal quality", "+0.281 [+0.204, +0.352]"),
-        ),
-    ),
-)
-BOX = PolicyRow(
-    "box",
-    "forest",
-    (0.0232, 0.0121, 0.0341),
-    "passed",
-    "Utility over the default schedule +0.023 [+0.012, +0.034] on 1421 held-out questions.",
-    boxed=True,
-    active=True,
-    sections=SECTIONS,
-)
+
+def listed(
+    name: str,
+    method: str,
+    gate: Gate | None,
+    *,
+    boxed: bool = False,
+    active: bool = False,
+    problem: str = "",
+) -> Listed:
+    """A policy; one without a gate cannot be used."""
+    held = manifest(
+        name,
+        method=method,
+        gate=gate,
+        data=Data(sha256="d" * 64, questions=6993, decisions=28_000, datasets={"musique": 3000}),
+        features=["step"],
+        metrics={"quality": 0.521, "steps saved": [0.281, 0.204, 0.352]},
+    )
+    return Listed(name, Path(name), boxed, active, held if gate else None, problem)
+
+
+BOX = listed("boxed-forest", "forest", PASSED, boxed=True, active=True)
 OTHERS = (
-    PolicyRow(
-        "value-20261121-203000",
-        "value",
-        (0.0312, 0.0181, 0.0442),
-        "passed",
-        PASSED.reason,
-        boxed=False,
-        active=False,
-        sections=SECTIONS,
-    ),
-    PolicyRow(
-        "reward-20261120-101500",
-        "reward",
-        (0.0041, -0.0092, 0.0171),
-        "not passed",
-        FAILED.reason,
-        boxed=False,
-        active=False,
-        sections=SECTIONS,
-    ),
-    PolicyRow(
+    listed("reward-20261121-203000", "reward", PASSED),
+    listed("reward-20261120-101500", "reward", FAILED),
+    listed(
         "forest-20261119-080000",
-        "",
-        (),
-        "unusable",
-        "The policy forest-20261119-080000 was tampered with: forest.safetensors has changed.",
-        boxed=False,
-        active=False,
+        "forest",
+        None,
+        problem="It was tampered with: forest.safetensors has changed.",
     ),
 )
-STORES = (
-    Source(Path("hotpotqa_train.duckdb"), 31_000_000),
-    Source(Path("musique_train.duckdb"), 18_400_000),
-)
+STORES = [Path("hotpotqa_train.duckdb"), Path("musique_train.duckdb")]
 
 
 @pytest.fixture(autouse=True)
 def _told(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is there is always the same."""
-    monkeypatch.setattr("policy.decisions.gathered.gathered", lambda _store: some())
+    monkeypatch.setattr("traces.decisions.count_decisions", lambda _store: some())
     monkeypatch.setattr("tui.policy.actions.collected_stores", lambda: STORES)
     have(monkeypatch, BOX)
 
 
-def have(patch: pytest.MonkeyPatch, *rows: PolicyRow) -> None:
+def have(patch: pytest.MonkeyPatch, *rows: Listed) -> None:
     """There are these policies."""
-    there = Policies(rows, "", (("2026-11-20 10:20", "chosen box"),))
+    there = Policies(rows, "", [("2026-11-20 10:20", "chosen boxed-forest")])
     patch.setattr("tui.policy.actions.read_policies", lambda _registry: there)
     deciding = Deciding("learned" if rows else "rules", "lean", "")
     patch.setattr("tui.policy.actions._read_deciding", lambda _engine: deciding)
@@ -105,7 +78,9 @@ async def train(pilot: Pilot[Any], *, ends: bool = True) -> PolicyScreen:
     await until(pilot, lambda: screen.focused)
     await pilot.press("t")
     panel = screen.query_one(TrainingPanel)
-    await until(pilot, lambda: panel.job is not None and (not panel.running if ends else panel.fold.step))
+    await until(
+        pilot, lambda: panel.job is not None and (not panel.running if ends else panel.fold.trained)
+    )
     pilot.app.clear_notifications()
     await pilot.pause()
     await pilot.pause()

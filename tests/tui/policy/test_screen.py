@@ -2,46 +2,38 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from textual.pilot import Pilot
 from textual.widgets import Static
 
-from policy.decisions.gathered import Gathered
+from agent.decisions.decider import STATE_VERSION
 from policy.serving.registry import Registry
 from tests.policy.made import policy
 from tests.tui.conftest import MakeApp
 from tests.tui.decisions.test_screen import store_decided
 from tests.tui.waiting import until
-from traces.decisions import Agreement
+from traces.decisions import Counts
 from traces.ratings import Ratings
 from traces.store import Store
 from tui.app.app import DeepthinkApp
 from tui.policy.screen import PolicyScreen
 from tui.settings.file import put
 
-MARCH = date(2026, 3, 2)
 
-
-def some(**changed: Any) -> Gathered:
+def some() -> Counts:
     """A few decisions of a few runs."""
-    fields: dict[str, Any] = {
-        "runs": 402,
-        "sources": {"rules": 900, "llm": 290, "human": 14},
-        "actions": {"CONTINUE": 700, "REVISE": 104, "FINISH": 400},
-        "labels": {"override": 6, "teach": 14, "said": 31},
-        "ratings": {"good": 40, "partly": 12, "wrong": 8},
-        "agreement": [
-            *(Agreement(MARCH + timedelta(n), "llm", "rules", 9 + n, 20) for n in range(10)),
-            *(Agreement(MARCH + timedelta(n), "rules", "human", 1 + n % 2, 5) for n in range(0, 10, 3)),
-        ],
-        "usable": 1204,
-        "needed": 3000,
-        **changed,
-    }
-    return Gathered(**fields)
+    return Counts(
+        runs=402,
+        sources={"rules": 900, "llm": 290, "human": 14},
+        actions={"CONTINUE": 700, "REVISE": 104, "FINISH": 400},
+        versions={STATE_VERSION: 1204},
+        origins={"override": 6, "teach": 14, "said": 31},
+        ratings={"good": 40, "partly": 12, "wrong": 8},
+        agreement=[],
+    )
 
 
 def fill(store: Store) -> None:
@@ -83,9 +75,7 @@ async def test_without_a_policy_it_says_how_to_get_one(app: DeepthinkApp) -> Non
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await opened(pilot)
         assert "0 of 3,000 decisions" in text(screen, "#until")
-        assert "There is no policy yet" in text(screen, "#none")
-        assert "t goes to the training" in text(screen, "#none")
-        assert "the rules decide" in text(screen, "#none")
+        assert "There is no policy" in text(screen, "#card Static")
 
 
 async def says(pilot: Pilot[Any], screen: PolicyScreen, part: str) -> None:
@@ -109,17 +99,3 @@ async def test_who_decides_is_told(make_app: MakeApp, home: Path) -> None:
         app.engine.reload()
         await pilot.press("u")
         await says(pilot, screen, "learned, recorded and not acted on")
-
-
-async def test_a_store_that_cannot_be_read_is_told_and_read_again(app: DeepthinkApp) -> None:
-    path = app.engine.store.path
-    path.parent.mkdir(parents=True)
-    path.write_bytes(b"this is no database")
-    async with app.run_test(size=(80, 24)) as pilot:
-        screen = await opened(pilot)
-        assert "The library file is damaged" in text(screen, "#message")
-        assert "u reads again" in text(screen, "#message")
-        path.unlink()
-        await pilot.press("u")
-        await until(pilot, lambda: not screen.query_one("#message").display)
-        assert "0 of 3,000 decisions" in text(screen, "#until")

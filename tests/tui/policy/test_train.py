@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from policy.serving.manifest import Gate
 from policy.serving.registry import Registry
 from policy.training import forest
-from policy.training.errors import TrainingFailed
 from policy.training.progress import (
     Began,
     DataSheet,
@@ -16,7 +16,7 @@ from policy.training.progress import (
     HeldOut,
     Trained,
     TrainingEvent,
-    Verdict,
+    TrainingFailed,
     Warned,
 )
 from policy.training.request import TrainingRequest
@@ -29,10 +29,14 @@ EVENTS: list[TrainingEvent] = [
     Warned("3 runs are left out."),
     DataSheet({"questions, toy": "80 to learn from, 20 held out"}),
     Began("train", "Training: value."),
-    HeldOut(0, 0.4, 0.41, 2.5, 0.25),
+    HeldOut(0, 0.4, 0.41, 2.5),
     *(Trained(step, 40, 1.0 / step, 40.0 - step) for step in range(1, 41)),
-    HeldOut(40, 0.45, 0.41, 2.1, float("nan")),
-    Verdict(True, "Utility over the default schedule +0.040 [+0.010, +0.070] on 200 held-out questions."),
+    HeldOut(40, 0.45, 0.41, 2.1),
+    Gate(
+        passed=True,
+        reason="Utility over the default schedule +0.040 [+0.010, +0.070] on 200 held-out questions.",
+        rule="It gains.",
+    ),
     Finished("value-20261121-203000", Path("policies/value-20261121-203000"), True),
 ]
 
@@ -57,7 +61,7 @@ def test_it_shows_what_is_learned_from_how_it_goes_and_what_the_gate_says(
         lines[2],  # a rule
         "questions, toy 80 to learn from, 20 held out",
         "Training: value.",
-        "held-out questions after step 0: value 0.400 with 2.50 steps, default schedule 0.410, Brier 0.250",
+        "held-out questions after step 0: value 0.400 with 2.50 steps, default schedule 0.410",
         "Training: value. 1 of 40 loss 1.000, about 39 s left",
         "held-out questions after step 40: value 0.450 with 2.10 steps, default schedule 0.410",
         "The gate: passed. Utility over the default schedule +0.040 [+0.010, +0.070] on 200 held-out "

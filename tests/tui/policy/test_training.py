@@ -12,7 +12,7 @@ from textual.pilot import Pilot
 from textual.widgets import Static, TabbedContent
 
 from policy.serving.registry import Registry
-from policy.training.errors import CannotTrain
+from policy.training.progress import CannotTrain
 from tests.policy.made import policy
 from tests.tui.conftest import MakeApp
 from tests.tui.policy.test_screen import opened, text
@@ -47,7 +47,7 @@ async def begun(pilot: Pilot[Any]) -> tuple[PolicyScreen, TrainingPanel]:
     screen = await choosing(pilot)
     await pilot.press("t")
     panel = screen.query_one(TrainingPanel)
-    await until(pilot, lambda: panel.job is not None and (panel.fold.steps or not panel.running))
+    await until(pilot, lambda: panel.job is not None and (panel.fold.trained or not panel.running))
     return screen, panel
 
 
@@ -64,20 +64,20 @@ async def test_method_and_source_are_chosen_by_key(
     async with make_app().run_test(size=(80, 24)) as pilot:
         screen = await choosing(pilot)
         choice, panel = screen.query_one(TrainingChoice), screen.query_one(TrainingPanel)
-        assert choice.spec.method == "reward", "the usual one"
+        assert choice.request.method == "reward", "the usual one"
         await pilot.press("up")
-        await until(pilot, lambda: choice.spec.method == "forest")
+        await until(pilot, lambda: choice.request.method == "forest")
         assert "floor" in text(screen, "#means")
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(screen.focused, SourceList))
-        assert choice.spec.sources == ()
+        assert choice.request.sources == ()
         assert screen.query_one("#until").display, "how many decisions of one's own are missing"
         await pilot.press("down")
-        await until(pilot, lambda: choice.spec.sources == (hotpot,))
+        await until(pilot, lambda: choice.request.sources == (hotpot,))
         assert "t trains forest on hotpotqa" in text(screen, "#means")
         assert not screen.query_one("#until").display
         await pilot.press("down")
-        await until(pilot, lambda: choice.spec.sources == (musique,))
+        await until(pilot, lambda: choice.request.sources == (musique,))
         await pilot.press("enter")
         await until(pilot, lambda: panel.job is not None and not panel.running)
     (request,) = trainer.requests

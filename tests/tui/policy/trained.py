@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from policy.serving.manifest import Gate
 from policy.serving.registry import Registry
 from policy.training import progress as told
-from policy.training.errors import TrainingCancelled
 from policy.training.request import TrainingRequest
 
 STEPS = 1200
@@ -27,10 +27,11 @@ SHEET = told.DataSheet(
         "REVISE is better than the default": "in 1,204 of 5,433 decisions where that is known (22%)",
     }
 )
-PASSED = told.Verdict(
-    True,
-    "Utility over the default schedule +0.031 [+0.018, +0.044] on 1007 held-out questions.",
-    {
+PASSED = Gate(
+    passed=True,
+    reason="Utility over the default schedule +0.031 [+0.018, +0.044] on 1007 held-out questions.",
+    rule="It gains.",
+    measures={
         "held-out questions": 1007,
         "with a known outcome": 1007,
         GAIN: [0.0312, 0.0181, 0.0442],
@@ -39,15 +40,16 @@ PASSED = told.Verdict(
         "milliseconds a decision": 17.42,
     },
 )
-FAILED = told.Verdict(
-    False,
-    "Its utility over the default schedule, +0.004 [-0.009, +0.017], is not above 0 for sure; its "
+FAILED = Gate(
+    passed=False,
+    reason="Its utility over the default schedule, +0.004 [-0.009, +0.017], is not above 0 for sure; its "
     "calibration error is 0.141, and 0.1 is the most.",
-    {**PASSED.measures, GAIN: [0.0041, -0.0092, 0.0171], "calibration error": 0.1411},
+    rule="It gains.",
+    measures={**PASSED.measures, GAIN: [0.0041, -0.0092, 0.0171], "calibration error": 0.1411},
 )
 
 
-def learning(steps: int = STEPS, until: int = STEPS, *, loss: bool = True) -> list[told.TrainingEvent]:
+def learning(steps: int = STEPS, until: int = STEPS) -> list[told.TrainingEvent]:
     """The events of a training up to a step, with the loss and the utility that one would expect."""
     events: list[told.TrainingEvent] = [
         told.Began("data", "Reading what there is to learn from."),
@@ -56,19 +58,18 @@ def learning(steps: int = STEPS, until: int = STEPS, *, loss: bool = True) -> li
         told.Began("train", "Training: value."),
     ]
     for step in range(1, until + 1):
-        if loss and (step - 1) % 100 == 0:
+        if (step - 1) % 100 == 0:
             utility = 0.402 - 0.05 * math.exp(-step / 250) + 0.004 * math.sin(step / 90)
-            events.append(told.HeldOut(step - 1, utility, 0.388, 2.31, 0.19))
+            events.append(told.HeldOut(step - 1, utility, 0.388, 2.31))
         falls = 0.32 + 0.5 * math.exp(-step / 260) + 0.05 * math.sin(step * 1.7)
-        events.append(told.Trained(step, steps, falls if loss else math.nan, (steps - step) * 0.9))
+        events.append(told.Trained(step, steps, falls, (steps - step) * 0.9))
     return events
 
 
-def judged(verdict: told.Verdict, name: str = "value-20261121-203000") -> list[told.TrainingEvent]:
+def judged(verdict: Gate, name: str = "value-20261121-203000") -> list[told.TrainingEvent]:
     """The events of a training after its last step."""
     return [
         told.Began("calibrate", "Calibrating, and choosing the margin, on held-out questions."),
-        told.Began("evaluate", "Comparing with the schedules and rules that need no training."),
         told.Began("gate", "Asking the gate."),
         told.Began("write", "Writing the policy."),
         verdict,
@@ -116,7 +117,7 @@ class Trainer:
         while not self._go_on.wait(0.01):
             if cancel.is_set():
                 self.cancelled.set()
-                raise TrainingCancelled("Stopped after step 480 of 1200.", "The same command goes on.")
+                raise told.TrainingCancelled("Stopped after step 480 of 1200.", "The same command goes on.")
         yield from self._then
         if self._error is not None:
             raise self._error

@@ -6,7 +6,7 @@ import numpy as np
 
 from agent.state import Action
 from policy.decisions.returns import Examples
-from policy.decisions.trees import INDEX, Seen, default_action
+from policy.decisions.trees import INDEX, Seen
 
 WORDS = "river tower painter album senate village novel engine border dynasty".split()
 
@@ -30,14 +30,11 @@ def examples(count: int = 48, seed: int = 0) -> Examples:
         values[at] = {0: (0.9, 0.8, 1.0), 1: (0.9, 0.8, 1.0), 2: (0.2, 0.7, 0.1), 3: (0.8, 0.3, 0.2)}[kind]
         for action in set(INDEX) - set(valid):
             values[at, INDEX[action]] = np.nan
-    default = [INDEX[default_action(s.valid)] for s in states]
-    advantages = values - values[np.arange(count), default][:, None]
     return Examples(
         states,
         [f"q{at // 4}" for at in range(count)],
         ["made"] * count,
         values,
-        advantages,
         np.array([1.0 if at % 4 < 2 else 0.0 for at in range(count)]),
         np.ones(count),
     )

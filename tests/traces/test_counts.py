@@ -1,13 +1,12 @@
-"""What was gathered to learn from: counted without shadows, compared with them."""
+"""Decisions are counted without second opinions, and compared with them."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from agent.decisions.decider import STATE_VERSION
-from policy.decisions.gathered import NEEDED, gathered
-from tests.traces.many_runs import fill
 from tests.traces.test_runs import NEW, decision
+from traces.decisions import count_decisions
 from traces.labels import Label, Labels
 from traces.ratings import Ratings
 from traces.runs import DecisionRow, Runs
@@ -21,16 +20,7 @@ def _by(
 
 
 def _pairs(store: Store) -> dict[tuple[str, str], tuple[int, int]]:
-    return {(a.first, a.second): (a.agreed, a.compared) for a in gathered(store).agreement}
-
-
-def test_an_empty_store_says_that_all_is_missing(store: Store) -> None:
-    found = gathered(store)
-    assert (found.runs, found.decisions, found.usable, found.missing) == (0, 0, 0, NEEDED)
-    assert found.actions == {"CONTINUE": 0, "REVISE": 0, "FINISH": 0}
-    assert found.labels == {"override": 0, "teach": 0, "said": 0}
-    assert found.ratings == {"good": 0, "partly": 0, "wrong": 0}
-    assert found.agreement == []
+    return {(a.first, a.second): (a.agreed, a.compared) for a in count_decisions(store).agreement}
 
 
 def test_decisions_labels_and_ratings_are_counted_without_shadows(store: Store) -> None:
@@ -44,12 +34,12 @@ def test_decisions_labels_and_ratings_are_counted_without_shadows(store: Store) 
     )
     runs.record(other, [], [_by(0, "rules", "CONTINUE", version=STATE_VERSION - 1)])
     Ratings(store).rate(run_id, "good")
-    found = gathered(store)
-    assert (found.runs, found.decisions) == (2, 3)
-    assert found.sources == {"rules": 2, "human": 1}
-    assert found.actions == {"CONTINUE": 2, "REVISE": 0, "FINISH": 1}
-    assert (found.labels["teach"], found.ratings["good"]) == (1, 1)
-    assert (found.usable, found.missing) == (2, NEEDED - 2)
+    counts = count_decisions(store)
+    assert counts.runs == 2
+    assert counts.sources == {"rules": 2, "human": 1}
+    assert counts.actions == {"CONTINUE": 2, "FINISH": 1}
+    assert counts.versions == {STATE_VERSION: 2, STATE_VERSION - 1: 1}
+    assert (counts.origins, counts.ratings) == ({"teach": 1}, {"good": 1})
 
 
 def test_sources_are_compared_wherever_they_judged_the_same_state(store: Store) -> None:
@@ -89,12 +79,3 @@ def test_what_nobody_judged_is_not_compared(store: Store) -> None:
     )
     Labels(store).put(run_id, 0, "FINISH")
     assert _pairs(store) == {}
-
-
-def test_agreement_is_told_day_by_day(store: Store) -> None:
-    fill(store, 200)
-    rows = gathered(store).agreement
-    days = sorted({row.day for row in rows})
-    assert [row.day for row in rows] == sorted(row.day for row in rows)
-    assert len(days) == 5
-    assert all(0 <= row.agreed <= row.compared for row in rows)

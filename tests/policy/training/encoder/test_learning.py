@@ -1,0 +1,137 @@
+"""What the network reads and learns from: numbers as columns, preferences, batches, losses, the teacher."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+
+from policy.decisions.returns import Examples
+from policy.training import forest
+from policy.training.encoder.fitting import (
+    collated,
+    preference_loss,
+    preferences,
+    sufficiency_loss,
+    taught,
+)
+from policy.training.encoder.scorer import BINS, Columns, scores
+from tests.policy.training.encoder.made import examples, seen
+
+NAN = float("nan")
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forest, "TREES", 10)
+
+
+def test_a_number_is_standardised_and_rises_through_its_bins() -> None:
+    states = [seen("", held=float(value), top_1=1.0) for value in range(BINS + 1)]
+
+    columns = Columns.of(states)
+    encoded = columns.encode(states)
+
+    assert encoded.shape == (BINS + 1, columns.width)
+    held = encoded[:, 2 : 2 + BINS]
+    assert held[0].tolist() == [0.0] * BINS
+    assert held[3].tolist() == [1.0] * 3 + [0.0] * (BINS - 3)
+    assert encoded[:, 0].mean() == pytest.approx(0.0, abs=1e-6)
+    assert encoded[:, 1].tolist() == [0.0] * (BINS + 1)  # a constant says nothing, and divides by nothing
+
+
+def test_what_is_valid_is_told() -> None:
+    states = [seen("", ("CONTINUE", "FINISH")), seen("", ("REVISE", "FINISH"))]
+
+    encoded = Columns.of(states).encode(states)
+
+    assert encoded[:, -3:].tolist() == [[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]]
+
+
+def test_a_state_without_the_number_is_refused() -> None:
+    columns = Columns.of([seen("", other=1.0)])
+
+    with pytest.raises(KeyError, match="other"):
+        columns.encode([seen("")])
+
+
+def test_each_two_actions_that_differ_are_a_pair_and_noise_is_none() -> None:
+    pairs = preferences(np.array([0.5, 0.51, 0.9]))
+
+    assert [pair[:2] for pair in pairs] == [(2, 0), (2, 1)]
+    assert [pair[2] for pair in pairs] == pytest.approx([0.4, 0.39])
+    assert [pair[:2] for pair in preferences(np.array([0.5, NAN, 0.2]))] == [(0, 2)]
+
+
+def test_a_batch_pads_and_numbers_its_pairs() -> None:
+    row = {"chosen_ids": [5, 6], "numbers": [0.5], "sufficient": 1.0, "weight": 1.0}
+    rows = [
+        {**row, "better": [2], "worse": [0], "gaps": [0.5]},
+        {**row, "chosen_ids": [7], "better": [], "worse": [], "gaps": []},
+        {**row, "better": [1, 0], "worse": [0, 2], "gaps": [0.1, 0.2]},
+    ]
+
+    batch = collated(rows, 0)
+
+    assert batch["input_ids"].tolist() == [[5, 6] + [0] * 14, [7] + [0] * 15, [5, 6] + [0] * 14]
+    assert batch["attention_mask"].sum(dim=1).tolist() == [2, 1, 2]
+    assert batch["pairs"].tolist() == [[0, 2, 0], [2, 1, 0], [2, 0, 2]]
+    assert batch["margin"].tolist() == pytest.approx([1.0, 0.2, 0.4])
+
+
+def test_the_loss_of_preferences_is_the_mean_surprise_and_nothing_without_pairs() -> None:
+    rewards = torch.tensor([[1.0], [0.0], [0.0], [0.0]])  # the better of two pairs, then the worse
+
+    loss = preference_loss(rewards, torch.tensor([1.0, 0.0]))
+
+    assert loss.item() == pytest.approx(np.log(2))
+    assert preference_loss(torch.zeros(0, 1), torch.zeros(0)).item() == 0.0
+
+
+def test_the_loss_of_sufficiency_is_a_weighted_mean() -> None:
+    loss = sufficiency_loss(
+        torch.tensor([0.0, 100.0, 0.0]), torch.tensor([1.0, 1.0, NAN]), torch.tensor([1.0, 3.0, 9.0])
+    )
+
+    assert loss.item() == pytest.approx(np.log(2) / 4)
+
+
+def test_scores_are_differences_from_the_default() -> None:
+    outputs = np.array([[0.5, 0.7, 0.1, 0.0], [9.0, 0.7, 0.1, 0.0]])
+
+    made = scores(outputs, [seen(""), seen("", ("REVISE", "FINISH"))])
+
+    assert made.advantages[0].tolist() == pytest.approx([0.0, 0.2, -0.4])
+    assert made.advantages[1].tolist() == [-np.inf, pytest.approx(0.6), 0.0]
+    assert made.sufficiency.tolist() == [0.5, 0.5]
+
+
+def test_sufficiency_moves_halfway_and_what_nobody_knows_stays_unknown() -> None:
+    data = examples(80)
+    sufficient = np.where(np.arange(80) % 7 == 0, np.nan, data.sufficient)
+    learned = taught(dataclasses.replace(data, sufficient=sufficient))
+    known = ~np.isnan(sufficient)
+    assert np.array_equal(~np.isnan(learned.sufficient), known)
+    assert (np.abs(learned.sufficient - sufficient)[known] <= 0.5).all()
+    assert (learned.sufficient != sufficient)[known].any()
+    assert ((learned.sufficient >= 0) & (learned.sufficient <= 1))[known].all()
+    assert learned.values is data.values
+
+
+def test_it_never_teaches_a_question_from_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = examples(80)
+    fitted: list[set[str]] = []
+    fit = forest.fit
+
+    def spying(some: Examples, *, seed: int) -> forest.Forest:
+        fitted.append(set(some.questions))
+        return fit(some, seed=seed)
+
+    monkeypatch.setattr(forest, "fit", spying)
+    taught(data)
+
+    assert len(fitted) == 4
+    for question in set(data.questions):
+        assert sum(question not in questions for questions in fitted) == 1
