@@ -74,7 +74,7 @@ _ALL = (
     _mode("f7", "models", "Models", "The models on this machine."),
     _mode("f8", "settings", "Settings", "Everything that can be set."),
     _mode("f9", "doctor", "Doctor", "What is missing on this machine, and what to do."),
-    Action("app.palette", "ctrl+p", "command_palette", "Palette", "Find anything that can be done."),
+    _first("app.palette", "ctrl+p", "command_palette", "Palette", "Find anything that can be done."),
     _hidden("app.failure", "ctrl+r", "failure", "Last error", "What failed, in full, to copy."),
     _first("app.quit", "ctrl+q", "quit", "Quit", "Quit; unfinished runs can be resumed."),
     Action("failure.copy", "c", "copy", "Copy", "Put the whole text on the clipboard."),

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textual import events
 from textual.actions import parse
 from textual.command import CommandPalette, Hits
 from textual.content import Content
@@ -194,6 +195,17 @@ async def test_enter_waits_for_what_is_searched(
         else:
             await until(pilot, lambda: all(worker.is_finished for worker in app.workers))
             assert app.screen is palette
+
+
+@pytest.mark.usefixtures("bare")
+async def test_what_is_typed_while_it_opens_is_not_lost(make_app: MakeApp) -> None:
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        for key in ("ctrl+p", *"rent"):  # at once, as a terminal sends what waits
+            app.post_message(events.Key(key, key if len(key) == 1 else None))
+        await until(pilot, lambda: isinstance(app.screen, CommandPalette) and app.screen.query(Input))
+        await until(pilot, lambda: app.screen.query_one(Input).value == "rent")
 
 
 def test_each_screen_has_the_places_that_are_offered_elsewhere() -> None:
