@@ -203,9 +203,7 @@ _SCORE = 0.3  # after the actions that match
 class Stored(Provider):
     """Stored documents, sessions and runs; every word must occur."""
 
-    async def startup(self) -> None:
-        """Read the names of documents and conversations once."""
-        self._documents, self._sessions = await asyncio.to_thread(self._read)
+    _reading: asyncio.Task[tuple[list[Document], list[Session]]] | None = None
 
     def _read(self) -> tuple[list[Document], list[Session]]:
         from traces.library import Library
@@ -224,10 +222,14 @@ class Stored(Provider):
         from traces.runs import Runs
         from tui.runs.list import short_time
 
-        for document in _matching(self._documents, query, lambda doc: f"{doc.name} {doc.title}"):
+        if self._reading is None:
+            self._reading = asyncio.create_task(asyncio.to_thread(self._read))
+        # Shielded, since each further letter cancels the search before it.
+        documents, sessions = await asyncio.shield(self._reading)
+        for document in _matching(documents, query, lambda doc: f"{doc.name} {doc.title}"):
             text = f"{document.title or document.name} · {document.collection}"
             yield _hit("Document", document.name, text, partial(self._open_document, document.id))
-        for session in _matching(self._sessions, query, lambda item: f"{item.name} {item.first}"):
+        for session in _matching(sessions, query, lambda item: f"{item.name} {item.first}"):
             text = f"{session.runs} question{'s' * (session.runs != 1)} · {short_time(session.latest)}"
             name = session.name or session.first
             yield _hit("Conversation", name, text, partial(self._open_session, session.id))

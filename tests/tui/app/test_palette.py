@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +17,12 @@ from textual.widgets import Input, OptionList
 
 from tests.tui.conftest import Look, MakeApp, Snap, looks
 from tests.tui.stored import QUESTION, everything, store_run
-from tests.tui.waiting import until
+from tests.tui.waiting import PATIENCE, until
 from traces.sessions import Sessions
 from tui.app.app import DeepthinkApp
 from tui.app.help import HelpScreen
 from tui.app.keys import ACTIONS, modes
-from tui.app.palette import Actions, possible
+from tui.app.palette import Actions, Stored, possible
 from tui.app.themes import TEXTUAL
 from tui.ask.screen import AskScreen
 from tui.library.passage import PassageScreen
@@ -195,6 +196,28 @@ async def test_enter_waits_for_what_is_searched(
         else:
             await until(pilot, lambda: all(worker.is_finished for worker in app.workers))
             assert app.screen is palette
+
+
+async def test_who_types_faster_than_the_library_is_read_finds_it_too(
+    make_app: MakeApp, filled: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate, read = threading.Event(), Stored._read
+
+    def slow(self: Stored) -> Any:
+        assert gate.wait(PATIENCE)
+        return read(self)
+
+    monkeypatch.setattr(Stored, "_read", slow)
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("ctrl+p")
+        await until(pilot, lambda: isinstance(app.screen, CommandPalette) and app.screen.query(Input))
+        for words in ("s", "sup", "supplier.md"):
+            app.screen.query_one(Input).value = words
+            await pilot.pause(0.05)
+        gate.set()
+        found = app.screen.query_one(OptionList)
+        await until(pilot, lambda: any("Document: supplier.md" in str(o.prompt) for o in found.options))
 
 
 @pytest.mark.usefixtures("bare")

@@ -25,7 +25,6 @@ def main() -> None:
             terminal.start([str(Path(sys.executable).parent / "deepthink-tui")], environment)
             terminal.shows("✓ qwen2.5-coder-1.5b", patience=300)
             terminal.press("app.palette")
-            terminal.shows("Search for commands")  # what is typed before is lost
             terminal.type(demo_question().question[:40])
             terminal.shows("Conversation:")
             terminal.key("enter")
@@ -40,7 +39,12 @@ def main() -> None:
             terminal.shows(lambda screen: "cited as" not in screen)
             terminal.press("app.decisions")
             terminal.shows("CONTINUE", "learned", lambda screen: "after step" not in screen)  # settled
+            terminal.press("strip.finish")
+            terminal.shows("✎", "Labelled")
+            terminal.shows(lambda screen: "Labelled" not in screen)
             terminal.picture(_PICTURES / "decisions.svg", "Every decision, and what it should have been")
+            terminal.press("strip.unsay")
+            terminal.shows(lambda screen: "✎" not in screen)  # the next time begins without it
         finally:
             terminal.close()
 
