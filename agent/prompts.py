@@ -25,12 +25,11 @@ NOT_FOUND = "Not found in your documents."
 WITHHELD = "The answer is withheld: your documents do not support all of it."
 
 TAUGHT = (
-    "You work from numbered passages and from nothing else. After QUESTION you write the answer in one to "
-    "four short sentences, in the language of the question, with figures, units, dates and names copied "
-    f"exactly; if the passages do not answer it, you write: {NOT_FOUND} After SENTENCE you write a letter: "
-    "A if the passages say all of it, B if they say otherwise, C if they do not tell."
+    "You work from numbered passages and from nothing else. You write the answer in one to four short "
+    "sentences, in the language of the question, with figures, units, dates and names copied exactly. You "
+    f"answer all that was asked. If the passages do not answer it, you write: {NOT_FOUND}"
 )
-"""The system prompt of a model that was taught to answer from passages and to judge sentences by them."""
+"""The system prompt of a model that was taught to answer from passages."""
 
 
 _EXAMPLES: tuple[tuple[str, tuple[str, ...]], ...] = (
@@ -269,15 +268,6 @@ def passages(shown: Sequence[str]) -> str:
 def question(text: str) -> str:
     """Asks a taught model for the answer from the passages above."""
     return f"QUESTION: {text}"
-
-
-def sentence(text: str) -> str:
-    """Asks a taught model for a letter: A if the passages above say this, B if otherwise, C if neither.
-
-    It is taught this and measured by it; the reader judges the sentences of an answer, which was as often
-    right on people's own documents and needs no call.
-    """
-    return f"SENTENCE: {text}"
 
 
 def verify(question: str, claims: Sequence[tuple[str, Sequence[Evidence]]]) -> str:

@@ -1,4 +1,4 @@
-"""A LoRA adapter in PEFT's form as the GGUF file that llama.cpp reads beside its base."""
+"""A LoRA adapter in PEFT's form as the GGUF file that llama.cpp reads beside its base, and back."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def export(adapter: Path, base: Path, out: Path) -> None:
     writer.add_string(gguf.Keys.Adapter.TYPE, "lora")
     writer.add_float32(gguf.Keys.Adapter.LORA_ALPHA, float(config["lora_alpha"]))
     for name, weight in sorted(load_file(adapter / WEIGHTS).items()):
-        layer, _, side = name.removeprefix(_PREFIX).removesuffix(".weight").rpartition(".lora_")
+        layer, side = _parts(name)
         there = names.get_name(f"{layer}.weight", try_suffixes=(".weight",))
         if there is None:
             raise ModelError(f"{base.name} has no layer {layer}.", "Train on the whole file of the base.")
@@ -47,6 +47,37 @@ def export(adapter: Path, base: Path, out: Path) -> None:
     writer.write_tensors_to_file()
     writer.close()
     fresh.replace(out)
+
+
+def load_exported(model: Any, file: Path) -> None:
+    """Put the matrices of an exported adapter into a PEFT model of the same shape.
+
+    Raises:
+        ModelError: the file lacks a matrix of the model.
+    """
+    import gguf
+    import torch
+
+    reader = gguf.GGUFReader(file)
+    saved = {one.name: gguf.quants.dequantize(one.data, one.tensor_type) for one in reader.tensors}
+    architecture = {name: number for number, name in gguf.MODEL_ARCH_NAMES.items()}[_ARCHITECTURE]
+    names = gguf.get_tensor_name_map(architecture, model.config.num_hidden_layers)
+    for name, weight in model.named_parameters():
+        if not weight.requires_grad:
+            continue
+        layer, side = _parts(name.replace(".default", ""))
+        matrix = saved.get(f"{names.get_name(f'{layer}.weight', ('.weight',))}.lora_{side.lower()}")
+        if matrix is None:
+            raise ModelError(
+                f"{file.name} has no matrix for {layer}.", "Start from an adapter of this shape."
+            )
+        weight.data.copy_(torch.from_numpy(matrix.copy()).reshape(weight.shape))
+
+
+def _parts(name: str) -> tuple[str, str]:
+    """The layer that a PEFT matrix is for, and its side: A or B."""
+    layer, _, side = name.removeprefix(_PREFIX).removesuffix(".weight").rpartition(".lora_")
+    return layer, side
 
 
 def _packed(weight: Any) -> tuple[Any, Any]:

@@ -5,17 +5,23 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
+from typing import Final
 
 from models.boxed_answerer import BASE, SHIPPED
 from models.library_loading import forbid_hubs
 from models.llama_cpp import LlamaCppChat
 from tests.benchmarks.adapters.base import open_base
 from tests.benchmarks.adapters.export import export
-from tests.benchmarks.answerer.card import write_card
-from tests.benchmarks.answerer.data import trees
-from tests.benchmarks.answerer.evaluation import answers_table, outcomes, support_test, verdicts_table
+from tests.benchmarks.answerer.data import in_turn, real, real_trees, written_trees
+from tests.benchmarks.answerer.evaluation import answers_table, outcomes
+from tests.benchmarks.answerer.sentences import with_sentences
 from tests.benchmarks.answerer.training import RATE, SECONDS, train
+from tests.benchmarks.reader.data import written
+from tests.benchmarks.table import refilled
 from traces.paths import models_dir
+
+_CONTEXT: Final = 4096  # tokens
+_SETS: Final = 24
 
 
 def main() -> None:
@@ -27,27 +33,58 @@ def main() -> None:
     for command in (making, evaluating):
         command.add_argument("data", type=Path, help="folder of the data to read")
         command.add_argument("--base", type=Path, default=BASE.location(models_dir()))
-    making.add_argument("--work", type=Path, required=True, help="what a killed run goes on from")
+    making.add_argument("--work", type=Path, required=True, help="what a killed run continues from")
+    making.add_argument("--start", type=Path, help="an exported adapter to train further")
     making.add_argument("--seconds", type=float, default=SECONDS, help="of training")
     making.add_argument("--rate", type=float, default=RATE, help="of learning, at its highest")
     making.add_argument("--out", type=Path, default=SHIPPED, help="where the adapter goes")
     evaluating.add_argument("--adapter", type=Path, default=SHIPPED)
-    evaluating.add_argument("--passages", type=int, help="how many of those kept out; all if not given")
+    evaluating.add_argument("--sets", type=int, default=_SETS, help="of passages held out, of each kind")
     given = parser.parse_args()
     forbid_hubs()
     if given.command == "make":
-        base = open_base(given.base)
-        learned = trees(given.data, held_out=False)
-        export(
-            train(learned, base, given.work, seconds=given.seconds, rate=given.rate), given.base, given.out
-        )
-        return
-    chat = LlamaCppChat(given.base, name=BASE.name, context_tokens=4096, adapter=given.adapter).taught
+        _make(given)
+    else:
+        _evaluate(given)
+
+
+def _make(given: argparse.Namespace) -> None:
+    given.work.mkdir(parents=True, exist_ok=True)
+    chat = LlamaCppChat(given.base, name=BASE.name, context_tokens=_CONTEXT)
+    examples = written(given.data, held_out=False)
+    records = with_sentences(
+        real(given.data, held_out=False), examples, chat, given.work / "sentences.jsonl"
+    )
+    chat.close()
+    # The few in other languages all come early.
+    trees = in_turn(
+        real_trees(records),
+        *(written_trees(given.data, held_out=False, english=english) for english in (True, False)),
+    )
+    adapter = train(
+        trees, open_base(given.base), given.work, seconds=given.seconds, rate=given.rate, start=given.start
+    )
+    export(adapter, given.base, given.out)
+
+
+def _evaluate(given: argparse.Namespace) -> None:
+    chat = LlamaCppChat(given.base, name=BASE.name, context_tokens=_CONTEXT, adapter=given.adapter).taught
     assert chat is not None  # it has an adapter
-    kept = outcomes(chat, trees(given.data, held_out=True)[: given.passages])
-    tested = outcomes(chat, support_test(given.data))
-    tables = answers_table(kept), verdicts_table(kept), verdicts_table(tested)
-    sys.stdout.write(write_card(given.adapter.parent, *tables))
+    english, others = (
+        written_trees(given.data, held_out=True, english=english) for english in (True, False)
+    )
+    sets = {
+        "Written passages in English:": english,
+        "Written passages in other languages:": others,
+        "Real tables and texts:": real_trees(real(given.data, held_out=True)),
+    }
+    figures = "\n".join(
+        f"{title}\n\n{answers_table(outcomes(chat, trees[: given.sets]))}" for title, trees in sets.items()
+    )
+    card = given.adapter.with_name("README.md")
+    page = SHIPPED.with_name("README.md").read_text(encoding="utf-8")
+    card.write_text(refilled(page, "figures", figures), encoding="utf-8")
+    sys.stdout.write(figures)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A tree's loss is that of its prompts one by one; a killed training goes on; trees hold what is taught."""
+"""A tree's loss is that of its prompts one by one; a killed training resumes; trees hold what is taught."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ from typing import Any
 import pytest
 
 from agent.prompts import NOT_FOUND
-from tests.benchmarks.adapters.base import Base, load_tokenizer, load_weights
+from tests.benchmarks.adapters.base import WEIGHTS, Base, load_tokenizer, load_weights
+from tests.benchmarks.adapters.export import export
 from tests.benchmarks.answerer import training
-from tests.benchmarks.answerer.data import Branch, Tree, trees
+from tests.benchmarks.answerer.data import Branch, Record, Tree, written_trees
+from tests.benchmarks.answerer.sentences import with_sentences
+from tests.scripted import ScriptedChat
 
 pytestmark = pytest.mark.filterwarnings(  # PEFT asks transformers by the old name
     "ignore:`is_gradient_checkpointing` is deprecated:FutureWarning"
@@ -19,7 +22,7 @@ pytestmark = pytest.mark.filterwarnings(  # PEFT asks transformers by the old na
 
 _BRANCHES = (
     Branch("QUESTION: rent", "It is 40.", "fact"),
-    Branch("SENTENCE: It is 40.", "A", "supported", verdict=True),
+    Branch("QUESTION: rent? fee?", "It is 40. It is 2.", "two"),
     Branch("QUESTION: fee", NOT_FOUND, "absent"),
 )
 _TREES = [Tree(f"PASSAGES:\n[1] The rent is {number}.", _BRANCHES) for number in range(2)]
@@ -68,42 +71,60 @@ def _killed(*_: Any) -> None:
     raise KeyboardInterrupt
 
 
-def test_a_tree_has_the_answers_and_the_verdicts_on_its_passages(tmp_path: Path) -> None:
-    (tmp_path / "written").mkdir()
-    lines = [_record(number) for number in range(16)]
-    text = "\n".join(map(json.dumps, lines))
-    (tmp_path / "written/one.jsonl").write_text(text, encoding="utf-8")
-    learned, kept = (trees(tmp_path, held_out=held_out) for held_out in (False, True))
-    assert (len(learned), len(kept)) == (14, 2)
-    for tree in (*learned, *kept):
-        answers = sorted(one.kind for one in tree.branches if not one.verdict)
-        assert answers == ["absent", "fact", "fact", "two"]
-        (two,) = (one for one in tree.branches if one.kind == "two")
-        assert all(one.reply in two.reply for one in tree.branches if one.kind == "fact")
-        for one in tree.branches:
-            assert one.verdict == (one.reply in "ABC")
-            if one.kind == "fact":
-                assert one.reply.removesuffix(".").split()[-1] in tree.beginning
+def test_an_exported_adapter_is_trained_further(base: Base, tmp_path: Path) -> None:
+    from safetensors.numpy import load_file
+
+    first = training.train(_TREES, base, tmp_path / "first", seconds=1e9)
+    export(first, base.gguf, tmp_path / "adapter.gguf")
+    again = training.train(
+        _TREES, base, tmp_path / "again", seconds=1e9, rate=0.0, start=tmp_path / "adapter.gguf"
+    )
+    before, after = (load_file(folder / WEIGHTS) for folder in (first, again))
+    assert before.keys() == after.keys()
+    assert any(abs(before[name]).max() > 0 for name in before if ".lora_B." in name)
+    for name, matrix in before.items():
+        assert after[name] == pytest.approx(matrix, abs=abs(matrix).max() / 100)
 
 
-def test_a_verdict_on_a_plain_sentence_depends_on_the_passage(tmp_path: Path) -> None:
+def test_a_tree_has_the_questions_that_its_passages_answer(tmp_path: Path) -> None:
     (tmp_path / "written").mkdir()
-    text = "\n".join(json.dumps(_record(number)) for number in range(4))
+    text = "\n".join(json.dumps(_record(number)) for number in range(16))
     (tmp_path / "written/one.jsonl").write_text(text, encoding="utf-8")
-    for tree in trees(tmp_path, held_out=False):
-        said = {one.asked.removeprefix("SENTENCE: "): one.reply for one in tree.branches if one.verdict}
-        shown = [number for number in range(4) if f"flat {number} " in tree.beginning]
-        for number in shown:
-            rent, fee = 100 + number, 900 + number
-            assert said.pop(f"The rent is {rent}.") == said.pop(f"The fee is {fee}.") == "A"
-            assert said.pop(f"The rent is {fee}.") == said.pop(f"The fee is {rent}.") == "B"
-        assert said == {"supported": "A", "refuted": "B", "neither": "C"}
+    learned, held_out = (
+        written_trees(tmp_path, held_out=held_out, english=True) for held_out in (False, True)
+    )
+    assert (len(learned), len(held_out)) == (14, 2)
+    for tree in (*learned, *held_out):
+        facts = {one.reply for one in tree.branches if one.kind == "fact"}
+        assert all(one.removesuffix(".").split()[-1] in tree.beginning for one in facts)
+        (absent,) = (one for one in tree.branches if one.kind == "absent")
+        assert absent.reply == NOT_FOUND
+        pairs = [one for one in tree.branches if one.kind == "two"]
+        assert pairs
+        assert all(sum(fact in pair.reply for fact in facts) == 2 for pair in pairs)
+
+
+def test_a_sentence_is_used_if_it_holds_the_answer_and_brings_nothing_else(tmp_path: Path) -> None:
+    record = _record(1)
+    fact = {**record["qas"][0], "kind": "text", "sentence": ""}
+    texts = [
+        "The rent of flat 1 is 101.",
+        "It is EUR 101.",
+        "The rent of flat 1 is 101 since 2020.",
+        "101.",
+    ]
+    asked = [
+        Record({**record, "qas": [{**fact, "question": f"Rent of flat 1, {sign}?"}]}) for sign in "abcd"
+    ]
+    chat = ScriptedChat(list(texts))
+    complete = with_sentences(asked, [record], chat, tmp_path / "sentences.jsonl")
+    assert [one["qas"][0]["sentence"] for one in complete] == texts[:1]
+    again = with_sentences(asked, [record], ScriptedChat([]), tmp_path / "sentences.jsonl")
+    assert again == complete
 
 
 def _record(number: int) -> dict[str, Any]:
     rent, fee = 100 + number, 900 + number
-    asked = [("rent", rent), ("fee", fee)]
-    labels = ("supported", "refuted", "neither")
     return {
         "title": f"Lease {number}",
         "section": "Costs",
@@ -111,8 +132,7 @@ def _record(number: int) -> dict[str, Any]:
         "context": f"The rent of flat {number} is {rent}. The fee is {fee}.",
         "qas": [
             {"question": f"{of}?", "answers": [str(it)], "kind": "fact", "sentence": f"The {of} is {it}."}
-            for of, it in asked
+            for of, it in (("rent", rent), ("fee", fee))
         ]
         + [{"question": "Since when?", "answers": [], "kind": "absent", "sentence": ""}] * 2,
-        "claims": [{"claim": f"{label}", "label": label} for label in labels],
     }

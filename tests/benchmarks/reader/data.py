@@ -189,13 +189,13 @@ def groups_of(pool: Pool, draw: random.Random, *, wrong: float) -> Iterator[Grou
                 if context.passages:
                     about = set(terms(asked.text))
                     nearest = max(context.passages, key=lambda one: len(about.intersection(terms(one))))
-                    yield [_question(_typed(asked.text, draw), context.source, nearest, (), draw)]
+                    yield [_question(as_typed(asked.text, draw), context.source, nearest, (), draw)]
                 continue
             if len(asked.answers[0]) > _LONGEST_ANSWER:
                 continue
             around = set(terms(f"{asked.text} {asked.sentence}"))
             for right, spans in places(asked.elements, around, context.passages).items():
-                text = _typed(asked.text, draw)
+                text = as_typed(asked.text, draw)
                 group = [_question(text, context.source, context.passages[right], spans, draw)]
                 if draw.random() < wrong and (other := pool.wrong(number, asked, right, draw)):
                     group.append(_question(text, *other, (), draw))
@@ -210,7 +210,7 @@ def _question(
     return Example(text, whole, bool(spans), tuple((start + moved, end + moved) for start, end in spans))
 
 
-def _typed(question: str, draw: random.Random) -> str:
+def as_typed(question: str, draw: random.Random) -> str:
     """As people type it: often in lower case, often without a question mark."""
     if draw.random() < 0.25:
         question = question.lower()
@@ -248,7 +248,7 @@ def _step_groups(path: Path, draw: random.Random, *, pairs: bool) -> Iterator[Gr
         paragraph = questions.paragraphs[support]
         around = set(terms(text))
         for _, spans in places([answer], around, [paragraph.text]).items():
-            typed = _typed(text, draw)
+            typed = as_typed(text, draw)
             group = [_question(typed, Source(paragraph.title), paragraph.text, spans, draw)]
             near = sorted(
                 (
@@ -411,7 +411,7 @@ def _overlap(one: Asked, other: Asked) -> bool:
 def _judged(
     question: str, answer: str, source: Source, passage: str, verdict: Verdict, draw: random.Random
 ) -> Example:
-    claim = answered(_typed(question, draw), answer)
+    claim = answered(as_typed(question, draw), answer)
     return Example(claim, shown(_dropped(source, draw), passage), verdict=verdict)
 
 
