@@ -13,21 +13,13 @@ from models.protocols import GenerationCancelled, Usage
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What one run may spend.
+    """What one run may spend."""
 
-    Attributes:
-        steps: Research steps, over all revisions of the plan.
-        revisions: Revisions of the plan.
-        tokens: Tokens that the model computes: prompt tokens evaluated and tokens generated.
-        seconds: Wall-clock seconds until the last model call must end.
-        barren: Consecutive steps without new evidence after which the run stops searching.
-    """
-
-    steps: int = 6
-    revisions: int = 2
-    tokens: int = 40_000
-    seconds: float = 900.0
-    barren: int = 2
+    steps: int = 6  # research steps, over all revisions of the plan
+    revisions: int = 2  # of the plan
+    tokens: int = 40_000  # that the model computes: prompt tokens evaluated and tokens generated
+    seconds: float = 900.0  # wall-clock time until the last model call must end
+    barren: int = 2  # consecutive steps without new evidence after which the run stops searching
 
 
 class BudgetExhausted(Exception):

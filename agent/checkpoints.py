@@ -15,19 +15,20 @@ import re
 import sqlite3
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from contextlib import closing, contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pydantic import TypeAdapter
+
 from agent.state import Logged
-from models.protocols import Chat, ChatOptions, Choice, Message, Reply, Teachable, Usage
+from models.protocols import Chat, ChatOptions, Choice, Message, Reply, Teachable
 from traces.errors import DeepthinkError
 from traces.runs import RUN_ID
 from traces.store import Store, StoreError, StoreFull, set_aside
 
 if TYPE_CHECKING:
-    from langchain_core.runnables import RunnableConfig
     from langgraph.checkpoint.base import BaseCheckpointSaver
 
 
@@ -49,21 +50,18 @@ class Journal:
         rows = self._connection.execute("SELECT prompt, reply FROM journal ORDER BY seq").fetchall()
         self._replayed: list[tuple[str, str]] = list(rows)
 
-    def replay(self, prompt: str) -> dict[str, Any] | None:
+    def replay(self, prompt: str) -> str | None:
         """Take the stored reply to ``prompt``; None if there is none."""
         for index, (stored_prompt, reply) in enumerate(self._replayed):
             if stored_prompt == prompt:
                 del self._replayed[index]
-                stored_reply: dict[str, Any] = json.loads(reply)
-                return stored_reply
+                return reply
         return None
 
-    def keep(self, prompt: str, reply: dict[str, Any]) -> None:
+    def keep(self, prompt: str, reply: str) -> None:
         """Store a reply before it is used."""
         with self._lock, self._connection:
-            self._connection.execute(
-                "INSERT INTO journal (prompt, reply) VALUES (?, ?)", [prompt, json.dumps(reply)]
-            )
+            self._connection.execute("INSERT INTO journal (prompt, reply) VALUES (?, ?)", [prompt, reply])
 
     def clear(self) -> None:
         """Forget the replies, because a checkpoint has their results."""
@@ -103,19 +101,13 @@ class JournaledChat:
         """The stored reply, streamed in one piece, or a new one."""
         parameters = {"max_tokens": options.max_tokens, "schema": options.schema, "at": 0.0}
         prompt = _prompt_hash(messages, parameters)
-        stored_reply = self._journal.replay(prompt)
-        if stored_reply is not None:
-            reply = Reply(
-                stored_reply["text"],
-                Usage(**stored_reply["usage"]),
-                stored_reply["finish_reason"],
-                stored_reply["reasoning"],
-            )
+        if stored := self._journal.replay(prompt):
+            reply = TypeAdapter(Reply).validate_json(stored)
             if options.on_text is not None:
                 options.on_text(reply.text)
             return reply
         reply = self._chat.generate(messages, options)
-        self._journal.keep(prompt, asdict(reply))
+        self._journal.keep(prompt, json.dumps(asdict(reply)))
         return reply
 
     def choose(
@@ -126,15 +118,10 @@ class JournaledChat:
     ) -> Choice:
         """The stored choice, or a new one."""
         prompt = _prompt_hash(messages, {"labels": list(options)})
-        stored_choice = self._journal.replay(prompt)
-        if stored_choice is not None:
-            return Choice(
-                tuple(stored_choice["probabilities"]),
-                Usage(**stored_choice["usage"]),
-                stored_choice["measured"],
-            )
+        if stored := self._journal.replay(prompt):
+            return TypeAdapter(Choice).validate_json(stored)
         choice = self._chat.choose(messages, options, cancel)
-        self._journal.keep(prompt, asdict(choice))
+        self._journal.keep(prompt, json.dumps(asdict(choice)))
         return choice
 
     def close(self) -> None:
@@ -174,21 +161,6 @@ class CheckpointDamaged(DeepthinkError):
     kind = "store"
 
 
-@dataclass(frozen=True, slots=True)
-class Checkpoints:
-    """An open checkpoint file.
-
-    Attributes:
-        saver: The graph's checkpointer; calls the ``on_checkpoint`` of `opened` after each checkpoint.
-        journal: Model replies since the last checkpoint.
-        config: The graph's config, with the id of its thread.
-    """
-
-    saver: BaseCheckpointSaver[Any]
-    journal: Journal
-    config: RunnableConfig
-
-
 def folder(store: Store) -> Path:
     """The folder of the checkpoint files, beside the store."""
     return store.path.with_name("checkpoints")
@@ -199,15 +171,12 @@ def exists(store: Store, run_id: str) -> bool:
     return _is_usable(run_id) and _file(store, run_id).is_file()
 
 
-def held(store: Store, run_id: str) -> bool:
+def in_use(store: Store, run_id: str) -> bool:
     """Whether a process is working on the run. Raises `UnusableRunId`."""
-    lock = _lock(store, run_id)
-    from filelock import Timeout
-
     try:
-        with lock.acquire(timeout=0):
+        with _locked(store, run_id):
             return False
-    except Timeout:
+    except GoingOn:
         return True
 
 
@@ -265,15 +234,15 @@ def _resume_hint(run_id: str) -> str:
 def sweep(store: Store, keep: Collection[str]) -> None:
     """Remove the checkpoints of all runs, except those in ``keep`` and those in use."""
     for path in folder(store).glob("*.sqlite"):
-        if _is_usable(path.stem) and path.stem not in keep and not held(store, path.stem):
+        if _is_usable(path.stem) and path.stem not in keep and not in_use(store, path.stem):
             discard(store, path.stem)
 
 
 @contextmanager
-def opened(
+def open_checkpoints(
     store: Store, run_id: str, on_checkpoint: Callable[[list[Logged]], None]
-) -> Iterator[Checkpoints]:
-    """Open the run's file, creating it if needed, and lock it.
+) -> Iterator[tuple[BaseCheckpointSaver[Any], Journal]]:
+    """Open the run's file, creating it if needed, and lock it: the graph's checkpointer, and the journal.
 
     ``on_checkpoint`` is called with the events of each checkpoint, in the thread that wrote it.
 
@@ -281,7 +250,6 @@ def opened(
         GoingOn: Another process has it open.
         UnusableRunId: The id cannot be a file name.
     """
-    from filelock import Timeout
     from langgraph.checkpoint.sqlite import SqliteSaver
 
     class Saver(SqliteSaver):
@@ -294,23 +262,14 @@ def opened(
             on_checkpoint(checkpoint["channel_values"].get("log", []))
             return saved
 
-    folder(store).mkdir(parents=True, exist_ok=True)
-    lock = _lock(store, run_id)
-    try:
-        lock.acquire(timeout=0)
-    except Timeout as busy:
-        raise GoingOn.of(run_id) from busy
-    try:
-        connection = sqlite3.connect(_file(store, run_id), check_same_thread=False, timeout=10)
-        try:
-            saver = Saver(connection)
-            saver.setup()
-            journal = Journal(connection, saver.lock)
-            yield Checkpoints(saver, journal, {"configurable": {"thread_id": run_id}})
-        finally:
-            connection.close()
-    finally:
-        lock.release()
+    with (
+        _locked(store, run_id),
+        closing(sqlite3.connect(_file(store, run_id), check_same_thread=False, timeout=10)) as connection,
+    ):
+        saver = Saver(connection)
+        saver.setup()
+        journal = Journal(connection, saver.lock)
+        yield saver, journal
 
 
 def _is_usable(run_id: str) -> bool:
@@ -326,8 +285,19 @@ def _file(store: Store, run_id: str) -> Path:
     return folder(store) / f"{run_id}.sqlite"
 
 
-def _lock(store: Store, run_id: str) -> Any:
-    from filelock import FileLock
+@contextmanager
+def _locked(store: Store, run_id: str) -> Iterator[None]:
+    """Hold the run's lock. Raises `GoingOn` if another process holds it, `UnusableRunId`."""
+    from filelock import FileLock, Timeout
 
-    folder(store).mkdir(parents=True, exist_ok=True)
-    return FileLock(_file(store, run_id).with_suffix(".lock"))
+    path = _file(store, run_id).with_suffix(".lock")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(path)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout as busy:
+        raise GoingOn.of(run_id) from busy
+    try:
+        yield
+    finally:
+        lock.release()

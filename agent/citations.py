@@ -25,15 +25,10 @@ _FLAGS = {
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A line of a draft.
+    """A line of a draft."""
 
-    Attributes:
-        prefix: Its heading or list mark.
-        sentences: Its sentences with their marks, each a list of repetitions, which may differ in marks.
-    """
-
-    prefix: str
-    sentences: tuple[list[str], ...]
+    prefix: str  # its heading or list mark
+    sentences: tuple[list[str], ...]  # each a list of repetitions, which may differ in their marks
 
     @property
     def heading(self) -> bool:

@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
-from agent.decisions.decider import Decider
 from agent.retrieval.recall import Strategy
 from agent.session import Session
 from agent.state import AnswerSpan, Candidate, Claim, Evidence, PlanStep, Route
@@ -28,26 +27,19 @@ PlannedBy: TypeAlias = Literal["planner"] | Origin
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
-    """The result of planning.
+class PlanResult:
+    """The result of planning."""
 
-    Attributes:
-        kind: ``search``; ``talk`` if no documents are needed; ``ask`` to ask the user back.
-        question: The self-contained question; for ``ask`` the question to the user.
-        steps: The look-ups in order.
-        origin: Who made the plan.
-    """
-
-    kind: Kind
-    question: str
-    steps: list[PlanStep]
+    kind: Kind  # ``search``; ``talk`` if no documents are needed; ``ask`` to ask the user back
+    question: str  # the self-contained question; for ``ask`` the question to the user
+    steps: list[PlanStep]  # the look-ups in order
     origin: PlannedBy
 
 
 class Planner(Protocol):
     """Turns a question into look-ups, and revises a plan."""
 
-    def begin(self, session: Session, request: PlanRequest, chosen: Route | None = None) -> Planned:
+    def begin(self, session: Session, request: PlanRequest, chosen: Route | None = None) -> PlanResult:
         """The first plan; if none can be made, a single look-up of the whole question.
 
         ``chosen`` is the route that the user chose; None if the planner chooses.
@@ -62,7 +54,7 @@ class Planner(Protocol):
         missing: Sequence[str],
         done: int,
         most: int,
-    ) -> Planned:
+    ) -> PlanResult:
         """New look-ups for the missing answers; there may be none.
 
         Their references count from the first step of the run.
@@ -80,6 +72,9 @@ class Planner(Protocol):
 
 Rewrite: TypeAlias = Callable[[Session, Sequence[str], str], str]
 """Turns a step's question into its query: one line, at most 300 characters, never empty."""
+
+Strategise: TypeAlias = Callable[[Session, Sequence[str], str], Strategy]
+"""Picks the strategy for a query."""
 
 
 class Phraser(Protocol):
@@ -99,18 +94,6 @@ class Phraser(Protocol):
     ) -> list[str]:
         """Other searches than the ``tried`` ones, which found ``passages``; there may be none."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class Chosen:
-    """A strategy and the reason for it."""
-
-    strategy: Strategy
-    reason: str
-
-
-Strategise: TypeAlias = Callable[[Session, Sequence[str], str], Chosen]
-"""Picks the strategy for a query."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,20 +137,12 @@ Every part of an excerpt is copied from its chunk.
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The finding of a step.
+    """The finding of a step."""
 
-    Attributes:
-        found: Whether the evidence answers the step's question.
-        sentence: The sentence or table row with the answer.
-        answer: The short answer, which later steps refer to.
-        cites: Numbers of the passages that contain it.
-        origin: Its source: the model, a repair, the default, or the reader.
-    """
-
-    found: bool
-    sentence: str
-    answer: str
-    cites: list[int]
+    found: bool  # whether the evidence answers the step's question
+    sentence: str  # the sentence or table row with the answer
+    answer: str  # the short answer, which later steps refer to
+    cites: list[int]  # numbers of the passages that contain it
     origin: Origin | Literal["reader"]
 
 
@@ -208,7 +183,6 @@ class Cognition:
     distil: Distil
     reflect: Reflect
     verifier: Verifier
-    decider: Callable[[Session], Decider]
     answer_tokens: int
     instant: bool
     hard_filters: bool

@@ -23,41 +23,23 @@ Approve = Literal["ask", "always", "never"]
 
 @dataclass(frozen=True, slots=True)
 class Deps:
-    """Everything the nodes use.
+    """Everything the nodes use."""
 
-    Attributes:
-        session: The run's access to its model, with budget and events.
-        cognition: The profile's implementation of each cognitive step.
-        decider: Decides to continue, revise or finish.
-        library: The stored passages.
-        recall: The first stage of retrieval.
-        reader: Ranks and grades the passages, proposes answers, and checks claims.
-        collections: The collections to search; each is a tool of the plan.
-        web: Searched if the library does not answer; None unless the user turned it on.
-        route: The route that the user chose; "" if the planner chooses.
-        length: The length of the answer.
-        approve: What happens to an answer that is not grounded.
-        interactive: Whether the user can be asked.
-        shadow: A second decider, whose decisions are only recorded; None without one.
-        recalled: Number of passages that a search returns.
-        kept: Number of passages that a step keeps as evidence.
-    """
-
-    session: Session
-    cognition: Cognition
+    session: Session  # the run's access to its model, with budget and events
+    cognition: Cognition  # the profile's implementation of each cognitive step
     decider: Decider
     library: Library
     recall: Recall
-    reader: Reader
-    collections: tuple[Collection, ...]
-    web: Web | None = None
-    route: str = ""
-    length: Length = "normal"
+    reader: Reader  # ranks and grades the passages, proposes answers, and checks claims
+    collections: tuple[Collection, ...]  # to search; each is a tool of the plan
+    web: Web | None = None  # searched if the library does not answer; None unless the user turned it on
+    route: str = ""  # that the user chose; "" if the planner chooses
+    length: Length = "normal"  # of the answer
     approve: Approve = "ask"
-    interactive: bool = False
-    shadow: Decider | None = None
-    recalled: int = 24
-    kept: int = 4
+    interactive: bool = False  # whether the user can be asked
+    shadow: Decider | None = None  # a second decider, whose decisions are only recorded
+    search_limit: int = 24  # passages that a search returns
+    evidence_limit: int = 4  # passages that a step keeps as evidence
 
     @property
     def tools(self) -> list[str]:

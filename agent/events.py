@@ -84,24 +84,15 @@ class Routed(Event):
 
 @dataclass(frozen=True, slots=True)
 class Asked(Event):
-    """The run waits for the user's answer (`agent.steering.Steering.reply`).
-
-    Attributes:
-        about: ``clarify``, ``approve`` or, in teach mode, ``decide``.
-        question: The question, in one sentence.
-        options: Possible replies; any text if empty.
-        claims: For ``approve``: the answer's sentences with their verdicts.
-        suggested: For ``decide``: the action of the decider.
-        probabilities: For ``decide``: the decider's probability of each action.
-    """
+    """The run waits for the user's answer (`agent.steering.Steering.reply`)."""
 
     stored: ClassVar[bool] = False
-    about: str
-    question: str
-    options: list[str]
-    claims: list[Claim] = field(default_factory=list)
-    suggested: str = ""
-    probabilities: dict[str, float] = field(default_factory=dict)
+    about: str  # clarify, approve or, in teach mode, decide
+    question: str  # in one sentence
+    options: list[str]  # possible replies; any text if empty
+    claims: list[Claim] = field(default_factory=list)  # of the answer to approve
+    suggested: str = ""  # the decider's action, for `decide`
+    probabilities: dict[str, float] = field(default_factory=dict)  # the decider's, for `decide`
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,23 +170,14 @@ class StepStarted(Event):
 
 @dataclass(frozen=True, slots=True)
 class FirstLook(Event):
-    """The first finding, from a search for the question itself before planning; the run continues.
+    """The first finding, from a search for the question itself before planning; the run continues."""
 
-    Attributes:
-        answer: A possible answer.
-        sentence: The sentence or table row that contains it.
-        passage_id: Id of the passage.
-        title: Title of its document.
-        page: Its page, if it has one.
-        probability: Probability that it answers the question.
-    """
-
-    answer: str
-    sentence: str
+    answer: str  # a possible one
+    sentence: str  # the sentence or table row that contains it
     passage_id: int
-    title: str
+    title: str  # of the document
     page: int | None
-    probability: float
+    probability: float  # that it answers the question
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +187,6 @@ class Searched(Event):
     step: int
     query: str
     strategy: str
-    reason: str
     tool: str
     section: str
     hits: list[Candidate]
@@ -236,20 +217,13 @@ class Graded(Event):
 
 @dataclass(frozen=True, slots=True)
 class Corrected(Event):
-    """The passages were not good enough, so the search is corrected.
-
-    Attributes:
-        rung: ``reword``, ``widen``, ``collections`` or ``web``.
-        detail: The correction, in words.
-        queries: The searches that follow.
-        pages: Web pages that were read for it: url, title, date, and whether they were cached.
-    """
+    """The passages were not good enough, so the search is corrected."""
 
     step: int
-    rung: str
-    detail: str
-    queries: list[str]
-    pages: list[dict[str, Any]] = field(default_factory=list)
+    rung: str  # `agent.state.RUNGS`
+    detail: str  # the correction, in words
+    queries: list[str]  # the searches that follow
+    pages: list[dict[str, Any]] = field(default_factory=list)  # read for it: url, title, date, cached
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,15 +245,12 @@ class Noted(Event):
 
 @dataclass(frozen=True, slots=True)
 class Decided(Event):
-    """CONTINUE, REVISE or FINISH, with the state as the decider saw it.
+    """CONTINUE, REVISE or FINISH, with the state as the decider saw it: as fields, text and numbers.
 
     Attributes:
-        shadow: The decision of a second decider, recorded and not used: action, probabilities, source,
-            latency_ms, justification, behaviour_probability. None without one.
+        shadow: The `agent.decisions.decider.Decision` of a second decider, recorded and not used.
         label: ``override`` or ``teach`` if the user took the decision, which is then a label for training.
         waited: Seconds spent on the user or a second decider, not charged to the run.
-        text: The state as text.
-        features: The state as numbers.
     """
 
     step: int
@@ -327,25 +298,15 @@ class AnswerText(Event):
 
 @dataclass(frozen=True, slots=True)
 class Answered(Event):
-    """The answer with its checked sentences and cited passages; a later event replaces it.
+    """The answer with its checked sentences and cited passages; a later event replaces it."""
 
-    Attributes:
-        answer: The text, with citation marks, and unsupported sentences flagged.
-        sentences: Its claims with their verdicts.
-        sources: The cited passages.
-        share: Share of supported sentences, 0 to 1; None if the run was stopped before an answer.
-        grounded: Whether enough sentences are supported; never without evidence.
-        quotes: For each cited number, the sentence of its passage most similar to the answer.
-        missing: What the answer lists as missing: steps without a finding, or skipped by the user.
-    """
-
-    answer: str
+    answer: str  # with citation marks, and unsupported sentences flagged
     sentences: list[Claim]
-    sources: list[Evidence]
-    share: float | None = 0.0
-    grounded: bool = False
-    quotes: dict[str, str] = field(default_factory=dict)
-    missing: list[str] = field(default_factory=list)
+    sources: list[Evidence]  # the cited passages
+    share: float | None = 0.0  # of supported sentences, 0 to 1; None if stopped before an answer
+    grounded: bool = False  # whether enough sentences are supported; never without evidence
+    quotes: dict[str, str] = field(default_factory=dict)  # the closest sentence for each cited number
+    missing: list[str] = field(default_factory=list)  # steps without a finding, or skipped by the user
 
 
 @dataclass(frozen=True, slots=True)

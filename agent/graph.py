@@ -67,15 +67,7 @@ _APPROVALS = {"accept": "__end__", "stop": "__end__", "rewrite": "synthesise", "
 def build_graph(
     deps: Deps, recorder: Recorder, checkpointer: BaseCheckpointSaver[Any]
 ) -> CompiledStateGraph[RunState, None, RunState, RunState]:
-    """Wire the nodes and compile the graph.
-
-        look → route, at the start of a conversation; later route → look, with the self-contained question
-        route: clarify → route; answer_directly → end; single_shot or plan → next_step
-        next_step → retrieve, in parallel for each phrasing → rerank → grade
-        grade: enough → distil; not → correct → retrieve again, or distil if nothing is left to try
-        distil → reflect → decide (a single shot has no decision: → synthesise)
-        decide: CONTINUE → next_step, REVISE → plan, FINISH → synthesise → verify
-        verify: grounded, or nothing found → end; not → approve → synthesise, plan or end
+    """Wire the nodes as DESIGN.md draws them, and compile the graph.
 
     ``deps`` belong to one run, because they contain its budget.
     """
@@ -99,12 +91,8 @@ def diagram(style: Literal["mermaid", "text"]) -> str:
             if edge.source == name:
                 condition = f"  ({edge.data})" if edge.data and edge.data != edge.target else ""
                 arrow = "┄→" if edge.conditional else "──→"
-                lines.append(f"{_plain_name(name):<15} {arrow:<4} {_plain_name(edge.target)}{condition}")
+                lines.append(f"{name.strip('_'):<15} {arrow:<4} {edge.target.strip('_')}{condition}")
     return "\n".join(lines)
-
-
-def _plain_name(name: str) -> str:
-    return name.strip("_") if name.startswith("__") else name
 
 
 def _wire(
@@ -157,11 +145,7 @@ def _wire(
     graph.add_conditional_edges("next_step", after_next_step, ["retrieve", "rerank", "decide"])
     graph.add_edge("retrieve", "rerank")
     graph.add_edge("rerank", "grade")
-    graph.add_conditional_edges(
-        "grade",
-        after_grade,
-        {"enough": "distil", "not": "correct"},
-    )
+    graph.add_conditional_edges("grade", after_grade, {"enough": "distil", "not": "correct"})
     graph.add_conditional_edges("correct", lambda s: searches(s) or "distil", ["retrieve", "distil"])
     graph.add_edge("distil", "reflect")
     graph.add_conditional_edges(

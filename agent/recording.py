@@ -127,10 +127,8 @@ class Recorder:
 
     def _replay_event(self, ledger: Ledger, kind: str, payload: dict[str, Any]) -> None:
         if kind == ev.ModelCalled.kind:
-            call = ev.from_stored(kind, payload)
-            assert isinstance(call, ev.ModelCalled)
-            add = ledger.add_beside if call.purpose == SHADOW else ledger.add
-            add(Usage(call.evaluated, call.reused, call.generated, call.seconds))
+            add = ledger.add_beside if payload["purpose"] == SHADOW else ledger.add
+            add(Usage(payload["evaluated"], payload["reused"], payload["generated"], payload["seconds"]))
         self.waited += float(payload.get("waited", 0.0))
 
     def _store_unless_busy(self) -> None:
@@ -144,16 +142,15 @@ class Recorder:
         if not log:
             return
         superstep = max(entry["superstep"] for entry in log)
-        events: list[StoredEvent] = []
-        decisions: list[ev.Decided] = []
-        for offset, entry in enumerate(log):
-            events.append(
-                StoredEvent(self._events + offset, entry["elapsed"], entry["kind"], entry["payload"])
-            )
-            if entry["kind"] == ev.Decided.kind:
-                event = ev.from_stored(entry["kind"], entry["payload"])
-                assert isinstance(event, ev.Decided)
-                decisions.append(event)
+        events = [
+            StoredEvent(seq, entry["elapsed"], entry["kind"], entry["payload"])
+            for seq, entry in enumerate(log, start=self._events)
+        ]
+        decisions = [
+            cast(ev.Decided, ev.from_stored(event.kind, event.payload))
+            for event in events
+            if event.kind == ev.Decided.kind
+        ]
         numbered = list(enumerate(decisions, start=len(self._actions)))
         actions = self._actions + "".join(event.action[0] for event in decisions)
         rows = [row for seq, event in numbered for row in _rows(event, seq, actions[:seq])]

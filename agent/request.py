@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any
+
+from pydantic import TypeAdapter
 
 from agent.budget import Budget
 from agent.cognition import Length
@@ -35,52 +37,32 @@ class Request:
     """A question, and how to answer it.
 
     Attributes:
-        question: In the user's words.
-        collections: The collections to search; all if empty.
-        profile: ``lean`` or ``seed``.
-        decider: ``rules``, ``llm`` or ``learned``; the profile's own if empty.
-        budget: What the run may spend.
-        route: ``single`` or ``deep``; the router decides if empty.
-        length: The length of the answer.
         approve: What to do with an answer that is not grounded: ``ask`` asks the user, and leaves the run
             waiting if there is none; ``always`` accepts it, with its flags; ``never`` rewrites it once
             from the evidence and withholds it if that does not help.
-        interactive: Whether a user is there to answer; if not, the run asks no clarifying question.
-        session: Id of the session whose earlier exchanges the question may refer to; "" for a new one.
-        session_name: Name of the new session, if any.
-        shadow: A second decider, whose decisions are only recorded; "" for none.
         web: Whether the web may be searched; `run` sets it, so that a resumed run does the same. None in
             runs stored by older versions.
-        filters: Filters that every searched document must match; with filters, the web is not searched.
     """
 
-    question: str
-    collections: tuple[str, ...] = ()
-    profile: str = "lean"
-    decider: str = ""
+    question: str  # in the user's words
+    collections: tuple[str, ...] = ()  # to search; all if empty
+    profile: str = "lean"  # or ``seed``
+    decider: str = ""  # `agent.decisions.sources.SOURCES`; the profile's own if empty
     budget: Budget = field(default_factory=Budget)
-    route: str = ""
-    length: Length = "normal"
+    route: str = ""  # ``single`` or ``deep``; the planner decides if empty
+    length: Length = "normal"  # of the answer
     approve: Approve = "ask"
-    interactive: bool = False
-    session: str = ""
-    session_name: str = ""
-    shadow: str = ""
+    interactive: bool = False  # whether a user is there to answer; if not, none is asked back
+    session: str = ""  # id of the session that the question may refer to; a new one if empty
+    session_name: str = ""  # of a new session
+    shadow: str = ""  # a second decider, whose decisions are only recorded; none if empty
     web: bool | None = None
-    filters: Filters = NO_FILTERS
+    filters: Filters = NO_FILTERS  # that every searched document must match; then the web is not searched
 
     @classmethod
     def from_stored(cls, stored: Any) -> Request:
         """The request of a stored run; unknown fields are ignored."""
-        names = {f.name for f in fields(cls)}
-        values = {name: value for name, value in dict(stored).items() if name in names}
-        budget = Budget(**values.pop("budget", {}))
-        collections = tuple(values.pop("collections", ()))
-        facts: dict[str, Any] = {
-            name: tuple(value) if isinstance(value, list) else value
-            for name, value in values.pop("filters", {}).items()
-        }
-        return cls(**values, collections=collections, budget=budget, filters=Filters(**facts))
+        return TypeAdapter(cls).validate_python(dict(stored))
 
 
 def checked_question(question: str, chat: Chat) -> str:

@@ -5,26 +5,39 @@ Both yield typed events while the graph works in its own thread.
 
 from __future__ import annotations
 
-from collections.abc import Generator
+import queue
+import threading
+import time
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypeAlias, TypedDict, Unpack, cast
 
 from agent import checkpoints
 from agent import events as ev
 from agent.cognition import Length
-from agent.decisions.learned import Policy
-from agent.deps import Approve
-from agent.execution import Execution
-from agent.request import EmptyLibrary, Request, UnusableQuestion, checked_question
-from agent.state import Turn, new_state
+from agent.decisions.decider import Decider
+from agent.decisions.sources import LEARNED, LearnedOrRules, Policy, source
+from agent.deps import Approve, Deps
+from agent.graph import build_graph, recursion_limit
+from agent.profiles import decides, profile
+from agent.recording import Recorder, Stream
+from agent.request import EmptyLibrary, Request, UnusableQuestion, checked_question, searchable
+from agent.retrieval.memo_reader import MemoReader
+from agent.retrieval.recall import Recall
+from agent.session import Session
+from agent.state import RunState, Turn, added_and_open, new_state
 from agent.steering import Steering
-from models.protocols import Chat, Completer, Embedder, Reader
+from models.protocols import Chat, Completer, Embedder, GenerationCancelled, Reader
 from traces.errors import DeepthinkError
+from traces.library import Library
+from traces.records import NO_FILTERS
 from traces.runs import NewRun, Run, Runs, new_run_id
 from traces.sessions import Sessions
 from traces.store import Store
 
 if TYPE_CHECKING:
+    from langgraph.checkpoint.base import BaseCheckpointSaver
+
     from agent.web.gather import Web
 
 __all__ = [
@@ -32,6 +45,7 @@ __all__ = [
     "EmptyLibrary",
     "Length",
     "NotResumable",
+    "Parts",
     "Request",
     "Resumable",
     "UnusableQuestion",
@@ -40,6 +54,9 @@ __all__ = [
     "run",
     "stopped",
 ]
+
+Why: TypeAlias = Literal["waiting", "interrupted", "failed", "cancelled", "going on"]
+_HEARTBEAT_SECONDS = 0.5
 
 
 class NotResumable(DeepthinkError):
@@ -54,109 +71,77 @@ class Resumable:
     """A run that can be resumed or is still running, and why it did not end."""
 
     run: Run
-    why: Literal["waiting", "interrupted", "failed", "cancelled", "going on"]
+    why: Why
 
 
-def run(
-    request: Request,
-    *,
-    chat: Chat,
-    embedder: Embedder,
-    reader: Reader,
-    store: Store,
-    steering: Steering | None = None,
-    web: Web | None = None,
-    learned: Policy | None = None,
-    planner: Completer | None = None,
-) -> Generator[ev.Event, None, None]:
+class Parts(TypedDict):
+    """What a run needs besides its request."""
+
+    chat: Chat  # for a resumed run it may be another than the run began with
+    embedder: Embedder  # that made the library's vectors
+    reader: Reader  # ranks and grades the passages, proposes answers, and checks the answer
+    store: Store  # library and traces
+    steering: NotRequired[Steering | None]  # the user's control of the run
+    web: NotRequired[Web | None]  # searched when the library does not answer, if that is allowed
+    learned: NotRequired[Policy | None]
+    """The learned policy, which decides if the profile prefers one or the request names it; loaded at its
+    first decision. The rules decide if it is None or fails."""
+    planner: NotRequired[Completer | None]  # was taught to plan; without it ``chat`` plans
+
+
+def run(request: Request, **parts: Unpack[Parts]) -> Generator[ev.Event, None, None]:
     """Answer a question. The run is stored as it proceeds, and can be resumed if it is interrupted.
 
     The graph runs in its own thread, so that events, and a heartbeat at least every second, arrive while a
     model is busy. Closing the iterator early cancels the run.
 
-    Args:
-        request: The question and how to answer it.
-        chat: The language model.
-        embedder: The model that made the library's vectors.
-        reader: Ranks and grades the passages, proposes answers, and checks the answer.
-        store: Library and traces.
-        steering: The user's control of the run.
-        web: Searched when the library does not answer; None if that is not allowed.
-        learned: The learned policy, which decides if the profile prefers one or the request names it;
-            loaded at its first decision. The rules decide if it is None or fails.
-        planner: The model that was taught to plan; None if ``chat`` plans.
-
     Yields:
         In any case, `RunStarted` first and `RunFinished` last.
 
     Raises:
-        UnusableQuestion, EmptyLibrary, UnknownCollection, UnknownProfile, UnknownSession, NameTaken: Before
-            the first event.
+        UnusableQuestion, EmptyLibrary, UnknownCollection, UnknownProfile, UnknownSource, UnknownSession,
+            NameTaken: Before the first event.
         DeepthinkError: After `RunFinished`, if the run failed or was cancelled.
     """
-    question = checked_question(request.question, chat)
-    sessions = Sessions(store)
+    question = checked_question(request.question, parts["chat"])
+    sessions = Sessions(parts["store"])
     session_id = sessions.find(request.session).id if request.session else ""
-    execution = Execution(
-        request, chat, embedder, reader, store, steering or Steering(), web, learned, planner
-    )
+    execution = _Execution(request, parts)
     session_id = session_id or sessions.begin(request.session_name)
-    request = replace(request, session=session_id, web=web is not None)
+    request = replace(request, session=session_id, web=parts.get("web") is not None)
     turns = [Turn(question=q, answer=a) for q, a in sessions.exchanges(session_id)]
-
     run_id = new_run_id()
 
     def begin() -> None:
-        new_run = NewRun(
-            question=question,
-            profile=request.profile,
-            chat_model=chat.name,
-            embedder=embedder.name,
-            reranker=reader.name,
-            decider=execution.decides,
-            collections=tuple(execution.deps.tools),
-            session=session_id,
-            request=asdict(request),
-        )
-        started = ev.RunStarted(
-            run_id=run_id,
-            question=question,
-            profile=new_run.profile,
-            chat_model=new_run.chat_model,
-            embedder=new_run.embedder,
-            reranker=new_run.reranker,
-            decider=new_run.decider,
-            collections=list(new_run.collections),
-            session=session_id,
-        )
+        collections = execution.deps.tools
+        facts = {
+            "question": question,
+            "profile": request.profile,
+            "chat_model": parts["chat"].name,
+            "embedder": parts["embedder"].name,
+            "reranker": parts["reader"].name,
+            "decider": execution.decides,
+            "session": session_id,
+        }
+        started = ev.RunStarted(run_id=run_id, collections=collections, **facts)
+        new_run = NewRun(collections=tuple(collections), request=asdict(request), **facts)
         execution.recorder.begin(started, new_run)
 
     yield from execution.events(run_id, begin, new_state(question, turns))
 
 
 def resume(
-    run_id: str,
-    *,
-    chat: Chat,
-    embedder: Embedder,
-    reader: Reader,
-    store: Store,
-    steering: Steering | None = None,
-    web: Web | None = None,
-    learned: Policy | None = None,
-    planner: Completer | None = None,
-    interactive: bool = False,
-    approve: Approve | None = None,
+    run_id: str, *, interactive: bool = False, approve: Approve | None = None, **parts: Unpack[Parts]
 ) -> Generator[ev.Event, None, None]:
     """Continue a run from its last checkpoint; no answered model call is repeated.
 
+    If the learned policy is not the one that the run began with, the user is notified.
+
     Args:
         run_id: The run's id, the beginning of it, or ``last``.
-        chat, embedder, reader, store, steering, web, planner: As in `run`; the model may differ from the
-            one that the run began with.
-        learned: As in `run`; if it is not the policy that the run began with, the user is notified.
         interactive: Whether a user is there to answer.
         approve: As in `Request`; None keeps the run's own setting.
+        parts: As in `run`.
 
     Yields:
         `Resumed` first and `RunFinished` last.
@@ -165,28 +150,18 @@ def resume(
         UnknownRun, NotResumable, GoingOn: Before the first event.
         DeepthinkError: As `run`.
     """
+    store = parts["store"]
     stored_run = stopped(store, run_id)
     request = replace(Request.from_stored(stored_run.request), interactive=interactive)
     request = replace(request, approve=approve or request.approve)
-    execution = Execution(
-        request,
-        chat,
-        embedder,
-        reader,
-        store,
-        steering or Steering(),
-        web,
-        learned,
-        planner,
-        stored_run.decider,
-    )
+    execution = _Execution(request, parts, began_with=stored_run.decider)
     turns = [Turn(question=q, answer=a) for q, a in Sessions(store).exchanges(request.session)]
 
     def begin() -> None:
         _find_unended(store, stored_run.id)  # it may have ended in the meantime
         execution.recorder.resume(stored_run.id, execution.deps.session.ledger)
 
-    resumed = ev.Resumed(stored_run.id, stored_run.question, "", chat.name)
+    resumed = ev.Resumed(stored_run.id, stored_run.question, "", parts["chat"].name)
     yield from execution.events(stored_run.id, begin, new_state(stored_run.question, turns), resumed)
 
 
@@ -197,7 +172,7 @@ def stopped(store: Store, run_id: str) -> Run:
         raise NotResumable(
             f"Run {stored_run.id} has no checkpoint to resume from.", "Ask its question again."
         )
-    if checkpoints.held(store, stored_run.id):
+    if checkpoints.in_use(store, stored_run.id):
         raise checkpoints.GoingOn.of(stored_run.id)
     return stored_run
 
@@ -219,12 +194,239 @@ def resumable(store: Store) -> list[Resumable]:
     # A run that was killed right after its end was stored has left its file behind.
     checkpoints.sweep(store, {stored_run.id for stored_run in unfinished})
     for stored_run in unfinished:
-        if not checkpoints.exists(store, stored_run.id):
-            continue
-        if checkpoints.held(store, stored_run.id):
-            runs.append(Resumable(stored_run, "going on"))
-        elif stored_run.status in {"failed", "cancelled", "waiting"}:
-            runs.append(Resumable(stored_run, stored_run.status))  # type: ignore[arg-type] # checked above
-        else:
-            runs.append(Resumable(stored_run, "interrupted"))
+        if checkpoints.exists(store, stored_run.id):
+            why = "interrupted" if stored_run.status == "running" else stored_run.status
+            why = "going on" if checkpoints.in_use(store, stored_run.id) else why
+            runs.append(Resumable(stored_run, cast(Why, why)))
     return runs
+
+
+class _Execution:
+    """One run: its parts, its thread, and its questions to the user.
+
+    Args:
+        request: What is asked.
+        parts: The models and the store.
+        began_with: The decider that a resumed run began with.
+
+    Raises:
+        UnknownCollection, EmptyLibrary, UnknownProfile, UnknownSource: The request cannot be executed.
+
+    Attributes:
+        decides: The name of the decider; ``learned:NAME`` for a learned policy.
+    """
+
+    def __init__(self, request: Request, parts: Parts, began_with: str = "") -> None:
+        self._store = store = parts["store"]
+        self._steering = parts.get("steering") or Steering()
+        self._stream: Stream = queue.SimpleQueue()
+        self.recorder = Recorder(Runs(store), self._stream)
+        library, learned = Library(store), parts.get("learned")
+        web = parts.get("web") if request.filters == NO_FILTERS else None
+        # Shared with the verifier: a rewritten answer repeats sentences.
+        reader = MemoReader(parts["reader"])
+        session = Session(parts["chat"], request.budget, self.recorder.emit, self._steering)
+        cognition = profile(request.profile, reader, parts.get("planner"))
+        began_learned = began_with.startswith(LEARNED)  # then a missing policy is reported
+        name = request.decider or decides(request.profile, learned=began_learned or learned is not None)
+        self.decides = f"{LEARNED}:{learned.name}" if name == LEARNED and learned else name
+        decider: Decider
+        if name == LEARNED:
+            decider = LearnedOrRules(learned, session.warn_once, _handover(began_with, self.decides))
+        else:
+            decider = source(name, session, explain=not request.decider)
+        shadow = source(request.shadow, session, learned) if request.shadow else None
+        self.deps = Deps(
+            session=session,
+            cognition=cognition,
+            decider=decider,
+            library=library,
+            recall=Recall(library, parts["embedder"], filters=request.filters),
+            reader=reader,
+            collections=searchable(
+                library, request.collections, web=web is not None, filters=request.filters
+            ),
+            web=web,
+            route=request.route,
+            length=request.length,
+            approve=request.approve,
+            interactive=request.interactive,
+            shadow=shadow if shadow and shadow.name != name else None,
+        )
+
+    def events(
+        self,
+        run_id: str,
+        begin: Callable[[], None],
+        initial: RunState,
+        resumed: ev.Resumed | None = None,
+    ) -> Generator[ev.Event, None, None]:
+        """Start the thread and yield its events, with a heartbeat at least every second.
+
+        ``begin`` stores that the run begins or is resumed. It is called in the thread, when the run is
+        locked and has a checkpoint file, so that a killed run can always be resumed once it is stored.
+        ``initial`` is the state if there is no checkpoint; the node of ``resumed`` is filled in.
+
+        Raises:
+            GoingOn: Before the first event, if another process works on the run to resume.
+            DeepthinkError: After the last event, if the run failed.
+        """
+        worker = threading.Thread(
+            target=self._work, args=(run_id, begin, initial, resumed), name="deepthink-run", daemon=True
+        )
+        worker.start()
+        session = self.deps.session
+        try:
+            yield from _watch(self._stream, session)
+        finally:
+            session.stop.set()  # the run's own event, not the caller's
+            worker.join()
+        if self.recorder.failure is not None:
+            raise self.recorder.failure
+
+    def _work(
+        self, run_id: str, begin: Callable[[], None], initial: RunState, resumed: ev.Resumed | None
+    ) -> None:
+        """Run the graph; in any case, close a run that has begun and end the stream.
+
+        The run stays locked until its end is stored, so that it cannot end another process's work.
+        """
+        recorder, session = self.recorder, self.deps.session
+        final: RunState | None = None
+        has_begun = False
+        try:
+            # Locked first: if another process was faster to resume the run, nothing is changed.
+            with checkpoints.open_checkpoints(self._store, run_id, recorder.checkpointed) as opened:
+                begin()
+                has_begun = True
+                saver, journal = opened
+                session.chat = checkpoints.JournaledChat(session.chat, journal)
+                try:
+                    final = self._drive(run_id, saver, initial, resumed)
+                    end = ("waiting", "a person has to answer", "", "")
+                    if final is not None:
+                        status, reason = final["status"], final["stopped_because"]
+                        end = (status, reason, final["answer"], final["question"])
+                except GenerationCancelled as cancelled:
+                    recorder.failure = cancelled
+                    status = "interrupted" if self._steering.left else "cancelled"
+                    end = (status, status, "", "")
+                except BaseException as failure:  # noqa: BLE001 - raised in the caller's thread
+                    recorder.failure = checkpoints.translated(failure, self._store, run_id)
+                    end = ("failed", f"{type(failure).__name__}: {failure}", "", "")
+                recorder.end(session.ledger, *end)
+            if final is not None:
+                checkpoints.discard(self._store, run_id)
+        except BaseException as failure:  # noqa: BLE001 - carried to the caller's thread, raised there
+            recorder.failure = recorder.failure or checkpoints.translated(failure, self._store, run_id)
+            if not (has_begun or resumed):
+                checkpoints.discard(self._store, run_id)
+        finally:
+            if isinstance(recorder.failure, checkpoints.CheckpointDamaged):
+                checkpoints.put_aside(self._store, run_id)
+            self._stream.put(None)
+
+    def _drive(
+        self,
+        run_id: str,
+        saver: BaseCheckpointSaver[Any],
+        initial: RunState,
+        resumed: ev.Resumed | None,
+    ) -> RunState | None:
+        """The final state; None if the user has to answer first but cannot be asked."""
+        from langgraph.types import Command
+
+        session = self.deps.session
+        graph = build_graph(self.deps, self.recorder, saver)
+        config: Any = {
+            "configurable": {"thread_id": run_id},
+            "recursion_limit": recursion_limit(session.ledger.budget),
+        }
+        command: Any = initial
+        pending: Any = ()
+        if resumed is not None:
+            with checkpoints.read_as_written(run_id):
+                snapshot = graph.get_state(config)
+            if snapshot.values and snapshot.metadata:
+                # Leave out searches that ended before the others of their round, because it runs again.
+                log = [e for e in snapshot.values["log"] if e["superstep"] <= snapshot.metadata["step"]]
+                self.recorder.recovered(log, session.ledger)
+                command, pending = None, snapshot.interrupts
+            session.stop.extend(self.recorder.waited - self.recorder.elapsed)
+            node = snapshot.next[0] if snapshot.next else "route"
+            self.recorder.resumed(replace(resumed, node=node))
+        while True:
+            if not pending:
+                final = graph.invoke(command, config, durability="sync")
+                pending = final.get("__interrupt__", ())
+                if not pending:
+                    self._warn_untaken(cast(RunState, final))
+                    return cast(RunState, final)
+            question = pending[0].value
+            pending = ()
+            if question["about"] == "approve" and self.deps.approve != "ask":
+                command = None  # the node runs again and replies by rule
+                continue
+            reply = self._reply(question)
+            if reply is None:
+                return None
+            command = Command(resume=reply)
+
+    def _warn_untaken(self, final: RunState) -> None:
+        """Warn about steps that the user added too late to be taken."""
+        if untaken := [*added_and_open(final), *self._steering.take_added()]:
+            self.deps.session.emit(ev.Warned(f"Added too late to be searched: {'; '.join(untaken)}"))
+
+    def _reply(self, question: dict[str, Any]) -> dict[str, Any] | None:
+        """The reply and the seconds spent waiting for it; None if the user cannot be asked."""
+        session = self.deps.session
+        clarifying = question["about"] == "clarify"
+        if not self.deps.interactive:
+            return {"reply": "", "waited": 0.0} if clarifying else None
+        began = time.monotonic()
+        session.emit(
+            ev.Asked(
+                question["about"], question["question"], question["options"], question.get("claims", [])
+            )
+        )
+        reply = self._steering.wait_for_reply(
+            lambda: session.stop.cancelled or (clarifying and self._steering.finishing)
+        )
+        if reply is None and session.stop.cancelled:
+            raise GenerationCancelled("The run was cancelled.")
+        waited = time.monotonic() - began
+        session.give_back(waited)
+        return {"reply": reply or "", "waited": round(waited, 3)}
+
+
+def _handover(previous: str, current: str) -> str:
+    """A notice for a resumed run if another policy than the one it began with decides."""
+    if not previous.startswith(LEARNED) or current in {previous, LEARNED}:  # a missing policy is reported
+        return ""
+    return f"The run began with decisions by {previous}; from here on they are by {current}."
+
+
+def _watch(stream: Stream, session: Session) -> Iterator[ev.Event]:
+    began = time.monotonic()
+    node, step, ended = "start", 0, False
+    first = stream.get()  # no heartbeat before the run's first event
+    if first is None:
+        return
+    yield first
+    while True:
+        try:
+            event = stream.get(timeout=None if ended else _HEARTBEAT_SECONDS)
+        except queue.Empty:
+            yield ev.Heartbeat(
+                node,
+                step,
+                round(time.monotonic() - began - session.given_back, 2),
+                session.ledger.usage.generated,
+            )
+            continue
+        if event is None:
+            return
+        if isinstance(event, ev.NodeStarted):
+            node, step = event.node, event.step
+        ended = isinstance(event, ev.RunFinished)  # no heartbeat after the run's last event
+        yield event

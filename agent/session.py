@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
@@ -30,7 +30,7 @@ from models.token_estimate import at_most
 from traces.plain_text import plain
 
 T = TypeVar("T", bound=BaseModel)
-R = TypeVar("R")
+R = TypeVar("R", Reply, Choice, Structured[Any])
 
 _TEMPLATE_TOKENS = 48  # a generous estimate of what a chat template and a repair instruction add
 
@@ -92,11 +92,6 @@ class Session:
             self._warned.add(message)
             self.emit(Warned(message))
 
-    def messages(self, notebook: Sequence[str], instruction: str, system: str = SYSTEM) -> list[Message]:
-        """The prompt for ``instruction`` after ``notebook``."""
-        text = "\n\n".join([*notebook, instruction])
-        return [Message("system", system), Message("user", text)]
-
     def room(self, notebook: Sequence[str], reserve: int) -> int:
         """Tokens that can be appended to the notebook, with ``reserve`` left for the rest."""
         used = self.chat.count_tokens("\n\n".join([SYSTEM, *notebook])) + _TEMPLATE_TOKENS
@@ -129,16 +124,12 @@ class Session:
             GenerationCancelled: The user stopped the run.
             StepSkipped: The user skipped the research step.
         """
-        messages = self.messages(notebook, instruction, system)
+        messages = _messages(notebook, instruction, system)
         show = None if on_text is None else lambda piece: on_text(plain(piece))
         options = ChatOptions(max_tokens=max_tokens, on_text=show, cancel=self.stop)
         chat = (self.taught if system == TAUGHT else None) or self.chat
-
-        def call() -> tuple[Reply, Usage]:
-            reply = chat.generate(messages, options)
-            return replace(reply, text=plain(reply.text)), reply.usage
-
-        return self._call(purpose, messages, max_tokens, call)
+        reply = self._call(purpose, messages, max_tokens, lambda: chat.generate(messages, options))
+        return replace(reply, text=plain(reply.text))
 
     def ask(
         self,
@@ -150,34 +141,30 @@ class Session:
         max_tokens: int,
     ) -> Structured[T]:
         """Generate an object of ``shape``, else ``default``, recorded as such. Raises as `write`."""
-        messages = self.messages(notebook, instruction)
+        messages = _messages(notebook, instruction)
         options = ChatOptions(max_tokens=max_tokens, cancel=self.stop)
-
-        def call() -> tuple[Structured[T], Usage]:
-            result = ask(self.chat, messages, shape, default, options)
-            return result, result.usage
-
         # A repair may evaluate everything again, with the first answer.
-        return self._call(purpose, messages, 3 * max_tokens, call, turns=2)
+        return self._call(
+            purpose,
+            messages,
+            3 * max_tokens,
+            lambda: ask(self.chat, messages, shape, default, options),
+            turns=2,
+        )
 
     def choose(
         self, purpose: str, notebook: Sequence[str], instruction: str, labels: Sequence[str]
     ) -> Choice:
         """A probability for each single-token label. Raises as `write`."""
-        messages = self.messages(notebook, instruction)
-
-        def call() -> tuple[Choice, Usage]:
-            choice = self.chat.choose(messages, labels, self.stop)
-            return choice, choice.usage
-
-        return self._call(purpose, messages, 1, call)
+        messages = _messages(notebook, instruction)
+        return self._call(purpose, messages, 1, lambda: self.chat.choose(messages, labels, self.stop))
 
     def _call(
         self,
         purpose: str,
         messages: Sequence[Message],
         answer_tokens: int,
-        call: Callable[[], tuple[R, Usage]],
+        call: Callable[[], R],
         turns: int = 1,
     ) -> R:
         # Count the whole prompt: how much of it the engine can reuse is unknown before the call.
@@ -192,14 +179,19 @@ class Session:
         self.on_call(purpose)
         began = time.monotonic()
         try:
-            result, usage = call()
+            result = call()
         except GenerationCancelled as stopped:
             # The tokens computed so far are unknown; the prompt is an upper bound.
             book(Usage(evaluated=prompt))
             self.stop.tell_apart(stopped)
         except ContextOverflow as full:
             raise BudgetExhausted("context") from full
-        usage = replace(usage, seconds=time.monotonic() - began)
+        usage = replace(result.usage, seconds=time.monotonic() - began)
         book(usage)
         self.emit(ModelCalled(purpose, usage.evaluated, usage.reused, usage.generated, usage.seconds))
         return result
+
+
+def _messages(notebook: Sequence[str], instruction: str, system: str = SYSTEM) -> list[Message]:
+    """The prompt for ``instruction`` after ``notebook``."""
+    return [Message("system", system), Message("user", "\n\n".join([*notebook, instruction]))]

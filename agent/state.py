@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Annotated, Any, Literal, NotRequired, TypedDict
+from typing import Annotated, Any, Literal, NotRequired, TypedDict, cast, get_origin, get_type_hints
 
 Action = Literal["CONTINUE", "REVISE", "FINISH"]
 ACTIONS: tuple[Action, ...] = ("CONTINUE", "REVISE", "FINISH")
@@ -50,11 +50,10 @@ class AnswerSpan(TypedDict):
     probability: float  # that they answer it
 
 
-class Candidate(TypedDict):
-    """A recalled passage, before it is cited."""
+class FoundPassage(TypedDict):
+    """A stored passage that a search found."""
 
     passage_id: int
-    document_id: int
     collection: str
     document: str
     title: str
@@ -62,11 +61,17 @@ class Candidate(TypedDict):
     section: str
     page: int | None
     kind: str
-    text: str
+    text: str  # the whole chunk
     score: float
+    author: NotRequired[str]  # who wrote or sent the document
+
+
+class Candidate(FoundPassage):
+    """A recalled passage, before it is cited."""
+
+    document_id: int
     scores: dict[str, float]
     grade: str  # "" until graded, then correct, ambiguous or incorrect
-    author: NotRequired[str]  # who wrote or sent the document
     spans: NotRequired[list[AnswerSpan]]  # most probable first; none before it is read
 
 
@@ -95,23 +100,12 @@ class Recalled(TypedDict):
     candidates: list[Candidate]
 
 
-class Evidence(TypedDict):
+class Evidence(FoundPassage):
     """A kept passage. ``number`` is its citation, one per chunk, assigned by code."""
 
     number: int
     step: int
-    passage_id: int
-    collection: str
-    document: str
-    title: str
-    date: str
-    section: str
-    page: int | None
-    kind: str
-    text: str  # the whole chunk
     excerpt: str  # the distilled text, which the model reads
-    score: float
-    author: NotRequired[str]  # as in `Candidate`
     relevance: NotRequired[float]  # the grader's probability that it helps; not in older runs
 
 
@@ -251,43 +245,9 @@ def nothing_found(notes: Sequence[Note]) -> bool:
 
 
 def new_state(question: str, turns: Sequence[Turn] = ()) -> RunState:
-    """The state of a run that has not begun."""
-    return RunState(
-        asked=question,
-        question=question,
-        turns=list(turns),
-        route="",
-        planned_by="",
-        looked=[],
-        asking="",
-        clarified=False,
-        plan=[],
-        position=-1,
-        step=0,
-        revisions=0,
-        query="",
-        strategy="",
-        searches=[],
-        recalled=[],
-        candidates=[],
-        grade="",
-        rungs=[],
-        offline=False,
-        fresh=[],
-        again=[],
-        barren=0,
-        queries=[],
-        evidence=[],
-        notes=[],
-        notebook=[],
-        action="",
-        stopped_because="",
-        draft="",
-        claims=[],
-        share=0.0,
-        grounded=False,
-        approval="",
-        answer="",
-        status="",
-        log=[],
-    )
+    """The state of a run that has not begun: before the first step of its plan, and otherwise empty."""
+    state: dict[str, Any] = {
+        name: (get_origin(kind) or kind)() for name, kind in get_type_hints(RunState).items()
+    }
+    state |= {"asked": question, "question": question, "turns": list(turns), "position": -1}
+    return cast(RunState, state)

@@ -7,12 +7,14 @@ takes effect at once if a model call can be aborted for it, else after the curre
 from __future__ import annotations
 
 import threading
+import time
+from collections import deque
 from collections.abc import Callable
 
 from agent.state import ACTIONS, Action
 from traces.plain_text import plain
 
-CHECK_SECONDS = 0.1  # how often a waiting run checks whether it was stopped
+CHECK_SECONDS = 0.05  # how often a waiting run checks the controls
 
 
 class Steering:
@@ -31,17 +33,17 @@ class Steering:
     """
 
     def __init__(self, cancel: threading.Event | None = None) -> None:
+        # Each control is set in one operation and read by polling, so that none needs a lock.
         self.cancelled = cancel or threading.Event()
         self.left = False
         self.paused = False
         self.finishing = False
         self.skipping = False
         self.teaching = False
-        self._lock = threading.Condition()
-        self._has_waiter = False  # a node waits for the end of the pause
-        self._added: list[str] = []
-        self._override: Action | None = None
-        self._replies: list[str] = []
+        self._first_waiter = threading.Lock()  # held by the first node that waits for the end of a pause
+        self._added: deque[str] = deque()
+        self._override: deque[Action] = deque(maxlen=1)
+        self._replies: deque[str] = deque()
 
     # --- for the user -------------------------------------------------------------------------
 
@@ -56,36 +58,28 @@ class Steering:
 
     def pause(self) -> None:
         """Stop after the current node, until `resume`."""
-        with self._lock:
-            self.paused = True
+        self.paused = True
 
     def resume(self) -> None:
         """Continue after `pause`."""
-        with self._lock:
-            self.paused = False
-            self._lock.notify_all()
+        self.paused = False
 
     def finish(self) -> None:
         """Stop searching and answer now; this also ends a pause."""
-        with self._lock:
-            self.finishing = True
-            self.paused = False
-            self._lock.notify_all()
+        self.finishing = True
+        self.paused = False
 
     def look_again(self) -> None:
         """Undo `finish`: search more."""
-        with self._lock:
-            self.finishing = False
+        self.finishing = False
 
     def skip(self) -> None:
         """Skip the current research step."""
-        with self._lock:
-            self.skipping = True
+        self.skipping = True
 
     def add(self, question: str) -> None:
         """Append a step to the plan, from the next decision on."""
-        with self._lock:
-            self._added.append(" ".join(plain(question).split()))
+        self._added.append(" ".join(plain(question).split()))
 
     def override(self, action: str) -> None:
         """Take the next decision instead of the decider.
@@ -95,31 +89,25 @@ class Steering:
         """
         if action not in ACTIONS:
             raise ValueError(f"{action!r} is none of {', '.join(ACTIONS)}")
-        with self._lock:
-            self._override = action
-            self._lock.notify_all()
+        self._override.append(action)
 
     def reply(self, text: str) -> None:
         """Answer the run's question (`agent.events.Asked`)."""
-        with self._lock:
-            self._replies.append(plain(text))
-            self._lock.notify_all()
+        self._replies.append(plain(text))
 
     def teach(self, on: bool) -> None:
         """Turn teaching on or off; while it is on, the user takes each decision.
 
         If it is turned off while a decision waits, the decider takes it.
         """
-        with self._lock:
-            self.teaching = on
-            self._lock.notify_all()
+        self.teaching = on
 
     # --- for the run --------------------------------------------------------------------------
 
     @property
     def overriding(self) -> bool:
         """Whether `take_override` would return a decision."""
-        return self._override is not None
+        return bool(self._override)
 
     def wait_while_paused(self, on_pause: Callable[[], None], stopped: Callable[[], bool]) -> bool:
         """Block during a pause; True for the first thread that had to wait.
@@ -129,45 +117,37 @@ class Steering:
         """
         if not self.paused or stopped():
             return False
-        with self._lock:
-            first, self._has_waiter = not self._has_waiter, True
+        first = self._first_waiter.acquire(blocking=False)
         if first:
             on_pause()
-        with self._lock:
-            while self.paused and not stopped():
-                self._lock.wait(CHECK_SECONDS)
-            if first:
-                self._has_waiter = False
+        while self.paused and not stopped():
+            time.sleep(CHECK_SECONDS)
+        if first:
+            self._first_waiter.release()
         return first
 
     def wait_for_reply(self, stopped: Callable[[], bool]) -> str | None:
         """The next reply; None if the run was stopped before a reply came."""
-        with self._lock:
-            while not self._replies:
-                if stopped():
-                    return None
-                self._lock.wait(CHECK_SECONDS)
-            return self._replies.pop(0)
+        while not self._replies:
+            if stopped():
+                return None
+            time.sleep(CHECK_SECONDS)
+        return self._replies.popleft()
 
     def forget_replies(self) -> None:
         """Drop replies that came too late."""
-        with self._lock:
-            self._replies = []
+        self._replies.clear()
 
     def take_skip(self) -> bool:
         """Whether the step was skipped; resets the request."""
-        with self._lock:
-            skip, self.skipping = self.skipping, False
-            return skip
+        skip, self.skipping = self.skipping, False
+        return skip
 
     def take_added(self) -> list[str]:
         """The steps added since the last call."""
-        with self._lock:
-            added, self._added = self._added, []
-            return [question for question in added if question]
+        added = [self._added.popleft() for _ in range(len(self._added))]
+        return [question for question in added if question]
 
     def take_override(self) -> Action | None:
         """The decision that the user took in advance, if any."""
-        with self._lock:
-            action, self._override = self._override, None
-            return action
+        return self._override.pop() if self._override else None

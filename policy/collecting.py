@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from agent.budget import Budget
 from agent.decisions.decider import STATE_VERSION, PolicyState, policy_state, used_up, valid_actions
 from agent.decisions.features import features
+from agent.decisions.sources import Rules
 from agent.decisions.state_text import state_text
 from agent.deps import Deps
 from agent.profiles import profile
@@ -93,7 +94,7 @@ def collect(
         deps = Deps(
             session=session,
             cognition=cognition,
-            decider=cognition.decider(session),
+            decider=Rules(),
             library=library,
             recall=Recall(library, embedder),
             reader=reader,

@@ -225,5 +225,5 @@ def _check_idle(store: Store) -> None:
     from agent import checkpoints
 
     for path in checkpoints.folder(store).glob("*.sqlite"):
-        if checkpoints.exists(store, path.stem) and checkpoints.held(store, path.stem):
+        if checkpoints.exists(store, path.stem) and checkpoints.in_use(store, path.stem):
             raise checkpoints.GoingOn.of(path.stem)

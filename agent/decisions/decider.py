@@ -1,7 +1,6 @@
 """The decision interface: a policy state goes in, CONTINUE, REVISE or FINISH comes out.
 
-A decider is passed to the graph. This package has two, `agent.decisions.judges.Rules` and
-`agent.decisions.judges.ModelJudge`; others (a learned policy, the user) only need to fit the protocol.
+The sources of decisions are in `agent.decisions.sources`.
 """
 
 from __future__ import annotations
@@ -19,53 +18,33 @@ _MOST_SCORES = 5
 
 @dataclass(frozen=True, slots=True)
 class PolicyState:
-    """What a decider sees. It is built from the run alone and is stored with every decision.
+    """What a decider sees. It is built from the run alone and is stored with every decision."""
 
-    Attributes:
-        question: The user's question.
-        step: Number of finished research steps.
-        steps_left: Number of steps that the budget still allows.
-        revisions_left: Number of revisions that the budget still allows.
-        tokens_left: Share of the token budget that is left, 0 to 1.
-        plan_done: Number of finished steps of the plan.
-        open_questions: Questions of the plan's remaining steps.
-        last_action: The previous action, "" at the first decision.
-        query: The last search.
-        fresh: Number of passages that the last step added.
-        again: Number of passages of the last step that were already in the evidence.
-        barren: Number of consecutive steps without a new passage.
-        top_score: Score of the last step's best passage.
-        scores: The grader's probability that a passage helps, for the last step's best five.
-        grade: Grade of the last step's passages together: correct, ambiguous or incorrect.
-        corrections: Number of corrections in the last step.
-        findings: Question, short answer and success of each finished step, and the grader's probability
-            that its best passage helps (``relevance``).
-        missing: Questions of steps that found nothing, without those that a later revision answered.
-        evidence: Title and excerpt of each kept passage, the step that found it, and the grader's
-            probability that it helps (``relevance``).
-        notebook: The run's notebook, for deciders that read text; stored with the run's events, not here.
-    """
-
-    question: str
-    step: int
-    steps_left: int
+    question: str  # the user's
+    step: int  # finished research steps
+    steps_left: int  # that the budget still allows, as the next two
     revisions_left: int
-    tokens_left: float
-    plan_done: int
-    open_questions: list[str]
-    last_action: str
-    query: str
-    fresh: int
-    again: int
-    barren: int
-    top_score: float
-    scores: list[float]
-    grade: str
-    corrections: int
+    tokens_left: float  # share of the token budget, 0 to 1
+    plan_done: int  # finished steps of the plan
+    open_questions: list[str]  # of the plan's remaining steps
+    last_action: str  # "" at the first decision
+    query: str  # the last search
+    fresh: int  # passages that the last step added
+    again: int  # passages of the last step that were already in the evidence
+    barren: int  # consecutive steps without a new passage
+    top_score: float  # of the last step's best passage
+    scores: list[float]  # the grader's probability that a passage helps, for the last step's best five
+    grade: str  # of the last step's passages together: correct, ambiguous or incorrect
+    corrections: int  # in the last step
     findings: list[dict[str, Any]]
-    missing: list[str]
+    """Question, short answer and success of each finished step, and the grader's probability that its best
+    passage helps (``relevance``)."""
+    missing: list[str]  # questions of steps that found nothing, unless a later revision answered them
     evidence: list[dict[str, Any]]
+    """Title and excerpt of each kept passage, the step that found it, and the grader's probability that it
+    helps (``relevance``)."""
     notebook: list[str] = field(default_factory=list, compare=False, repr=False)
+    """For deciders that read text; stored with the run's events, not here."""
 
     def to_json(self) -> dict[str, Any]:
         """The state as it is stored, without the notebook."""
@@ -79,20 +58,15 @@ class Decision:
     """An action, with the source's probability of each.
 
     Attributes:
-        action: The action to take.
-        probabilities: The source's probability that each action is the right one; sums to one.
-        source: Who decided.
-        latency_ms: Milliseconds that the decision took.
-        justification: The reason in words, if the source gives one.
         behaviour_probability: Probability with which this source takes ``action`` in this state: 1 for a
             source that always takes its best action. Off-policy evaluation weights by it.
     """
 
     action: Action
-    probabilities: dict[Action, float]
-    source: str
-    latency_ms: float
-    justification: str = ""
+    probabilities: dict[Action, float]  # that each action is the right one; they sum to one
+    source: str  # who decided
+    latency_ms: float  # how long the decision took
+    justification: str = ""  # the reason in words, if the source gives one
     behaviour_probability: float = 1.0
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from itertools import combinations
+from typing import Any
 
 from agent.decisions.decider import PolicyState
 from agent.text.language import language
@@ -35,50 +36,50 @@ def features(state: PolicyState) -> dict[str, float]:
         **_links(state, passages),
         **_question(state),
     }
-    return {name: round(value, 4) for name, value in values.items()}
+    return {name: round(float(value), 4) for name, value in values.items()}
 
 
 class _Passage:
     """A passage of the evidence, with the values that several features need."""
 
-    def __init__(self, item: dict[str, object]) -> None:
-        self.title = " ".join(str(item["title"]).split()).casefold()
+    def __init__(self, item: dict[str, Any]) -> None:
+        self.title = " ".join(item["title"].split()).casefold()
         self.bare = self.title.partition(" (")[0]
-        self.excerpt = str(item["excerpt"]).casefold()
+        self.excerpt = item["excerpt"].casefold()
         self.terms = set(terms(f"{item['title']} {item['excerpt']}"))
-        self.step = int(str(item["step"]))
-        self.relevance = float(str(item["relevance"]))
+        self.step: int = item["step"]
+        self.relevance: float = item["relevance"]
 
 
 def _progress(state: PolicyState) -> dict[str, float]:
     total = state.plan_done + len(state.open_questions)
     return {
-        "step": float(state.step),
-        "steps_left": float(state.steps_left),
-        "revisions_left": float(state.revisions_left),
+        "step": state.step,
+        "steps_left": state.steps_left,
+        "revisions_left": state.revisions_left,
         "tokens_left": state.tokens_left,
-        "plan_done": float(state.plan_done),
-        "open": float(len(state.open_questions)),
+        "plan_done": state.plan_done,
+        "open": len(state.open_questions),
         "plan_share": state.plan_done / max(1, total),
-        "open_references": float(sum("#" in question for question in state.open_questions)),
-        "revised_last": float(state.last_action == "REVISE"),
-        "first": float(state.last_action == ""),
+        "open_references": sum("#" in question for question in state.open_questions),
+        "revised_last": state.last_action == "REVISE",
+        "first": state.last_action == "",
     }
 
 
 def _last_search(state: PolicyState) -> dict[str, float]:
     scores = [*state.scores, 0.0, 0.0, 0.0][:3]
     return {
-        "fresh": float(state.fresh),
-        "again": float(state.again),
-        "barren": float(state.barren),
+        "fresh": state.fresh,
+        "again": state.again,
+        "barren": state.barren,
         "best": scores[0],
         "second": scores[1],
         "third": scores[2],
         "drop": scores[0] - scores[1],
-        "correct": float(state.grade == "correct"),
-        "incorrect": float(state.grade == "incorrect"),
-        "corrections": float(state.corrections),
+        "correct": state.grade == "correct",
+        "incorrect": state.grade == "incorrect",
+        "corrections": state.corrections,
     }
 
 
@@ -89,10 +90,10 @@ def _findings(state: PolicyState) -> dict[str, float]:
     last_answer = " ".join(terms(str(last["answer"]))) if last and last["found"] else ""
     return {
         "found_share": len(successful) / max(1, len(state.findings)),
-        "found_last": float(bool(last and last["found"])),
-        "missing": float(len(state.missing)),
-        "answer_repeats": float(bool(last_answer) and last_answer in answers[:-1]),
-        "answer_words": float(len(last_answer.split())),
+        "found_last": bool(last and last["found"]),
+        "missing": len(state.missing),
+        "answer_repeats": bool(last_answer) and last_answer in answers[:-1],
+        "answer_words": len(last_answer.split()),
     }
 
 
@@ -103,15 +104,15 @@ def _evidence(state: PolicyState, passages: Sequence[_Passage]) -> dict[str, flo
     relevance = sorted((item.relevance for item in passages), reverse=True)
     top = [*relevance, 0.0, 0.0, 0.0, 0.0][:4]
     return {
-        "held": float(len(passages)),
-        "titles": float(len({item.title for item in passages})),
-        "helping": float(sum(item.relevance >= _HELPFUL for item in passages)),
+        "held": len(passages),
+        "titles": len({item.title for item in passages}),
+        "helping": sum(item.relevance >= _HELPFUL for item in passages),
         "weakest_step": weakest[0] if weakest else 0.0,
         "second_weakest_step": weakest[1] if len(weakest) > 1 else 0.0,
         "mean_step": sum(steps) / max(1, len(steps)),
-        "weak_steps": float(sum(value < _HELPFUL for value in steps)),
+        "weak_steps": sum(value < _HELPFUL for value in steps),
         "gain_on_earlier": (steps[-1] if steps else 0.0) - earlier,
-        "steps_with_new": float(len({item.step for item in passages})),
+        "steps_with_new": len({item.step for item in passages}),
         "top_1": top[0],
         "top_2": top[1],
         "top_3": top[2],
@@ -133,10 +134,10 @@ def _coverage(state: PolicyState, passages: Sequence[_Passage]) -> dict[str, flo
         "question_best": max((_share(question, item.terms) for item in passages), default=0.0),
         "query_covered": _share(query, everything),
         "query_best": max((_share(query, item.terms) for item in passages), default=0.0),
-        "names": float(len(name_terms)),
-        "names_missing": float(missing),
-        "names_titled": float(
-            sum(any(name <= set(terms(item.title)) for item in passages) for name in name_terms)
+        "names": len(name_terms),
+        "names_missing": missing,
+        "names_titled": sum(
+            any(name <= set(terms(item.title)) for item in passages) for name in name_terms
         ),
         "open_covered": _share(open_terms, everything),
     }
@@ -157,12 +158,12 @@ def _links(state: PolicyState, passages: Sequence[_Passage]) -> dict[str, float]
     answers = [str(f["answer"]).casefold() for f in state.findings if f["found"] and f["answer"]]
     titles = {item.bare for item in passages if len(item.bare) > 3}
     return {
-        "links": float(links),
+        "links": links,
         "link_strength": strong,
         "linked_share": len(linked) / max(1, len(passages)),
-        "last_linked": float(any(i in linked for i in last)),
-        "asked_titles": float(len({bare for bare in titles if bare in question})),
-        "answered_titles": float(len({bare for bare in titles if any(bare in a for a in answers)})),
+        "last_linked": any(i in linked for i in last),
+        "asked_titles": len({bare for bare in titles if bare in question}),
+        "answered_titles": len({bare for bare in titles if any(bare in a for a in answers)}),
     }
 
 
@@ -170,10 +171,10 @@ def _question(state: PolicyState) -> dict[str, float]:
     words = state.question.casefold().replace("?", " ").replace(",", " ").split()
     first = words[0] if words else ""
     return {
-        "words": float(len(words)),
-        "compares": float(len(_COMPARING_WORDS.intersection(words)) > 0),
-        "yes_or_no": float(first in _YES_NO_WORDS),
-        "asks_which": float("which" in words),
+        "words": len(words),
+        "compares": len(_COMPARING_WORDS.intersection(words)) > 0,
+        "yes_or_no": first in _YES_NO_WORDS,
+        "asks_which": "which" in words,
     }
 
 

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, TypeVar
 
 from models.protocols import Reader, Reading, Support
 
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
 
 class MemoReader:
-    """A `Reader` that caches its readings and judgements."""
+    """A `Reader` that keeps its readings and judgements."""
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
-        self._readings: dict[tuple[str, str], Reading] = {}
-        self._support: dict[tuple[str, str], Support] = {}
-        self._judged: dict[tuple[str, str, str], Support] = {}
+        self._results: dict[tuple[Any, ...], Any] = {}
 
     @property
     def name(self) -> str:
@@ -23,33 +26,21 @@ class MemoReader:
 
     def read(self, question: str, passages: Sequence[str]) -> list[Reading]:
         """As the reader does."""
-        new = [text for text in dict.fromkeys(passages) if (question, text) not in self._readings]
-        if new:
-            readings = self._reader.read(question, new)
-            self._readings.update(
-                ((question, text), reading) for text, reading in zip(new, readings, strict=True)
-            )
-        return [self._readings[question, text] for text in passages]
+        return self._once(("read", question), passages, partial(self._reader.read, question))
 
     def support(self, pairs: Sequence[tuple[str, str]]) -> list[Support]:
         """As the reader does."""
-        new = [pair for pair in dict.fromkeys(pairs) if pair not in self._support]
-        if new:
-            self._support.update(zip(new, self._reader.support(new), strict=True))
-        return [self._support[pair] for pair in pairs]
+        return self._once(("support",), pairs, self._reader.support)
 
     def judge(self, question: str, pairs: Sequence[tuple[str, str]]) -> list[Support]:
         """As the reader does."""
-        new = [pair for pair in dict.fromkeys(pairs) if (question, *pair) not in self._judged]
-        if new:
-            judgements = self._reader.judge(question, new)
-            self._judged.update(
-                ((question, *pair), support) for pair, support in zip(new, judgements, strict=True)
-            )
-        return [self._judged[question, *pair] for pair in pairs]
+        return self._once(("judge", question), pairs, partial(self._reader.judge, question))
 
-    def forget(self) -> None:
-        """Clear the cache, before another question."""
-        self._readings.clear()
-        self._support.clear()
-        self._judged.clear()
+    def _once(
+        self, task: tuple[str, ...], items: Sequence[Item], ask: Callable[[Sequence[Item]], list[Result]]
+    ) -> list[Result]:
+        """The results for ``items``; the reader is asked only for those that are new."""
+        new = [item for item in dict.fromkeys(items) if (task, item) not in self._results]
+        if new:
+            self._results.update(zip([(task, item) for item in new], ask(new), strict=True))
+        return [self._results[task, item] for item in items]

@@ -15,17 +15,11 @@ from agent.text.sentences import sentences
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A passage as the reader sees it.
+    """A passage as the reader sees it."""
 
-    Attributes:
-        text: A heading line, then the body.
-        body: Offset in ``text`` at which the body begins.
-        units: The body's sentences or table rows with their offsets in ``text``, in order.
-    """
-
-    text: str
-    body: int
-    units: tuple[tuple[int, int], ...]
+    text: str  # a heading line, then the body
+    body: int  # offset at which the body begins
+    units: tuple[tuple[int, int], ...]  # offsets of the body's sentences or table rows, in order
 
     def unit(self, start: int, end: int) -> str:
         """The sentences or rows that overlap ``text[start:end]``, joined; that text itself if none does."""

@@ -38,15 +38,12 @@ class Hit:
     """A recalled passage with the score of each stage that ranked it.
 
     Attributes:
-        passage: The stored passage.
-        score: The score that orders the hits: cosine, BM25, or fused.
-        scores: Score by stage name. Every hit has ``coverage`` (share of the query's idf that the passage
-            contains), and ``vector`` (cosine with the query) if the passage has a vector; ``mmr``,
-            ``keyword`` and ``fused`` if those rankings contain it, later ``rerank``.
+        scores: Score by stage name: ``vector`` (cosine with the query) if the passage has a vector;
+            ``mmr``, ``keyword`` and ``fused`` if those rankings contain it, later ``rerank``.
     """
 
     passage: Passage
-    score: float
+    score: float  # that orders the hits: cosine, BM25, or fused
     scores: dict[str, float] = field(default_factory=dict)
 
 
@@ -105,7 +102,7 @@ class Recall:
                 )
                 order = best_first(score)
             passages = self._library.passages(order[:limit])
-            scores = self._relevance(query, vector, passages)
+            scores = self._cosines(vector, passages)
         for ranking in rankings:
             for chunk_id, value in ranking.hits:
                 if chunk_id in scores:
@@ -168,18 +165,11 @@ class Recall:
         picked = maximal_marginal_relevance(vector, np.stack([vectors[i] for i in ids]), len(ids))
         return [(ids[row], value) for row, value in picked]
 
-    def _relevance(
-        self, query: str, vector: Vectors, passages: Sequence[Passage]
-    ) -> dict[int, dict[str, float]]:
+    def _cosines(self, vector: Vectors, passages: Sequence[Passage]) -> dict[int, dict[str, float]]:
         collections = sorted({p.collection for p in passages})
         vectors = self._vectors.vectors([p.id for p in passages], collections) if passages else {}
-        coverage = self._keyword.coverage(query, {p.id: p.collection for p in passages})
         return {
-            p.id: {
-                **({"vector": float(vectors[p.id] @ vector)} if p.id in vectors else {}),
-                "coverage": coverage[p.id],
-            }
-            for p in passages
+            p.id: {"vector": float(vectors[p.id] @ vector)} if p.id in vectors else {} for p in passages
         }
 
 

@@ -13,9 +13,9 @@ from functools import cmp_to_key
 from pathlib import PurePosixPath
 from typing import TypeVar
 
-from agent.state import Candidate, Evidence
+from agent.state import FoundPassage
 
-Passage = TypeVar("Passage", Candidate, Evidence)
+Passage = TypeVar("Passage", bound=FoundPassage)
 
 _YEAR, _MONTH, _DAY = r"(?:19|20)\d\d", r"0[1-9]|1[0-2]", r"0[1-9]|[12]\d|3[01]"
 _DATE = re.compile(
@@ -44,7 +44,7 @@ def versions(passages: Sequence[Passage]) -> list[list[Passage]]:
     return [sorted(group, key=cmp_to_key(_compare_versions), reverse=True) for group in several]
 
 
-def same_series(passage: Candidate | Evidence, other: Candidate | Evidence) -> bool:
+def same_series(passage: FoundPassage, other: FoundPassage) -> bool:
     """True if the documents of two passages are versions of one document.
 
     They are in one collection, and one of them is later. Except for dates and version numbers, their titles
@@ -66,14 +66,14 @@ def same_series(passage: Candidate | Evidence, other: Candidate | Evidence) -> b
     return bool(_bare_name(mine.stem)) or mine.parent == its.parent
 
 
-def _is_same_series(passage: Candidate | Evidence, other: Candidate | Evidence) -> bool:
+def _is_same_series(passage: FoundPassage, other: FoundPassage) -> bool:
     same_document = (
         passage["document"] == other["document"] and passage["collection"] == other["collection"]
     )
     return same_document or same_series(passage, other)
 
 
-def _compare_versions(passage: Candidate | Evidence, other: Candidate | Evidence) -> int:
+def _compare_versions(passage: FoundPassage, other: FoundPassage) -> int:
     """1 if the document of ``passage`` is later than that of ``other``, -1 if earlier, 0 if unknown.
 
     Compares the documents' own dates, else their paths. If only one path has a date, the other document is

@@ -19,7 +19,7 @@ from agent.decisions.decider import (
     valid_actions,
 )
 from agent.decisions.features import features
-from agent.decisions.learned import LEARNED
+from agent.decisions.sources import LEARNED
 from agent.decisions.state_text import state_text
 from agent.deps import Deps
 from agent.events import Asked, Decided, Planned, Replied, Steered, Warned

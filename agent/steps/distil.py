@@ -134,11 +134,11 @@ def distil(state: RunState, deps: Deps) -> dict[str, Any]:
         # One prompt answers it, and whole passages serve that better than excerpts.
         passages = [
             Distilled(candidate, candidate["text"], candidate["score"])
-            for candidate in candidates[: deps.kept]
+            for candidate in candidates[: deps.evidence_limit]
         ]
     else:
         entries, query = state["notebook"], state["query"]
-        passages = deps.cognition.distil(deps.session, entries, query, candidates)[: deps.kept]
+        passages = deps.cognition.distil(deps.session, entries, query, candidates)[: deps.evidence_limit]
     while passages and not deps.session.fits(state["notebook"], _notebook_text(passages), _ANSWER_ROOM):
         passages.pop()
     return _keep(state, deps, question, passages)

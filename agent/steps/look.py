@@ -29,14 +29,14 @@ def look(state: RunState, deps: Deps) -> dict[str, Any]:
     if not deps.cognition.instant:
         return {"notebook": [entry]}
     scopes = aim(deps.library, deps.tools, state["question"], "", "", hard=False)
-    hits = deps.recall.search(state["question"], "hybrid", scopes, deps.recalled)
+    hits = deps.recall.search(state["question"], "hybrid", scopes, deps.search_limit)
     candidates = [candidate(hit) for hit in hits]
     passages = _read(state, deps, candidates[:_FIRST])
     shown = _show(likeliest(passages), LIKELY, deps)
     passages = sorted([*passages, *_read(state, deps, candidates[_FIRST:])], key=lambda c: -c["score"])
     if not shown:
         _show(likeliest(passages), POSSIBLE, deps)
-    return {"looked": passages[: deps.kept], "notebook": [entry]}
+    return {"looked": passages[: deps.evidence_limit], "notebook": [entry]}
 
 
 def _read(state: RunState, deps: Deps, candidates: list[Candidate]) -> list[Candidate]:

@@ -46,8 +46,8 @@ def next_step(state: RunState, deps: Deps) -> dict[str, Any]:
     notebook = state["notebook"]
     query = deps.cognition.rewrite(deps.session, notebook, question)
     phrasings = deps.cognition.phraser.phrase(deps.session, notebook, query)
-    choice = deps.cognition.strategise(deps.session, notebook, query)
-    searches = [search_of(step, number, phrasing, choice.strategy, "", deps) for phrasing in phrasings]
+    strategy = deps.cognition.strategise(deps.session, notebook, query)
+    searches = [search_of(step, number, phrasing, strategy, "", deps) for phrasing in phrasings]
     new_searches = [search for search in searches if searched(search) not in state["queries"]]
     if not new_searches:
         deps.session.emit(Warned(f"Already searched for “{query}”; not searched again."))
@@ -57,7 +57,7 @@ def next_step(state: RunState, deps: Deps) -> dict[str, Any]:
         "step": number,
         "plan": [*state["plan"][:position], step, *state["plan"][position + 1 :]],
         "query": query,
-        "strategy": choice.strategy,
+        "strategy": strategy,
         "searches": new_searches,
         "queries": [*state["queries"], *map(searched, new_searches)],
     }

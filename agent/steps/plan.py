@@ -17,7 +17,7 @@ from pydantic import BaseModel, Field
 
 from agent import events, notebook, prompts
 from agent.budget import BudgetExhausted
-from agent.cognition import Planned, PlannedBy
+from agent.cognition import PlannedBy, PlanResult
 from agent.deps import Deps
 from agent.session import Session
 from agent.state import PlanStep, Route, RunState, still_missing
@@ -43,7 +43,7 @@ class TaughtPlanner:
     def __init__(self, model: Completer) -> None:
         self._model = model
 
-    def begin(self, session: Session, request: PlanRequest, chosen: Route | None = None) -> Planned:
+    def begin(self, session: Session, request: PlanRequest, chosen: Route | None = None) -> PlanResult:
         """The model's plan; the whole question as one look-up where its text is no plan.
 
         With collections to choose from, the model overlooks parts of a question. A look-up too many costs
@@ -56,7 +56,7 @@ class TaughtPlanner:
             plan = second_plan if second_plan is not None and len(second_plan.lookups) > 1 else plan
         if plan is None:
             return _whole_question(request.question, "default")
-        return Planned(plan.kind, plan.question, _steps(plan.lookups), "planner")
+        return PlanResult(plan.kind, plan.question, _steps(plan.lookups), "planner")
 
     def revise(
         self,
@@ -66,14 +66,14 @@ class TaughtPlanner:
         missing: Sequence[str],
         done: int,
         most: int,
-    ) -> Planned:
+    ) -> PlanResult:
         """The model's look-ups for what the findings leave open.
 
         Repeated look-ups are dropped with those that refer to them: the model has seen their results.
         """
         plan = self._generate_plan(session, request)
         if plan is None or plan.kind != "search":
-            return Planned("search", request.question, [], "default")
+            return PlanResult("search", request.question, [], "default")
         steps = _steps(plan.lookups)
         numbers: dict[int, int] = {}  # of the model's look-ups, in the run
         new_steps: list[PlanStep] = []
@@ -82,7 +82,7 @@ class TaughtPlanner:
             if dependencies <= numbers.keys() and _new_steps([step], entries):
                 numbers[number] = done + len(new_steps) + 1
                 new_steps.append(PlanStep({**step, "question": _renumber(step["question"], numbers)}))
-        return Planned("search", request.question, new_steps[:most], "planner")
+        return PlanResult("search", request.question, new_steps[:most], "planner")
 
     def _generate_plan(self, session: Session, request: PlanRequest) -> Plan | None:
         session.on_call("plan")
@@ -130,22 +130,22 @@ class AskedPlanner:
     def __init__(self, *, full: bool) -> None:
         self._full = full
 
-    def begin(self, session: Session, request: PlanRequest, chosen: Route | None = None) -> Planned:
+    def begin(self, session: Session, request: PlanRequest, chosen: Route | None = None) -> PlanResult:
         """The model's plan; the whole question as one look-up where it gives nothing usable."""
         try:
             return self._first_plan(session, request, chosen)
         except BudgetExhausted:
             return _whole_question(request.question, "default")
 
-    def _first_plan(self, session: Session, request: PlanRequest, chosen: Route | None) -> Planned:
+    def _first_plan(self, session: Session, request: PlanRequest, chosen: Route | None) -> PlanResult:
         question = self._self_contained_question(session, request) if request.history else request.question
         if chosen == "single":
             return _whole_question(question, "default")
         route = chosen or self._route(session, question)
         if route == "direct":
-            return Planned("talk", question, [], "model")
+            return PlanResult("talk", question, [], "model")
         if route == "clarify" and (clarification := self._clarifying_question(session, question, request)):
-            return Planned("ask", clarification, [], "model")
+            return PlanResult("ask", clarification, [], "model")
         if route == "single" and self._full:
             return _whole_question(question, "model")
         tools = [name for name, _ in request.collections]
@@ -153,7 +153,9 @@ class AskedPlanner:
         instruction = prompts.seed_plan(tools, MOST_STEPS) if self._full else prompts.plan(MOST_STEPS)
         steps, origin = self._ask(session, "plan", entries, instruction, MOST_STEPS)
         steps = _relevant_steps(question, _tidy(steps, tools))
-        return Planned("search", question, steps, origin) if steps else _whole_question(question, "default")
+        return (
+            PlanResult("search", question, steps, origin) if steps else _whole_question(question, "default")
+        )
 
     def revise(
         self,
@@ -163,13 +165,13 @@ class AskedPlanner:
         missing: Sequence[str],
         done: int,
         most: int,
-    ) -> Planned:
+    ) -> PlanResult:
         """The model's new look-ups, numbered by it after those in the notebook."""
         tools = [name for name, _ in request.collections]
         instruction = prompts.revise(missing, most, full=self._full)
         steps, origin = self._ask(session, "revise", entries, instruction, most)
         steps = _new_steps(_relevant_steps("\n".join(entries), _tidy(steps, tools)), entries)
-        return Planned("search", request.question, steps[:most], origin)
+        return PlanResult("search", request.question, steps[:most], origin)
 
     def _self_contained_question(self, session: Session, request: PlanRequest) -> str:
         instruction = prompts.follow(request.question, request.history[-3:])
@@ -273,8 +275,8 @@ def _new_steps(steps: Sequence[PlanStep], entries: Sequence[str]) -> list[PlanSt
     ]
 
 
-def _whole_question(question: str, origin: PlannedBy) -> Planned:
-    return Planned("search", question, [look_up(question)], origin)
+def _whole_question(question: str, origin: PlannedBy) -> PlanResult:
+    return PlanResult("search", question, [look_up(question)], origin)
 
 
 def _steps(planned_lookups: Sequence[Lookup]) -> list[PlanStep]:

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Sequence
 from pydantic import BaseModel, Field
 
 from agent import prompts
-from agent.cognition import Chosen
 from agent.retrieval.recall import Strategy
 from agent.session import Session
 from agent.state import Candidate, Note
@@ -205,13 +204,13 @@ _QUOTATION = re.compile(r"[\"“«「]([^\"”»」]{2,})[\"”»」]")
 _CODE = re.compile(r"\b(?=\w*\d)(?=\w*[A-Za-z])[A-Za-z0-9][A-Za-z0-9./-]{3,}\b")
 
 
-def plain_strategy(_session: Session, _notebook: Sequence[str], query: str) -> Chosen:
+def plain_strategy(_session: Session, _notebook: Sequence[str], query: str) -> Strategy:
     """``hybrid``; ``keyword`` alone for a quotation or a single code."""
     if _QUOTATION.search(query):
-        return Chosen("keyword", "the query quotes exact words")
+        return "keyword"
     if len(query.split()) <= 3 and _CODE.search(query):
-        return Chosen("keyword", "the query is a code")
-    return Chosen("hybrid", "meaning and words both count")
+        return "keyword"
+    return "hybrid"
 
 
 class _Choice(BaseModel):
@@ -219,11 +218,10 @@ class _Choice(BaseModel):
     strategy: Strategy
 
 
-def model_strategy(session: Session, notebook: Sequence[str], query: str) -> Chosen:
+def model_strategy(session: Session, notebook: Sequence[str], query: str) -> Strategy:
     """The model's choice, as in the seed; ``hybrid`` if it gives none."""
-    default = _Choice(justification="the model gave no usable choice", strategy="hybrid")
-    choice = session.ask("strategy", notebook, prompts.strategy(query), _Choice, default, 80).value
-    return Chosen(choice.strategy, choice.justification)
+    default = _Choice(justification="", strategy="hybrid")
+    return session.ask("strategy", notebook, prompts.strategy(query), _Choice, default, 80).value.strategy
 
 
 def _is_cjk(word: str) -> bool:

@@ -20,7 +20,7 @@ def rerank(state: RunState, deps: Deps) -> dict[str, Any]:
     Passages that several phrasings, or several rounds of correction, brought are read first. All are read
     against the step's question.
     """
-    candidates = fuse(state["recalled"], deps.recalled)
+    candidates = fuse(state["recalled"], deps.search_limit)
     if not candidates:
         return {"candidates": []}
     candidates = read(deps.reader, state["plan"][state["position"]]["question"], candidates)

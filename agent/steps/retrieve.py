@@ -25,14 +25,15 @@ def retrieve(search: Search, deps: Deps) -> dict[str, Any]:
             hard=search["hard"],
         )
     strategy = cast(Strategy, search["strategy"])
-    hits = deps.recall.search(search["query"], strategy, scopes, deps.recalled, keywords=search["keywords"])
+    hits = deps.recall.search(
+        search["query"], strategy, scopes, deps.search_limit, keywords=search["keywords"]
+    )
     candidates = [candidate(hit) for hit in hits]
     deps.session.emit(
         Searched(
             step=search["step"],
             query=search["query"],
             strategy=strategy,
-            reason="",
             tool=search["tool"],
             section=search["section"],
             hits=candidates,

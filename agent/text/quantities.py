@@ -55,37 +55,23 @@ _CALENDAR_UNITS = frozenset({"year", "month"})
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A number in a text.
+    """A number in a text."""
 
-    Attributes:
-        shown: Its digits as written, or the value of its word in digits, without unit.
-        values: Its possible values: two if the notation is ambiguous.
-        unit: A unit of `pint`, a currency's ISO code, `CURRENCY` for money of unknown currency, ``clock``
-            for a time of day in minutes; "" without unit.
-        scale: Power of ten of its scale word, included in ``values``; 0 without one.
-        part: Whether it is part of a name or code ("Q3") or a group of a spaced number.
-    """
-
-    shown: str
-    values: tuple[Decimal, ...]
+    shown: str  # its digits as written, or the value of its word in digits, without unit
+    values: tuple[Decimal, ...]  # the possible ones: two if the notation is ambiguous
     unit: str = ""
-    scale: int = 0
-    part: bool = False
+    """A unit of `pint`, a currency's ISO code, `CURRENCY` for money of unknown currency, ``clock`` for a
+    time of day in minutes; "" without unit."""
+    scale: int = 0  # power of ten of its scale word, included in the values; 0 without one
+    part: bool = False  # whether it is part of a name or code ("Q3") or a group of a spaced number
 
 
 @dataclass(frozen=True, slots=True)
 class Date:
-    """A full or partial date; missing parts are 0.
+    """A full or partial date; missing parts are 0."""
 
-    Attributes:
-        shown: As written.
-        year: Four digits.
-        month: 1 to 12.
-        day: 1 to 31.
-    """
-
-    shown: str
-    year: int = 0
+    shown: str  # as written
+    year: int = 0  # four digits
     month: int = 0
     day: int = 0
 
@@ -129,18 +115,6 @@ def dated(text: str, language: str = "") -> bool:
     )
 
 
-def same(measure: Measure, other: Measure) -> bool:
-    """True if both have the same value: 1,200 and 1.200; 24 months and 2 years; 3 May 2024 and 2024-05-03.
-
-    If one has no unit, only the numbers are compared.
-    """
-    if isinstance(measure, Date) or isinstance(other, Date):
-        return _date_parts(measure) == _date_parts(other) is not None
-    if not _comparable_units(measure.unit, other.unit):
-        return _same_converted(measure, other)
-    return not set(measure.values).isdisjoint(other.values)
-
-
 def is_among(measure: Measure, measures: Sequence[Measure]) -> bool:
     """True if ``measure`` is among the ``measures`` of a text, in any notation and with either sign.
 
@@ -155,21 +129,15 @@ def is_among(measure: Measure, measures: Sequence[Measure]) -> bool:
         return any(isinstance(m, Date) and _within(measure, m, years) for m in measures) or (
             not measure.month and measure.year in years
         )
-    amounts = [other for other in measures if isinstance(other, Quantity)]
-    parts = {
-        part
-        for other in measures
-        if isinstance(other, Date)
-        for part in (other.year, other.month, other.day)
-    }
-    return (
-        (not measure.unit and not parts.isdisjoint(measure.values))
-        or any(_same_size(measure, other) for other in amounts)
-        or any(
+    for other in measures:
+        if isinstance(other, Date):
+            if not measure.unit and {other.year, other.month, other.day}.intersection(measure.values):
+                return True
+        elif _same_size(measure, other) or (
             measure.unit != other.unit and _same_converted(_without_sign(measure), _without_sign(other))
-            for other in amounts
-        )
-    )
+        ):
+            return True
+    return False
 
 
 def _within(date: Date, other: Date, years: set[int]) -> bool:
@@ -217,19 +185,11 @@ def _is_money(unit: str) -> bool:
     return unit == CURRENCY or (len(unit) == 3 and unit.isupper())
 
 
-def _date_parts(measure: Measure) -> tuple[int, int, int] | None:
-    if isinstance(measure, Date):
-        return measure.year, measure.month, measure.day
-    return None
-
-
 def _same_converted(quantity: Quantity, other: Quantity) -> bool:
-    """Whether two unambiguous quantities are the same, perhaps in different units of one dimension."""
-    if len(quantity.values) != 1 or len(other.values) != 1 or not quantity.unit or not other.unit:
+    """Whether two unambiguous quantities in different units of one dimension are the same."""
+    if len(quantity.values) != 1 or len(other.values) != 1:
         return False
     (mine,), (its,) = quantity.values, other.values
-    if quantity.unit == other.unit:
-        return mine == its and quantity.unit != CURRENCY  # the dollars may be of different countries
     if quantity.unit not in KINDS or KINDS[quantity.unit] != KINDS.get(other.unit):
         return False
     if (quantity.unit in _CALENDAR_UNITS) != (other.unit in _CALENDAR_UNITS):

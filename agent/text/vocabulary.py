@@ -89,27 +89,16 @@ _LONGEST_ENDING = 2  # letters that an inflected unit may have more: "in 24 Mona
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """The words beside numbers in one language and English.
+    """The words beside numbers in one language and English."""
 
-    Attributes:
-        language: ISO 639-1 code.
-        comma: Whether the decimal sign is a comma; None if the language is unknown.
-        months: Names and abbreviations without full stop, also capitalised, with their numbers.
-        months_alone: Capitalised full names, which are months even without day and year.
-        days: Full names of weekdays.
-        scales: Case-folded scale words, with their power of ten.
-        units: Case-folded unit names, with pint's name or the currency's code.
-        signs: The same for abbreviated units and currency signs, whose case is kept.
-    """
-
-    language: str
-    comma: bool | None
-    months: Mapping[str, int]
-    months_alone: frozenset[str]
-    days: frozenset[str]
-    scales: Mapping[str, int]
-    units: Mapping[str, str]
-    signs: Mapping[str, str]
+    language: str  # ISO 639-1 code
+    comma: bool | None  # whether the decimal sign is a comma; None if the language is unknown
+    months: Mapping[str, int]  # names and abbreviations without full stop, also capitalised
+    months_alone: frozenset[str]  # capitalised full names: months even without day and year
+    days: frozenset[str]  # full names of weekdays
+    scales: Mapping[str, int]  # case-folded scale words, with their power of ten
+    units: Mapping[str, str]  # case-folded unit names, with pint's name or the currency's code
+    signs: Mapping[str, str]  # the same for abbreviated units and currency signs, whose case is kept
 
     def money_before(self, text: str) -> str:
         """The currency whose sign or code is at the end of ``text``, else ""."""

@@ -18,7 +18,7 @@ from agent import events as ev
 from agent import notebook
 from agent.budget import Budget, Ledger
 from agent.cognition import Distilled
-from agent.decisions.learned import Policy
+from agent.decisions.sources import Policy, Rules
 from agent.deps import Deps
 from agent.profiles import profile
 from agent.prompts import NOT_FOUND
@@ -178,12 +178,12 @@ def _nearest_passages(question: str, deps: Deps) -> list[Evidence]:
 def _best_passages(question: str, deps: Deps) -> list[Evidence]:
     """The best of one hybrid search by the reader: as many as a step of a run keeps."""
     scopes = aim(deps.library, deps.tools, question, "", "", hard=False)
-    hits = deps.recall.search(question, "hybrid", scopes, deps.recalled)
+    hits = deps.recall.search(question, "hybrid", scopes, deps.search_limit)
     candidates = [candidate(hit) for hit in hits]
     if candidates:
         deps.session.emit(ev.NodeStarted("rerank", 0))
         candidates = read(deps.reader, question, candidates)
-    return _numbered(candidates[: deps.kept])
+    return _numbered(candidates[: deps.evidence_limit])
 
 
 def _steps_passages(question: str, deps: Deps) -> list[Evidence]:
@@ -223,7 +223,7 @@ class OnePrompt:
                 reflect=lambda _session, _notebook, _question, evidence, _spans: best_excerpt(evidence),
                 instant=False,
             ),
-            decider=cognition.decider(session),
+            decider=Rules(),
             library=library,
             recall=Recall(library, parts.embedder, self.depth),
             reader=parts.reader,

@@ -11,7 +11,7 @@ import numpy as np
 
 from agent.decisions.decider import Decision, PolicyState
 from agent.decisions.features import features
-from agent.decisions.learned import LEARNED
+from agent.decisions.sources import LEARNED
 from agent.decisions.state_text import state_text
 from agent.state import Action
 from policy.decisions.trees import Seen, default_action
@@ -114,7 +114,7 @@ class LearnedDecider:
 
 
 class Served:
-    """The policy in a folder as an `agent.decisions.learned.Policy`: read at its first use.
+    """The policy in a folder as an `agent.decisions.sources.Policy`: read at its first use.
 
     Attributes:
         warning: What the user should know about how it was selected.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -105,33 +105,16 @@ def fill(store: Store, embedder: HashEmbedder) -> Library:
     return found
 
 
-class Ask(Protocol):
-    """Runs a request to its end on scripted replies, all of which must be used; returns the events.
-
-    Args:
-        replies: Of the chat model.
-        request: What is asked.
-        resumed: The id of a run to resume instead.
-        seen: Collects the events of a run that raises.
-        do: Called with each event.
-        changes: Fields of the request, and arguments of `run`.
-    """
-
-    def __call__(
-        self,
-        replies: Sequence[Scripted],
-        request: Request = DEEP,
-        *,
-        resumed: str = "",
-        seen: list[ev.Event] | None = None,
-        do: Callable[[ev.Event], None] = lambda _event: None,
-        **changes: Any,
-    ) -> list[ev.Event]: ...
+Ask = Callable[..., list[ev.Event]]
 
 
 @pytest.fixture
 def ask(library: Library, store: Store, embedder: HashEmbedder) -> Ask:
-    """Asks about the small library, with `UnsureReader`."""
+    """Runs a request about the small library to its end on scripted replies; returns the events.
+
+    ``resumed`` is the id of a run to resume instead; ``seen`` collects the events of a run that raises;
+    ``do`` is called with each event; ``changes`` are fields of the request, and parts of the run.
+    """
 
     def go(
         replies: Sequence[Scripted],
@@ -139,22 +122,20 @@ def ask(library: Library, store: Store, embedder: HashEmbedder) -> Ask:
         *,
         resumed: str = "",
         seen: list[ev.Event] | None = None,
-        do: Callable[[ev.Event], None] = lambda _event: None,
+        do: Callable[[ev.Event], object] = lambda _event: None,
         **changes: Any,
     ) -> list[ev.Event]:
         own = {field.name for field in fields(Request)} - {"web"}  # `run` has another ``web``
-        of_request = {name: changes.pop(name) for name in own & changes.keys()}
-        request = replace(request, **of_request)
-        parts = {"embedder": embedder, "reader": UnsureReader(), "store": store, **changes}
+        request = replace(request, **{name: changes.pop(name) for name in own & changes.keys()})
+        parts: dict[str, Any] = {"embedder": embedder, "reader": UnsureReader(), "store": store, **changes}
         events = [] if seen is None else seen
         with ScriptedChat(replies) as chat:
-            stream = (
-                resume(
-                    resumed, chat=chat, interactive=request.interactive, approve=request.approve, **parts
-                )
-                if resumed
-                else run(request, chat=chat, **parts)
-            )
+            parts["chat"] = chat
+            if resumed:
+                settings: dict[str, Any] = {"interactive": request.interactive, "approve": request.approve}
+                stream = resume(resumed, **settings, **parts)
+            else:
+                stream = run(request, **parts)
             for event in stream:
                 events.append(event)
                 do(event)

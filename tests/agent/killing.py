@@ -198,7 +198,7 @@ def _watch_moments(kill_at: str | None) -> list[str]:
 
     keep = Journal.keep
 
-    def keeping(self: Journal, prompt: str, reply: dict[str, Any]) -> None:
+    def keeping(self: Journal, prompt: str, reply: str) -> None:
         keep(self, prompt, reply)
         moment("a reply was kept")
 

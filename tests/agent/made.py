@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import agent.events as ev
 from agent.budget import Budget
+from agent.decisions.decider import PolicyState
 from agent.session import Session
 from agent.state import AnswerSpan, Candidate, Evidence, Note, PlanStep, RunState, new_state
 from agent.text.terms import terms
@@ -88,6 +89,32 @@ def note(answer: str, *cites: int, **changes: Any) -> Note:
         **changes,
     }
     return made  # type: ignore[no-any-return]
+
+
+def observed(**changes: Any) -> PolicyState:
+    """What a decider sees after the first of two steps, with some fields changed."""
+    first: dict[str, Any] = {
+        "question": "Who painted it?",
+        "step": 1,
+        "steps_left": 5,
+        "revisions_left": 2,
+        "tokens_left": 1.0,
+        "plan_done": 1,
+        "open_questions": ["Where is #1?"],
+        "last_action": "",
+        "query": "painter",
+        "fresh": 1,
+        "again": 1,
+        "barren": 0,
+        "top_score": 0.9,
+        "scores": [0.91, 0.2],
+        "grade": "correct",
+        "corrections": 0,
+        "missing": [],
+        "findings": [{"question": "Who?", "answer": "Anna Ode", "found": True, "relevance": 0.9}],
+        "evidence": [{"title": "Weak", "excerpt": "It may be.", "step": 1, "relevance": 0.1}],
+    }
+    return PolicyState(**{**first, **changes})
 
 
 def span(text: str, probability: float, unit: str = "") -> AnswerSpan:

@@ -13,6 +13,7 @@ from agent.run import Request, run
 from models.boxed_reader import BoxedReader
 from models.llama_cpp import LlamaCppChat
 from policy.evaluation.measures import holds
+from tests.agent.made import answered
 from tests.benchmarks.library import chat, embedder, read_into
 from traces.store import Store
 
@@ -28,7 +29,7 @@ def model() -> Iterator[LlamaCppChat]:
 
 def _answer(request: Request, model: LlamaCppChat, store: Store) -> ev.Answered:
     events = list(run(request, chat=model, embedder=embedder(), reader=BoxedReader(), store=store))
-    return [e for e in events if isinstance(e, ev.Answered)][-1]
+    return answered(events)
 
 
 def test_both_segments_and_their_changes_from_a_10k(data: Path, model: LlamaCppChat, store: Store) -> None:
@@ -37,19 +38,19 @@ def test_both_segments_and_their_changes_from_a_10k(data: Path, model: LlamaCppC
         "What were NVIDIA's Compute & Networking and Graphics revenues in fiscal 2023, "
         "and how did each change from 2022?"
     )
-    answered = _answer(Request(question, approve="always"), model, store)
+    found = _answer(Request(question, approve="always"), model, store)
     for part in ("15,068", "36%", "11,906", "25%"):
-        assert part in answered.answer
-    assert answered.sources
-    assert all(claim["verdict"] == "supported" for claim in answered.sentences)
+        assert part in found.answer
+    assert found.sources
+    assert all(claim["verdict"] == "supported" for claim in found.sentences)
 
 
 def test_the_demo_question_over_two_collections(model: LlamaCppChat, store: Store) -> None:
     for name, description in sample_library.COLLECTIONS.items():
         read_into(store, name, sample_library.documents(name), description)
     question = sample_library.demo_question()
-    answered = _answer(Request(question.question, approve="always"), model, store)
-    assert holds(answered.answer, [question.answer, *question.aliases])
-    assert not any(holds(answered.answer, [wrong]) for wrong in question.must_not_contain)
-    assert {source["collection"] for source in answered.sources} == {"reports", "newsroom"}
-    assert all(claim["verdict"] == "supported" for claim in answered.sentences)
+    found = _answer(Request(question.question, approve="always"), model, store)
+    assert holds(found.answer, [question.answer, *question.aliases])
+    assert not any(holds(found.answer, [wrong]) for wrong in question.must_not_contain)
+    assert {source["collection"] for source in found.sources} == {"reports", "newsroom"}
+    assert all(claim["verdict"] == "supported" for claim in found.sentences)

@@ -39,13 +39,13 @@ def test_an_id_that_is_no_plain_name_leads_to_no_file(store: Store, tmp_path: Pa
         path.write_text(content)
     checkpoints.folder(store).mkdir()
     assert not checkpoints.exists(store, run_id)
-    for use in (checkpoints.held, checkpoints.discard):
+    for use in (checkpoints.in_use, checkpoints.discard):
         with pytest.raises(UnusableRunId, match="is not a plain name") as refused:
             use(store, run_id)
         assert refused.value.way_out
     with (
         pytest.raises(UnusableRunId),
-        checkpoints.opened(store, run_id, lambda _log: None),
+        checkpoints.open_checkpoints(store, run_id, lambda _log: None),
     ):
         raise AssertionError("it was opened")
     assert {path: path.read_text() for path in files} == files
@@ -70,7 +70,7 @@ def test_what_can_be_resumed_is_told_though_an_id_or_a_file_is_odd(store: Store,
         db.execute("UPDATE runs SET id = '../notes' WHERE id = ?", [odd])
     (tmp_path / "notes.sqlite").touch()
     for run_id in (good, "b"):
-        with checkpoints.opened(store, run_id, lambda _log: None):
+        with checkpoints.open_checkpoints(store, run_id, lambda _log: None):
             pass
     copied = checkpoints.folder(store) / "a copy.sqlite"
     copied.touch()
@@ -152,7 +152,7 @@ def test_a_run_is_stored_only_once_it_has_a_checkpoint_file(
     there: list[bool] = []
 
     def beginning(runs: Runs, new: NewRun, run_id: str = "", first: StoredEvent | None = None) -> str:
-        there.append(checkpoints.exists(store, run_id) and checkpoints.held(store, run_id))
+        there.append(checkpoints.exists(store, run_id) and checkpoints.in_use(store, run_id))
         return begin(runs, new, run_id, first)
 
     monkeypatch.setattr(Runs, "begin", beginning)

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import agent.events as ev
 from agent.documents.ingest import ingest
-from agent.prompts import NOT_FOUND
 from agent.run import Request, run
 from agent.web.fetch import Fetcher
 from agent.web.gather import Web
 from agent.web.search import Searxng
 from models.protocols import Embedder, Reading
-from tests.agent.made import answered, end, only, warnings
+from tests.agent.made import answered, only
 from tests.agent.web.loopback import SearxngServer, Site
 from tests.agent.web.pages import article
 from tests.benchmarks.library import embedder as minilm
-from tests.scripted import Scripted, ScriptedChat, WordReader
+from tests.scripted import ScriptedChat, WordReader
 from traces.store import Store
 
 pytestmark = pytest.mark.model
@@ -90,23 +88,21 @@ class Strict(WordReader):
         ]
 
 
-Ask = Callable[..., list[ev.Event]]
+Ask = Callable[[str, str], list[ev.Event]]
 
 
 @pytest.fixture
 def ask(store_with_report: Store, vectors: Embedder, site: Site, engine: SearxngServer) -> Ask:
-    """Ask with the web allowed."""
-    store = store_with_report
-    fetcher = Fetcher(allowed_hosts=frozenset({site.host}))
+    """Ask, with the web allowed, a model that gives one reply."""
+    web = Web(
+        Searxng(engine.url), Fetcher(allowed_hosts=frozenset({site.host})), store_with_report, vectors
+    )
 
-    def go(
-        question: str, replies: Sequence[Scripted], route: str = "single", **more: Any
-    ) -> list[ev.Event]:
-        web = Web(Searxng(more.pop("search", engine.url)), fetcher, store, vectors)
-        request = Request(question, route=route, approve="always", **more)
-        with ScriptedChat(list(replies)) as chat:
-            stream = run(request, chat=chat, embedder=vectors, reader=Strict(), store=store, web=web)
-            return list(stream)
+    def go(question: str, reply: str) -> list[ev.Event]:
+        request = Request(question, route="single", approve="always")
+        with ScriptedChat([reply]) as chat:
+            parts = {"chat": chat, "embedder": vectors, "reader": Strict(), "store": store_with_report}
+            return list(run(request, web=web, **parts))  # type: ignore[arg-type]
 
     return go
 
@@ -114,7 +110,7 @@ def ask(store_with_report: Store, vectors: Embedder, site: Site, engine: Searxng
 def test_what_the_library_answers_is_not_corrected(ask: Ask, engine: SearxngServer) -> None:
     question = "What was the average share of carbon-free energy in Europe in 2023?"
     written = "The average share of carbon-free energy in Europe was 68 percent in 2023 [1]."
-    events = ask(question, [written])
+    events = ask(question, written)
     assert [e.grade for e in only(events, ev.Graded)] == ["correct"]
     assert not only(events, ev.Corrected)
     assert engine.queries == []
@@ -126,7 +122,7 @@ def test_what_it_cannot_answer_is_looked_for_on_the_web_and_cited(
 ) -> None:
     question = "How many grey herons did the night drone census of Lake Orrin count in March 2024?"
     written = "The night drone census of Lake Orrin counted 412 grey herons in March 2024."
-    events = ask(question, [written])
+    events = ask(question, written)
     corrected = only(events, ev.Corrected)
     assert corrected[-1].rung == "web"
     assert corrected[-1].pages[0]["url"] == f"{site.url}/drones"
@@ -135,12 +131,3 @@ def test_what_it_cannot_answer_is_looked_for_on_the_web_and_cited(
     (source,) = answered(events).sources
     assert (source["collection"], source["date"]) == ("web", "2024-03-18")
     assert answered(events).grounded
-
-
-def test_a_network_that_is_away_is_told_once_and_the_run_goes_on(ask: Ask) -> None:
-    question = "How many grey herons did the night drone census of Lake Orrin count in March 2024?"
-    plan = {"steps": [question, "How many wardens of Lake Orrin flew the drone census?"]}
-    replies = [plan, {"steps": []}, NOT_FOUND]
-    events = ask(question, replies, route="deep", search="http://127.0.0.1:9")
-    assert len([message for message in warnings(events) if "continues with what it has" in message]) == 1
-    assert end(events).status == "not_found"

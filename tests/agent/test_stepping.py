@@ -5,6 +5,7 @@ from __future__ import annotations
 from agent.budget import Budget
 from agent.decisions.decider import PolicyState, policy_state, valid_actions
 from agent.decisions.features import features
+from agent.decisions.sources import Rules
 from agent.decisions.state_text import state_text
 from agent.deps import Deps
 from agent.events import Planned
@@ -29,7 +30,7 @@ def _deps(chat: ScriptedChat, budget: Budget, library: Library, embedder: HashEm
     return Deps(
         session=session,
         cognition=cognition,
-        decider=cognition.decider(session),
+        decider=Rules(),
         library=library,
         recall=Recall(library, embedder),
         reader=UnsureReader(),

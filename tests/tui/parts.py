@@ -51,7 +51,7 @@ def candidate(item: Evidence) -> Candidate:
 
 def search(step: int, query: str, hits: int, rung: str = "") -> ev.Searched:
     found = [candidate(evidence(10 * step + n)) for n in range(hits)]
-    return ev.Searched(step, query, "hybrid", "", "reports", "", found, rung)
+    return ev.Searched(step, query, "hybrid", "reports", "", found, rung)
 
 
 def claim(

@@ -90,8 +90,8 @@ def everything() -> list[tuple[float, ev.Event]]:
         (0.6, ev.Planned([step], 0, "model")),
         (0.6, ev.NodeFinished("plan", 0, 0.1)),
         (0.7, ev.StepStarted(1, step)),
-        (0.8, ev.Searched(1, "who supplies it", "hybrid", "", "facts", "", [*map(candidate, (101, 102))])),
-        (0.8, ev.Searched(1, "supplier of it", "keyword", "", "facts", "", [candidate(102)])),
+        (0.8, ev.Searched(1, "who supplies it", "hybrid", "facts", "", [*map(candidate, (101, 102))])),
+        (0.8, ev.Searched(1, "supplier of it", "keyword", "facts", "", [candidate(102)])),
         (0.9, ev.Reranked(1, "cross", [101, 102], [0.9, 0.1])),
         (1.0, ev.Graded(1, "incorrect", "calibrated", [101, 102], ["ambiguous", "incorrect"], [0.4, 0.1])),
         (
@@ -107,7 +107,7 @@ def everything() -> list[tuple[float, ev.Event]]:
                 ],
             ),
         ),
-        (1.2, ev.Searched(1, "fire at Tolvang", "hybrid", "", "web", "", [candidate(103)], rung="web")),
+        (1.2, ev.Searched(1, "fire at Tolvang", "hybrid", "web", "", [candidate(103)], rung="web")),
         (1.3, ev.Graded(1, "correct", "calibrated", [103], ["correct"], [0.95])),
         (1.4, ev.EvidenceKept(1, [passage(1), web, table], [])),
         (1.5, ev.Steered("add", "What of Brevnes?")),
@@ -206,5 +206,5 @@ def store_run(
 def cut_off(**how: Any) -> str:
     """A run that left a checkpoint, so that it can be resumed."""
     run_id = store_run(**{"status": "running", **how})
-    with checkpoints.opened(open_store(), run_id, lambda _log: None):
+    with checkpoints.open_checkpoints(open_store(), run_id, lambda _log: None):
         return run_id

@@ -224,7 +224,6 @@ cursor.
         passage = result.passage
         place = Content(located(passage.title or passage.document, passage.section, passage.page))
         facts = [passage.collection, clean(passage.document), passage.date]
-        facts.append(f"covers {result.scores['coverage']:.0%} of the query")
         details = Content(" · ".join(one_line(fact) for fact in facts if fact)).stylize("$foreground 65%")
         text = Content(clean(passage.text))
         self.query_one("#preview Static", Static).update(

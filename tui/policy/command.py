@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 from typer.core import TyperGroup
 
-from agent.decisions.learned import LEARNED
+from agent.decisions.sources import LEARNED
 from agent.profiles import decides
 from policy.serving.card import sections
 from policy.serving.folder import CARD, read, require_base

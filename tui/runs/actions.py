@@ -17,7 +17,7 @@ from tui.terminal import clean
 
 def check_stopped(store: Store, run_id: str) -> None:
     """Raise `GoingOn` if another process is working on the run, or `UnusableRunId`."""
-    if checkpoints.held(store, run_id):
+    if checkpoints.in_use(store, run_id):
         raise checkpoints.GoingOn.of(run_id)
 
 
@@ -41,7 +41,7 @@ def check_idle(store: Store, session: Session) -> list[Run]:
     """The runs of a session. Raises `GoingOn` if another process is working on one of them."""
     runs = Runs(store).of_session(session.id)
     for run in runs:
-        if run.finished is None and checkpoints.held(store, run.id):
+        if run.finished is None and checkpoints.in_use(store, run.id):
             raise checkpoints.GoingOn(
                 f"Run {run.id} of session {session_title(session)} is still going on.",
                 "Wait for it, or stop it with Ctrl-C where it runs.",

@@ -343,7 +343,7 @@ def preview(store: Store, run_id: str) -> Preview:
     if (run.finished is None or run.status in {"failed", "cancelled"}) and checkpoints.exists(
         store, run.id
     ):
-        state = "going on" if checkpoints.held(store, run.id) else "resumable"
+        state = "going on" if checkpoints.in_use(store, run.id) else "resumable"
     return Preview(run, fold, state)
 
 

@@ -13,6 +13,7 @@ from agent.decisions.features import features
 from agent.decisions.state_text import MOST_TOKENS, state_text
 from agent.state import ACTIONS
 from models.token_estimate import at_most
+from tests.agent.made import observed
 
 _TEXT = st.text(max_size=400)
 _UNIT = st.floats(0, 1)
@@ -49,7 +50,7 @@ STATES = st.builds(
         max_size=8,
     ),
 )
-NAMES = list(features(PolicyState("", 1, 1, 1, 1.0, 1, [], "", "", 0, 0, 0, 0.0, [], "", 0, [], [], [])))
+NAMES = list(features(observed()))
 
 
 @given(STATES)
@@ -72,35 +73,13 @@ def test_the_numbers_have_one_order_and_are_finite(state: PolicyState) -> None:
 
 
 def test_the_question_comes_first_and_the_strongest_evidence_before_the_weak() -> None:
-    state = PolicyState(
-        question="Who painted it?",
-        step=2,
-        steps_left=4,
-        revisions_left=1,
-        tokens_left=1.0,
-        plan_done=2,
-        open_questions=["Where is #2?"],
-        last_action="CONTINUE",
-        query="painter",
-        fresh=1,
-        again=1,
-        barren=0,
-        top_score=0.9,
-        scores=[0.91, 0.2],
-        grade="correct",
-        corrections=0,
-        findings=[{"question": "Who?", "answer": "Anna Ode", "found": True, "relevance": 0.9}],
-        missing=[],
-        evidence=[
-            {"title": "Weak", "excerpt": "It may be.", "step": 1, "relevance": 0.1},
-            {"title": "Strong", "excerpt": "Anna Ode painted it.", "step": 2, "relevance": 0.9},
-        ],
-    )
+    strong = {"title": "Strong", "excerpt": "Anna Ode painted it.", "step": 2, "relevance": 0.9}
+    state = observed(step=2, steps_left=4, plan_done=2, evidence=[*observed().evidence, strong])
     assert state_text(state).splitlines() == [
         "question: Who painted it?",
-        "step 2, 4 left, 1 revisions left; plan 2 of 3",
-        "open: Where is #2?",
-        "last continue: painter; 1 new, 1 known; correct 0.91, 0.20; 0 corrections",
+        "step 2, 4 left, 2 revisions left; plan 2 of 3",
+        "open: Where is #1?",
+        "last start: painter; 1 new, 1 known; correct 0.91, 0.20; 0 corrections",
         "found: Anna Ode",
         "0.90 Strong: Anna Ode painted it.",
         "0.10 Weak: It may be.",
@@ -116,10 +95,6 @@ def test_passages_that_name_each_other_are_linked() -> None:
         {"title": "Hank Snow", "excerpt": "A singer from Nova Scotia.", "step": 2, "relevance": 0.6},
         {"title": "Brisbane", "excerpt": "A city.", "step": 2, "relevance": 0.1},
     ]
-    state = PolicyState(
-        "Where was the singer of Hello Love born?", 2, 4, 2, 1.0, 2, [], "CONTINUE", "q", 2, 0, 0, 0.0, [],
-        "correct", 0, [], [], held,
-    )  # fmt: skip
-    made = features(state)
+    made = features(observed(question="Where was the singer of Hello Love born?", step=2, evidence=held))
     assert (made["links"], made["link_strength"], made["last_linked"]) == (1, 0.6, 1)
     assert made["asked_titles"] == 1

@@ -12,22 +12,14 @@ from models.protocols import Vectors
 
 
 def test_scores_are_sums_of_reciprocal_ranks() -> None:
+    assert reciprocal_rank_fusion([[1], [2]], [0.5, 2]) == pytest.approx({1: 0.5 / 61, 2: 2 / 61})
     scores = reciprocal_rank_fusion([[1, 2, 3], [3, 1]])
     assert scores == pytest.approx({1: 1 / 61 + 1 / 62, 2: 1 / 62, 3: 1 / 63 + 1 / 61})
     assert best_first(scores) == [1, 3, 2]
 
 
-def test_weights() -> None:
-    assert reciprocal_rank_fusion([[1], [2]], [0.5, 2]) == pytest.approx({1: 0.5 / 61, 2: 2 / 61})
-
-
 def test_equals_are_ordered_by_id() -> None:
     assert best_first({7: 1.0, 3: 1.0, 5: 2.0}) == [5, 3, 7]
-
-
-def test_nothing_fuses_to_nothing() -> None:
-    assert reciprocal_rank_fusion([]) == {}
-    assert reciprocal_rank_fusion([[], []]) == {}
 
 
 def _at(*degrees: float) -> Vectors:
@@ -52,15 +44,6 @@ def test_a_worked_example() -> None:
         ],
         abs=1e-4,
     )
-
-
-def test_nearness_alone_is_the_order_of_nearness() -> None:
-    picked = maximal_marginal_relevance(_QUERY, _at(30, 10, 20), 3, trade_off=1.0)
-    assert [row for row, _ in picked] == [1, 2, 0]
-
-
-def test_nothing_to_pick_from() -> None:
-    assert maximal_marginal_relevance(_QUERY, np.zeros((0, 2), np.float32), 3) == []
 
 
 @given(

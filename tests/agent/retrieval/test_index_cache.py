@@ -5,24 +5,24 @@ from __future__ import annotations
 from datetime import datetime
 from pathlib import Path
 
-from agent.retrieval.index_cache import IndexCache, index_cache
+from agent.retrieval.index_cache import Indexes
 
 
-def test_made_once_per_generation() -> None:
-    made: list[int] = []
+class _Numbered(Indexes[int]):
+    """Each index that it builds has the next number."""
 
-    def make() -> int:
-        made.append(len(made))
-        return made[-1]
+    built = 0
 
-    indexes: IndexCache[int] = IndexCache()
-    day = datetime(2026, 1, 1)
-    assert [indexes.get("c", (day, n), make) for n in (1, 1, 2, 2)] == [0, 0, 1, 1]
-    assert indexes.get("c", (datetime(2026, 1, 2), 2), make) == 2
-    assert indexes.get("other", (day, 2), make) == 3
+    def _build(self, collection: str) -> int:
+        self.built += 1
+        return self.built
 
 
-def test_the_process_keeps_one_per_store_and_thing(tmp_path: Path) -> None:
-    assert index_cache(tmp_path / "a", "keyword") is index_cache(tmp_path / "a", "keyword")
-    assert index_cache(tmp_path / "a", "keyword") is not index_cache(tmp_path / "b", "keyword")
-    assert index_cache(tmp_path / "a", "keyword") is not index_cache(tmp_path / "a", "vectors")
+def test_an_index_is_built_once_for_each_generation_and_shared_by_all_of_its_store(tmp_path: Path) -> None:
+    indexes, day = _Numbered(tmp_path, "keyword"), datetime(2026, 1, 1)
+    assert [indexes.load("c", (day, n)) for n in (1, 1, 2, 2)] == [1, 1, 2, 2]
+    assert indexes.load("c", (datetime(2026, 1, 2), 2)) == 3
+    assert indexes.load("other", (day, 2)) == 4
+    assert _Numbered(tmp_path, "keyword").ready("other", (day, 2))
+    assert not _Numbered(tmp_path, "vectors").ready("other", (day, 2))
+    assert not _Numbered(tmp_path / "b", "keyword").ready("other", (day, 2))

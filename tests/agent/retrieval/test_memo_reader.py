@@ -50,14 +50,3 @@ def test_only_new_claims_and_answers_are_judged() -> None:
     reader.judge("What happened?", more)
     reader.judge("And then?", pairs[:1])  # another question
     assert counting.given == [["it burned", "it sank"], ["it rose"], ["it burned"]]
-
-
-def test_what_is_forgotten_is_read_again() -> None:
-    counting = _Counting()
-    reader = MemoReader(counting)
-    for _ in range(2):
-        reader.read("fire", ["a fire"])
-        reader.support([("fire", "a fire")])
-        reader.forget()
-    assert counting.given == [["a fire"], ["fire"]] * 2
-    assert reader.name == "words"

@@ -9,8 +9,9 @@ import pytest
 
 import agent.events as ev
 from agent.budget import Budget
+from agent.decisions.sources import source
 from agent.deps import Deps
-from agent.profiles import profile
+from agent.profiles import DECIDES, profile
 from agent.retrieval.recall import Recall
 from agent.session import Session
 from agent.steering import Steering
@@ -49,7 +50,7 @@ def make(library: Library, embedder: HashEmbedder, events: list[ev.Event]) -> It
             **{
                 "session": session,
                 "cognition": cognition,
-                "decider": cognition.decider(session),
+                "decider": source(DECIDES[profile_name], session, explain=True),
                 "library": library,
                 "recall": Recall(library, embedder),
                 "reader": WordReader(),
@@ -61,29 +62,3 @@ def make(library: Library, embedder: HashEmbedder, events: list[ev.Event]) -> It
     yield deps
     for script in scripts:
         script.assert_consumed()
-
-
-def replied(node: Callable[[], dict[str, Any]], *replies: str) -> dict[str, Any]:
-    """What a node that waits for a person returns once these were replied, each after two seconds."""
-    from typing import TypedDict
-
-    from langgraph.checkpoint.memory import InMemorySaver
-    from langgraph.graph import END, START, StateGraph
-    from langgraph.types import Command
-
-    class Holder(TypedDict, total=False):
-        update: dict[str, Any]
-
-    graph = StateGraph(Holder)
-    graph.add_node("node", lambda _state: {"update": node()})
-    graph.add_edge(START, "node")
-    graph.add_edge("node", END)
-    compiled = graph.compile(checkpointer=InMemorySaver())
-    config: Any = {"configurable": {"thread_id": "one"}}
-    result: Any = compiled.invoke({}, config)
-    for reply in replies:
-        assert result["__interrupt__"]
-        result = compiled.invoke(Command(resume={"reply": reply, "waited": 2.0}), config)
-    assert "__interrupt__" not in result
-    update: dict[str, Any] = result["update"]
-    return update

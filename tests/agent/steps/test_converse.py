@@ -8,7 +8,7 @@ import agent.events as ev
 from agent.budget import BudgetExhausted
 from agent.state import Turn
 from agent.steps.converse import answer_directly, is_small_talk, reply
-from tests.agent.made import scripted, state
+from tests.agent.made import only, scripted, state
 from tests.agent.steps.conftest import Make
 from tests.scripted import Scripted
 
@@ -52,6 +52,5 @@ def test_a_model_that_says_nothing_is_replaced(said: Scripted) -> None:
 def test_the_reply_is_an_answer_without_sources(make: Make, events: list[ev.Event]) -> None:
     update = answer_directly(state(question="hello"), make())
     assert update["status"] == "answered"
-    (answered,) = events
-    assert isinstance(answered, ev.Answered)
+    (answered,) = only(events, ev.Answered)
     assert (answered.answer, answered.sources, answered.grounded) == (update["answer"], [], False)

@@ -8,7 +8,7 @@ import agent.events as ev
 from agent.state import RUNGS, Recalled, RunState, searched
 from agent.steps.correct import correct
 from agent.web.gather import Gathered, Page, WebUnreachable
-from tests.agent.made import candidate, state, step
+from tests.agent.made import candidate, only, state, step
 from tests.agent.steps.conftest import Make
 
 QUESTION = "Who supplies ceramic bearings to Orlavane?"
@@ -50,8 +50,7 @@ def test_other_words_come_first(make: Make, events: list[ev.Event]) -> None:
     assert update["searches"]
     assert QUESTION not in {s["query"] for s in update["searches"]}
     assert {s["rung"] for s in update["searches"]} == {"reword"}
-    (event,) = events
-    assert isinstance(event, ev.Corrected)
+    (event,) = only(events, ev.Corrected)
     assert event.queries == [s["query"] for s in update["searches"]]
 
 
@@ -82,7 +81,7 @@ def test_the_web_is_the_last_and_only_if_it_is_allowed(make: Make, events: list[
     (search,) = update["searches"]
     assert (search["collections"], search["documents"]) == (["web"], [7])
     assert web.asked == [QUESTION]
-    told = [event for event in events if isinstance(event, ev.Corrected)]
+    told = only(events, ev.Corrected)
     assert told[-1].pages[0]["url"] == page.url
     assert [e.message for e in events if isinstance(e, ev.Warned)] == [
         "https://example.org/b could not be read."
@@ -95,7 +94,7 @@ def test_that_the_network_is_away_is_told_once(make: Make, events: list[ev.Event
     update = correct(_short(rungs=tried), deps)
     assert (update["searches"], update["offline"]) == ([], True)
     assert correct(_short(rungs=tried, offline=True), deps)["searches"] == []
-    assert len([e for e in events if isinstance(e, ev.Warned)]) == 1
+    assert len(only(events, ev.Warned)) == 1
 
 
 def test_a_search_that_was_made_does_not_count_as_something_else(make: Make) -> None:

@@ -12,7 +12,7 @@ from agent.cognition import Grade
 from agent.session import Session
 from agent.state import Candidate
 from agent.steps.grade import ModelGrader, ReaderGrader, grade, overall
-from tests.agent.made import candidate, scripted, state, step
+from tests.agent.made import candidate, only, scripted, state, step
 from tests.agent.steps.conftest import Make
 from tests.scripted import Scripted
 
@@ -53,7 +53,7 @@ def _asked(
     events: list[ev.Event] = []
     with scripted(*replies, emit=events.append, context_tokens=context_tokens) as session:
         graded = ModelGrader().grade(session, ["QUESTION: q"], _QUESTION, candidates)
-    return [one.grade for one in graded], [e for e in events if isinstance(e, ev.Warned)]
+    return [one.grade for one in graded], only(events, ev.Warned)
 
 
 def test_the_model_grades_all_passages_in_one_call() -> None:
@@ -95,8 +95,7 @@ def test_one_correct_passage_is_enough(make: Make, events: list[ev.Event]) -> No
         "correct",
         ["correct", "incorrect"],
     )
-    (event,) = events
-    assert isinstance(event, ev.Graded)
+    (event,) = only(events, ev.Graded)
     assert (event.grade, event.passages, event.grades) == ("correct", [1, 3], ["correct", "incorrect"])
     assert grade(state(**_before()), make())["grade"] == "incorrect"
 

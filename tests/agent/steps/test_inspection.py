@@ -59,14 +59,6 @@ def test_only_the_rankings_of_the_strategy_are_there(library: Library) -> None:
     assert [set(one.ranks) for one in near] == [{"vector", "rerank"}] * 2
 
 
-def test_the_reader_has_the_last_word(library: Library) -> None:
-    recall = Recall(library, HashEmbedder())
-    staged = inspect(QUERY, "hybrid", Scope(), recall=recall, reader=WordReader(), limit=2)
-    assert [one.ranks["rerank"] for one in staged] == [1, 2]
-    assert [one.probability for one in staged] == [one.scores["rerank"] for one in staged]
-    assert set(staged[0].ranks) == set(RANKED)
-
-
 def test_nothing_found_is_nothing(library: Library) -> None:
     recall = Recall(library, HashEmbedder())
     nowhere = Scope(collections=("facts",), documents=(999,))

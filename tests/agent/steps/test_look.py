@@ -10,7 +10,7 @@ import pytest
 import agent.events as ev
 from agent.steps.look import look, single_shot
 from models.protocols import Reading
-from tests.agent.made import state, step
+from tests.agent.made import only, state, step
 from tests.agent.steps.conftest import Make
 from tests.scripted import WordReader
 
@@ -19,7 +19,7 @@ SURE = WordReader({QUESTION: ("Tolvang Ceramics", 0.9)})
 
 
 def test_the_best_passages_are_kept_best_first(make: Make, events: list[ev.Event]) -> None:
-    update = look(state(route="deep"), make(kept=2))
+    update = look(state(route="deep"), make(evidence_limit=2))
     assert update["looked"][0]["document"] == "annual-report"
     scores = [one["score"] for one in update["looked"]]
     assert (len(scores), scores) == (2, sorted(scores, reverse=True))
@@ -31,7 +31,7 @@ def test_the_best_passages_are_kept_best_first(make: Make, events: list[ev.Event
 
 def test_a_question_gets_a_first_look_before_it_is_planned(make: Make, events: list[ev.Event]) -> None:
     update = look(state(route=""), make(reader=SURE))
-    (found,) = [event for event in events if isinstance(event, ev.FirstLook)]
+    (found,) = only(events, ev.FirstLook)
     sentence = "Orlavane buys all of its ceramic bearings from a single supplier, Tolvang Ceramics."
     assert (found.answer, found.sentence) == ("Tolvang Ceramics", sentence)
     assert (found.title, found.page, found.probability) == ("Annual report", None, 0.9)
@@ -64,7 +64,7 @@ def test_a_likely_answer_is_shown_before_the_other_passages_are_read(
     [
         {"reader": WordReader({QUESTION: ("Tolvang Ceramics", 0.1)})},  # improbable
         {"profile_name": "seed"},
-        {"recalled": 0},
+        {"search_limit": 0},
     ],
 )
 def test_others_get_none(make: Make, events: list[ev.Event], changes: dict[str, Any]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import agent.events as ev
 from agent.state import Note, searched
 from agent.steps.next_step import next_step
-from tests.agent.made import state, step
+from tests.agent.made import only, state, step
 from tests.agent.steps.conftest import Make
 
 FOUND = Note(
@@ -29,8 +29,7 @@ def test_a_reference_becomes_the_finding_it_names(make: Make, events: list[ev.Ev
     assert update["searches"][0]["query"] == update["query"]
     assert {s["rung"] for s in update["searches"]} == {""}
     assert update["queries"] == [searched(s) for s in update["searches"]]
-    (started,) = events
-    assert isinstance(started, ev.StepStarted)
+    (started,) = only(events, ev.StepStarted)
     assert started.plan_step["question"] == update["query"]
 
 
@@ -47,7 +46,7 @@ def test_a_search_that_was_made_is_not_made_again(make: Make, events: list[ev.Ev
     again = next_step(state(plan=[step("Who supplies bearings?")], queries=first["queries"]), make())
     assert again["searches"] == []
     assert again["query"]
-    assert any(isinstance(e, ev.Warned) for e in events)
+    assert only(events, ev.Warned)
 
 
 def test_behind_the_plans_end_there_is_no_query(make: Make) -> None:
@@ -61,6 +60,6 @@ def test_a_skip_that_came_too_late_is_not_the_next_steps(make: Make, events: lis
     deps.steering.skip()
     assert next_step(state(plan=[step("Who?")], position=-1), deps)["searches"]
     assert not deps.steering.skipping
-    assert any(isinstance(event, ev.Warned) for event in events)
+    assert only(events, ev.Warned)
     deps.steering.skip()
     assert deps.steering.skipping, "the step that is under way can be skipped"

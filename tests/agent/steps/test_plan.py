@@ -8,11 +8,11 @@ import pytest
 
 import agent.events as ev
 from agent.budget import Budget
-from agent.cognition import Planned
+from agent.cognition import PlanResult
 from agent.state import Claim, PlanStep, RunState
 from agent.steps.lookups import PlanRequest
 from agent.steps.plan import AskedPlanner, TaughtPlanner, plan, request_of
-from tests.agent.made import note, scripted, state, step
+from tests.agent.made import note, only, scripted, state, step
 from tests.agent.steps.conftest import Make
 from tests.scripted import Scripted, ScriptedCompleter
 
@@ -26,7 +26,7 @@ def _questions(steps: list[PlanStep]) -> list[str]:
     return [one["question"] for one in steps]
 
 
-def _taught(written: str, request: PlanRequest = _REQUEST) -> Planned:
+def _taught(written: str, request: PlanRequest = _REQUEST) -> PlanResult:
     with ScriptedCompleter([("Plan:", written)]) as model, scripted() as session:
         return TaughtPlanner(model).begin(session, request)
 
@@ -53,7 +53,7 @@ def test_what_is_no_plan_becomes_the_whole_question() -> None:
 
 def _asked(
     *replies: Scripted, request: PlanRequest = _REQUEST, full: bool = False, **options: Any
-) -> Planned:
+) -> PlanResult:
     chosen = options.pop("chosen", None)
     with scripted(*replies, **options) as session:
         return AskedPlanner(full=full).begin(session, request, chosen)
@@ -131,7 +131,7 @@ def test_the_first_plan_is_cut_to_the_budget_and_opens_the_notebook(
 
 def test_a_plan_by_default_is_told(make: Make, events: list[ev.Event]) -> None:
     plan(state(plan=[step("Who?")], planned_by="default"), make())
-    assert any(isinstance(event, ev.Warned) for event in events)
+    assert only(events, ev.Warned)
 
 
 def test_a_planner_is_shown_collections_only_where_there_is_a_choice(make: Make) -> None:

@@ -21,7 +21,7 @@ from agent.steps.reflect import (
     read_finding,
     reflect,
 )
-from tests.agent.made import candidate, evidence, scripted, span, state, step
+from tests.agent.made import candidate, evidence, only, scripted, span, state, step
 from tests.agent.steps.conftest import Make
 from tests.scripted import Scripted, WordReader
 
@@ -198,7 +198,7 @@ def test_the_later_version_of_a_document_is_followed_and_the_earlier_one_told(
     asked = _before(0.0, plan=[step("How much is the fee?")], evidence=held, candidates=found)
     (latest,) = reflect(asked, make())["notes"]
     assert (latest["answer"], latest["cites"], latest["earlier"]["answer"]) == ("45 euros", [2], "40 euros")
-    assert any(isinstance(event, ev.Contradicted) for event in events)
+    assert only(events, ev.Contradicted)
     dated = _before(0.0, plan=[step("How much was the fee in 2023?")], evidence=held, candidates=found)
     (named,) = reflect(dated, make())["notes"]
     assert (named["answer"], "earlier" in named) == ("40 euros", False)

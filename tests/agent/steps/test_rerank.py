@@ -5,7 +5,7 @@ from __future__ import annotations
 import agent.events as ev
 from agent.state import Recalled
 from agent.steps.rerank import read, rerank
-from tests.agent.made import candidate, state, step
+from tests.agent.made import candidate, only, state, step
 from tests.agent.steps.conftest import Make
 from tests.scripted import WordReader
 
@@ -30,7 +30,7 @@ def test_a_passage_that_two_phrasings_brought_is_there_once_with_its_best_scores
 
 def test_what_more_phrasings_brought_is_read_where_not_all_can_be(make: Make) -> None:
     recalled = _recalled([PLANT, BEARINGS], [candidate(103, "Nothing else."), BEARINGS])
-    found = rerank(state(**BEFORE, recalled=recalled), make(recalled=1))["candidates"]
+    found = rerank(state(**BEFORE, recalled=recalled), make(search_limit=1))["candidates"]
     assert [c["passage_id"] for c in found] == [101]
 
 
@@ -38,8 +38,7 @@ def test_the_most_probable_passage_comes_first(make: Make, events: list[ev.Event
     found = rerank(state(**BEFORE, recalled=_recalled([PLANT, BEARINGS])), make())["candidates"]
     assert [c["passage_id"] for c in found] == [101, 102]
     assert all(c["score"] == c["scores"]["rerank"] for c in found)
-    (event,) = events
-    assert isinstance(event, ev.Reranked)
+    (event,) = only(events, ev.Reranked)
     assert (event.reranker, event.order) == ("words", [101, 102])
     assert event.scores == [round(c["score"], 5) for c in found]
 
@@ -49,11 +48,6 @@ def test_it_is_read_against_the_steps_question_not_the_query(make: Make) -> None
     searched = state(**BEFORE, query="something else", recalled=_recalled([PLANT, BEARINGS]))
     found = rerank(searched, deps)["candidates"]
     assert [len(c["spans"]) for c in found] == [1, 0]
-
-
-def test_nothing_recalled_is_nothing_to_read(make: Make, events: list[ev.Event]) -> None:
-    assert rerank(state(**BEFORE), make()) == {"candidates": []}
-    assert events == []
 
 
 def test_marked_words_come_with_the_sentence_they_stand_in() -> None:
@@ -73,8 +67,3 @@ def test_a_cell_comes_with_its_row_spelled_out() -> None:
     assert [(span["text"], span["unit"]) for span in found["spans"]] == [
         ("214.9", "Services: 236.4 (2024), 214.9 (2023)")
     ]
-
-
-def test_of_equals_the_earlier_stays_first() -> None:
-    alike = [candidate(number, "Nothing.") for number in (3, 1, 2)]
-    assert [c["passage_id"] for c in read(WordReader(), QUESTION, alike)] == [3, 1, 2]

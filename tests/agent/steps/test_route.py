@@ -8,9 +8,9 @@ import pytest
 
 import agent.events as ev
 from agent.state import Turn
-from agent.steps.route import clarify, route
-from tests.agent.made import state, step
-from tests.agent.steps.conftest import Make, replied
+from agent.steps.route import route
+from tests.agent.made import only, state, step
+from tests.agent.steps.conftest import Make
 
 _BEFORE = [Turn(question="What was the revenue of Orlavane in 2023?", answer="$5 million [1].")]
 _ASKED = "What was it, and why?"
@@ -35,8 +35,7 @@ def _routed(
 )
 def test_the_plan_shows_the_way(make: Make, events: list[ev.Event], written: str, way: str) -> None:
     assert _routed(make, written, interactive=True)["route"] == way
-    (routed,) = events
-    assert isinstance(routed, ev.Routed)
+    (routed,) = only(events, ev.Routed)
     assert (routed.route, routed.source) == (way, "planner")
 
 
@@ -67,8 +66,7 @@ def test_a_follow_up_becomes_a_question_of_its_own(make: Make, events: list[ev.E
     deps = make(plans=[("Answer: $5 million.\nQuestion: and in 2022?", f" {complete}\n=")] * 2)
     update = route(state(asked="and in 2022?", question="and in 2022?", turns=_BEFORE), deps)
     assert (update["question"], update["plan"]) == (complete, [step(complete)])
-    (routed,) = events
-    assert isinstance(routed, ev.Routed)
+    (routed,) = only(events, ev.Routed)
     assert (routed.asked, routed.question) == ("and in 2022?", complete)
 
 
@@ -84,15 +82,3 @@ def test_the_planners_words_take_the_place_of_typed_ones_only_after_a_clarificat
 def test_nobody_is_asked_back_twice_nor_where_nobody_is(make: Make, nobody: dict[str, Any]) -> None:
     update = _routed(make, " ASK What do you mean?", **nobody)
     assert (update["route"], update["plan"]) == ("single", [step(_ASKED)])
-
-
-def test_the_reply_makes_the_question_clear(make: Make, events: list[ev.Event]) -> None:
-    asking = state(question="How much was it?", asking="Which company do you mean?")
-    update = replied(lambda: clarify(asking, make()), "the revenue of Orlavane in 2024")
-    assert "Orlavane" in update["question"]
-    assert update["clarified"]
-    assert events == [
-        ev.Replied(
-            "clarify", "Which company do you mean?", "the revenue of Orlavane in 2024", "person", 2.0
-        )
-    ]

@@ -22,7 +22,7 @@ from agent.steps.synthesise import (
     with_gaps,
 )
 from models.protocols import Reply, Support, Usage
-from tests.agent.made import candidate, evidence, note, scripted, span, state, step
+from tests.agent.made import candidate, evidence, note, only, scripted, span, state, step
 from tests.agent.steps.conftest import Make
 from tests.scripted import ScriptedChat, WordReader
 
@@ -172,7 +172,7 @@ def test_a_report_is_finished_with_the_findings_when_the_budget_is_used_up(
     assert _draft(deps)["draft"].endswith(
         "## Question 1\n\nTolvang supplies them [1].\n\n## Question 2\n\nIt burned in Brevnes [2]."
     )
-    assert any(isinstance(e, ev.Warned) for e in events)
+    assert only(events, ev.Warned)
 
 
 def test_without_evidence_nothing_is_asked(make: Make) -> None:
@@ -187,7 +187,7 @@ def test_without_a_finding_the_answer_is_shown_once_it_is_checked(
     doubtful = {"evidence": _DOUBTFUL, "notes": [_LOST]}
     update = _draft(make([("PASSAGES:", "Tolvang supplies them [1].")]), **doubtful)
     assert (update["draft"], update["status"]) == ("Tolvang supplies them [1].", "")
-    assert not any(isinstance(e, ev.AnswerText) for e in events)
+    assert not only(events, ev.AnswerText)
     for reply in ("", BudgetExhausted("time budget")):
         update = _draft(make([reply]), **doubtful)
         assert (update["draft"], update["status"]) == ("", "not_found")
@@ -197,7 +197,7 @@ def test_with_no_budget_left_the_findings_are_the_draft(make: Make, events: list
     update = _draft(make([BudgetExhausted("time budget")]))
     assert (update["draft"], update["status"]) == (_FINDINGS, "")
     assert update["stopped_because"] == "time budget"
-    assert any(isinstance(e, ev.Warned) for e in events)
+    assert only(events, ev.Warned)
     before = _draft(make([BudgetExhausted("token budget")]), notes=[])
     assert before["draft"] == "Orlavane buys its ceramic bearings from Tolvang [1]."  # the best passage
 
@@ -265,7 +265,7 @@ def test_before_a_likely_passage_a_refusal_gives_way_to_what_the_reader_takes_fo
     replies = [("QUESTION:", NOT_FOUND), ("make the most likely", reply)]
     written = _draft(make(replies, taught=True), route="single", notes=[_LOST])["draft"]
     assert written == draft
-    assert not any(isinstance(e, ev.AnswerText) for e in events), "nothing is shown that may be withdrawn"
+    assert not only(events, ev.AnswerText), "nothing is shown that may be withdrawn"
 
 
 def test_a_look_up_that_the_answer_leaves_out_is_answered_by_itself(make: Make) -> None:
@@ -300,7 +300,7 @@ def test_what_the_look_found_is_kept_beside_what_the_steps_found(
     assert kept == [(1, 1), (2, 2), (3, 30)]
     assert [one["cites"] for one in update["notes"]] == [[3], [1]]
     assert f"[3] {_SENTENCE}" in update["notebook"][-1]
-    (event,) = [event for event in events if isinstance(event, ev.EvidenceKept)]
+    (event,) = only(events, ev.EvidenceKept)
     assert [item["number"] for item in event.fresh] == [3]
 
 
@@ -316,7 +316,7 @@ def test_what_a_step_kept_is_not_kept_twice_and_is_read_whole(make: Make, events
     update = _draft(deps, route="deep", notes=_NOTES[:1], looked=[_looked(1, 0.9, 0.95)])
     assert (update["evidence"][1:], update["notes"]) == (_HELD[1:], _NOTES[:1])
     assert (update["evidence"][0]["number"], update["evidence"][0]["excerpt"]) == (1, _SENTENCE)
-    assert not any(isinstance(event, ev.EvidenceKept) for event in events)
+    assert not only(events, ev.EvidenceKept)
 
 
 def test_where_no_step_found_anything_the_sure_look_is_the_finding(make: Make) -> None:

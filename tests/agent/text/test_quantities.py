@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from babel.localedata import locale_identifiers
 
-from agent.text.quantities import Date, Measure, Quantity, dated, is_among, read, same
+from agent.text.quantities import Date, Measure, Quantity, dated, is_among, read
 
 
 def _one(text: str, language: str = "en") -> Measure:
@@ -39,7 +39,7 @@ def _one(text: str, language: str = "en") -> Measure:
     ],
 )
 def test_the_same_in_another_notation(one: tuple[str, str], other: tuple[str, str]) -> None:
-    assert same(_one(*one), _one(*other))
+    assert is_among(_one(*one), [_one(*other)])
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_the_same_in_another_notation(one: tuple[str, str], other: tuple[str, st
     ],
 )
 def test_not_the_same(one: str, other: str) -> None:
-    assert not same(_one(one), _one(other))
+    assert not is_among(_one(one), [_one(other)])
 
 
 def test_a_sign_that_can_be_read_in_two_ways_is_told_by_the_text_or_left_open() -> None:
@@ -131,7 +131,8 @@ def test_words_that_look_like_months_and_units_are_none() -> None:
     assert [m.unit for m in read("5 in 2023", "en") if isinstance(m, Quantity)] == ["", ""]
 
 
-def test_every_language_is_read() -> None:
-    codes = [code for code in locale_identifiers() if "_" not in code]
+@pytest.mark.parametrize("step", [20, pytest.param(1, marks=pytest.mark.slow)])
+def test_every_language_is_read(step: int) -> None:
+    codes = [code for code in locale_identifiers() if "_" not in code][::step]
     for code in (*codes, "tlh"):  # one that has no locale
         assert read("12 of 20", code), code

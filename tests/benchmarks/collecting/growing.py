@@ -8,7 +8,7 @@ evidence held there.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agent.budget import Budget
 from agent.decisions.decider import PolicyState, policy_state, valid_actions
@@ -78,13 +78,13 @@ class Grower:
         self._store = store
         self._budget = budget or Budget()
         self._recall = _RememberingRecall(library, embedder)
-        self._reader = MemoReader(reader)
-        self._deps = unread(library, collection, self._recall, self._reader, self._budget)
+        self._reader = reader
+        self._deps = unread(library, collection, self._recall, reader, self._budget)
 
     def grow(self, question: Question) -> list[Grown]:
         """The states of a question, the shorter paths first."""
         self._recall.forget()
-        self._reader.forget()
+        self._deps = replace(self._deps, reader=MemoReader(self._reader))
         grown: list[Grown] = []
         with self._store.connect():  # one opening for all its searches
             begun = RunState({**new_state(question.text), "plan": first_plan(question)})

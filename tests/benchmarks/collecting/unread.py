@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from agent.budget import Budget
 from agent.cognition import Finding, Spans
+from agent.decisions.sources import Rules
 from agent.deps import Deps
 from agent.profiles import profile
 from agent.retrieval.recall import Recall
@@ -87,7 +88,7 @@ def unread(
     return Deps(
         session=session,
         cognition=cognition,
-        decider=cognition.decider(session),
+        decider=Rules(),
         library=library,
         recall=recall,
         reader=reader,

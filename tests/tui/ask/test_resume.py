@@ -73,7 +73,7 @@ def test_a_run_is_named_by_the_beginning_of_its_id(resumed: Resumed, deepthink: 
 
 def test_a_run_that_another_process_works_on_is_left_alone(resumed: Resumed, deepthink: Run) -> None:
     run_id = stored.store_run(status="running")
-    with checkpoints.opened(open_store(), run_id, lambda _log: None):
+    with checkpoints.open_checkpoints(open_store(), run_id, lambda _log: None):
         ran = deepthink("resume")
     assert ran.code == 0
     assert f"run {run_id} is still going on" in ran.out

@@ -234,7 +234,7 @@ def test_deleting_asks_on_a_terminal_and_needs_a_yes_elsewhere(
 
 def test_a_run_that_is_going_on_is_not_deleted(deepthink: Run) -> None:
     run_id = stored.store_run(status="running")
-    with checkpoints.opened(open_store(), run_id, lambda _log: None):
+    with checkpoints.open_checkpoints(open_store(), run_id, lambda _log: None):
         ran = deepthink("runs", "delete", run_id, "--yes")
     assert (ran.code, ran.out) == (2, "")
     assert f"Run {run_id} is being worked on by another process." in ran.err

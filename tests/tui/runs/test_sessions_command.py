@@ -111,7 +111,7 @@ def test_deleting_takes_the_runs_and_their_checkpoints_along(session: str, deept
     cut_off = stored.store_run(session=session, status="running")
     elsewhere = stored.store_run(status="running")
     for run_id in (cut_off, elsewhere):
-        with checkpoints.opened(store, run_id, lambda _log: None):
+        with checkpoints.open_checkpoints(store, run_id, lambda _log: None):
             pass
     ran = deepthink("sessions", "delete", session, "--yes")
     assert (ran.code, ran.err) == (0, "")
@@ -125,7 +125,7 @@ def test_deleting_takes_the_runs_and_their_checkpoints_along(session: str, deept
 def test_a_session_whose_run_is_going_on_is_not_deleted(session: str, deepthink: Run) -> None:
     store = open_store()
     run_id = stored.store_run(session=session, status="running")
-    with checkpoints.opened(store, run_id, lambda _log: None):
+    with checkpoints.open_checkpoints(store, run_id, lambda _log: None):
         ran = deepthink("sessions", "delete", session, "--yes")
     assert (ran.code, ran.out) == (2, "")
     assert run_id in ran.err

@@ -97,7 +97,7 @@ def test_only_what_nobody_works_on_is_offered_and_what_was_cancelled_only_when_a
     store = open_store()
     wanted = [cut_off(status=status) for status in ("running", "failed", "waiting")]
     cancelled, elsewhere = cut_off(status="cancelled"), stored.store_run(status="running")
-    with checkpoints.opened(store, elsewhere, lambda _log: None):
+    with checkpoints.open_checkpoints(store, elsewhere, lambda _log: None):
         entries = find_unfinished(store)
         assert [entry.run.id for entry in entries] == [cancelled, *wanted[::-1]]
         assert [entry.run.id for entry in load_beginning(Engine()).unfinished] == wanted[::-1]

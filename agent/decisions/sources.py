@@ -1,0 +1,185 @@
+"""The sources of decisions: plain rules, the language model as judge, and a learned policy.
+
+A learned policy is passed in by the caller, and loaded at its first decision.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from agent import prompts
+from agent.decisions.decider import Decider, Decision, PolicyState, certain
+from agent.session import Session
+from agent.state import ACTIONS, Action
+from models.protocols import GenerationCancelled
+from traces.errors import DeepthinkError
+
+LEARNED = "learned"
+"""The name of a learned policy as a source, whichever policy it is."""
+SOURCES = ("rules", "llm", LEARNED)
+"""The sources that can be named."""
+_LETTERS = {"CONTINUE": "A", "REVISE": "B", "FINISH": "C"}
+
+
+class UnknownSource(DeepthinkError):
+    """Raised when a decision source is named that does not exist."""
+
+    title = "Unknown decision source"
+    kind = "usage"
+
+
+class NoPolicy(DeepthinkError):
+    """Raised when a learned policy should decide but there is none."""
+
+    title = "No learned policy"
+    kind = "input"
+
+
+class Rules:
+    """Follow the plan, revise once if steps found nothing, then finish."""
+
+    name = "rules"
+
+    def decide(self, state: PolicyState, valid: Sequence[Action]) -> Decision:
+        """Deterministic: the chosen action has probability one."""
+        began = time.perf_counter()
+        action, reason = self._pick(state, valid)
+        if action not in valid:
+            action, reason = valid[0], f"{action} is not possible here"
+        latency = (time.perf_counter() - began) * 1000
+        return Decision(action, certain(action), self.name, latency, reason)
+
+    def _pick(self, state: PolicyState, valid: Sequence[Action]) -> tuple[Action, str]:
+        failed_marks = {f"#{n}" for n, f in enumerate(state.findings, start=1) if not f["found"]}
+        blocked = [q for q in state.open_questions if any(mark in q for mark in failed_marks)]
+        if blocked and "REVISE" in valid:
+            return "REVISE", "an open step needs what an earlier one did not find"
+        if state.open_questions:
+            open_count = len(state.open_questions)
+            return "CONTINUE", f"{open_count} of the plan's steps {'is' if open_count == 1 else 'are'} open"
+        missing = len(state.missing)
+        if missing and "REVISE" in valid and state.last_action != "REVISE":
+            return "REVISE", f"{missing} of {len(state.findings)} steps found nothing"
+        if missing:
+            return "FINISH", "the plan is done, and asking again brought no more"
+        return "FINISH", "every step of the plan has its finding"
+
+
+class ModelJudge:
+    """Asks the run's language model; the probabilities are those of the first token of its answer.
+
+    With ``explain`` it also asks for a justification, as the seed does: a second, longer answer.
+    """
+
+    name = "llm"
+
+    def __init__(self, session: Session, *, explain: bool) -> None:
+        self._session = session
+        self._explain = explain
+
+    def decide(self, state: PolicyState, valid: Sequence[Action]) -> Decision:
+        """The most probable valid action; probabilities are renormalised over the valid ones."""
+        began = time.perf_counter()
+        letters = [_LETTERS[action] for action in ACTIONS]
+        choice = self._session.choose("decide", state.notebook, prompts.judge(), letters)
+        raw = dict(zip(ACTIONS, choice.probabilities, strict=True))
+        total = sum(raw[action] for action in valid)
+        probabilities: dict[Action, float] = {
+            action: (raw[action] / total if total > 0 else 1 / len(valid)) if action in valid else 0.0
+            for action in ACTIONS
+        }
+        action = max(valid, key=lambda a: probabilities[a])
+        justification = ""
+        if self._explain:
+            instruction = prompts.justify(action)
+            justification = self._session.write("justify", state.notebook, instruction, 60).text.strip()
+        latency = (time.perf_counter() - began) * 1000
+        return Decision(action, probabilities, self.name, latency, justification)
+
+
+class Policy(Protocol):
+    """A learned policy, which may not be loaded yet."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        ...
+
+    @property
+    def warning(self) -> str:
+        """A warning for the user about how it was chosen, or ""."""
+        ...
+
+    def decider(self) -> Decider:
+        """The loaded policy, always the same object. Thread-safe.
+
+        Raises:
+            DeepthinkError: It cannot be loaded; raised again at once on later calls.
+        """
+        ...
+
+
+class Learned:
+    """A learned policy as a decider; it raises the policy's errors, and `NoPolicy` without one."""
+
+    name = LEARNED
+
+    def __init__(self, policy: Policy | None) -> None:
+        self._policy = policy
+
+    def decide(self, state: PolicyState, valid: Sequence[Action]) -> Decision:
+        """The policy's decision."""
+        if self._policy is None:
+            raise NoPolicy("There is no learned policy.", "`deepthink policy list` shows what there is.")
+        decision = self._policy.decider().decide(state, valid)
+        if decision.action not in valid:
+            raise ValueError(f"it chose {decision.action}, which is not possible here")
+        return decision
+
+
+class LearnedOrRules:
+    """A learned policy; if it cannot be loaded or fails, the rules decide, and the user is warned.
+
+    ``warn_once`` takes each warning again at every decision; ``notice`` is one about the policy, or "".
+    """
+
+    name = LEARNED
+
+    def __init__(self, policy: Policy | None, warn_once: Callable[[str], None], notice: str = "") -> None:
+        self._policy = policy
+        self._warn_once = warn_once
+        self._notices = [policy.warning if policy else "", notice]
+
+    def decide(self, state: PolicyState, valid: Sequence[Action]) -> Decision:
+        """The decision of the policy, or of the rules, which are then its source."""
+        for notice in filter(None, self._notices):
+            self._warn_once(notice)
+        try:
+            return Learned(self._policy).decide(state, valid)
+        except GenerationCancelled:
+            raise
+        except Exception as failure:  # noqa: BLE001 - any failure of a policy is a warning
+            name = self._policy.name if self._policy else ""
+            reason = f"The policy {name} failed: {type(failure).__name__}: {failure}."
+            if isinstance(failure, DeepthinkError):
+                reason = failure.message
+            self._warn_once(f"{reason} The rules decide instead.")
+            return Rules().decide(state, valid)
+
+
+def source(name: str, session: Session, learned: Policy | None = None, *, explain: bool = False) -> Decider:
+    """The source called ``name``, without a fallback; ``explain``: the language model gives its reason.
+
+    Raises:
+        UnknownSource: There is none of that name.
+    """
+    match name:
+        case "rules":
+            return Rules()
+        case "llm":
+            return ModelJudge(session, explain=explain)
+        case "learned":
+            return Learned(learned)
+    raise UnknownSource(f"There is no decision source “{name}”.", f"Choose one of: {', '.join(SOURCES)}.")

@@ -1,0 +1,265 @@
+"""The sources of decisions: the rules, the judge, and a learned policy, for want of which no run fails."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+import agent.events as ev
+from agent.budget import Budget
+from agent.decisions.decider import Decider, Decision, PolicyState, policy_state, valid_actions
+from agent.decisions.sources import LearnedOrRules, ModelJudge, Rules, UnknownSource
+from agent.profiles import decides
+from agent.session import Session
+from agent.state import Action
+from models.protocols import GenerationCancelled
+from tests.agent.conftest import Ask
+from tests.agent.made import (
+    FIRST,
+    TWO_STEPS,
+    WHOLE,
+    candidate,
+    evidence,
+    note,
+    observed,
+    only,
+    state,
+    step,
+    warnings,
+)
+from tests.scripted import Scripted, ScriptedChat
+from traces.errors import DeepthinkError
+from traces.runs import Runs
+from traces.store import Store
+
+_LOST = [{"question": "Who?", "answer": "", "found": False}]
+STOPPED: list[Scripted] = [TWO_STEPS, FIRST, "Tolvang Ceramics supplies the bearings [1]."]
+
+
+@pytest.mark.parametrize(
+    ("changes", "action"),
+    [
+        ({}, "CONTINUE"),
+        ({"open_questions": []}, "FINISH"),
+        ({"findings": _LOST}, "REVISE"),  # the open step needs what was not found
+        ({"findings": _LOST, "open_questions": ["When?"]}, "CONTINUE"),  # this one does not
+        ({"findings": _LOST, "missing": ["Who?"], "open_questions": []}, "REVISE"),
+        ({"findings": _LOST, "missing": [], "open_questions": []}, "FINISH"),  # made good since
+        ({"missing": ["Who?"], "open_questions": [], "last_action": "REVISE"}, "FINISH"),
+        ({"missing": ["Who?"], "open_questions": [], "revisions_left": 0}, "FINISH"),
+    ],
+)
+def test_rules(changes: dict[str, Any], action: Action) -> None:
+    given = observed(**changes)
+    decision = Rules().decide(given, valid_actions(given))
+    assert decision.action == action
+    assert decision.probabilities[action] == 1.0
+    assert decision.justification
+
+
+@pytest.mark.parametrize(
+    ("changes", "valid"),
+    [
+        ({}, ("CONTINUE", "REVISE", "FINISH")),
+        ({"open_questions": []}, ("REVISE", "FINISH")),
+        ({"evidence": []}, ("CONTINUE",)),  # nothing held: neither an answer nor a revision can help
+        ({"evidence": [], "open_questions": []}, ("FINISH",)),
+        ({"steps_left": 0}, ("FINISH",)),
+        ({"steps_left": 0, "evidence": []}, ("FINISH",)),
+        ({"revisions_left": 0}, ("CONTINUE", "FINISH")),
+    ],
+)
+def test_the_valid_actions(changes: dict[str, Any], valid: tuple[Action, ...]) -> None:
+    assert valid_actions(observed(**changes)) == valid
+
+
+def test_the_judges_probabilities_are_renormalised_to_what_is_valid() -> None:
+    with ScriptedChat([{"A": 0.6, "B": 0.1, "C": 0.3}]) as chat:
+        judge = ModelJudge(Session(chat, Budget(), lambda _event: None), explain=False)
+        decision = judge.decide(observed(), ("REVISE", "FINISH"))
+    assert decision.action == "FINISH"
+    assert decision.probabilities == pytest.approx({"CONTINUE": 0.0, "REVISE": 0.25, "FINISH": 0.75})
+
+
+def test_the_state_is_made_from_the_run_alone() -> None:
+    run = state(
+        plan=[step("a"), step("b")],
+        position=0,
+        step=1,
+        candidates=[candidate(101, "x"), candidate(102, "y")],
+        evidence=[evidence(1, "x"), evidence(2, "old")],
+        fresh=[1],
+        again=[2],
+        notes=[note("A", 1, question="a")],
+    )
+    seen = policy_state(run, Budget(steps=3, revisions=1, tokens=100), 50)
+    assert (seen.step, seen.steps_left, seen.revisions_left, seen.tokens_left) == (1, 2, 1, 0.5)
+    assert (seen.fresh, seen.again, seen.open_questions) == (1, 1, ["b"])
+    assert seen.findings == [{"question": "a", "answer": "A", "found": True, "relevance": 0.0}]
+    assert "notebook" not in seen.to_json()
+
+
+# --- a learned policy -------------------------------------------------------------------------------
+
+
+class Missing(DeepthinkError):
+    title = "Policy"
+
+
+@dataclass
+class Stopping:
+    """A policy that finishes whenever it may; ``fails`` and ``unloadable`` are raised instead."""
+
+    name: str = "forest-1"
+    warning: str = ""
+    action: Action = "FINISH"
+    fails: Exception | None = None
+    unloadable: Exception | None = None
+    threads: list[str] = field(default_factory=list)  # in which it was loaded
+
+    def decider(self) -> Decider:
+        self.threads.append(threading.current_thread().name)
+        if self.unloadable is not None:
+            raise self.unloadable
+        return _Source(self)
+
+
+@dataclass
+class _Source:
+    policy: Stopping
+    name: str = "learned"
+
+    def decide(self, state: PolicyState, valid: Sequence[Action]) -> Decision:
+        if self.policy.fails is not None:
+            raise self.policy.fails
+        shown: dict[Action, float] = {"CONTINUE": 0.2, "REVISE": 0.1, "FINISH": 0.7}
+        return Decision(self.policy.action, shown, self.name, 0.3, "enough is known")
+
+
+@pytest.mark.parametrize(
+    ("policy", "warned"),
+    [
+        (None, ["There is no learned policy. The rules decide instead."]),
+        (Stopping(unloadable=Missing("It needs torch.")), ["It needs torch. The rules decide instead."]),
+        (
+            Stopping(unloadable=ImportError("No torch")),
+            ["The policy forest-1 failed: ImportError: No torch. The rules decide instead."],
+        ),
+        (
+            Stopping(warning="active.json is damaged.", fails=MemoryError("full")),
+            [
+                "active.json is damaged.",
+                "The policy forest-1 failed: MemoryError: full. The rules decide instead.",
+            ],
+        ),
+        (
+            Stopping(action="REVISE"),
+            [
+                "The policy forest-1 failed: ValueError: it chose REVISE, which is not possible here. "
+                "The rules decide instead."
+            ],
+        ),
+    ],
+)
+def test_where_a_policy_fails_the_rules_decide_and_the_user_is_told_once(
+    policy: Stopping | None, warned: list[str]
+) -> None:
+    events: list[ev.Event] = []
+    with ScriptedChat([]) as chat:
+        learned = LearnedOrRules(policy, Session(chat, Budget(), events.append).warn_once)
+        for _ in range(2):
+            decision = learned.decide(observed(), ("CONTINUE", "FINISH"))
+            assert (decision.source, decision.action) == ("rules", "CONTINUE")
+    assert warnings(events) == warned
+
+
+def test_lean_leaves_the_decisions_to_a_policy_that_is_handed_in(ask: Ask, store: Store) -> None:
+    policy = Stopping()
+    events = ask(STOPPED, learned=policy)
+    assert only(events, ev.RunStarted)[0].decider == "learned:forest-1"
+    (decided,) = only(events, ev.Decided)
+    taken = (decided.source, decided.action, decided.justification)
+    assert taken == ("learned", "FINISH", "enough is known")
+    stored = Runs(store).find("last")
+    assert stored.decider == "learned:forest-1"
+    assert stored.stopped_because == "learned: enough is known"
+    (row,) = Runs(store).decisions(stored.id)
+    assert (row.source, row.probabilities["FINISH"]) == ("learned", 0.7)
+    assert row.text == decided.text != ""
+    assert policy.threads == ["deepthink-run"], "loaded in the run's thread, not the caller's"
+    assert warnings(events) == []
+
+
+def test_whoever_is_named_decides(ask: Ask) -> None:
+    policy = Stopping()
+    events = ask(WHOLE, learned=policy, decider="rules")
+    assert only(events, ev.RunStarted)[0].decider == "rules"
+    assert policy.threads == [], "it is not even loaded"
+
+
+def test_the_seed_stays_as_it_was_described() -> None:
+    assert (decides("seed", learned=True), decides("lean", learned=True)) == ("llm", "learned")
+    assert (decides("seed", learned=False), decides("lean", learned=False)) == ("llm", "rules")
+
+
+@pytest.mark.parametrize("named", ["decider", "shadow"])
+def test_only_known_sources_may_be_named(ask: Ask, named: str) -> None:
+    with pytest.raises(UnknownSource, match="coin"):
+        ask([], learned=Stopping(), **{named: "coin"})
+
+
+def test_a_cancelled_run_stays_cancelled(ask: Ask) -> None:
+    with pytest.raises(GenerationCancelled):
+        ask(STOPPED[:2], learned=Stopping(fails=GenerationCancelled("The run was cancelled.")))
+
+
+# --- as a second opinion ----------------------------------------------------------------------------
+
+
+def test_its_second_opinion_is_recorded_and_not_followed(ask: Ask, store: Store) -> None:
+    ask(WHOLE, learned=Stopping(), decider="rules", shadow="learned")
+    rows = Runs(store).decisions(Runs(store).find("last").id)
+    assert [(d.source, d.action, d.shadow) for d in rows] == [
+        ("rules", "CONTINUE", False),
+        ("learned", "FINISH", True),
+        ("rules", "FINISH", False),
+        ("learned", "FINISH", True),
+    ]
+
+
+@pytest.mark.parametrize(("shadow", "recorded"), [("rules", "CONTINUE"), ("learned", None)])
+def test_its_own_second_opinion_is_none(ask: Ask, shadow: str, recorded: str | None) -> None:
+    (decided,) = only(ask(STOPPED, learned=Stopping(), shadow=shadow), ev.Decided)
+    assert decided.source == "learned"
+    assert (decided.shadow or {}).get("action") == recorded
+
+
+# --- resuming ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said", "sources"),
+    [
+        (Stopping(), Stopping(), [], {"learned"}),
+        (
+            Stopping(),
+            Stopping(name="value-2"),
+            ["The run began with decisions by learned:forest-1; from here on they are by learned:value-2."],
+            {"learned"},
+        ),
+        (Stopping(), None, ["There is no learned policy. The rules decide instead."], {"rules"}),
+        (None, Stopping(), [], {"learned"}),
+    ],
+)
+def test_a_resumed_run_says_whose_decisions_go_on(
+    ask: Ask, before: Stopping | None, after: Stopping | None, said: list[str], sources: set[str]
+) -> None:
+    with pytest.raises(RuntimeError, match="killed"):
+        ask([TWO_STEPS, RuntimeError("killed")], learned=before)
+    events = ask(STOPPED[1:] if after else WHOLE[1:], resumed="last", learned=after)
+    assert {d.source for d in only(events, ev.Decided)} == sources
+    assert warnings(events) == said
