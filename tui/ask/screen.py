@@ -153,7 +153,9 @@ Every `[n]` of the answer opens its passage.
         if self._beginning is not None:
             states = self.deepthink.engine_states
             missing = [part for part in ("model", "embedder") if states.get(part, ("",))[0] == "missing"]
-            self.query_one(Conversation).introduce(_introduction(self._beginning, missing))
+            conversation = self.query_one(Conversation)
+            room = max(20, min(90, conversation.size.width - 8))  # cells of a line between the margins
+            conversation.introduce(_introduction(self._beginning, missing, room))
 
     def _welcome(self) -> None:
         """Show the first steps, unless the user is writing a question."""
@@ -678,7 +680,7 @@ Every `[n]` of the answer opens its passage.
         return True
 
 
-def _introduction(beginning: Beginning, missing: Sequence[str]) -> Content:
+def _introduction(beginning: Beginning, missing: Sequence[str], room: int) -> Content:
     """What to do first: fetch a model, add documents, or ask."""
     from agent.documents.sample_library import COLLECTIONS, demo_question
 
@@ -692,7 +694,7 @@ def _introduction(beginning: Beginning, missing: Sequence[str]) -> Content:
         return Content("").join([*parts, Content(hint)])
     parts.append(Content("Ask a question about your documents.\n\n").stylize("bold"))
     lines = [f"  {name}  {count} document{'s' * (count != 1)}" for name, count in beginning.collections]
-    recent = [f"  {one_line(question, 90)}" for question in beginning.history[: -_RECENT - 1 : -1]]
+    recent = [f"  {one_line(question, room)}" for question in beginning.history[: -_RECENT - 1 : -1]]
     if recent:
         lines += ["", "Asked recently (↑ brings them back, F10 opens the conversation):", *recent]
     elif set(COLLECTIONS) & {name for name, _ in beginning.collections}:
