@@ -14,7 +14,7 @@ from tui.app.main import run
 
 HEAVY = (
     "torch transformers sentence_transformers langgraph langchain_core duckdb llama_cpp textual numpy rich "
-    "pyarrow pydantic_settings httpx lxml mcp"
+    "pyarrow httpx lxml mcp"
 ).split()
 COMMANDS = [
     (name, *subcommand)

@@ -6,9 +6,14 @@ import os
 from typing import Annotated
 
 import typer
+from rich.text import Text
 
-from tui import completion
+from traces import paths as locations
+from tui import completion, failures
 from tui.options import AsJson
+from tui.settings.file import drop, put
+from tui.settings.settings import as_text, entries, load, require_key, value_of, variable
+from tui.terminal import console, one_line, print_json
 
 _Key = Annotated[
     str,
@@ -18,19 +23,10 @@ app = typer.Typer(help="Show and change the settings.", invoke_without_command=T
 
 
 @app.callback()
-def config(
-    context: typer.Context,
-    as_json: AsJson = False,
-) -> None:
+def config(context: typer.Context, as_json: AsJson = False) -> None:
     """Show and change the settings; without a command: every value and where it comes from."""
     if context.invoked_subcommand:
         return
-    from rich.text import Text
-
-    from traces.paths import config_file
-    from tui.settings.settings import entries
-    from tui.terminal import console, one_line, print_json
-
     settings_in_force = entries()
     if as_json:
         rows = {e.key: {"value": e.value, "layer": e.layer, "origin": e.origin} for e in settings_in_force}
@@ -38,7 +34,7 @@ def config(
         return
     out = console()
     for entry in settings_in_force:
-        value = one_line(str(entry.value)) or "(empty)"
+        value = one_line(entry.text) or "(empty)"
         origin = entry.origin if entry.layer == "environment" else entry.layer
         changed = entry.layer != "default"
         line = Text(f"{entry.key} = ", style="bold" if changed else "")
@@ -46,57 +42,38 @@ def config(
         line.append(f"  ({origin})", style="dim")
         out.print(line)
         out.print(Text(f"    {entry.description}", style="dim"))
-    note = "" if config_file().exists() else " (not created yet)"
-    out.print(Text(f"\nChange one: deepthink config set KEY VALUE. The file is {config_file()}{note}."))
+    file = locations.config_file()
+    note = "" if file.exists() else " (not created yet)"
+    out.print(Text(f"\nChange one: deepthink config set KEY VALUE. The file is {file}{note}."))
 
 
 @app.command("set")
-def set_value(
-    key: _Key,
-    value: Annotated[str, typer.Argument(metavar="VALUE")],
-) -> None:
+def set_value(key: _Key, value: Annotated[str, typer.Argument(metavar="VALUE")]) -> None:
     """Write one setting into the file.
 
     Comments and everything else in the file stay.
     """
-    from tui import failures
-    from tui.settings.file import put
-    from tui.settings.settings import variable
-
-    typer.echo(f"{key} = {put(key, value)}")
+    typer.echo(f"{key} = {as_text(put(key, value))}")
     for name, environment_value in os.environ.items():  # not `load`: another setting may be wrong
         if name.upper() == variable(key):
             failures.warn(f"{name} in the environment says {environment_value} and wins over the file.")
 
 
 @app.command("get")
-def get_value(
-    key: _Key,
-) -> None:
+def get_value(key: _Key) -> None:
     """Print the value in force."""
-    from tui.settings.settings import load, require_key, value_of
-
     require_key(key)
-    typer.echo(value_of(load(), key))
+    typer.echo(as_text(value_of(load(), key)))
 
 
 @app.command("unset")
-def unset(
-    key: _Key,
-) -> None:
+def unset(key: _Key) -> None:
     """Take one setting out of the file."""
-    from tui.settings.file import drop
-
     typer.echo(f"{key} is back to its default." if drop(key) else f"{key} is not in the file.")
 
 
-def paths(
-    as_json: AsJson = False,
-) -> None:
+def paths(as_json: AsJson = False) -> None:
     """Show where everything is kept."""
-    from traces import paths as locations
-    from tui.terminal import print_json
-
     places = {
         "library": locations.store_file(),
         "models": locations.models_dir(),

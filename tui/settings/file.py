@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 import tempfile
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import tomlkit
-from tomlkit.exceptions import TOMLKitError
 
 from traces.paths import config_file
 from tui.settings.settings import BadSetting, parse_value, read_file, require_key
@@ -22,8 +21,8 @@ def put(key: str, text: str) -> object:
     """
     value = parse_value(key, text)
     document = _document()
+    table = document
     *groups, name = key.split(".")
-    table = cast(dict[str, Any], document)
     for group in groups:
         if not isinstance(table.get(group), dict):
             table[group] = tomlkit.table()
@@ -40,8 +39,8 @@ def drop(key: str) -> bool:
         BadSetting: neither a setting nor in the file, or the file cannot be read or written.
     """
     document = _document()
+    table = document
     *groups, name = key.split(".")
-    table = cast(dict[str, Any], document)
     for group in groups:
         inner = table.get(group)
         table = inner if isinstance(inner, dict) else {}
@@ -53,20 +52,12 @@ def drop(key: str) -> bool:
     return True
 
 
-def _document() -> tomlkit.TOMLDocument:
-    read_file()  # raises an error with the reason if the file cannot be parsed
-    path = config_file()
-    if not path.exists():
-        return tomlkit.document()
-    try:
-        return tomlkit.parse(path.read_text(encoding="utf-8"))
-    except TOMLKitError as error:
-        raise BadSetting(
-            f"The settings file {path} cannot be changed: {error}.", "Correct it in an editor."
-        ) from error
+def _document() -> dict[str, Any]:
+    read_file()  # says what is wrong more clearly than tomlkit
+    return read_file(tomlkit.parse)
 
 
-def _write(document: tomlkit.TOMLDocument) -> None:
+def _write(document: dict[str, Any]) -> None:
     """Write a temporary file and move it into place, so that a full disk leaves the old one intact."""
     path = config_file().resolve()  # a link into a dotfiles folder stays a link
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Final, Literal, get_args, get_origin
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from rich.cells import cell_len
 from textual import on
@@ -27,19 +27,20 @@ from tui.run.live import load_anew
 from tui.terminal import clean, one_line
 
 if TYPE_CHECKING:
-    from pydantic.fields import FieldInfo
-
     from tui.app.engine import Engine
-    from tui.settings.settings import Layer
+    from tui.settings.settings import Entry
 
-
-Kind = Literal["switch", "choice", "text"]
-
-GROUPS: Final = ("model", "answer", "web", "budget", "app")
+_TITLES: Final = {
+    "model": "Models",
+    "answer": "Answers",
+    "web": "The web",
+    "budget": "What one run may spend",
+    "app": "This app",
+}
 _OF_MODEL: Final = frozenset(
     "model embedder reranker ollama_url openai_url openai_confirmed context_tokens threads".split()
 )
-LOADED: Final = _OF_MODEL - {"reranker"}
+_LOADED: Final = _OF_MODEL - {"reranker"}
 """Settings that require loading another model."""
 _MEANS: Final[Mapping[tuple[str, str], str]] = {
     ("ollama_url", ""): "from OLLAMA_HOST",
@@ -56,57 +57,32 @@ _MEANS: Final[Mapping[tuple[str, str], str]] = {
 """Explanations of values that do not explain themselves."""
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One setting.
-
-    Attributes:
-        value: As on the command line; "" if it is empty.
-        layer: Where the value comes from.
-        origin: The environment variable or the file; "" for a default.
-        choices: All possible values, if they are few.
-    """
-
-    key: str
-    group: str
-    value: str
-    layer: Layer
-    origin: str
-    description: str
-    kind: Kind
-    choices: Sequence[str] = ()
-
-
-def meaning(key: str, value: str) -> str:
+def _meaning(key: str, value: str) -> str:
     """An explanation of ``value``; "" if it explains itself."""
     return _MEANS.get((key, value), "" if value else "empty")
 
 
-@dataclass
-class SettingsRead(Message):
-    """All settings in force; ``changed`` is the key that was just written, "" if none was."""
-
-    rows: Sequence[Row]
-    changed: str = ""
-
-
-@dataclass
-class SettingRefused(Message):
-    """A text cannot be the value of a setting; ``reason`` is a sentence."""
-
-    key: str
-    reason: str
+def _group(key: str) -> str:
+    first, dot, _ = key.partition(".")
+    if dot:
+        return first
+    return "model" if key in _OF_MODEL else "web" if key.startswith("web") else "answer"
 
 
-def read(engine: Engine | None = None) -> SettingsRead:
-    """Read all settings; an ``engine`` reloads them too. Raises `BadSetting`."""
+def _read(engine: Engine | None = None) -> list[Entry]:
+    """All settings, by group; an ``engine`` reloads them too. Raises `BadSetting`."""
+    from tui.settings.settings import entries
+
     if engine is not None:
         engine.reload()
-    return SettingsRead(_rows())
+    return sorted(entries(), key=lambda entry: list(_TITLES).index(_group(entry.key)))
 
 
-def change(engine: Engine, key: str, text: str | None) -> Message:
+def _change(engine: Engine, key: str, text: str | None) -> list[Entry] | str:
     """Write a setting, or remove it from the file if ``text`` is None, and reload the engine.
+
+    Returns:
+        All settings, or why ``text`` cannot be the value.
 
     Raises:
         BadSetting: the file cannot be read or written.
@@ -120,58 +96,9 @@ def change(engine: Engine, key: str, text: str | None) -> Message:
         try:
             parse_value(key, text)
         except BadSetting as error:
-            return SettingRefused(key, error.message)
+            return error.message
         put(key, text)
-    engine.reload()
-    return SettingsRead(_rows(), key)
-
-
-def _rows() -> list[Row]:
-    from tui.settings.settings import entries
-
-    rows = []
-    for entry in entries():
-        kind, choices = _kind(entry.key)
-        value = str(entry.value).lower() if isinstance(entry.value, bool) else str(entry.value)
-        rows.append(
-            Row(
-                entry.key,
-                _group(entry.key),
-                value,
-                entry.layer,
-                entry.origin,
-                entry.description,
-                kind,
-                choices,
-            )
-        )
-    return sorted(rows, key=lambda row: GROUPS.index(row.group))
-
-
-def _group(key: str) -> str:
-    first, dot, _ = key.partition(".")
-    if dot:
-        return first
-    return "model" if key in _OF_MODEL else "web" if key.startswith("web") else "answer"
-
-
-def _kind(key: str) -> tuple[Kind, Sequence[str]]:
-    annotation = _field(key).annotation
-    if annotation is bool:
-        return "switch", ("true", "false")
-    if get_origin(annotation) is Literal:
-        return "choice", get_args(annotation)
-    return "text", ()
-
-
-def _field(key: str) -> FieldInfo:
-    from tui.settings.settings import Settings
-
-    shape = Settings
-    *groups, name = key.split(".")
-    for group in groups:
-        shape = shape.model_fields[group].annotation  # type: ignore[assignment]
-    return shape.model_fields[name]
+    return _read(engine)
 
 
 class SettingEditor(VerticalScroll, can_focus=False):
@@ -188,7 +115,7 @@ class SettingEditor(VerticalScroll, can_focus=False):
         background: $background; background-tint: $background 0%;
     }
     SettingEditor > OptionList:focus { border: none; background-tint: $background 0%; }
-    SettingEditor > #wrong { color: $error; }
+    SettingEditor > #message.error { color: $error; }
     """
     HELP: ClassVar[str] = """\
 **Enter** saves the typed value, **Escape** keeps the old one. The possible values are listed below.
@@ -203,17 +130,16 @@ class SettingEditor(VerticalScroll, can_focus=False):
 
     def __init__(self) -> None:
         super().__init__(id="editor")
-        self.row: Row | None = None
+        self.row: Entry | None = None
 
     def compose(self) -> ComposeResult:
         yield Static(id="name", markup=False)
         yield Static(id="description", markup=False)
         yield OptionList(id="choice", compact=True)
         yield Input(id="text", compact=True)
-        yield Static(id="wrong", markup=False)
         yield Static(id="message", markup=False)
 
-    def show(self, row: Row | None) -> None:
+    def show(self, row: Entry | None) -> None:
         """Show a setting, and ways to edit it."""
         same = row is not None and self.row is not None and row.key == self.row.key
         self.row = row
@@ -224,49 +150,50 @@ class SettingEditor(VerticalScroll, can_focus=False):
         self.query_one("#name", Static).update(Content.assemble(name, f"  {_origin(row)}"))
         self.query_one("#description", Static).update(clean(row.description))
         is_fixed = row.layer == "environment"
-        text = f"{row.origin} in the environment wins over the file; unset it to change the setting here."
-        self.query_one("#message", Static).update(text if is_fixed else "")
-        self.query_one("#message").display = is_fixed
-        if not same:
-            self.show_error("")
+        if is_fixed:
+            self.tell(
+                f"{row.origin} in the environment wins over the file; unset it to change the setting here."
+            )
+        elif not same:
+            self.tell("")
         line = self.query_one("#text", Input)
-        self.query_one("#choice").display = row.kind != "text" and not is_fixed
-        line.display = row.kind == "text" and not is_fixed
-        with self.prevent(Input.Changed):
-            if row.kind != "text":
-                self._offer(row)
-            elif not line.has_focus:
-                line.value = row.value
+        self.query_one("#choice").display = bool(row.choices) and not is_fixed
+        line.display = not row.choices and not is_fixed
+        if row.choices:
+            self._offer(row)
+        elif not line.has_focus:
+            with self.prevent(Input.Changed):
+                line.value = row.text
 
-    def _offer(self, row: Row) -> None:
+    def _offer(self, row: Entry) -> None:
         choice = self.query_one("#choice", OptionList)
         choice.set_options(
             Option(
-                Content(f"{'●' if value == row.value else '○'} {value or meaning(row.key, value)}"),
+                Content(f"{'●' if value == row.text else '○'} {value or _meaning(row.key, value)}"),
                 id=f"={value}",
             )
             for value in row.choices
         )
-        choice.highlighted = list(row.choices).index(row.value)
+        choice.highlighted = list(row.choices).index(row.text)
 
     def edit(self) -> None:
         """Start editing: toggle a switch, open a choice, focus a line."""
         if self.row is None or self.row.layer == "environment":
             return
-        match self.row.kind:
-            case "switch":
-                self._post("false" if self.row.value == "true" else "true")
-            case "choice":
-                self.query_one("#choice").focus()
-            case _:
-                line = self.query_one("#text", Input)
-                line.value = self.row.value
-                self.screen.set_focus(line)  # at once: it gets the next key
+        if isinstance(self.row.value, bool):
+            self._post("false" if self.row.value else "true")
+        elif self.row.choices:
+            self.query_one("#choice").focus()
+        else:
+            line = self.query_one("#text", Input)
+            line.value = self.row.text
+            self.screen.set_focus(line)  # at once: it gets the next key
 
-    def show_error(self, message: str) -> None:
-        """Show what is wrong with the typed text; "" clears it."""
-        line = self.query_one("#wrong", Static)
-        line.update(f"✗ {clean(message)}" if message else "")
+    def tell(self, message: str, *, is_error: bool = False) -> None:
+        """Show a message, such as what is wrong with the typed text; "" clears it."""
+        line = self.query_one("#message", Static)
+        line.update(f"✗ {clean(message)}" if is_error else message)
+        line.set_class(is_error, "error")
         line.display = bool(message)
 
     @on(OptionList.OptionHighlighted)
@@ -286,27 +213,18 @@ class SettingEditor(VerticalScroll, can_focus=False):
     @on(Input.Changed)
     def _clear_error(self, event: Input.Changed) -> None:
         event.stop()
-        self.show_error("")
+        self.tell("")
 
     def _post(self, text: str) -> None:
         if self.row is not None:
             self.post_message(self.Changed(self.row.key, text))
 
 
-def _origin(row: Row) -> str:
-    return {"default": "the default", "file": "from the settings file", "flag": "from a flag"}.get(
-        row.layer, f"from {row.origin}"
-    )
+def _origin(row: Entry) -> str:
+    return {"default": "the default", "file": "from the settings file"}.get(row.layer, f"from {row.origin}")
 
 
 _KEY = 21  # columns
-_TITLES = {
-    "model": "Models",
-    "answer": "Answers",
-    "web": "The web",
-    "budget": "What one run may spend",
-    "app": "This app",
-}
 
 
 class SettingsScreen(DeepScreen):
@@ -326,7 +244,7 @@ Theme, motion and keys take effect at once, a model with the next question.
 
     def __init__(self) -> None:
         super().__init__()
-        self._rows: Sequence[Row] = ()
+        self._rows: Sequence[Entry] = ()
         self._error_text = ""
 
     def body(self) -> ComposeResult:
@@ -370,12 +288,12 @@ Theme, motion and keys take effect at once, a model with the next question.
     def action_unset(self) -> None:
         row = self._under_cursor()
         if row is not None:
-            in_background(self, partial(change, self.deepthink.engine, row.key, None), group="change")
+            self._change(row.key, None)
 
     def action_refresh(self) -> None:
         """Read the settings again; the engine too, if they could not be read before."""
         engine = self.deepthink.engine if self._error_text else None
-        in_background(self, partial(read, engine), group="read", exclusive=True)
+        in_background(self, partial(_read, engine), self._show_settings, group="read", exclusive=True)
 
     def action_search(self) -> None:
         self.set_focus(self.query_one("#search"))  # at once: it gets the next key
@@ -387,7 +305,7 @@ Theme, motion and keys take effect at once, a model with the next question.
             search.value = ""
         self.set_focus(self.query_one("#rows"))  # at once, so that the editor can restore the value
         editor = self.query_one(SettingEditor)
-        editor.show_error("")
+        editor.tell("")
         editor.show(self._under_cursor())
 
     # --- events of widgets -----------------------------------------------------------------------
@@ -412,28 +330,30 @@ Theme, motion and keys take effect at once, a model with the next question.
 
     @on(SettingEditor.Changed)
     def _write_change(self, message: SettingEditor.Changed) -> None:
-        work = partial(change, self.deepthink.engine, message.key, message.text)
-        in_background(self, work, group="change")
+        self._change(message.key, message.text)
 
-    # --- messages of workers -----------------------------------------------------------------------
+    # --- work ------------------------------------------------------------------------------------
 
-    @on(SettingRefused)
-    def _show_refusal(self, message: SettingRefused) -> None:
+    def _change(self, key: str, text: str | None) -> None:
+        work = partial(_change, self.deepthink.engine, key, text)
+        in_background(self, work, partial(self._show_change, key), group="change")
+
+    def _show_change(self, key: str, result: list[Entry] | str) -> None:
         editor = self.query_one(SettingEditor)
-        if editor.row is not None and editor.row.key == message.key:
-            editor.show_error(message.reason)
+        if isinstance(result, list):
+            self._show_settings(result)
+            self._take_effect(key)
+            editor.tell("")
+            self.query_one("#rows").focus()
+        elif editor.row is not None and editor.row.key == key:
+            editor.tell(result, is_error=True)
 
-    @on(SettingsRead)
-    def _show_settings(self, message: SettingsRead) -> None:
-        self._rows = message.rows
+    def _show_settings(self, rows: Sequence[Entry]) -> None:
+        self._rows = rows
         if self._error_text:  # the file was not in force
             self._tell("")
             for key in ("app.theme", "app.reduced_motion", "app.keys", "model"):
                 self._take_effect(key)
-        if message.changed:
-            self._take_effect(message.changed)
-            self.query_one(SettingEditor).show_error("")
-            self.query_one("#rows").focus()
         self._redraw()
 
     @on(Failed)
@@ -448,7 +368,7 @@ Theme, motion and keys take effect at once, a model with the next question.
 
     def _take_effect(self, key: str) -> None:
         """Apply settings of the app at once, and load another model."""
-        value = next(row.value for row in self._rows if row.key == key)
+        value = next(row.text for row in self._rows if row.key == key)
         match key:
             case "app.theme":
                 self.app.theme = TEXTUAL[value]
@@ -456,7 +376,7 @@ Theme, motion and keys take effect at once, a model with the next question.
                 self.app.animation_level = "none" if value == "true" else "full"
             case "app.keys":
                 self.deepthink.take_keys(value)
-            case _ if key in LOADED:
+            case _ if key in _LOADED:
                 load_anew(self)
 
     # --- drawing ---------------------------------------------------------------------------------
@@ -467,7 +387,7 @@ Theme, motion and keys take effect at once, a model with the next question.
         view.update(error_text)
         view.display = bool(error_text)
 
-    def _under_cursor(self) -> Row | None:
+    def _under_cursor(self) -> Entry | None:
         key = self.query_one(ScreenRows).chosen
         return next((row for row in self._rows if row.key == key), None)
 
@@ -476,10 +396,10 @@ Theme, motion and keys take effect at once, a model with the next question.
         lines: list[Line] = []
         group = ""
         for row in self._rows:
-            if not all(word in f"{row.key} {row.description} {row.value}".casefold() for word in words):
+            if not all(word in f"{row.key} {row.description} {row.text}".casefold() for word in words):
                 continue
-            if row.group != group:
-                group = row.group
+            if _group(row.key) != group:
+                group = _group(row.key)
                 lines.append(heading(_TITLES[group], first=not lines))
             lines.append(Line(row.key, partial(_line, row)))
         if self._rows and not lines:
@@ -489,18 +409,17 @@ Theme, motion and keys take effect at once, a model with the next question.
         self.refresh_bindings()
 
 
-def _line(row: Row, width: int) -> Content:
+def _line(row: Entry, width: int) -> Content:
     """Name and value, and the layer unless it is the default."""
     changed = row.layer != "default"
-    layer = {"default": "", "file": "file", "environment": "environment", "flag": "flag"}[row.layer]
     room = width - _KEY - 14
-    explanation = meaning(row.key, row.value)
-    value = one_line(row.value, room)
-    text = one_line(f"({explanation})" if explanation else "", max(room - cell_len(value) - 1, 0))
+    value = one_line(row.text, room)
+    explanation = _meaning(row.key, row.text)
+    explained = one_line(f"({explanation})" if explanation else "", max(room - cell_len(value) - 1, 0))
     return Content.assemble(
         (f"{'•' if changed else ' '} {row.key:<{_KEY - 2}} ", "bold" if changed else ""),
         f"{value} " if value else "",
-        (text, "$foreground 55%"),
-        " " * (room - cell_len(text) - (cell_len(value) + 1 if value else 0)),
-        (f" {layer:>12}", "$foreground 65%"),
+        (explained, "$foreground 55%"),
+        " " * (room - cell_len(explained) - (cell_len(value) + 1 if value else 0)),
+        (f" {row.layer if changed else '':>12}", "$foreground 65%"),
     )

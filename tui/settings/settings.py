@@ -11,20 +11,14 @@ import difflib
 import os
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from functools import cache
+from typing import Any, Literal, get_args, get_origin
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
-from pydantic_settings import (
-    BaseSettings,
-    EnvSettingsSource,
-    InitSettingsSource,
-    PydanticBaseSettingsSource,
-    SettingsConfigDict,
-    SettingsError,
-)
+from pydantic.fields import FieldInfo
 
 from agent.budget import Budget
 from models.catalogue import BGE_SMALL_EN, MS_MARCO_MINILM_L12, QWEN_CODER_1_5B
@@ -80,7 +74,7 @@ class AppSettings(BaseModel):
         return value
 
 
-Layer = Literal["flag", "environment", "file", "default"]
+Layer = Literal["environment", "file", "default"]
 
 DDGS = "ddgs"
 
@@ -172,10 +166,8 @@ class Settings(BaseModel):
     def _usable_address(cls, value: str) -> str:
         from models.servers.ollama import base_url
 
-        if not value:
-            return value
         try:
-            base_url(value)
+            base_url(value or "localhost")
         except ValueError as error:
             raise ValueError("it has to be an address like http://127.0.0.1:11434") from error
         return value
@@ -206,47 +198,33 @@ class Settings(BaseModel):
 
     def run_budget(self) -> Budget:
         """The budget of a run under these settings."""
-        return Budget(
-            steps=self.budget.steps,
-            revisions=self.budget.revisions,
-            tokens=self.budget.tokens,
-            seconds=self.budget.seconds,
-        )
-
-
-class _Layered(Settings, BaseSettings):
-    """The same fields, read from flags, environment and file."""
-
-    model_config = SettingsConfigDict(
-        env_prefix=_PREFIX,
-        env_nested_delimiter="_",
-        env_nested_max_split=1,
-        env_ignore_empty=True,
-        extra="ignore",
-    )
-
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - the signature is pydantic's
-        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - likewise
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Use no ``.env`` file and no secrets folder."""
-        return init_settings, env_settings, InitSettingsSource(settings_cls, init_kwargs=read_file())
+        return Budget(**self.budget.model_dump())
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One setting in force: its dotted key, its value, and the value's origin."""
+    """One setting in force.
+
+    Attributes:
+        key: Its dotted key.
+        value: As it is used.
+        layer: Where the value comes from.
+        origin: The environment variable or the file; "" for a default.
+        description: What it is, in a sentence.
+        choices: All possible values as text, if they are few.
+    """
 
     key: str
     value: object
     layer: Layer
     origin: str
     description: str
+    choices: Sequence[str] = ()
+
+    @property
+    def text(self) -> str:
+        """The value as on the command line."""
+        return as_text(self.value)
 
 
 def load(
@@ -263,42 +241,47 @@ def load(
         BadSetting: a value cannot be used, or the file cannot be read.
     """
     flag_values = {key: value for key, value in (flags or {}).items() if value is not None}
-    try:
-        for key in _unknown():
+    values = {**_flatten(read_file()), **_environment(), **flag_values}
+    for key in values:
+        if key not in fields() and not any(name.startswith(f"{key}.") for name in fields()):
             warn(f"{_place(key)}: there is no such setting; it is ignored. {_suggestion(key)}")
-        return _Layered(**_nest(flag_values))
+    try:
+        return Settings.model_validate(_nest(values))
     except ValidationError as error:
-        problems = {".".join(str(part) for part in problem["loc"]): problem for problem in error.errors()}
+        problems = {".".join(map(str, problem["loc"])): problem for problem in error.errors()}
         for key, problem in problems.items():
             if not key.startswith(_APP):
                 raise _setting_error(key, problem, flag_values) from error
-        for key, problem in problems.items():
-            warn(f"{_place(key)}: {_reason(problem)}; the default is used.")
-        return _Layered(**_nest({**{key: value_of(Settings(), key) for key in problems}, **flag_values}))
-    except SettingsError as error:
-        match = re.search(r'field "(\w+)"', str(error))  # a group of settings, which must be JSON
-        group = f"{_PREFIX}{match.group(1).upper()}" if match else f"{_PREFIX}…"
-        raise BadSetting(
-            f"{group} in the environment is no group of settings in JSON.",
-            f"Unset it, and set each on its own, as in {group}_NAME.",
-        ) from error
+    for key, problem in problems.items():
+        warn(f"{_place(key)}: {_reason(problem)}; the default is used.")
+    return Settings.model_validate(_nest({k: v for k, v in values.items() if k not in problems}))
 
 
 def entries() -> list[Entry]:
     """All settings with their origins. Raises what `load` raises."""
-    settings = load()
-    environment, file = _environment(), _flatten(read_file())
+    settings, environment, file = load(), _environment(), _flatten(read_file())
     rows: list[Entry] = []
-    for key, description in keys().items():
+    for key, field in fields().items():
         layer: Layer = "environment" if key in environment else "file" if key in file else "default"
         origin = {"environment": variable(key), "file": str(config_file())}.get(layer, "")
-        rows.append(Entry(key, value_of(settings, key), layer, origin, description))
+        choices: Sequence[str] = ()
+        if field.annotation is bool:
+            choices = ("true", "false")
+        elif get_origin(field.annotation) is Literal:
+            choices = get_args(field.annotation)
+        rows.append(Entry(key, value_of(settings, key), layer, origin, field.description or "", choices))
     return rows
+
+
+@cache
+def fields() -> dict[str, FieldInfo]:
+    """Every setting by its dotted key, in the order of definition."""
+    return dict(_fields(Settings, ""))
 
 
 def keys() -> dict[str, str]:
     """Every dotted key with its description, in the order of definition."""
-    return dict(_fields(Settings, ""))
+    return {key: field.description or "" for key, field in fields().items()}
 
 
 def value_of(settings: Settings, key: str) -> object:
@@ -307,6 +290,11 @@ def value_of(settings: Settings, key: str) -> object:
     for part in key.split("."):
         value = getattr(value, part)
     return value
+
+
+def as_text(value: object) -> str:
+    """A value as on the command line."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def parse_value(key: str, text: str) -> object:
@@ -326,7 +314,7 @@ def parse_value(key: str, text: str) -> object:
 
 def require_key(key: str) -> None:
     """Raise `BadSetting` unless the key exists."""
-    if key not in keys():
+    if key not in fields():
         raise BadSetting(f"There is no setting “{key}”.", _suggestion(key))
 
 
@@ -335,7 +323,7 @@ def variable(key: str) -> str:
     return _PREFIX + key.replace(".", "_").upper()
 
 
-def read_file() -> dict[str, Any]:
+def read_file(parse: Callable[[str], dict[str, Any]] = tomllib.loads) -> dict[str, Any]:
     """The contents of the settings file; empty if there is none.
 
     Raises:
@@ -343,9 +331,9 @@ def read_file() -> dict[str, Any]:
     """
     path = config_file()
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return parse(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        return {}
+        return parse("")
     except NotADirectoryError as error:
         raise BadSetting(
             f"There can be no settings file {path}: a part of that path is a file, not a folder.",
@@ -356,39 +344,43 @@ def read_file() -> dict[str, Any]:
             f"The settings file {path} cannot be read: {error.strerror}.",
             "Make it readable, or delete it to go back to the defaults.",
         ) from error
-    except ValueError as error:  # TOMLDecodeError and UnicodeDecodeError are subclasses
+    except ValueError as error:  # the errors of both parsers and UnicodeDecodeError are subclasses
         raise BadSetting(
             f"The settings file {path} is not valid TOML: {error}.",
             "Correct that line, or delete the file to go back to the defaults.",
         ) from error
 
 
-def _fields(shape: type[BaseModel], prefix: str) -> Iterator[tuple[str, str]]:
+def _fields(shape: type[BaseModel], prefix: str) -> Iterator[tuple[str, FieldInfo]]:
     for name, field in shape.model_fields.items():
         if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
             yield from _fields(field.annotation, f"{prefix}{name}.")
         else:
-            yield prefix + name, field.description or ""
+            yield prefix + name, field
 
 
-def _environment() -> dict[str, object]:
-    return _flatten(cast(dict[str, object], EnvSettingsSource(_Layered)()))
-
-
-def _unknown() -> list[str]:
-    """Keys of the file and the environment that are neither settings nor groups of settings."""
-    names = keys()
-    values = {**_flatten(read_file()), **_environment()}
-    return [key for key in values if key not in names and not any(k.startswith(f"{key}.") for k in names)]
+def _environment() -> dict[str, str]:
+    """Values by dotted key: of settings, and of whatever begins with the name of a group of settings."""
+    groups = {key.partition(".")[0] for key in fields() if "." in key}
+    values: dict[str, str] = {}
+    for name, value in os.environ.items():
+        key = name.upper().removeprefix(_PREFIX).lower()
+        group = key.partition("_")[0]
+        if group in groups:
+            key = key.replace("_", ".", 1)
+        if value and name.upper().startswith(_PREFIX) and (key in fields() or group in groups):
+            values[key] = value
+    return values
 
 
 def _setting_error(key: str, problem: Mapping[str, Any], flags: Mapping[str, object]) -> BadSetting:
     """The error for an unusable value, with the place where it can be changed."""
-    reason, way_out = _reason(problem), f"{key}: {keys().get(key, '')}".rstrip(": ")
+    reason = _reason(problem)
+    way_out = f"{key}: {keys()[key]}" if key in keys() else "Set each setting of the group on its own."
     if key in flags:
         return BadSetting(f"--{key.rsplit('.', maxsplit=1)[-1].replace('_', '-')}: {reason}.", way_out)
     if not _in_environment(key):
-        way_out = f"{way_out} Correct it there, or `deepthink config unset {key}`.".strip()
+        way_out = f"{way_out} Correct it there, or `deepthink config unset {key}`."
     return BadSetting(f"{_place(key)}: {reason}.", way_out)
 
 
@@ -420,6 +412,7 @@ def _reason(problem: Mapping[str, Any]) -> str:
         "greater_than_equal": f"it has to be at least {limits.get('ge')}",
         "greater_than": f"it has to be more than {limits.get('gt')}",
         "less_than_equal": f"it has to be at most {limits.get('le')}",
+        "model_type": "it is a group of settings",
         "literal_error": f"it has to be {choices}",
         "value_error": str(limits.get("error", "")),
     }
@@ -447,7 +440,9 @@ def _nest(values: Mapping[str, object]) -> dict[str, Any]:
         *groups, name = key.split(".")
         table = nested
         for group in groups:
-            table = table.setdefault(group, {})
+            inner = table.get(group)
+            table[group] = inner if isinstance(inner, dict) else {}
+            table = table[group]
         table[name] = value
     return nested
 

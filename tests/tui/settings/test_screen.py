@@ -15,8 +15,8 @@ from traces.paths import config_file
 from tui.app.app import DeepthinkApp
 from tui.app.engine import EngineState
 from tui.settings.file import put
-from tui.settings.screen import Row, _line
-from tui.settings.settings import keys, load
+from tui.settings.screen import _line
+from tui.settings.settings import Entry, keys, load
 
 __all__ = ["bare"]
 pytestmark = pytest.mark.usefixtures("bare")
@@ -56,6 +56,13 @@ async def _at(app: DeepthinkApp, pilot: Pilot[Any], key: str) -> None:
     await until(pilot, lambda: _shown(app, "name").startswith(key))
 
 
+async def _set_text(app: DeepthinkApp, pilot: Pilot[Any], text: str) -> None:
+    """Replace the value of the setting under the cursor."""
+    await pilot.press("enter")
+    app.screen.query_one("#text", Input).value = text
+    await pilot.press("enter")
+
+
 async def test_every_setting_is_there_with_its_description_and_origin(
     make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -81,11 +88,11 @@ async def test_a_line_is_checked_and_written_with_enter(prepared: list[str], app
     async with app.run_test(size=(80, 24)) as pilot:
         await _at(app, pilot, "budget.steps")
         await pilot.press("enter", "end", "x", "enter")
-        await until(pilot, lambda: "it has to be a whole number" in _shown(app, "wrong"))
+        await until(pilot, lambda: "it has to be a whole number" in _shown(app, "message"))
         assert app.screen.query_one("#text", Input).has_focus
         assert not config_file().exists()
         await pilot.press("home", "shift+end", "4", "2")
-        await until(pilot, lambda: not _shown(app, "wrong"))
+        await until(pilot, lambda: not _shown(app, "message"))
         await pilot.press("enter")
         await until(pilot, lambda: _rows(app).has_focus)
         assert load().budget.steps == 42
@@ -110,35 +117,32 @@ async def test_a_switch_and_back_to_the_default(app: DeepthinkApp) -> None:
         assert "web" not in config_file().read_text()
 
 
-async def test_the_look_and_the_keys_change_at_once(app: DeepthinkApp) -> None:
+async def test_look_keys_and_model_change_at_once(prepared: list[str], app: DeepthinkApp) -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         await _at(app, pilot, "app.theme")
         await pilot.press("enter")
         await until(pilot, lambda: app.screen.query_one("#choice").has_focus)
         await pilot.press("down", "enter")
         await until(pilot, lambda: app.theme == "light")
+        await _at(app, pilot, "model")
+        await _set_text(app, pilot, "ollama:llama3")
+        await until(pilot, lambda: prepared == ["ollama:llama3"])
         await _at(app, pilot, "app.reduced_motion")
         await pilot.press("enter")
         await until(pilot, lambda: load().app.reduced_motion)
         await until(pilot, lambda: app.animation_level == "none")
         await _at(app, pilot, "app.keys")
-        await pilot.press("enter", *"nope=f12", "enter")
+        await _set_text(app, pilot, "nope=f12")
         refused = "app.keys: there is no action “nope”; the help (F1) lists them."
-        await until(pilot, lambda: _shown(app, "wrong") == f"✗ {refused}")
-        await pilot.press("home", "shift+end", *"settings.search=f11", "enter")
+        await until(pilot, lambda: _shown(app, "message") == f"✗ {refused}")
+        app.screen.query_one("#text", Input).value = "settings.search=f11"
+        await pilot.press("enter")
         await until(pilot, lambda: load().app.keys == "settings.search=f11")
         await until(pilot, lambda: _rows(app).has_focus)
         await pilot.press("slash")
         assert _rows(app).has_focus
         await pilot.press("f11")
         assert app.screen.query_one("#search", Input).has_focus
-
-
-async def test_another_model_is_loaded(prepared: list[str], app: DeepthinkApp) -> None:
-    async with app.run_test(size=(80, 24)) as pilot:
-        await _at(app, pilot, "model")
-        await pilot.press("enter", "home", "shift+end", *"ollama:llama3", "enter")
-        await until(pilot, lambda: prepared == ["ollama:llama3"])
 
 
 async def test_search_finds_and_escape_shows_all_again(app: DeepthinkApp) -> None:
@@ -158,7 +162,7 @@ async def test_search_finds_and_escape_shows_all_again(app: DeepthinkApp) -> Non
 
 def test_wide_characters_keep_the_columns() -> None:
     values = ("reports", "決算資料")
-    lines = [_line(Row("collection", "", v, "file", "", "", "text", ()), 90) for v in values]
+    lines = [_line(Entry("collection", v, "file", "", ""), 90) for v in values]
     assert {line.cell_length for line in lines} == {lines[0].cell_length}
 
 
@@ -219,7 +223,7 @@ def test_settings_in_pictures(
         await _at(app, pilot, "budget.steps" if state == "wrong" else "web")
         if state == "wrong":
             await pilot.press("enter", "x", "enter")
-            await until(pilot, lambda: _shown(app, "wrong"))
+            await until(pilot, lambda: _shown(app, "message"))
             app.screen.query_one("#text", Input).cursor_blink = False
 
     put("budget.steps", "12")
