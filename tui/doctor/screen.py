@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
+from importlib.metadata import version
 from textwrap import wrap
 from typing import TYPE_CHECKING, ClassVar, Final
 
@@ -12,7 +12,6 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.content import Content
-from textual.message import Message
 from textual.widgets import OptionList, Static
 from textual.worker import get_current_worker
 
@@ -33,17 +32,6 @@ _SIGNS: Final[Mapping[State, tuple[str, str]]] = {
 }
 _STATE: Final = 11  # columns
 _NAME: Final = 16
-
-
-@dataclass
-class Found(Message):
-    """A check has a result."""
-
-    finding: Finding
-
-
-class Examined(Message):
-    """All checks have run."""
 
 
 class DoctorScreen(DeepScreen):
@@ -86,45 +74,40 @@ unknown. The way out is below each fault. Nothing is changed, and no model is lo
         self._findings, self._examining = [], True
         self._full.clear()
         self._redraw()
-        text = f"{self.app.size.width} columns, {self.app.console.color_system or 'no colours'}"
+        terminal = f"{self.app.size.width} columns, {self.app.console.color_system or 'no colours'}"
 
-        def examine() -> Message:
-            from tui.doctor.findings import Finding, findings
+        def examine() -> None:
+            from tui.doctor.findings import findings
 
             worker = get_current_worker()
-            for finding in findings(terminal=Finding("terminal", "ok", text)):
+            for finding in findings(terminal):
                 if worker.is_cancelled:
                     break
-                self.post_message(Found(finding))
-            return Examined()
+                self.call_later(self._add_finding, finding)
 
-        in_background(self, examine, group="examine")
+        in_background(self, examine, lambda _none: self._finish(), group="examine")
 
     def action_copy(self) -> None:
-        from tui.doctor.findings import report
-
-        self.app.copy_to_clipboard(report(self._findings))
+        """Copy the findings as text, for an issue or a mail."""
+        lines = [f"deepthink {version('deepthink-tui')}"]
+        for finding in self._findings:
+            lines.append(f"{finding.state:<8}{finding.name}: {finding.detail}")
+            if finding.way_out:
+                lines.append(f"{'':<8}→ {finding.way_out}")
+        self.app.copy_to_clipboard("\n".join(lines) + "\n")
         self.notify("Copied; look through it before you publish it: it names folders.")
 
     def action_full(self) -> None:
         self._full ^= {self.query_one(ScreenRows).chosen}
         self._redraw()
 
-    # --- messages of the worker -------------------------------------------------------------------
-
-    @on(Found)
-    def _add_finding(self, message: Found) -> None:
-        self._findings.append(message.finding)
-        self._redraw()
-
-    @on(Examined)
-    def _finish(self) -> None:
-        self._examining = False
+    def _add_finding(self, finding: Finding) -> None:
+        self._findings.append(finding)
         self._redraw()
 
     @on(Failed)
-    def _stop_examining(self) -> None:
-        """Stop, and keep the findings; the app shows the failure."""
+    def _finish(self) -> None:
+        """Keep the findings, even after a failure, which the app shows."""
         self._examining = False
         self._redraw()
 

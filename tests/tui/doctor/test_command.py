@@ -6,7 +6,6 @@ import json
 import re
 import shutil
 import tomllib
-from importlib.metadata import packages_distributions
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,6 @@ from policy.serving.registry import policies_dir
 from tests.policy.made import policy
 from tests.tui.conftest import Run
 from traces import paths
-from tui.doctor.findings import _NEEDED
 
 ROWS = [
     *("Python", "packages", "settings", "data folder", "disk space", "language model", "embedder"),
@@ -51,14 +49,9 @@ def test_a_bare_machine(no_models: None, home: Path, deepthink: Run) -> None:
     assert rows["library"]["detail"] == "empty"
     assert all(row["way_out"] for row in rows.values() if row["state"] in {"fail", "warn"})
     assert not home.exists(), "looking changes nothing"
-
-
-def test_the_table_says_the_same(no_models: None, deepthink: Run) -> None:
-    ran = deepthink("doctor")
-    assert ran.code == 1
-    shown = [line.split()[0] for line in ran.out.splitlines()[2:] if line[:1].strip()]
-    assert shown.count("fail") == 3
-    assert "→ Fetch it: `deepthink models pull bge-small-en`." in ran.out
+    table = deepthink("doctor").out
+    assert sum(line.startswith("fail ") for line in table.splitlines()) == 3
+    assert "→ Fetch it: `deepthink models pull bge-small-en`." in table
 
 
 def test_a_library_is_counted(library: Path, deepthink: Run) -> None:
@@ -104,33 +97,29 @@ def test_a_policy_that_cannot_be_used_is_told_with_a_way_out(deepthink: Run) -> 
     assert (row["state"], "it is damaged" in row["detail"]) == ("warn", True)
 
 
-def test_an_ollama_that_is_needed_and_away_is_a_failure(
-    deepthink: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("DEEPTHINK_MODEL", "ollama:llama3")
-    row = _rows(deepthink)[1]["Ollama"]
-    assert row["state"] == "fail"
-    assert "llama3" in row["detail"]
-    assert "ollama serve" in row["way_out"]
-
-
-@pytest.mark.parametrize(("model", "state"), [("ollama:llama3", "fail"), ("none", "unknown")])
-def test_an_ollama_host_that_is_no_address_is_told(
-    deepthink: Run, monkeypatch: pytest.MonkeyPatch, model: str, state: str
+@pytest.mark.parametrize(
+    ("model", "host", "state", "words"),
+    [
+        ("ollama:llama3", "", "fail", "llama3 needs it"),
+        ("ollama:llama3", "http://h:abc", "fail", "OLLAMA_HOST is 'http://h:abc'"),
+        ("none", "http://h:abc", "unknown", "OLLAMA_HOST is 'http://h:abc'"),
+    ],
+)
+def test_an_ollama_that_is_away_is_a_failure_if_it_is_needed(
+    deepthink: Run, monkeypatch: pytest.MonkeyPatch, model: str, host: str, state: str, words: str
 ) -> None:
     monkeypatch.setenv("DEEPTHINK_MODEL", model)
-    monkeypatch.setenv("DEEPTHINK_OLLAMA_URL", "")
-    monkeypatch.setenv("OLLAMA_HOST", "http://h:abc")
+    if host:
+        monkeypatch.setenv("DEEPTHINK_OLLAMA_URL", "")
+        monkeypatch.setenv("OLLAMA_HOST", host)
     row = _rows(deepthink)[1]["Ollama"]
-    assert row["state"] == state
-    assert "OLLAMA_HOST is 'http://h:abc'" in row["detail"]
-    assert "unset it" in row["way_out"]
+    assert (row["state"], words in row["detail"], bool(row["way_out"])) == (state, True, True)
 
 
 def test_a_missing_package_is_a_failure(deepthink: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tui.doctor.findings._NEEDED", ["duckdb", "no_such_package"])
+    monkeypatch.setattr("tui.doctor.findings.requires", lambda _name: ["duckdb>=1.4", "no-such-package"])
     row = _rows(deepthink)[1]["packages"]
-    assert (row["state"], row["detail"]) == ("fail", "missing: no_such_package")
+    assert (row["state"], row["detail"]) == ("fail", "missing: no-such-package")
 
 
 def test_paths_names_every_place(deepthink: Run, home: Path) -> None:
@@ -138,16 +127,6 @@ def test_paths_names_every_place(deepthink: Run, home: Path) -> None:
     assert set(shown) == {"library", "models", "settings", "probes", "log"}
     assert shown["library"] == str(home / "data" / "deepthink.duckdb")
     assert "(not created yet)" in deepthink("paths").out
-
-
-def test_every_package_that_is_needed_is_looked_for() -> None:
-    project = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text(encoding="utf-8"))
-    needed = {re.split(r"[\[>=<]", line)[0].lower() for line in project["project"]["dependencies"]}
-    found = packages_distributions()
-    carriers = {m: {name.lower().replace("_", "-") for name in found.get(m, [])} for m in _NEEDED}
-    assert needed <= set().union(*carriers.values())
-    superfluous = [module for module, names in carriers.items() if not names & (needed | {"torch"})]
-    assert superfluous == [], "no dependency any more, so it must not be missed"
 
 
 def test_the_licence_and_version_of_each_direct_dependency_are_listed(deepthink: Run) -> None:

@@ -46,17 +46,16 @@ class _Doctor:
         self.go = threading.Event()
         self.go.set()
         self.asked = 0
-        self.terminal: Finding | None = None
+        self.terminal = ""
 
-    def findings(self, terminal: Finding | None = None) -> Iterator[Finding]:
+    def findings(self, terminal: str = "") -> Iterator[Finding]:
         self.asked += 1
         yield from self.found[:3]
         while not self.go.wait(0.01):
             if get_current_worker().is_cancelled:
                 return
         yield from self.found[3:]
-        assert terminal is not None
-        yield self.terminal or terminal
+        yield Finding("terminal", "ok", self.terminal or terminal)
 
 
 @pytest.fixture
@@ -95,43 +94,23 @@ async def test_rows_appear_as_they_are_found(make_app: MakeApp, doctor: _Doctor)
         assert rows[7].split("terminal")[1].strip().startswith("80 columns, ")
 
 
-async def test_a_row_in_full_and_short_again(doctor: _Doctor, app: DeepthinkApp) -> None:
+async def test_rows_in_full_the_report_and_another_look(doctor: _Doctor, app: DeepthinkApp) -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("f9")
         await until(pilot, lambda: len(_rows(app)) == 8)
         assert _rows(app)[4].splitlines()[0].endswith("…")
         await pilot.press("down", "down", "down", "down", "enter")
         assert "".join(_rows(app)[4].split()).count("anyothermodelthatcouldanswer") == 1
-        await pilot.press("enter")
-        assert _rows(app)[4].splitlines()[0].endswith("…")
         assert all(len(line) <= 78 for row in _rows(app) for line in row.splitlines())
-
-
-async def test_the_report_is_copied_and_everything_looked_at_again(
-    doctor: _Doctor, app: DeepthinkApp
-) -> None:
-    async with app.run_test(size=(80, 24)) as pilot:
-        await pilot.press("f9")
-        await until(pilot, lambda: len(_rows(app)) == 8)
-        await pilot.press("c")
+        await pilot.press("enter", "c")
+        assert _rows(app)[4].splitlines()[0].endswith("…")
         assert app.clipboard.startswith("deepthink ")
         assert "fail    language model: qwen2.5-coder-1.5b" in app.clipboard
         assert "        → Models take about 2.0 GB; free some." in app.clipboard
-        doctor.found = FOUND[:3]
-        await pilot.press("r")
-        await until(pilot, lambda: "✓" in _sum(app))
-        assert _sum(app) == "✓ All good"
-        doctor.found = FOUND[:4]
-        await pilot.press("r")
-        await until(pilot, lambda: "!" in _sum(app))
-        assert _sum(app) == "! It works; 1 could be better"
-
-
-async def test_the_real_doctor_finds_its_rows_here(no_models: None, app: DeepthinkApp) -> None:
-    async with app.run_test(size=(80, 24)) as pilot:
-        await pilot.press("f9")
-        await until(pilot, lambda: "✗" in _sum(app))
-        assert sum(row.startswith("✗ fail") for row in _rows(app)) == 3
+        for number, summary in ((3, "✓ All good"), (4, "! It works; 1 could be better")):
+            doctor.found = FOUND[:number]
+            await pilot.press("r")
+            await until(pilot, lambda: _sum(app) == summary)  # noqa: B023 - awaited at once
 
 
 @looks("120x40-light")
@@ -141,6 +120,6 @@ def test_the_doctor(look: Look, make_app: MakeApp, doctor: _Doctor, snap_compare
         await until(pilot, lambda: len(_rows(app)) == 8 and "✗" in _sum(app))
         await pilot.press("down", "down", "down", "down", "enter")
 
-    doctor.terminal = Finding("terminal", "ok", "as wide as it is")
+    doctor.terminal = "as wide as it is"
     app = make_app(theme=look.theme)
     assert snap_compare(app, terminal_size=look.size, run_before=show)
