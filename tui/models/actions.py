@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -23,12 +23,6 @@ if TYPE_CHECKING:
     from tui.app.engine import Engine
     from tui.models.tables import ModelRow
 
-_PHASES: Final = {
-    "waiting": "waiting",
-    "fetching": "fetching",
-    "checking": "checking the sha256",
-    "done": "in place",
-}
 _NOTES: Final = 3
 _SHARES: Final = 500
 
@@ -117,8 +111,10 @@ class PullView(Static):
         progress = self._progress
         if progress is None:
             return
+        from tui.models.pulling import PHASES
+
         source = f", from {progress.source}" if progress.phase == "fetching" and progress.source else ""
-        head = f"{progress.model}: {_PHASES[progress.phase]}{source}"
+        head = f"{progress.model}: {PHASES[progress.phase]}{source}"
         notes = [clean(progress.detail)] if progress.phase == "waiting" else self._notes
         lines = [
             Content(head).stylize("bold", 0, len(progress.model)),
@@ -137,74 +133,22 @@ def bar(share: float, width: int, total: str) -> Content:
     return gauge(share, max(width - len(words), 8)) + words
 
 
-@dataclass
-class ModelsListed(Message):
-    """The models of the catalogue and the models folder, and which are in use."""
-
-    rows: Sequence[ModelRow]
-    folder: str
-
-
-@dataclass
-class ServersListed(Message):
-    """The models of the servers that answer; ``message`` says which servers were asked."""
-
-    rows: Sequence[ModelRow]
-    message: str
-
-
-@dataclass
-class ModelUsed(Message):
-    """A model was put into the settings; ``note`` says what follows from that, "" if nothing."""
+@dataclass(frozen=True, slots=True)
+class Used:
+    """A model is in the settings; ``note`` says what follows from that, "" if nothing."""
 
     role: CatalogueRole
-    name: str
     note: str
 
 
-@dataclass
-class ToConfirm(Message):
+@dataclass(frozen=True, slots=True)
+class Unconfirmed:
     """The user has to confirm a model on another machine, to which documents would be sent."""
 
-    name: str
     url: str
 
 
-@dataclass
-class ProbeStep(Message):
-    """The step of a probe that has begun."""
-
-    step: str
-
-
-@dataclass
-class JobEnded(Message):
-    """A probe or a comparison has ended; ``message`` is its result."""
-
-    message: str = ""
-    failure: Failed | None = None
-
-
-def list_models(engine: Engine) -> ModelsListed:
-    """The catalogue, the models folder, and other models in the settings. Raises `BadSetting`."""
-    from traces.paths import models_dir
-    from tui.models.tables import local_rows
-
-    return ModelsListed(local_rows(engine.settings()), str(models_dir()))
-
-
-def list_servers(engine: Engine) -> ServersListed:
-    """The models of servers that answer at once; servers are optional. Raises `BadSetting`."""
-    from tui.models.tables import find_servers, served_rows
-
-    settings = engine.settings()
-    servers = find_servers(settings)
-    return ServersListed(served_rows(servers, settings), "\n".join(server.message for server in servers))
-
-
-def use(
-    engine: Engine, name: str, role: CatalogueRole | None, *, confirmed: bool = False
-) -> ModelUsed | ToConfirm:
+def use(engine: Engine, name: str, role: CatalogueRole | None, *, confirmed: bool) -> Used | Unconfirmed:
     """Put a model into the settings, and reload the engine.
 
     A model on another machine is not used until the user agrees that documents are sent there.
@@ -220,10 +164,10 @@ def use(
 
     if name.startswith(OPENAI) and (url := unconfirmed_address(engine.reload())):
         if not confirmed:
-            return ToConfirm(name, url)
+            return Unconfirmed(url)
         put("openai_confirmed", url)
     model_role: CatalogueRole = role or role_of(name)
-    _, stored_name = choose(name, model_role)
+    choose(name, model_role)
     engine.reload()
     note = ""
     if model_role == "embedder":
@@ -233,27 +177,21 @@ def use(
                 f"{total - done:,} passages are embedded again in the background; until then only words "
                 "find them."
             )
-    return ModelUsed(model_role, stored_name, note)
+    return Used(model_role, note)
 
 
-def probe(node: DOMNode, engine: Engine, row: ModelRow, cancel: threading.Event) -> JobEnded:
-    """Measure a language model, posting each step to ``node``, and store the result."""
+def probe(engine: Engine, row: ModelRow, cancel: threading.Event, on_step: Callable[[str], None]) -> str:
+    """Measure a language model, and store the result; returns a sentence about it."""
     from models.probe import probe as measure
     from models.probe import remember
     from models.protocols import GenerationCancelled
     from tui import assemble
 
-    def tell(step: str) -> None:
-        node.post_message(ProbeStep(step))
-
+    # The model in use is in memory already, and a second copy of it might not fit.
+    settings = engine.settings().model_copy(update={"model": row.name})
     try:
-        # The model in use is in memory already, and a second copy of it might not fit.
-        settings = engine.settings().model_copy(update={"model": row.name})
         with engine.chat() if row.used else closing(assemble.open_chat(settings)) as model:
-            result = measure(model, cancel=cancel, on_step=tell)
-        remember(result)
+            remember(measure(model, cancel=cancel, on_step=on_step))
     except GenerationCancelled:
-        return JobEnded("Stopped.")
-    except BaseException as error:  # noqa: BLE001 - sent as a message: a worker never closes the app
-        return JobEnded(failure=failed(error))
-    return JobEnded(f"{row.label} is measured.")
+        return "Stopped."
+    return f"{row.label} is measured."

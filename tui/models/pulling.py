@@ -23,9 +23,12 @@ from models.fetch.files import ChecksumMismatch, PullProgress
 from tui.interrupts import ctrl_c
 from tui.terminal import clean, console, is_live, size
 
-_PHASES = {"waiting": "waiting", "fetching": "fetching", "checking": "checking sha256", "done": "done"}
-
-
+PHASES = {
+    "waiting": "waiting",
+    "fetching": "fetching",
+    "checking": "checking the sha256",
+    "done": "in place",
+}
 _ShowProgress = Callable[[PullProgress], None]
 
 
@@ -52,25 +55,6 @@ def _is_here(entry: ModelEntry, cancel: threading.Event) -> bool:
         return False
 
 
-@contextmanager
-def _progress_display(out: Console, entry: ModelEntry) -> Iterator[_ShowProgress]:
-    if not is_live():
-        yield _Lines(entry)
-        return
-    bars = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=None),
-        DownloadColumn(),
-        TransferSpeedColumn(),
-        TimeRemainingColumn(compact=True),
-        TextColumn("{task.fields[source]}", style="dim"),
-        console=out,
-        transient=True,
-    )
-    with bars:
-        yield _Bars(bars, entry)
-
-
 class GivenUp:
     """Notices when a source was given up: the next report comes from another one."""
 
@@ -86,40 +70,55 @@ class GivenUp:
         return f"{last.source}: {clean(last.detail)}" if changed and last is not None else ""
 
 
-class _Bars:
-    def __init__(self, bars: Progress, entry: ModelEntry) -> None:
-        self._bars = bars
-        self._task = bars.add_task(entry.name, total=entry.size, source="")
-        self._given_up = GivenUp()
-        self._phase = ""
+@contextmanager
+def _progress_display(out: Console, entry: ModelEntry) -> Iterator[_ShowProgress]:
+    if not is_live():
+        yield _lines(entry)
+        return
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=None),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        TimeRemainingColumn(compact=True),
+        TextColumn("{task.fields[source]}", style="dim"),
+        console=out,
+        transient=True,
+    ) as bars:
+        yield _bar(bars, entry)
 
-    def __call__(self, progress: PullProgress) -> None:
-        if progress.phase != self._phase:
-            self._phase = progress.phase
+
+def _bar(bars: Progress, entry: ModelEntry) -> _ShowProgress:
+    task = bars.add_task(entry.name, total=entry.size, source="")
+    given_up, phase = GivenUp(), ""
+
+    def show(progress: PullProgress) -> None:
+        nonlocal phase
+        if progress.phase != phase:
+            phase = progress.phase
             # Fetched and checked bytes run at different speeds; an average over both says nothing.
-            self._bars.reset(self._task, total=progress.total, start=True)
-        note = progress.source or "" if progress.phase == "fetching" else _PHASES[progress.phase]
-        self._bars.update(self._task, completed=progress.done, source=note)
-        if reason := self._given_up.reason(progress):
-            self._bars.console.print(reason, style="dim")
+            bars.reset(task, total=progress.total, start=True)
+        note = progress.source or "" if phase == "fetching" else PHASES[phase]
+        bars.update(task, completed=progress.done, source=note)
+        if reason := given_up.reason(progress):
+            bars.console.print(reason, style="dim")
+
+    return show
 
 
-class _Lines:
-    def __init__(self, entry: ModelEntry) -> None:
-        self._entry = entry
-        self._tenth = -1
-        self._given_up = GivenUp()
-        self._reported_waiting = False
+def _lines(entry: ModelEntry) -> _ShowProgress:
+    given_up, tenth, has_waited = GivenUp(), -1, False
 
-    def __call__(self, progress: PullProgress) -> None:
-        if reason := self._given_up.reason(progress):
-            typer.echo(f"{self._entry.name}: {reason}")
-        if progress.phase == "waiting" and not self._reported_waiting:
-            self._reported_waiting = True
-            typer.echo(f"{self._entry.name}: {clean(progress.detail)}")
-        tenth = 10 * progress.done // max(1, progress.total)
-        if progress.phase == "fetching" and tenth > self._tenth and progress.source:
-            self._tenth = tenth
-            typer.echo(
-                f"{self._entry.name}: {10 * tenth} % of {size(progress.total)} from {progress.source}"
-            )
+    def show(progress: PullProgress) -> None:
+        nonlocal tenth, has_waited
+        if reason := given_up.reason(progress):
+            typer.echo(f"{entry.name}: {reason}")
+        if progress.phase == "waiting" and not has_waited:
+            has_waited = True
+            typer.echo(f"{entry.name}: {clean(progress.detail)}")
+        reached = 10 * progress.done // max(1, progress.total)
+        if progress.phase == "fetching" and progress.source and reached > tenth:
+            tenth = reached
+            typer.echo(f"{entry.name}: {10 * tenth} % of {size(progress.total)} from {progress.source}")
+
+    return show

@@ -5,14 +5,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final, TypeVar
 
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container, VerticalScroll
 from textual.content import Content
-from textual.message import Message
 from textual.widgets import Input, OptionList, Static
 
 from tui.app.base import DeepScreen
@@ -21,17 +20,11 @@ from tui.app.keys import bindings
 from tui.app.lists import Line, ScreenRows, facts, heading
 from tui.app.work import Failed, in_background
 from tui.models.actions import (
-    JobEnded,
-    ModelsListed,
-    ModelUsed,
-    ProbeStep,
     PullEnded,
     PullTold,
     PullView,
-    ServersListed,
-    ToConfirm,
-    list_models,
-    list_servers,
+    Unconfirmed,
+    Used,
     probe,
     pull_models,
     use,
@@ -43,7 +36,8 @@ if TYPE_CHECKING:
     from models.catalogue import CatalogueRole
     from tui.models.tables import ModelRow
 
-TITLES: Final[Mapping[CatalogueRole, str]] = {
+T = TypeVar("T")
+_TITLES: Final[Mapping[CatalogueRole, str]] = {
     "chat": "Language models",
     "embedder": "Embedders, which turn text into vectors",
     "reranker": "Rerankers, which order the passages",
@@ -66,7 +60,7 @@ class ModelList(ScreenRows):
         """Draw them and keep the cursor, which begins on the language model in use."""
         self._rows = {_id(row): row for row in rows}
         lines: list[Line] = []
-        for role, title in TITLES.items():
+        for role, title in _TITLES.items():
             group = [
                 Line(name, partial(_line, row)) for name, row in self._rows.items() if row.role == role
             ]
@@ -205,14 +199,27 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
             self._use(row.name, row.role)
 
     def action_pull(self) -> None:
-        self._on_row("fetching", lambda row, cancel: pull_models(self, [row.name], cancel))
+        row = self.query_one(ModelList).row
+        if row is not None:
+            self._cancel = threading.Event()
+            self._begin(
+                "fetching", "", partial(pull_models, self, [row.name], self._cancel), self._end_pull
+            )
 
     def action_probe(self) -> None:
         if a_run_goes_on(self):  # two models might not fit in memory, and each would be slower
             self._tell("! A run is in progress. Measure it when the run has ended.")
             return
-        engine = self.deepthink.engine
-        self._on_row("measuring", lambda row, cancel: probe(self, engine, row, cancel))
+        row = self.query_one(ModelList).row
+        if row is None:
+            return
+
+        def show_step(step: str) -> None:
+            self.call_later(self._show_step, step)
+
+        self._cancel = threading.Event()
+        work = partial(probe, self.deepthink.engine, row, self._cancel, show_step)
+        self._begin("measuring", f"… measuring {row.label}", work, self._end)
 
     def action_file(self) -> None:
         path = self.query_one("#path", Input)
@@ -231,8 +238,21 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
     def action_refresh(self) -> None:
         """List the models again, and the servers beside them."""
         engine = self.deepthink.engine
-        in_background(self, partial(list_models, engine), group="list", exclusive=True)
-        in_background(self, partial(list_servers, engine), group="servers", exclusive=True)
+
+        def list_local() -> Sequence[ModelRow]:
+            from tui.models.tables import local_rows
+
+            return local_rows(engine.settings())
+
+        def list_served() -> tuple[Sequence[ModelRow], str]:
+            from tui.models.tables import find_servers, served_rows
+
+            servers = find_servers(engine.settings())
+            rows = served_rows(servers, engine.settings())
+            return rows, "\n".join(server.message for server in servers)
+
+        in_background(self, list_local, self._show_local, group="list", exclusive=True)
+        in_background(self, list_served, self._show_served, group="servers", exclusive=True)
 
     # --- events of widgets -----------------------------------------------------------------------
 
@@ -251,70 +271,64 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
         if event.value.strip():
             self._use(event.value.strip(), None)
 
-    # --- messages of workers -----------------------------------------------------------------------
+    # --- results of workers ------------------------------------------------------------------------
 
-    @on(ModelsListed)
-    def _show_local(self, message: ModelsListed) -> None:
-        self._local_rows = message.rows
+    def _show_local(self, rows: Sequence[ModelRow]) -> None:
+        self._local_rows = rows
         self._redraw()
 
-    @on(ServersListed)
-    def _show_servers(self, message: ServersListed) -> None:
-        self._server_rows, self._servers_message = message.rows, message.message
+    def _show_served(self, served: tuple[Sequence[ModelRow], str]) -> None:
+        self._server_rows, self._servers_message = served
         self._redraw()
 
-    @on(ModelUsed)
-    def _report_use(self, message: ModelUsed) -> None:
+    def _report_use(self, name: str, result: Used | Unconfirmed) -> None:
         self._busy = ""
+        if isinstance(result, Unconfirmed):
+            from tui.app.confirm import ConfirmScreen
+
+            self.refresh_bindings()
+            detail = "It is on another machine: questions and passages of your documents will go to "
+            ConfirmScreen.ask(
+                self,
+                f"Use {name}?",
+                f"{detail}{result.url}.",
+                "Send",
+                lambda: self._use(name, "chat", confirmed=True),
+            )
+            return
         if self.query_one("#path").display:
             self.action_leave()
-        takes_effect_now = message.role == "reranker" or load_anew(self)
+        takes_effect_now = result.role == "reranker" or load_anew(self)
         when = "from now on" if takes_effect_now else "after the current run, which keeps its own"
-        self._tell(f"✓ In use {when}." + (f"\n! {message.note}" if message.note else ""))
+        self._tell(f"✓ In use {when}." + (f"\n! {result.note}" if result.note else ""))
         self.action_refresh()
-
-    @on(ToConfirm)
-    def _ask_to_confirm(self, message: ToConfirm) -> None:
-        from tui.app.confirm import ConfirmScreen
-
-        self._busy = ""
-        self.refresh_bindings()
-
-        def use_if_yes(yes: bool | None) -> None:
-            if yes:
-                self._use(message.name, "chat", confirmed=True)
-
-        detail = (
-            f"It is on another machine: questions and passages of your documents will go to {message.url}."
-        )
-        self.app.push_screen(ConfirmScreen(f"Use {message.name}?", detail, yes="Send"), use_if_yes)
 
     @on(PullTold)
     def _show_pull(self, message: PullTold) -> None:
         if self._busy:
             self.query_one(PullView).show(message)
 
-    @on(PullEnded)
-    def _end_pull(self, message: PullEnded) -> None:
-        text = "Stopped; what was fetched is kept." if message.stopped else f"✓ {message.names[0]} is here."
-        self._end(text, message.failure)
-        row = next((row for row in self._local_rows if row.name == message.names[0]), None)
-        if message.stopped or message.failure is not None or row is None or row.used:
+    def _end_pull(self, result: PullEnded) -> None:
+        self.query_one(PullView).clear()
+        name = result.names[0]
+        self._end("Stopped; what was fetched is kept." if result.stopped else f"✓ {name} is here.")
+        if result.failure is not None:
+            self.post_message(result.failure)
+        row = next((row for row in self._local_rows if row.name == name), None)
+        if result.stopped or result.failure is not None or row is None or row.used:
             return
         if self.app.screen is self:
-            self._offer(row)
+            from tui.app.confirm import ConfirmScreen
+
+            question = f"Use {row.label} from now on?"
+            ConfirmScreen.ask(self, question, row.about, "Use", lambda: self._use(row.name, row.role))
         else:  # a dialog would take the keys from a user who is typing
             key = self.deepthink.key_of("app.models") or "f7"
             self.notify(f"{row.label} is here; {key} uses it.", title="Models", markup=False)
 
-    @on(ProbeStep)
-    def _show_step(self, message: ProbeStep) -> None:
+    def _show_step(self, step: str) -> None:
         if self._busy == "measuring":
-            self._tell(f"… measuring: {message.step}")
-
-    @on(JobEnded)
-    def _end_probe(self, message: JobEnded) -> None:
-        self._end(message.message, message.failure)
+            self._tell(f"… measuring: {step}")
 
     @on(Failed)
     def _show_failure(self, message: Failed) -> None:
@@ -326,38 +340,20 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
 
     # --- doing -----------------------------------------------------------------------------------
 
-    def _on_row(self, busy: str, work: Callable[[ModelRow, threading.Event], Message]) -> None:
-        row = self.query_one(ModelList).row
-        if row is not None:
-            self._cancel = threading.Event()
-            self._begin(
-                busy,
-                f"… measuring {row.label}" if busy == "measuring" else "",
-                partial(work, row, self._cancel),
-            )
-
     def _use(self, name: str, role: CatalogueRole | None, *, confirmed: bool = False) -> None:
-        self._begin("choosing", "", partial(use, self.deepthink.engine, name, role, confirmed=confirmed))
+        work = partial(use, self.deepthink.engine, name, role, confirmed=confirmed)
+        self._begin("choosing", "", work, partial(self._report_use, name))
 
-    def _begin(self, busy: str, message: str, work: Callable[[], Message]) -> None:
+    def _begin(self, busy: str, message: str, work: Callable[[], T], then: Callable[[T], object]) -> None:
         self._busy = busy
         self._tell(message)
         self.refresh_bindings()
-        in_background(self, work, group="job")
+        in_background(self, work, then, group="job")
 
-    def _end(self, message: str, failure: Failed | None) -> None:
+    def _end(self, message: str) -> None:
         self._busy = ""
-        self.query_one(PullView).clear()
         self._tell(message)
-        if failure is not None:
-            self.post_message(failure)
         self.action_refresh()
-
-    def _offer(self, row: ModelRow) -> None:
-        from tui.app.confirm import ConfirmScreen
-
-        question = f"Use {row.label} from now on?"
-        ConfirmScreen.ask(self, question, row.about, "Use", lambda: self._use(row.name, row.role))
 
     # --- drawing ---------------------------------------------------------------------------------
 

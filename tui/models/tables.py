@@ -79,7 +79,7 @@ def _openai(settings: Settings) -> ServerModels:
 
 KEYS: dict[CatalogueRole, str] = {"chat": "model", "embedder": "embedder", "reranker": "reranker"}
 """The setting for each role."""
-SERVERS: Final = (assemble.OLLAMA, assemble.OPENAI)
+SERVERS: Final = (OLLAMA, OPENAI)
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +193,7 @@ def _row(
 
 def in_use(settings: Settings) -> dict[CatalogueRole, str]:
     """The model that the settings name for each role."""
-    return {"chat": settings.model, "embedder": settings.embedder, "reranker": settings.reranker}
+    return {role: getattr(settings, key) for role, key in KEYS.items()}
 
 
 def _folder_size(folder: Path) -> int:
@@ -264,14 +264,7 @@ def role_of(name: str) -> CatalogueRole:
 
 def _stored_name(name: str, role: CatalogueRole) -> str:
     """The name to store: a catalogue name, or an absolute path. Raises `ModelMissing`."""
-    is_folder = expanded_path(name).is_dir()
-    if "/" in name or name.lower().endswith(".gguf") or is_folder:
-        path = expanded_path(name).absolute()
-        if role == "chat":
-            return str(assemble.chat_file(str(path))[0])
-        return str(assemble.model_folder(str(path), role))
-    if role == "chat":
-        assemble.chat_file(name)
-    else:
-        assemble.model_folder(name, role)
-    return entry(name).name
+    is_path = "/" in name or name.lower().endswith(".gguf") or expanded_path(name).is_dir()
+    place = str(expanded_path(name).absolute()) if is_path else name
+    path = assemble.chat_file(place)[0] if role == "chat" else assemble.model_folder(place, role)
+    return str(path) if is_path else entry(name).name

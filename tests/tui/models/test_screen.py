@@ -38,15 +38,14 @@ _RESULT = ProbeResult(
 
 def _install(folder: Path, entry: ModelEntry) -> None:
     """Files of the right names and sizes, with hardly a byte on the disk, taken for the published ones."""
+    home = folder / entry.name
     for file in entry.files:
-        path = folder / entry.name / file.path
+        path = home / file.path
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("wb") as stream:
             if file.path == "config.json":
                 stream.write(b'{"architectures": ["BertModel"]}'.ljust(file.size))
             stream.truncate(file.size)
-    home = folder / entry.name
-    for file in entry.files:
         CheckedFiles(home).add(file)
 
 
@@ -59,7 +58,6 @@ class _Machine:
         self.hold.set()
         self.fails: Exception | None = None
         self.prepared: list[str] = []
-        self.ollama: dict[str, frozenset[str]] = {}
         for entry in (QWEN_CODER_1_5B, BGE_SMALL_EN):
             _install(folder, entry)
         monkeypatch.setenv("DEEPTHINK_MODELS", str(folder))
@@ -149,10 +147,7 @@ async def test_what_is_here_what_is_not_and_what_is_in_use(
         assert _line(app, QWEN_CODER_0_5B.name).split() == [
             "–",
             QWEN_CODER_0_5B.name,
-            "491",
-            "MB",
-            "not",
-            "here",
+            *"491 MB not here".split(),
         ]
         assert _line(app, "mine.gguf").split() == ["✓", "mine", "1", "MB"]
         assert "notes" not in "".join(_line(app, name) for name in ("notes", "odd"))
@@ -162,6 +157,10 @@ async def test_what_is_here_what_is_not_and_what_is_in_use(
         await until(pilot, lambda: rows.row is not None and rows.row.role == "embedder")
         assert "Apache-2.0" not in _shown(app, "detail")
         assert _shown(app, "servers") == "Ollama at http://127.0.0.1:1 has 2 models."
+        _uninstall(machine.folder / QWEN_CODER_1_5B.name)
+        await pilot.press("u")
+        await _at(app, pilot, QWEN_CODER_1_5B.name)
+        await until(pilot, lambda: "the settings name it, and it is not" in _shown(app, "detail"))
 
 
 async def test_another_model_is_used_from_now_on(make_app: MakeApp, machine: _Machine) -> None:
@@ -201,33 +200,32 @@ async def test_a_model_on_another_machine_is_used_once_that_is_confirmed(
         assert load().openai_confirmed == "http://box:8080/v1"
 
 
-async def test_another_embedder_says_that_the_library_is_embedded_anew(
-    machine: _Machine, filled: Path, app: DeepthinkApp
-) -> None:
+async def test_a_path_is_named_or_left(machine: _Machine, filled: Path, app: DeepthinkApp) -> None:
     with app.engine.store.connect() as db:
         db.execute("UPDATE library SET embedder = 'the one before'")
     async with app.run_test(size=(80, 24)) as pilot:
-        await pilot.press("f7", "i", *"ollama:nomic-embed-text")
-        app.screen.query_one("#path", Input).value = str(machine.folder / BGE_SMALL_EN.name)
-        await pilot.press("enter")
-        await until(pilot, lambda: "! 2 passages are embedded again in the background" in _shown(app))
-        assert load().embedder == str(machine.folder / BGE_SMALL_EN.name)
-
-
-async def test_a_path_is_named_or_left(machine: _Machine, app: DeepthinkApp) -> None:
-    async with app.run_test(size=(80, 24)) as pilot:
         await _at(app, pilot, QWEN_CODER_1_5B.name)
-        await pilot.press("i", *"/nowhere/x.gguf", "enter")
+        path = app.screen.query_one("#path", Input)
+        await pilot.press("i")
+        path.value = "/nowhere/x.gguf"
+        await pilot.press("enter")
         await until(pilot, lambda: "There is no model file /nowhere/x.gguf." in _shown(app))
         assert "Fetch it in F7 Models, or choose another one there." in _shown(app)
         assert "deepthink models" not in _shown(app)
-        assert app.screen.query_one("#path", Input).has_focus
+        assert path.has_focus
         await pilot.press("escape")
-        assert not app.screen.query_one("#path").display
+        assert not path.display
         assert app.screen.query_one(ModelList).has_focus
-        await pilot.press("i", *"ollama:llama3", "enter")
+        await pilot.press("i")
+        path.value = "ollama:llama3"
+        await pilot.press("enter")
         await until(pilot, lambda: load().model == "ollama:llama3")
         await until(pilot, lambda: "in use" in _line(app, "ollama:llama3"))
+        await pilot.press("i")
+        path.value = str(machine.folder / BGE_SMALL_EN.name)
+        await pilot.press("enter")
+        await until(pilot, lambda: "! 2 passages are embedded again in the background" in _shown(app))
+        assert load().embedder == str(machine.folder / BGE_SMALL_EN.name)
 
 
 async def test_a_pull_shows_how_far_it_is_and_offers_the_model(
@@ -243,17 +241,23 @@ async def test_a_pull_shows_how_far_it_is_and_offers_the_model(
         await pilot.press("x")
         await until(pilot, lambda: _shown(app) == "Stopped; what was fetched is kept.")
         machine.hold.set()
+        machine.fails = DiskFull("It needs 0.49 GB, and there are 0.1.", "Make room.")
         await pilot.press("p")
-        await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
-        await pilot.press("n")
-        await until(pilot, lambda: "✓ qwen2.5-coder-0.5b is here." in _shown(app))
-        assert load().model == QWEN_CODER_1_5B.name
-        _uninstall(machine.folder / QWEN_CODER_0_5B.name)
-        await pilot.press("u")
-        await until(pilot, lambda: "not here" in _line(app, QWEN_CODER_0_5B.name))
-        await pilot.press("p")
-        await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
-        await pilot.press("y")
+        await until(pilot, lambda: "✗ Not enough disk space" in _shown(app))
+        assert "Make room." in _shown(app)
+        assert len(app.failures) == 1
+        assert not app.screen.query_one("#pull").display
+        machine.fails = None
+        for answer in ("n", "y"):
+            await pilot.press("p")
+            await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
+            assert load().model == QWEN_CODER_1_5B.name
+            await pilot.press(answer)
+            if answer == "n":
+                await until(pilot, lambda: "✓ qwen2.5-coder-0.5b is here." in _shown(app))
+                _uninstall(machine.folder / QWEN_CODER_0_5B.name)
+                await pilot.press("u")
+                await until(pilot, lambda: "not here" in _line(app, QWEN_CODER_0_5B.name))
         await until(pilot, lambda: load().model == QWEN_CODER_0_5B.name)
 
 
@@ -261,33 +265,18 @@ async def test_a_pull_that_ends_behind_a_window_takes_no_keys(machine: _Machine,
     async with app.run_test(size=(80, 24)) as pilot:
         await _at(app, pilot, QWEN_CODER_0_5B.name)
         machine.hold.clear()
-        await pilot.press("p")
-        await until(pilot, lambda: "25% of 491 MB" in _shown(app, "pull"))
-        await pilot.press("f1")
-        there = app.screen
+        await pilot.press("p", "f1")
+        window = app.screen
         machine.hold.set()
         await until(pilot, lambda: app._notifications)
         assert [n.message for n in app._notifications] == [f"{QWEN_CODER_0_5B.name} is here; f7 uses it."]
-        assert app.screen is there
         await pilot.press("y")
-        assert load().model == QWEN_CODER_1_5B.name
+        assert (app.screen, load().model) == (window, QWEN_CODER_1_5B.name)
 
 
 def _uninstall(folder: Path) -> None:
     for path in folder.iterdir():
         path.unlink()
-
-
-async def test_a_pull_that_fails_is_told_with_its_way_out(make_app: MakeApp, machine: _Machine) -> None:
-    machine.fails = DiskFull("It needs 0.49 GB, and there are 0.1.", "Make room.")
-    app = make_app()
-    async with app.run_test(size=(80, 24)) as pilot:
-        await _at(app, pilot, QWEN_CODER_0_5B.name)
-        await pilot.press("p")
-        await until(pilot, lambda: "✗ Not enough disk space" in _shown(app))
-        assert "Make room." in _shown(app)
-        assert len(app.failures) == 1
-        assert not app.screen.query_one("#pull").display
 
 
 async def test_a_model_is_measured(make_app: MakeApp, machine: _Machine) -> None:
@@ -337,15 +326,6 @@ async def test_nothing_is_measured_while_a_run_goes_on(
         await pilot.press("t")
         await until(pilot, lambda: _shown(app) == "mine is measured.")
         assert [chat.closed for chat in opened] == [True, False]
-
-
-async def test_what_the_settings_name_and_is_not_here(make_app: MakeApp, machine: _Machine) -> None:
-    _uninstall(machine.folder / QWEN_CODER_1_5B.name)
-    app = make_app()
-    async with app.run_test(size=(80, 24)) as pilot:
-        await _at(app, pilot, QWEN_CODER_1_5B.name)
-        assert _line(app, QWEN_CODER_1_5B.name).endswith("not here")
-        assert "the settings name it, and it is not on this machine" in _shown(app, "detail")
 
 
 @pytest.mark.parametrize(
