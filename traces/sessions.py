@@ -109,15 +109,15 @@ class Sessions(Queries):
         with self._store.transaction() as db:
             db.execute("DELETE FROM sessions WHERE id NOT IN (SELECT session FROM runs)")
 
-    def exchanges(self, session_id: str, limit: int = 6) -> list[tuple[str, str]]:
-        """The session's last answered questions, worded to stand alone, and their answers, oldest first."""
+    def exchanges(self, session_id: str) -> list[tuple[str, str]]:
+        """The last six answered questions, worded to stand alone, and their answers, oldest first."""
         rows = self._store.rows(
             """
             SELECT if(standalone = '', question, standalone), answer FROM runs
             WHERE session = ? AND status IN ('answered', 'not_found')
-            ORDER BY started DESC, id DESC LIMIT ?
+            ORDER BY started DESC, id DESC LIMIT 6
             """,
-            [session_id, limit],
+            [session_id],
         )
         return rows[::-1]
 

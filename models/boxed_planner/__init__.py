@@ -28,10 +28,9 @@ class BoxedPlanner:
 
     name: Final = "boxed-planner"
 
-    def __init__(self, base: Path, adapter: Path = SHIPPED, threads: int | None = None) -> None:
+    def __init__(self, base: Path, adapter: Path = SHIPPED) -> None:
         self._base = base
         self._adapter = adapter
-        self._threads = threads
         self._lock = threading.Lock()
         self._engine: Engine | None = None
 
@@ -51,9 +50,7 @@ class BoxedPlanner:
         """
         with self._lock:
             if self._engine is None:
-                self._engine = Engine(
-                    self._base, context_tokens=_CONTEXT, threads=self._threads, adapter=self._adapter
-                )
+                self._engine = Engine(self._base, context_tokens=_CONTEXT, adapter=self._adapter)
             return _continue(self._engine, text, max_tokens)
 
 

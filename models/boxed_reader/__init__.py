@@ -99,17 +99,12 @@ class Score:
 
 
 class BoxedReader:
-    """The boxed reader, loaded at its first use. Thread-safe; reading raises `ModelError`.
-
-    Args:
-        threads: Passages read in parallel, one thread each; by default as many as `usable_threads`.
-    """
+    """The boxed reader, loaded at its first use. Thread-safe; reading raises `ModelError`."""
 
     name: Final = "boxed-reader"
 
-    def __init__(self, folder: Path = SHIPPED, threads: int | None = None) -> None:
+    def __init__(self, folder: Path = SHIPPED) -> None:
         self._folder = folder
-        self._threads = threads or usable_threads()
         self._lock = threading.Lock()
         self._loaded: tuple[Any, Windows, Manifest] | None = None
 
@@ -173,7 +168,7 @@ class BoxedReader:
         if len(flat) == 1:
             scores = iter([_run(session, flat[0])])
         else:
-            with ThreadPoolExecutor(self._threads) as pool:
+            with ThreadPoolExecutor(usable_threads()) as pool:
                 scores = iter(list(pool.map(partial(_run, session), flat)))
         return [[(window, next(scores)) for window in pair_windows] for pair_windows in per_pair]
 

@@ -35,13 +35,12 @@ class OnnxModel:
 
     Threads run it in parallel, so a query does not wait for passages. Every method but `ready` raises
     `ModelMissing` if there is no such model in the folder, `ModelError` if it cannot be loaded or run.
-    A text or pair of more than ``tokens`` tokens is truncated, the longer text of a pair first.
+    A text or pair of more than 512 tokens is truncated, the longer text of a pair first.
     """
 
-    def __init__(self, folder: Path, what: str, tokens: int = 512) -> None:
+    def __init__(self, folder: Path, what: str) -> None:
         self.folder = folder
         self._what = what
-        self._tokens = tokens
         self._loading_lock = threading.Lock()
         self._loaded: tuple[InferenceSession, Tokenizer] | None = None
 
@@ -82,7 +81,7 @@ class OnnxModel:
                     )
                 with library_errors(self.folder, self._what, "could not be loaded"):
                     session = open_session(path, usable_threads())
-                    self._loaded = session, _tokenizer(self.folder / _TOKENIZER, self._tokens)
+                    self._loaded = session, _tokenizer(self.folder / _TOKENIZER)
             return self._loaded
 
 
@@ -99,11 +98,11 @@ def open_session(path: Path, threads: int) -> InferenceSession:
     return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
 
 
-def _tokenizer(path: Path, tokens: int) -> Tokenizer:
+def _tokenizer(path: Path) -> Tokenizer:
     from tokenizers import Tokenizer
 
     tokenizer = Tokenizer.from_file(str(path))
-    tokenizer.enable_truncation(tokens, strategy="longest_first")
+    tokenizer.enable_truncation(512, strategy="longest_first")
     tokenizer.no_padding()
     return tokenizer
 

