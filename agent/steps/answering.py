@@ -11,7 +11,7 @@ from agent.notebook import dated, fenced, passage
 from agent.retrieval.passage_text import show
 from agent.session import Session
 from agent.state import Claim, Evidence, Note, PlanStep
-from agent.steps.queries import references
+from agent.steps.queries import references, resolve
 from agent.support import missing_names, missing_numbers, support
 from agent.text.language import readable
 from models.protocols import Reader
@@ -110,15 +110,41 @@ def left_out(
 ) -> list[Note]:
     """The look-ups that an answer says nothing about, by a model that was taught to tell.
 
-    One that only leads to another need not be in the answer, nor one that was skipped.
+    Those that the run did not get to are among them. One that only leads to another need not be in the
+    answer, nor one that was skipped.
     """
-    leading = {number for step in plan for number in references(step["question"])}
-    lookups = {note["question"]: note for note in notes if note["step"] not in leading}
+    leading = _leading(plan)
+    lookups = {
+        note["question"]: note
+        for note in [*notes, *not_run(notes, plan)]
+        if note["step"] not in leading and not note.get("skipped")
+    }
     return [
-        note
-        for question, note in lookups.items()
-        if not note.get("skipped") and not _is_answered(session, reader, answer, question)
+        note for question, note in lookups.items() if not _is_answered(session, reader, answer, question)
     ]
+
+
+def not_run(notes: Sequence[Note], plan: Sequence[PlanStep]) -> list[Note]:
+    """The steps that the decider or the budget left out, as notes without a finding."""
+    done = {note["step"] for note in notes} | _leading(plan)
+    return [
+        Note(
+            step=number,
+            question=resolve(step["question"], notes),
+            sentence="",
+            answer="",
+            cites=[],
+            found=False,
+            revision=0,
+        )
+        for number, step in enumerate(plan, start=1)
+        if number not in done
+    ]
+
+
+def _leading(plan: Sequence[PlanStep]) -> set[int]:
+    """Numbers of the steps whose results other steps refer to."""
+    return {number for step in plan for number in references(step["question"])}
 
 
 def _is_answered(session: Session, reader: Reader, answer: str, question: str) -> bool:

@@ -30,12 +30,14 @@ from agent.steps.answering import (
     is_answer,
     left_out,
     most_likely,
+    not_run,
     questions_of,
 )
 from agent.steps.distil import as_evidence
 from agent.steps.grade import graded
 from agent.steps.look import likeliest
 from agent.steps.reflect import LIKELY, SURE, best_excerpt, best_span, of_span, proposed
+from agent.support import share_held
 from agent.text.language import readable
 from models.protocols import Reply
 
@@ -315,21 +317,21 @@ def _report(state: RunState, notes: list[Note], deps: Deps, show: Callable[[str]
 
 
 def _left_out(state: RunState, notes: Sequence[Note], draft: str, deps: Deps) -> Iterator[str]:
-    """Answers to the look-ups that the draft leaves out, each from its own step's passages.
+    """Answers to the look-ups that the draft leaves out, each from its own step's passages, or from all.
 
-    Asked for several things at once, a small model answers the first.
+    Asked for several things at once, a small model answers the first. A look-up that the run did not get
+    to is answered in any case, and dropped if the draft says all of it.
     """
-    for note in left_out(deps.session, deps.reader, notes, state["plan"], draft):
-        passages = [item for item in state["evidence"] if item["step"] == note["step"]]
-        if not passages:
-            continue
+    unsaid = left_out(deps.session, deps.reader, notes, state["plan"], draft)
+    for note in [*unsaid, *(note for note in not_run(notes, state["plan"]) if note not in unsaid)]:
+        passages = [item for item in state["evidence"] if item["step"] == note["step"]] or state["evidence"]
         try:
             text = _read(note["question"], passages, "brief", deps, lambda _text: None)
         except BudgetExhausted:
             return
         if not text and note["found"]:
             text = from_findings([note])
-        if text:
+        if any(share_held(claim["text"], [draft]) < 1.0 for claim in citations.claims(text, passages)):
             yield text
 
 

@@ -423,10 +423,16 @@ def verify(state: RunState, deps: Deps) -> dict[str, Any]:
     supported, is_grounded = round(share(claims), 3), grounded(claims, evidence)
     answer = citations.render(sentences, draft)
     skipped = [note["question"] for note in state["notes"] if note.get("skipped")]
-    left_open = [] if nothing else _left_open(state, answer, deps)
-    answer = with_gaps(
-        answer, [*gaps(left_open), *(f"You skipped: {without_marks(q)}" for q in skipped)], deps.length
-    )
+    open_notes = [] if nothing else _left_open(state, answer, deps)
+    searched = {note["step"] for note in state["notes"]}
+    not_found = [note["question"] for note in open_notes if note["step"] in searched]
+    unsearched = [note["question"] for note in open_notes if note["step"] not in searched]
+    missing = [
+        *gaps(not_found),
+        *(f"Not searched: {without_marks(question)}" for question in unsearched),
+        *(f"You skipped: {without_marks(question)}" for question in skipped),
+    ]
+    answer = with_gaps(answer, missing, deps.length)
     cited = {number for claim in claims for number in claim["cites"]}
     deps.session.emit(
         Answered(
@@ -436,7 +442,7 @@ def verify(state: RunState, deps: Deps) -> dict[str, Any]:
             share=supported,
             grounded=is_grounded,
             quotes=citations.quotes(claims, evidence),
-            missing=[*left_open, *skipped],
+            missing=[*not_found, *unsearched, *skipped],
         )
     )
     return {
@@ -457,7 +463,7 @@ def _without_answer(state: RunState, deps: Deps) -> dict[str, Any]:
     return {"claims": [], "share": 0.0, "grounded": False, "answer": answer, "status": status}
 
 
-def _left_open(state: RunState, answer: str, deps: Deps) -> list[str]:
+def _left_open(state: RunState, answer: str, deps: Deps) -> list[Note]:
     """The look-ups that the answer leaves open, and that were not skipped."""
     notes = state["notes"]
     if deps.session.taught and state["route"] == "deep":
@@ -472,7 +478,7 @@ def _left_open(state: RunState, answer: str, deps: Deps) -> list[str]:
             for note in still_missing(notes)
             if _absent(note) and probability_in(deps.reader, note["question"], answer) < LIKELY
         ]
-    return [note["question"] for note in missing if not note.get("skipped")]
+    return [note for note in missing if not note.get("skipped")]
 
 
 def _absent(note: Note) -> bool:

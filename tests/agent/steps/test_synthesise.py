@@ -280,6 +280,19 @@ def test_a_look_up_that_the_answer_leaves_out_is_answered_by_itself(make: Make) 
     assert draft(NOT_FOUND) == "Tolvang does [1]. It burned in Brevnes [2].", "the finding takes its place"
 
 
+def test_a_look_up_that_the_run_did_not_get_to_is_answered_in_any_case(make: Make) -> None:
+    plan = [step(note["question"]) for note in _NOTES] + [step("For how long did #2 stop it?")]
+
+    def draft(reply: str) -> str:
+        said = ["Yes."] * 2  # whether the draft answers the first and the last look-up
+        deps = make(["Tolvang does.", *said, reply], taught=True)
+        return str(_draft(deps, evidence=_DOUBTFUL, plan=plan, route="deep")["draft"])
+
+    assert draft("Burned.") == "Tolvang does [1]. Burned [2]."
+    assert draft("Tolvang does.") == "Tolvang does [1].", "the draft says it already"
+    assert draft(NOT_FOUND) == "Tolvang does [1]."
+
+
 # --- what the question found by itself --------------------------------------------------------------
 
 _SENTENCE = "Sundrell insured the plant."

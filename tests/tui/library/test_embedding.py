@@ -21,7 +21,7 @@ NEW = HashEmbedder(64)
 @pytest.fixture
 def changed(library: Path, monkeypatch: pytest.MonkeyPatch) -> Library:
     """Two passages of another embedder; the one in use makes one vector at a time."""
-    for user in ("assemble", "ask.asking", "library.command"):
+    for user in ("assemble", "library.command"):
         monkeypatch.setattr(f"tui.{user}.open_embedder", lambda _settings: NEW)
     monkeypatch.setattr("agent.documents.embedding._BATCH", 1)
     return Library(open_store())
