@@ -61,6 +61,13 @@ def missing_numbers(sentence: str, items: Iterable[Evidence]) -> list[str]:
     ]
 
 
+def missing_counts(sentence: str, item: Evidence) -> int:
+    """How many numbers of ``sentence`` a passage lacks, small ones in words among them."""
+    measures = quantities.read(content(item), language(item["text"]))
+    stated = quantities.read(sentence, language(sentence))
+    return sum(not quantities.is_among(measure, measures) for measure in stated)
+
+
 def missing_names(
     sentence: str, cited: Sequence[Evidence], question: str, evidence: Sequence[Evidence]
 ) -> list[str]:

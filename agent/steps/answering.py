@@ -12,7 +12,7 @@ from agent.retrieval.passage_text import show
 from agent.session import Session
 from agent.state import Claim, Evidence, Note, PlanStep
 from agent.steps.queries import references, resolve
-from agent.support import missing_names, missing_numbers, support
+from agent.support import missing_counts, missing_names, missing_numbers, support
 from agent.text.language import readable
 from models.protocols import Reader
 
@@ -87,10 +87,11 @@ def cite(reader: Reader, question: str, draft: str, evidence: Sequence[Evidence]
 def _sources(text: str, question: str, evidence: Sequence[Evidence], scores: Sequence[float]) -> list[int]:
     """Numbers of the passages that ``text`` comes from, given how well each supports it."""
 
-    def misfit(place: int) -> tuple[int, int, float]:
+    def misfit(place: int) -> tuple[int, int, int, float]:
         item = [evidence[place]]
         names = missing_names(text, item, question, evidence)
-        return len(missing_numbers(text, item)), len(names), -scores[place]
+        counts = missing_counts(text, evidence[place])
+        return len(missing_numbers(text, item)), len(names), counts, -scores[place]
 
     first, *others = sorted(range(len(evidence)), key=misfit)
     sources = [evidence[first]]
