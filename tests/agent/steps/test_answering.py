@@ -45,3 +45,9 @@ def test_a_passage_that_holds_the_name_comes_before_one_in_like_words() -> None:
     draft = "All production at the Ostrand plant halted for weeks."
     expected = "All production at the Ostrand plant halted for weeks [2]."
     assert cite(WordReader(), "What happened?", draft, [_FIRE, other]) == expected
+
+
+def test_a_passage_that_holds_a_small_number_comes_before_one_in_like_words() -> None:
+    other = evidence(2, "Halted production at the Brevnes plant costs five weeks of stock.")
+    draft = "Halted production at the Brevnes plant for seven weeks."
+    assert cite(WordReader(), "For how long?", draft, [other, _FIRE]) == f"{draft[:-1]} [1]."
