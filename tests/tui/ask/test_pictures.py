@@ -17,6 +17,7 @@ from tests.tui.conftest import Answering, Look, MakeApp, Snap
 from tests.tui.waiting import until
 from tui.app.work import Job
 from tui.app.work import failed as failure
+from tui.ask.prompt import Prompt
 from tui.ask.screen import AskScreen
 from tui.run.live import LiveRun
 from tui.run.panel import RunPanel
@@ -91,6 +92,8 @@ async def asking_what_becomes_of_the_answer(pilot: Pilot[int]) -> None:
     asked = ev.Asked("approve", "What now?", ["accept", "rewrite", "search", "stop"], claims)
     screen = await running(pilot, *research(), asked)
     await until(pilot, lambda: screen.query("AskedBox OptionList"))
+    prompt = screen.query_one(Prompt)
+    await until(pilot, lambda: len(str(prompt.placeholder)) < prompt.size.width)  # its hint fits
 
 
 async def thinking(pilot: Pilot[int]) -> None:
