@@ -55,17 +55,17 @@ def _in_digits(quantity: quantities.Quantity, sentence: str) -> bool:
 
 def missing_numbers(sentence: str, items: Iterable[Evidence]) -> list[str]:
     """The numbers and dates of ``sentence``, as written, that no passage contains, in whatever notation."""
-    measures = [m for item in items for m in quantities.read(content(item), language(item["text"]))]
-    return [
-        measure.shown for measure in stated_numbers(sentence) if not quantities.is_among(measure, measures)
-    ]
+    return [measure.shown for measure in _missing(stated_numbers(sentence), items)]
 
 
 def missing_counts(sentence: str, item: Evidence) -> int:
     """How many numbers of ``sentence`` a passage lacks, small ones in words among them."""
-    measures = quantities.read(content(item), language(item["text"]))
-    stated = quantities.read(sentence, language(sentence))
-    return sum(not quantities.is_among(measure, measures) for measure in stated)
+    return len(_missing(quantities.read(sentence, language(sentence)), [item]))
+
+
+def _missing(stated: Iterable[quantities.Measure], items: Iterable[Evidence]) -> list[quantities.Measure]:
+    measures = [m for item in items for m in quantities.read(content(item), language(item["text"]))]
+    return [measure for measure in stated if not quantities.is_among(measure, measures)]
 
 
 def missing_names(

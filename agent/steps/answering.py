@@ -111,14 +111,11 @@ def left_out(
 ) -> list[Note]:
     """The look-ups that an answer says nothing about, by a model that was taught to tell.
 
-    Those that the run did not get to are among them. One that only leads to another need not be in the
-    answer, nor one that was skipped.
+    One that only leads to another need not be in the answer, nor one that was skipped.
     """
     leading = _leading(plan)
     lookups = {
-        note["question"]: note
-        for note in [*notes, *not_run(notes, plan)]
-        if note["step"] not in leading and not note.get("skipped")
+        note["question"]: note for note in notes if note["step"] not in leading and not note.get("skipped")
     }
     return [
         note for question, note in lookups.items() if not _is_answered(session, reader, answer, question)

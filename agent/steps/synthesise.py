@@ -323,7 +323,7 @@ def _left_out(state: RunState, notes: Sequence[Note], draft: str, deps: Deps) ->
     to is answered in any case, and dropped if the draft says all of it.
     """
     unsaid = left_out(deps.session, deps.reader, notes, state["plan"], draft)
-    for note in [*unsaid, *(note for note in not_run(notes, state["plan"]) if note not in unsaid)]:
+    for note in [*unsaid, *not_run(notes, state["plan"])]:
         passages = [item for item in state["evidence"] if item["step"] == note["step"]] or state["evidence"]
         try:
             text = _read(note["question"], passages, "brief", deps, lambda _text: None)

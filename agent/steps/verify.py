@@ -29,6 +29,7 @@ from agent.steps.answering import (
     abstains,
     is_answer,
     left_out,
+    not_run,
     passage_text,
     probability_in,
     questions_of,
@@ -465,20 +466,19 @@ def _without_answer(state: RunState, deps: Deps) -> dict[str, Any]:
 
 def _left_open(state: RunState, answer: str, deps: Deps) -> list[Note]:
     """The look-ups that the answer leaves open, and that were not skipped."""
-    notes = state["notes"]
+    notes, plan = state["notes"], state["plan"]
     if deps.session.taught and state["route"] == "deep":
-        missing = [
-            note
-            for note in left_out(deps.session, deps.reader, notes, state["plan"], answer)
-            if not note["found"]
+        lookups = [*notes, *not_run(notes, plan)]
+        return [
+            note for note in left_out(deps.session, deps.reader, lookups, plan, answer) if not note["found"]
         ]
-    else:
-        missing = [
-            note
-            for note in still_missing(notes)
-            if _absent(note) and probability_in(deps.reader, note["question"], answer) < LIKELY
-        ]
-    return [note for note in missing if not note.get("skipped")]
+    return [
+        note
+        for note in still_missing(notes)
+        if not note.get("skipped")
+        and _absent(note)
+        and probability_in(deps.reader, note["question"], answer) < LIKELY
+    ]
 
 
 def _absent(note: Note) -> bool:

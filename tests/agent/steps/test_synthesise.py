@@ -284,8 +284,7 @@ def test_a_look_up_that_the_run_did_not_get_to_is_answered_in_any_case(make: Mak
     plan = [step(note["question"]) for note in _NOTES] + [step("For how long did #2 stop it?")]
 
     def draft(reply: str) -> str:
-        said = ["Yes."] * 2  # whether the draft answers the first and the last look-up
-        deps = make(["Tolvang does.", *said, reply], taught=True)
+        deps = make(["Tolvang does.", "Yes.", reply], taught=True)  # the draft answers the first look-up
         return str(_draft(deps, evidence=_DOUBTFUL, plan=plan, route="deep")["draft"])
 
     assert draft("Burned.") == "Tolvang does [1]. Burned [2]."
