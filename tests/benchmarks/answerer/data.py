@@ -8,7 +8,6 @@ eighth record is held out, and SQuAD's articles as for the reader.
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +21,7 @@ from agent.retrieval.keyword import KeywordIndex
 from agent.state import Evidence
 from agent.text.language import readable
 from agent.text.terms import terms
-from tests.benchmarks.reader.data import as_typed, held_out_articles, records, written
+from tests.benchmarks.reader.data import as_typed, held_out_articles, records, tables, written
 from tests.benchmarks.reader.passages import cut
 
 Record = dict[str, Any]
@@ -81,8 +80,9 @@ def real(folder: Path, *, held_out: bool, seed: int = 0) -> list[Record]:
     """Tables of annual reports with their text, and paragraphs, with a few questions each."""
     draw = random.Random(seed)
     articles = held_out_articles(folder)
-    tables = [one for path in sorted((folder / "tables").glob("*.json")) for one in _tables(path)]
-    drawn = _drawn(tables, _TABLES, draw, held_out=held_out)
+    paths = sorted((folder / "tables").glob("*.json"))
+    of_reports = [{**one, "title": "Annual report"} for path in paths for one in tables(path)]
+    drawn = _drawn(of_reports, _TABLES, draw, held_out=held_out)
     for name, wanted in _TEXTS.items():
         of_set = records(folder / f"{name}.jsonl")
         if name.startswith("squad"):
@@ -112,24 +112,6 @@ def _drawn(
         if answered:
             drawn.append({**one, "qas": [{"kind": "text", "sentence": "", **q} for q in qas]})
     return drawn
-
-
-def _tables(path: Path) -> Iterator[Record]:
-    """TAT-QA's tables with their paragraphs; what has to be computed is not asked."""
-    for record in json.loads(path.read_text(encoding="utf-8")):
-        rows = [" | ".join(" ".join(cell.split()) for cell in row) for row in record["table"]["table"]]
-        text = "\n\n".join([*(one["text"] for one in record["paragraphs"]), "\n".join(rows)])
-        asked = [
-            {
-                "question": one["question"],
-                "answers": one["answer"],
-                "kind": "list" if len(one["answer"]) > 1 else "cell",
-                "scale": one["scale"],
-            }
-            for one in record["questions"]
-            if one["answer_type"] in {"span", "multi-span"}
-        ]
-        yield {"title": "Annual report", "context": text, "qas": asked}
 
 
 def key(record: Record, asked: Mapping[str, Any]) -> str:

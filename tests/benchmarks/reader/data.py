@@ -120,17 +120,22 @@ def context_of(record: dict[str, Any]) -> Context:
     )
 
 
-def tables(path: Path) -> Iterator[Context]:
-    """TAT-QA's tables with their paragraphs; what has to be computed is not asked."""
+def tables(path: Path) -> Iterator[dict[str, Any]]:
+    """TAT-QA's tables with their paragraphs, as records; what has to be computed is not asked."""
     for record in json.loads(path.read_text(encoding="utf-8")):
         rows = [" | ".join(" ".join(cell.split()) for cell in row) for row in record["table"]["table"]]
-        text = "\n\n".join([*(one["text"] for one in record["paragraphs"]), "\n".join(rows)])
         asked = [
-            Asked(one["question"], tuple(one["answer"]), "list" if len(one["answer"]) > 1 else "table")
+            {
+                "question": one["question"],
+                "answers": one["answer"],
+                "kind": "list" if len(one["answer"]) > 1 else "table",
+                "scale": one["scale"],
+            }
             for one in record["questions"]
             if one["answer_type"] in {"span", "multi-span"}
         ]
-        yield Context(Source(), tuple(body(one.text, one.kind) for one in cut(text)), tuple(asked))
+        context = "\n\n".join([*(one["text"] for one in record["paragraphs"]), "\n".join(rows)])
+        yield {"title": "", "context": context, "qas": asked}
 
 
 class Pool:
@@ -485,7 +490,11 @@ def examples(folder: Path, multihop: Path, seed: int = 0) -> list[Group]:
     add(lambda: groups_of(Pool(paragraphs("policyqa"), near=0.0), draw, wrong=0.5), 500)
     add(lambda: groups_of(Pool(paragraphs("covid-qa"), near=0.8), draw, wrong=0.8), 500)
     tabled = Pool(
-        [*tables(folder / "tables/tatqa_dev.json"), *tables(folder / "tables/tatqa_test_gold.json")]
+        [
+            context_of(one)
+            for name in ("dev", "test_gold")
+            for one in tables(folder / f"tables/tatqa_{name}.json")
+        ]
     )
     add(lambda: groups_of(tabled, draw, wrong=0.7), times=2)
     add(lambda: judged_answers(tabled, draw), times=2)
