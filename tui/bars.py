@@ -33,10 +33,12 @@ C = TypeVar("C", bound=Counted)
 
 
 class Bar:
-    """Prints the current task as a line now and then; see `bar`."""
+    """A bar, or without ``bars`` the current task as a line now and then; see `bar`."""
 
-    def __init__(self, out: Console) -> None:
+    def __init__(self, out: Console, bars: Progress | None = None) -> None:
         self._out = out
+        self._bars = bars
+        self._task: TaskID | None = None
         self._name = ""
         self._last_print = 0.0
 
@@ -49,7 +51,12 @@ class Bar:
             total: None while it is unknown.
             note: A few more words.
         """
-        if total is None:
+        if self._bars is not None:
+            if self._task is None or total is None:
+                self.clear()
+                self._task = self._bars.add_task(name, total=None, note="")
+            self._bars.update(self._task, description=name, completed=done, total=total, note=note)
+        elif total is None:
             if name != self._name:
                 self._out.print(Text(name))
         elif time.monotonic() - self._last_print >= _LINE_SECONDS:
@@ -59,22 +66,7 @@ class Bar:
 
     def clear(self) -> None:
         """Remove the bar."""
-
-
-class _DrawnBar(Bar):
-    def __init__(self, bars: Progress) -> None:
-        super().__init__(bars.console)
-        self._bars = bars
-        self._task: TaskID | None = None
-
-    def show(self, name: str, done: int = 0, total: int | None = None, note: str = "") -> None:
-        if self._task is None or total is None:
-            self.clear()
-            self._task = self._bars.add_task(name, total=None, note="")
-        self._bars.update(self._task, description=name, completed=done, total=total, note=note)
-
-    def clear(self) -> None:
-        if self._task is not None:
+        if self._bars is not None and self._task is not None:
             self._bars.remove_task(self._task)
             self._task = None
 
@@ -93,7 +85,7 @@ def bar(out: Console, *, plain: bool = False) -> Iterator[Bar]:
         console=out,
         transient=True,
     ) as bars:
-        yield _DrawnBar(bars)
+        yield Bar(out, bars)
 
 
 def show_progress(events: Iterable[C], describe: Callable[[C], str]) -> C | None:

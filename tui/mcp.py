@@ -105,7 +105,7 @@ class _Tools:
         """
         from agent.retrieval.recall import Recall
         from traces.library import Library
-        from tui.library.search import as_json_object, scope_of
+        from tui.library.actions import as_json_object, scope_of
 
         library = Library(self._store)
         with _tool_errors():

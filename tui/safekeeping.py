@@ -93,9 +93,8 @@ def _reread(store: Store, rebuilt: Rebuilt) -> int:
 
     from tui.assemble import open_embedder
     from tui.interrupts import ctrl_c
-    from tui.library.embedding import embed
+    from tui.library.actions import embed, read_in, reread_intake
     from tui.library.ingesting import show_ingestion
-    from tui.library.intake import read_in, reread_intake
     from tui.settings.settings import load
 
     code = failures.DONE

@@ -123,7 +123,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("COLUMNS", "NO_COLOR"):
         monkeypatch.delenv(name, raising=False)
     embedder = HashEmbedder()
-    for user in ("tui.assemble", "tui.library.command", "tui.ask.demo"):
+    for user in ("tui.assemble", "tui.library.command"):
         monkeypatch.setattr(f"{user}.open_embedder", lambda _settings: embedder)
     for user in ("assemble", "policy.evaluating", "policy.collecting"):
         monkeypatch.setattr(f"tui.{user}.open_reader", lambda _settings: UnsureReader())

@@ -19,7 +19,7 @@ from traces.runs import Runs
 from traces.sessions import Sessions
 from traces.store import Store
 from tui.assemble import open_store
-from tui.library.original import find_original
+from tui.library.passage import find_original
 
 assert subprocess, "the stores are opened by other connections: see `stay_open`"
 
@@ -208,8 +208,8 @@ def test_an_attachment_is_copied_out_into_the_home(
     class Engine:
         store = open_store()
 
-    found = find_original(Engine(), library.document_passages(inner.id)[0].id)  # type: ignore[arg-type]
-    assert found.address.startswith(paths.originals_dir().as_uri())
+    address, _ = find_original(Engine(), library.document_passages(inner.id)[0].id)  # type: ignore[arg-type]
+    assert address.startswith(paths.originals_dir().as_uri())
     assert paths.originals_dir().stat().st_mode & 0o077 == 0
 
 

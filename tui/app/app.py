@@ -31,7 +31,6 @@ from tui.app.engine import Engine, EngineChanged, EngineState, Noticed
 from tui.app.keys import ACTIONS_BY_ID, bindings, keymap
 from tui.app.themes import OURS, TEXTUAL
 from tui.app.work import Failed, failed, in_background
-from tui.library.original import OriginalFound, show
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,10 +144,6 @@ class DeepthinkApp(App[int]):
     @on(Noticed)
     def _show_notice(self, message: Noticed) -> None:
         self.notify(message.text, title=message.title, severity="warning", timeout=8, markup=False)
-
-    @on(OriginalFound)
-    def _open_original(self, message: OriginalFound) -> None:
-        show(self, message)
 
     @on(events.DescendantFocus)
     def _still_cursor(self, event: events.DescendantFocus) -> None:

@@ -1,4 +1,4 @@
-"""Answer one question on the command line; shared by `ask`, `demo` and `resume`."""
+"""Answer one question on the command line: `ask`, `demo` and `resume`."""
 
 from __future__ import annotations
 
@@ -17,13 +17,15 @@ from models.protocols import Embedder, Loadable, ModelMissing, Reader
 from traces.errors import DeepthinkError
 from traces.runs import Run, Runs
 from traces.sessions import Sessions, SeveralSessions, UnknownSession
+from tui import failures
 from tui.ask.terminal import Form, follow, is_interactive, tell_nearest
 from tui.ask.warm import AskOptions
 from tui.assemble import OLLAMA, OPENAI, open_learned, open_parts, open_store, open_web
-from tui.library import embedding
+from tui.interrupts import ctrl_c
+from tui.library.actions import embed_few
 from tui.run.fold import fold_of
-from tui.settings.settings import Settings
-from tui.terminal import print_json
+from tui.settings.settings import Settings, load
+from tui.terminal import console, print_json, size
 
 _LLAMA_CPP = "llama.cpp:"
 NOTHING = "There is nothing to resume."
@@ -134,7 +136,7 @@ def _answer(begin: Callable[..., Generator[ev.Event]], settings: Settings, form:
     store, parts = open_store(), open_parts(settings)
     embedder = parts["embedder"]
     with closing(parts["chat"]):
-        embedding.before(store, embedder)
+        embed_few(store, embedder)
         parts |= {"store": store, "web": open_web(settings, store, embedder), "learned": open_learned()}
         warm_up = partial(_warm_up, (embedder, parts["reader"]))
         fold = follow(store, form, partial(begin, **parts), warm_up=warm_up)
@@ -159,3 +161,31 @@ def _warm_up(models: Sequence[Embedder | Reader]) -> threading.Thread:
     thread = threading.Thread(target=load, name="deepthink-warm-up", daemon=True)
     thread.start()
     return thread
+
+
+def demonstrate(form: Form) -> int:
+    """Fetch models, read the sample library, ask its question. The exit code, 0 for a partial answer."""
+    from agent.documents import sample_library
+    from tui.assemble import default_entries, open_embedder
+    from tui.library.actions import read_samples
+    from tui.library.ingesting import show_ingestion
+    from tui.models.pulling import pull_models
+
+    settings, out = load(), console()
+    missing = [entry for entry in default_entries(settings) if installed(entry) is None]
+    if missing:
+        total = size(sum(entry.size for entry in missing))
+        out.print(f"Fetching what is missing to answer offline from now on: {total}, once.")
+        pull_models(missing)
+    store, embedder = open_store(), open_embedder(settings)
+    for collection in sample_library.COLLECTIONS:
+        out.print(f"Reading the sample library, collection {collection}:")
+        with ctrl_c() as cancel:
+            code = show_ingestion(read_samples(collection, store, embedder, cancel))
+        if code != failures.DONE:
+            return code
+    question = sample_library.demo_question()
+    out.print()
+    options = AskOptions(question.question, question.collections)
+    code = ask(request_of(options, settings, interactive=is_interactive(form)), settings, form)
+    return failures.DONE if code == failures.PARTLY else code

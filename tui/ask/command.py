@@ -210,7 +210,7 @@ def compare(
 
 def demo(plain: Plain = False) -> int:
     """See it work: fetch models, read a sample library, ask it."""
-    from tui.ask.demo import demonstrate
+    from tui.ask.asking import demonstrate
 
     return demonstrate("plain" if plain else "auto")
 

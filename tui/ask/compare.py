@@ -8,9 +8,9 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Self, TypeVar
+from typing import Any, TypeVar
 
 from rich.table import Table
 from rich.text import Text
@@ -28,44 +28,31 @@ from tui import failures
 from tui.ask.terminal import Form
 from tui.assemble import open_learned, open_parts, open_store
 from tui.interrupts import ctrl_c
-from tui.library import embedding
+from tui.library.actions import embed_few
 from tui.run.fold import RunFold, sentence_json
 from tui.run.render import as_grid, as_line
 from tui.run.words import Block, doing, place, resume_hint, support_count
 from tui.settings.settings import Settings
 from tui.terminal import cells, clean, columns, console, counted, duration, is_live, one_line, print_json
 
-Status = Literal["not asked", "working", "answered", "not_found", "failed", "cancelled"]
-
 
 @dataclass(slots=True)
 class Column:
-    """One system's answer so far.
-
-    Attributes:
-        fold: Its events.
-        answered: The result.
-        error: Why there is no answer.
-    """
+    """One system's answer so far, with its events; or why it could not answer."""
 
     system: str
-    status: Status = "not asked"
     fold: RunFold = field(default_factory=RunFold)
     answered: Answered | None = None
     error: DeepthinkError | None = None
-    _began: float = 0.0
 
-    def begin(self) -> None:
-        """The system has started."""
-        self.status, self._began = "working", time.monotonic()
-
-    def end(self, answered: Answered) -> None:
-        """The system has answered."""
-        self.status, self.answered = "not_found" if answered.abstained else "answered", answered
-
-    def fail(self, error: DeepthinkError) -> None:
-        """The system has failed."""
-        self.status, self.error = "cancelled" if error.kind == "cancelled" else "failed", error
+    @property
+    def status(self) -> str:
+        """The status in a word or two."""
+        if self.error is not None:
+            return "cancelled" if self.error.kind == "cancelled" else "failed"
+        if self.answered is None:
+            return "not asked"
+        return "not found" if self.answered.abstained else "answered"
 
     @property
     def text(self) -> str:
@@ -77,12 +64,6 @@ class Column:
     def sources(self) -> list[Evidence]:
         """The passages that the answer cites."""
         return self.fold.answered.sources if self.fold.answered and self.status == "answered" else []
-
-    @property
-    def progress(self) -> str:
-        """The current activity and its duration."""
-        activity = doing(self.fold) or "working"
-        return f"{self.system}: {activity} · {duration(time.monotonic() - self._began)}"
 
     def blocks(self) -> list[Block]:
         """The result as blocks of text."""
@@ -139,27 +120,20 @@ class AnswerPrinter:
     """Prints the answers one after the other, and on a terminal a line with the current activity.
 
     The form ``json`` prints nothing, ``plain`` is not animated.
+
+    Attributes:
+        live: The line with the current activity; None without one.
     """
 
     def __init__(self, form: Form) -> None:
         self._silent = form == "json"
         self._out = console()
-        self._live = self._out.status("") if is_live(plain=form != "auto") else None
-
-    def __enter__(self) -> Self:
-        if self._live is not None:
-            self._live.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Leave the terminal as it was."""
-        if self._live is not None:
-            self._live.stop()
+        self.live = self._out.status("") if is_live(plain=form != "auto") else None
 
     def show(self, *blocks: Block) -> None:
         """Print blocks below the previous ones."""
         for block in () if self._silent else blocks:
-            if self._live is not None:
+            if self.live is not None:
                 self._out.print(as_grid(block))
             else:
                 sys.stdout.write("\n" * (block.tone == "part") + f"{as_line(block)}\n")
@@ -167,31 +141,24 @@ class AnswerPrinter:
 
     def tell(self, activity: str) -> None:
         """Update the line with the current activity."""
-        if self._live is not None:
-            self._live.update(Text(activity, "dim"))
-
-    def close(self, columns: Sequence[Column]) -> None:
-        """Show the summary."""
-        self.__exit__()
-        if not self._silent:
-            self._out.print()
-            self._out.print(summary(columns))
+        if self.live is not None:
+            self.live.update(Text(activity, "dim"))
 
 
-def summary(results: Sequence[Column]) -> Table:
+def _summary(results: Sequence[Column]) -> Table:
     """What each system took, one row each."""
     counts = ("seconds", "read", "written", "steps", "sources", "flagged")
     table = columns("system", "answer", *counts, right=counts, whole=("system", "answer"))
     for column in results:
-        answered, status = column.answered, column.status.replace("_", " ")
+        answered = column.answered
         if answered is None:
-            table.add_row(*cells(column.system, status, *("" for _ in counts)))
+            table.add_row(*cells(column.system, column.status, *("" for _ in counts)))
             continue
         cost = answered.cost
         table.add_row(
             *cells(
                 column.system,
-                status,
+                column.status,
                 f"{cost.seconds:.1f}",
                 f"{cost.evaluated:,}",
                 f"{cost.generated:,}",
@@ -229,8 +196,9 @@ def compare(
     columns = [Column(system.name) for system in systems]
     store, models = open_store(), open_parts(settings)
     chat, embedder, reader = models["chat"], models["embedder"], models["reader"]
-    embedding.before(store, embedder)
-    with closing(chat), ctrl_c() as cancel, AnswerPrinter(form) as printer:
+    embed_few(store, embedder)
+    printer = AnswerPrinter(form)
+    with closing(chat), ctrl_c() as cancel, printer.live or nullcontext():
         library = Library(store)
         places = tuple(collection.name for collection in searchable(library, collections, web=False))
         budget = settings.run_budget()
@@ -249,8 +217,11 @@ def compare(
         for system, column in zip(systems, columns, strict=True):
             if not cancel.is_set():
                 _answer(system, column, clean_question, parts, cancel, printer)
-        printer.close(columns)
-    if form == "json":
+    if form != "json":
+        out = console()
+        out.print()
+        out.print(_summary(columns))
+    else:
         result = {
             "question": clean_question,
             "model": chat.name,
@@ -326,18 +297,19 @@ def _answer(
             failures.warn(f"{column.system}: {clean(event.message)}")
         if isinstance(event, ev.StepStarted) and event.plan_step["question"] != question:
             printer.show(Block(f"step {event.step}", one_line(event.plan_step["question"])))
-        printer.tell(column.progress)
+        activity = doing(column.fold) or "working"
+        printer.tell(f"{column.system}: {activity} · {duration(time.monotonic() - began)}")
 
-    column.begin()
+    began = time.monotonic()
     printer.show(Block("system", column.system, tone="part"))
     future = _run_in_thread(
         lambda tell: system.answer(question, replace(parts, on_event=tell)), cancel, take
     )
     error = future.exception()
     if error is None:
-        column.end(future.result())
+        column.answered = future.result()
     else:
-        column.fail(failures.explained(error))
+        column.error = failures.explained(error)
     printer.show(*column.blocks())
 
 

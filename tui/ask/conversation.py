@@ -35,7 +35,6 @@ class Beginning:
     collections: Sequence[tuple[str, int]]  # name, documents
     history: Sequence[str]  # oldest first
     unfinished: Sequence[Resumable]  # without those that the user cancelled
-    runs: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,28 +46,14 @@ class SessionLoaded:
     earlier: Sequence[Run] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ResumeReady:
-    """A run to resume: its fold so far, and the model it began with ("" for the current setting).
-
-    ``before`` is its session without this run; ``web``: whether it may search the web.
-    """
-
-    before: SessionLoaded
-    model: str
-    web: bool
-    fold: RunFold
-
-
 def load_beginning(engine: Engine) -> Beginning:
     """Read the state at the start. Raises `BadSetting`, `StoreError`."""
     from traces.library import Library
     from traces.runs import Runs
-    from tui.runs.unfinished import find_unfinished
+    from tui.runs.windows import find_unfinished
 
     settings = engine.settings()
-    runs = Runs(engine.store)
-    recent = runs.search(limit=_HISTORY)
+    recent = Runs(engine.store).search(limit=_HISTORY)
     history = list(dict.fromkeys(run.question for run in recent))
     return Beginning(
         settings.model,
@@ -76,7 +61,6 @@ def load_beginning(engine: Engine) -> Beginning:
         [(c.name, c.documents) for c in Library(engine.store).collections()],
         history[::-1],
         [entry for entry in find_unfinished(engine.store) if entry.why != "cancelled"],
-        len(recent),
     )
 
 
@@ -101,15 +85,20 @@ def load_turns(engine: Engine, runs: Sequence[Run]) -> list[RunFold]:
         return [fold_of(engine.store, run) for run in runs]
 
 
-def load_resumed(engine: Engine, run_id: str) -> ResumeReady:
-    """Read a run to resume. Raises `UnknownRun`, `UnknownSession`."""
+def load_resumed(engine: Engine, run_id: str) -> tuple[SessionLoaded, RunFold, str, bool]:
+    """Read a run to resume. Raises `UnknownRun`, `UnknownSession`.
+
+    Returns:
+        Its session without this run, its fold so far, the model it began with ("" for the current setting),
+        and whether it may search the web.
+    """
     from traces.runs import Runs
     from tui.ask.asking import model_of, web_of
     from tui.run.fold import fold_of
 
     run = Runs(engine.store).find(run_id)
     before = load_session(engine, run.session, except_run=run.id) if run.session else SessionLoaded("", ())
-    return ResumeReady(before, model_of(run) or "", web_of(run), fold_of(engine.store, run))
+    return before, fold_of(engine.store, run), model_of(run) or "", web_of(run)
 
 
 AT_ONCE = 8
@@ -143,6 +132,9 @@ through the answers: in one, **→** goes to the next citation and **Enter** ope
     def __init__(self) -> None:
         super().__init__()
         self._earlier: Sequence[Run] = ()
+        self._words = ""  # searched for last
+        self._match = -1
+        self._mark: tuple[Static, Content, Content] | None = None  # its text without and with the mark
 
     def compose(self) -> ComposeResult:
         with Vertical(id="turns"):
@@ -232,6 +224,41 @@ through the answers: in one, **→** goes to the next citation and **Enter** ope
         """Whether some turns are not shown yet."""
         return bool(self._earlier)
 
+    def find(self, words: str, by: int) -> tuple[int, int]:
+        """Mark a match and scroll to it: the last one for new words, else ``by`` further, wrapping around.
+
+        Returns its number, from 1, and the number of matches; 0, 0 if there is none.
+        """
+        from tui.library.passage import find_words
+
+        self.unmark()
+        places = [
+            (block, span)
+            for turn in self.turns
+            for block in _texts(turn)
+            for span in find_words(_content(block).plain, words)
+        ]
+        continues = words == self._words and 0 <= self._match < len(places)
+        self._match = (self._match + by) % len(places) if continues else len(places) - 1
+        self._words = words
+        if not places:
+            return 0, 0
+        block, (start, end) = places[self._match]
+        original = _content(block)
+        highlighted = original.stylize("reverse bold", start, end)
+        block.update(highlighted)
+        self._mark = (block, original, highlighted)
+        self.screen.scroll_to_widget(block)
+        return self._match + 1, len(places)
+
+    def unmark(self) -> None:
+        """Remove the mark of a match, unless its text has been redrawn since."""
+        if self._mark is not None:
+            block, original, highlighted = self._mark
+            if block.content is highlighted:
+                block.update(original)
+        self._mark = None
+
     def watch_scroll_y(self, old: float, new: float) -> None:
         """Load more of the earlier turns at the very top."""
         super().watch_scroll_y(old, new)
@@ -285,54 +312,6 @@ Type words of a question or an answer. **Enter** and **↑** go to the previous 
         self.display = False
         self.value = ""
         self.post_message(self.Closed())
-
-
-class Finder:
-    """Finds words in the questions and answers that are shown, and marks one of the matches."""
-
-    def __init__(self, conversation: Conversation) -> None:
-        self._conversation = conversation
-        self._words = ""
-        self._index = -1
-        self._mark: tuple[Static, Content, Content] | None = (
-            None  # block, its text without and with the mark
-        )
-
-    def find(self, words: str, by: int) -> tuple[int, int]:
-        """Mark a match and scroll to it: the last one for new words, else ``by`` further, wrapping around.
-
-        Returns its number, from 1, and the number of matches; 0, 0 if there is none.
-        """
-        from tui.library.passage import find_words
-
-        self.clear()
-        places = [
-            (block, span)
-            for turn in self._conversation.turns
-            for block in _texts(turn)
-            for span in find_words(_content(block).plain, words)
-        ]
-        if not places:
-            self._words, self._index = words, -1
-            return 0, 0
-        continues = words == self._words and 0 <= self._index < len(places)
-        self._index = (self._index + by) % len(places) if continues else len(places) - 1
-        self._words = words
-        block, (start, end) = places[self._index]
-        original = _content(block)
-        highlighted = original.stylize("reverse bold", start, end)
-        block.update(highlighted)
-        self._mark = (block, original, highlighted)
-        self._conversation.screen.scroll_to_widget(block)
-        return self._index + 1, len(places)
-
-    def clear(self) -> None:
-        """Remove the mark, unless its text has been redrawn since."""
-        if self._mark is not None:
-            block, original, highlighted = self._mark
-            if block.content is highlighted:
-                block.update(original)
-        self._mark = None
 
 
 def _texts(turn: Exchange) -> list[Static]:

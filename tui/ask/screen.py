@@ -25,18 +25,14 @@ from tui.ask.conversation import (
     Beginning,
     Conversation,
     FindBar,
-    Finder,
-    ResumeReady,
     SessionLoaded,
     load_beginning,
     load_resumed,
     load_session,
     load_turns,
 )
-from tui.ask.prompt import Prompt, PromptBox
-from tui.ask.typed import Typed, begin, read
-from tui.run.live import Begin, LiveRun, Steers
-from tui.run.meters import Meters, RunBar
+from tui.ask.prompt import Prompt, PromptBox, Typed, begin, read
+from tui.run.live import Begin, LiveRun, Meters, RunBar, Steers
 from tui.terminal import one_line
 
 if TYPE_CHECKING:
@@ -45,7 +41,6 @@ if TYPE_CHECKING:
     from traces.ratings import Rating
     from traces.runs import Run
     from tui.decisions.strip import DecisionStrip
-    from tui.run.evidence import PassageWanted
     from tui.run.exchange import AskedBox, Exchange, WaysOn
     from tui.run.fold import Part, RunFold
     from tui.run.panel import RunPanel
@@ -101,7 +96,6 @@ Every `[n]` of the answer opens its passage.
 
     def on_mount(self) -> None:
         """Focus the prompt at once; the store is read in the background."""
-        self._finder = Finder(self.query_one(Conversation))
         self.query_one(Prompt).focus()
         self.watch(self.app, "engine_states", self._introduce)
 
@@ -143,7 +137,7 @@ Every `[n]` of the answer opens its passage.
             self._offer(beginning.unfinished)
         if self._greeted or self.session or self.exchange is not None or not self.is_current:
             return
-        if beginning.collections or beginning.runs:
+        if beginning.collections or beginning.history:
             self._greeted = True
         else:  # after the keys that were typed before, which belong to the prompt
             self.app.call_later(prompt.call_later, self.call_later, self._welcome)
@@ -186,7 +180,7 @@ Every `[n]` of the answer opens its passage.
             line.update(Content(f"↻ {runs} interrupted: “{question}” {key.upper()} {verb}."))
 
     def action_unfinished(self) -> None:
-        from tui.runs.unfinished import offer_unfinished
+        from tui.runs.windows import offer_unfinished
 
         def after_choice(run: Run | None) -> None:
             if run is not None:
@@ -229,9 +223,8 @@ Every `[n]` of the answer opens its passage.
         from tui.run.fold import RunFold
 
         def prepare(run: LiveRun) -> Begin:
-            engine, session = self.deepthink.engine, self.session
             warn = partial(self.notify, severity="warning", timeout=10, markup=False)
-            return begin(engine, typed, session, tell=run.tell, warn=warn, cancelled=run.steering.cancelled)
+            return begin(run, typed, self.session, warn)
 
         self._start(typed.question, RunFold(), prepare)
 
@@ -382,7 +375,7 @@ Every `[n]` of the answer opens its passage.
     # --- sessions -------------------------------------------------------------------------------
 
     def action_sessions(self) -> None:
-        from tui.runs.sessions import SessionsScreen
+        from tui.runs.windows import SessionsScreen
 
         window = SessionsScreen()
 
@@ -450,13 +443,13 @@ Every `[n]` of the answer opens its passage.
         load = partial(load_resumed, self.deepthink.engine, run_id)
         in_background(self, load, self._resume_ready, group="session", exclusive=True)
 
-    async def _resume_ready(self, ready: ResumeReady) -> None:
+    async def _resume_ready(self, ready: tuple[SessionLoaded, RunFold, str, bool]) -> None:
+        before, fold, model, web = ready
         if self.live is not None:
             self.notify("A run is in progress; resume the other when it has ended.", severity="warning")
             return
-        if ready.before.session != self.session:
-            await self.open_session(ready.before)
-        fold = ready.fold
+        if before.session != self.session:
+            await self.open_session(before)
         fold.finished = None
         self._question_text = fold.question
 
@@ -465,7 +458,7 @@ Every `[n]` of the answer opens its passage.
 
             return partial(agent_run.resume, fold.run_id, interactive=True)
 
-        self._start(self._question_text, fold, prepare, ready.model, ready.web)
+        self._start(self._question_text, fold, prepare, model, web)
 
     def _start(
         self,
@@ -535,7 +528,7 @@ Every `[n]` of the answer opens its passage.
 
     def action_export(self) -> None:
         if (fold := self._ended_fold) is not None:
-            from tui.runs.export import ExportScreen
+            from tui.runs.windows import ExportScreen
 
             self.app.push_screen(ExportScreen(fold.run_id, fold.question))
 
@@ -578,11 +571,11 @@ Every `[n]` of the answer opens its passage.
 
     def _find(self, by: int) -> None:
         bar = self.query_one(FindBar)
-        bar.tell(*self._finder.find(bar.value, by))
+        bar.tell(*self.query_one(Conversation).find(bar.value, by))
 
     @on(FindBar.Closed)
     def _find_closed(self) -> None:
-        self._finder.clear()
+        self.query_one(Conversation).unmark()
         self.to_prompt()
 
     # --- the thinking ---------------------------------------------------------------------------
@@ -631,12 +624,6 @@ Every `[n]` of the answer opens its passage.
 
         if self.query_one("#thinking").display:
             self.query_one(RunPanel).focus_first()
-
-    def on_passage_wanted(self, event: PassageWanted) -> None:
-        """Open a passage that was found or is cited."""
-        from tui.library.passage import PassageScreen
-
-        self.app.push_screen(PassageScreen.of(event.item, event.number, event.quote))
 
     def on_decision_strip_answered(self, event: DecisionStrip.Answered) -> None:
         """Hand the run the decision that the user took in the strip."""

@@ -1,31 +1,32 @@
-"""A run on the command line. Light to import, so that a warm server's answer does not wait for it."""
+"""A run on the command line, and its questions. Light to import, as a warm server's answer waits for it."""
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 import threading
-from collections.abc import Callable, Generator
-from contextlib import closing
-from typing import Literal
+from collections.abc import Callable, Generator, Mapping
+from contextlib import closing, nullcontext, suppress
+from typing import Literal, TextIO
 
 from agent import events as ev
 from agent.steering import Steering
 from traces.runs import Runs
 from traces.store import Store
 from tui import failures
-from tui.interrupts import ctrl_c
-from tui.run import questions
+from tui.interrupts import ctrl_c, ctrl_c_raises
 from tui.run.fold import RunFold, stored_events
-from tui.run.keyboard import Wheel, keys
-from tui.run.render import AnimatedRun, PipedRun, PlainRun, Renderer
-from tui.run.words import place
+from tui.run.keyboard import Keyboard, Wheel
+from tui.run.render import LABEL_WIDTH, AnimatedRun, PipedRun, PlainRun, Renderer, as_grid
+from tui.run.words import CHOICES, Block, doubts, place
 from tui.terminal import console, is_live, one_line
 
 Form = Literal["auto", "plain", "quiet", "json"]
 Route = Literal["", "single", "deep"]
 
 _EXCERPT_LENGTH = 160  # characters of a passage
+_LETTERS: Mapping[str, str] = {"accept": "a", "rewrite": "r", "search": "s", "stop": "t"}
 
 
 def is_interactive(form: Form) -> bool:
@@ -58,9 +59,12 @@ def follow(
         with ctrl_c() as cancel:
             steering = make_steering(cancel)
             wheel = Wheel(steering) if live and sys.stdin.isatty() else None
+            keyboard = None
+            if wheel is not None and os.name == "posix":
+                keyboard = Keyboard(wheel.press, sys.stdin.fileno(), sys.stdout.fileno())
             with (
                 _renderer(form, wheel, live=live) as screen,
-                keys(wheel.press if wheel else None) as keyboard,
+                keyboard or nullcontext(),
                 # If the pipe is closed, the run must end before its model is closed.
                 closing(begin(steering=steering)) as events,
             ):
@@ -72,8 +76,8 @@ def follow(
                             screen.recall(past_event)
                     screen.take(event)
                     if isinstance(event, ev.Asked):
-                        with screen.aside(), keyboard.aside():
-                            questions.put(event, steering, live=live)
+                        with screen.aside(), keyboard.aside() if keyboard else nullcontext():
+                            ask_user(event, steering, live=live)
                 return screen.fold
     finally:
         if warming is not None:
@@ -95,3 +99,69 @@ def tell_nearest(fold: RunFold) -> None:
     for hit in fold.nearest():
         failures.warn(f"Nearest: {place(hit)}: {one_line(hit['text'], _EXCERPT_LENGTH)}")
     failures.warn(f"To look yourself: deepthink library search {shlex.quote(fold.question)}")
+
+
+def ask_user(event: ev.Asked, steering: Steering, *, live: bool) -> None:
+    """Show a question, read the reply, and hand it to the run.
+
+    An invalid reply is asked for again. Ctrl-C, or the end of the input, cancels the run. Without ``live``
+    the question is plain lines, on stderr if stdout is not a terminal.
+    """
+    letters = {_LETTERS.get(option, option): option for option in event.options}
+    _show(event, letters, live=live)
+    prompt = (" " * LABEL_WIDTH if live else "") + (f"{', '.join(letters)}: " if letters else "> ")
+    reply = None
+    while reply is None:
+        try:
+            with ctrl_c_raises():
+                line = _read(prompt)
+        except (EOFError, KeyboardInterrupt):
+            _out().write("\n")
+            steering.cancel()
+            return
+        reply = match_choice(line, letters)
+    steering.reply(reply)
+
+
+def match_choice(line: str, letters: Mapping[str, str]) -> str | None:
+    """The option for a typed letter or word, None if there is none; any text if there are no options."""
+    if not letters:
+        return " ".join(line.split())
+    reply = line.strip().casefold()
+    return letters.get(reply) or (reply if reply in letters.values() else None)
+
+
+def _show(event: ev.Asked, letters: Mapping[str, str], *, live: bool) -> None:
+    """Show the question, the sentences of the answer it is about, and the possible replies."""
+    question = one_line(event.question)
+    sentences = [(doubts([claim]) or [one_line(claim["text"])])[0] for claim in event.claims]
+    replies = [f"{key}  {CHOICES.get(option, option)}" for key, option in letters.items()]
+    replies = replies or ["Enter alone: answer as best it can"]
+    if live:
+        out = console()
+        out.print(as_grid(Block(event.about, question, tone="part")))
+        for lines in filter(None, (sentences, replies)):
+            out.print(as_grid(Block("", "", tuple(lines), "part")))
+        return
+    _out().write(f"{event.about}: {question}\n")
+    _out().writelines(f"    {line}\n" for line in (*sentences, *replies))
+    _out().flush()
+
+
+def _read(prompt: str) -> str:
+    """Read a line, without its end. Raises EOFError at the end of the input."""
+    if sys.stdout.isatty():
+        with suppress(ImportError):
+            import readline  # noqa: F401 - so that the arrow keys edit the line
+        return input(prompt)
+    sys.stderr.write(prompt)
+    sys.stderr.flush()
+    line = sys.stdin.readline()
+    if not line:
+        raise EOFError
+    return line.rstrip("\n")
+
+
+def _out() -> TextIO:
+    """The stream that the user sees: stderr if stdout is not a terminal."""
+    return sys.stdout if sys.stdout.isatty() else sys.stderr

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -20,7 +20,7 @@ from textual.widgets import Static
 from tui.app.failure import in_the_app
 from tui.app.key_line import KeyLine
 from tui.app.keys import bindings
-from tui.app.offers import Deepthink, deepthink
+from tui.app.offers import deepthink
 from tui.app.work import Failed, Job, in_background
 from tui.library.ingest_panel import IngestJob
 from tui.models.actions import PullEnded, PullTold, PullView, bar, pull_models
@@ -30,35 +30,23 @@ from tui.terminal import one_line, size
 if TYPE_CHECKING:
     from models.catalogue import ModelEntry
     from tui.app.engine import Engine
+    from tui.library.actions import Intake
     from tui.library.ingesting import IngestFold
-    from tui.library.intake import Intake
 
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    """What is on this machine at the first start.
+    """What is on this machine at the first start."""
 
-    Attributes:
-        model: The language model in the settings.
-        missing: Catalogue names of the models to fetch.
-        weight: Their size, and what an interrupted fetch left of them, in words.
-        smaller: Like ``missing``, with the smaller language model first; empty if there is a model.
-        smaller_weight: Their size, in words.
-        documents: Number of documents in the library.
-        samples: Whether they include the whole sample library.
-        sample_documents: Number of documents in the sample library.
-        question: A question that the sample library answers.
-    """
-
-    model: str
-    missing: Sequence[str]
-    weight: str
-    smaller: Sequence[str]
+    model: str  # the language model in the settings
+    missing: Sequence[str]  # catalogue names of the models to fetch
+    weight: str  # their size, and what an interrupted fetch left of them, in words
+    smaller: Sequence[str]  # like ``missing``, the smaller language model first; empty if there is a model
     smaller_weight: str
-    documents: int
-    samples: bool
-    sample_documents: int
-    question: str
+    documents: int  # in the library
+    samples: bool  # whether they include the whole sample library
+    sample_documents: int  # in the sample library
+    question: str  # that the sample library answers
 
 
 def look(engine: Engine) -> Inventory:
@@ -155,14 +143,14 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """One thing at a time; the smaller model only if there is no model yet."""
-        inventory = self._inventory
-        possible: dict[str, Callable[[], bool]] = {
-            "next": lambda: not self._busy and inventory is not None,
-            "small": lambda: not self._busy and inventory is not None and bool(inventory.smaller),
-            "files": lambda: not self._busy and self._step() > 1,
-            "stop": lambda: self._busy in {"fetching", "reading"},
+        is_ready = not self._busy and self._inventory is not None
+        possible = {
+            "next": is_ready,
+            "small": is_ready and bool(self._inventory and self._inventory.smaller),
+            "files": is_ready and self._step() > 1,
+            "stop": self._busy in {"fetching", "reading"},
         }
-        return possible[action]() if action in possible else True
+        return possible.get(action, True)
 
     def action_next(self) -> None:
         inventory = self._inventory
@@ -173,7 +161,7 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
                 self._pull(inventory.missing, "")
             case 2:
                 self._start_reading(
-                    IngestJob.of_samples(self._deepthink.engine), inventory.sample_documents
+                    IngestJob.of_samples(deepthink(self).engine), inventory.sample_documents
                 )
             case _:
                 self.dismiss(inventory.question if inventory.samples else "")
@@ -189,7 +177,7 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
 
     def _read_chosen(self, intake: Intake | None) -> None:
         if intake is not None:
-            self._start_reading(IngestJob.of(self._deepthink.engine, intake))
+            self._start_reading(IngestJob.of(deepthink(self).engine, intake))
 
     def action_stop(self) -> None:
         self._cancel.set()
@@ -214,7 +202,7 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
         if message.stopped or message.failure is not None:
             self._finish_work(message.failure, stopped=message.stopped)
             return
-        engine, model = self._deepthink.engine, self._model
+        engine, model = deepthink(self).engine, self._model
 
         def use_models() -> None:
             from tui.settings.file import put
@@ -246,15 +234,11 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
     def _show_failure(self, message: Failed) -> None:
         """Show the failure here as well; the app shows it too."""
         self._busy = ""
-        way_out = in_the_app(message.error, self._deepthink.keys)
+        way_out = in_the_app(message.error, deepthink(self).keys)
         self._trouble = f"✗ {message.error.title}: {message.error.message}\n  {way_out}".rstrip()
         self._redraw()
 
     # --- work ------------------------------------------------------------------------------------
-
-    @property
-    def _deepthink(self) -> Deepthink:
-        return deepthink(self)
 
     def _step(self) -> int:
         """The number of the next step; 0 while it is unknown."""
@@ -264,7 +248,7 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
         return 1 if inventory.missing else 3 if inventory.documents else 2
 
     def _look(self) -> None:
-        work = partial(look, self._deepthink.engine)
+        work = partial(look, deepthink(self).engine)
         in_background(self, work, self._show_inventory, group="look", exclusive=True)
 
     def _pull(self, names: Sequence[str], model: str) -> None:
@@ -311,7 +295,7 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
         self.refresh_bindings()
 
     def _key(self, action: str) -> str:
-        return self._deepthink.key_of(f"welcome.{action}") or "–"
+        return deepthink(self).key_of(f"welcome.{action}") or "–"
 
     def _model_step(self) -> tuple[str, str]:
         inventory = self._inventory

@@ -27,11 +27,9 @@ from tui import completion, failures
 from tui.assemble import open_embedder, open_recogniser, open_store
 from tui.failures import WrongUsage
 from tui.interrupts import ctrl_c
-from tui.library import embedding
-from tui.library.following import LEFT_OUT, change_detail, change_time
+from tui.library import actions
+from tui.library.actions import intake, read_in
 from tui.library.ingesting import show_ingestion
-from tui.library.intake import intake, read_in
-from tui.library.search import as_json_object, scope_of
 from tui.options import After, AsJson, Before, From, InFolder, Type, Yes, confirm, filter_pairs
 from tui.run.words import located
 from tui.settings.settings import load
@@ -40,6 +38,7 @@ from tui.terminal import cells, clean, columns, console, counted, one_line, prin
 _EMPTY = "The library is empty. Add documents: deepthink ingest PATH, or try deepthink demo."
 _NONE_FOLLOWED = "No folder is followed yet. `deepthink ingest FOLDER` reads a folder and follows it."
 _EXCERPT = 320  # characters of a passage
+_OPTIONAL = {"pages", "date", "by"}  # columns of documents
 
 
 def ingest(
@@ -78,7 +77,7 @@ def ingest(
     with ctrl_c() as cancel:
         events = read_in(selection, settings, store, embedder, cancel, follow=not once, exclude=exclude)
         code = show_ingestion(events)
-    if not embedding.embed(store, embedder):
+    if not actions.embed(store, embedder):
         failures.warn("Some passages have no vector yet: `deepthink library embed` makes them.")
     return code
 
@@ -146,7 +145,7 @@ def collections(context: typer.Context, as_json: AsJson = False) -> None:
         description = one_line(collection.description, 160)
         table.add_row(*cells(collection.name, collection.documents, collection.chunks, description))
     out.print(table)
-    out.print(Text(f"\nvectors by {embedding.vectors_by(library)}", style="dim"))
+    out.print(Text(f"\nvectors by {actions.vectors_by(library)}", style="dim"))
 
 
 @app.command("list")
@@ -221,11 +220,8 @@ def changes(as_json: AsJson = False) -> None:
         return
     table = columns("when", "collection", "", "file", "", whole=("when",))
     for change in entries:
-        table.add_row(
-            *cells(
-                change_time(change), change.collection, change.outcome, change.name, change_detail(change)
-            )
-        )
+        time, detail = actions.change_time(change), actions.change_detail(change)
+        table.add_row(*cells(time, change.collection, change.outcome, change.name, detail))
     console().print(table)
 
 
@@ -284,12 +280,12 @@ def search(
     filters = filters_of(filter_pairs(sender, after, before, kind, folder))
     store = open_store()
     library = Library(store)
-    scope = replace(scope_of(library, collection or []), filters=filters)
+    scope = replace(actions.scope_of(library, collection or []), filters=filters)
     embedder = open_embedder(load())
-    embedding.before(store, embedder)
+    actions.embed_few(store, embedder)
     hits = Recall(library, embedder).search(words, strategy, [scope], limit)
     if as_json:
-        print_json([as_json_object(hit) for hit in hits])
+        print_json([actions.as_json_object(hit) for hit in hits])
     else:
         _show_hits(hits)
     return failures.DONE if hits else failures.NOT_FOUND
@@ -316,7 +312,7 @@ def embed() -> int:
     Only needed after you chose another embedder; the app does it between answers.
     """
     store, embedder = open_store(), open_embedder(load())
-    if embedding.embed(store, embedder):
+    if actions.embed(store, embedder):
         console().print(f"Every passage has its vector by {embedder.name}.")
         return failures.DONE
     failures.warn(
@@ -353,30 +349,24 @@ def remove(
     stays_excluded = forget(store, document) if document else False
     if document is None:
         library.remove_collection(collection)
-    typer.echo(f"Removed {clean(target)}.{LEFT_OUT if stays_excluded else ''}")
+    typer.echo(f"Removed {clean(target)}.{actions.LEFT_OUT if stays_excluded else ''}")
 
 
 def _document_table(library: Library, documents: list[Document]) -> Table:
-    has_dates = any(document.date for document in documents)
-    has_pages = any(document.pages for document in documents)
-    has_authors = any(_author(document) for document in documents)
-    numbers = ["no.", "sections", *(["pages"] if has_pages else []), "passages", "coverage"]
-    facts = [*(["date"] if has_dates else []), *(["by"] if has_authors else [])]
-    table = columns(numbers[0], "document", *numbers[1:], *facts, right=numbers, whole=("date",))
-    for document in documents:
-        sections = len(library.sections(Scope(documents=(document.id,))))
-        table.add_row(
-            *cells(
-                document.id,
-                document.name,
-                sections or "",
-                *([document.pages or ""] if has_pages else []),
-                document.chunks,
-                f"{document.coverage:.1%}",
-                *([document.date] if has_dates else []),
-                *([_author(document)] if has_authors else []),
-            )
-        )
+    values: dict[str, list[object]] = {
+        "no.": [d.id for d in documents],
+        "document": [d.name for d in documents],
+        "sections": [len(library.sections(Scope(documents=(d.id,)))) or "" for d in documents],
+        "pages": [d.pages or "" for d in documents],
+        "passages": [d.chunks for d in documents],
+        "coverage": [f"{d.coverage:.1%}" for d in documents],
+        "date": [d.date for d in documents],
+        "by": [_author(d) for d in documents],
+    }
+    shown = {name: column for name, column in values.items() if name not in _OPTIONAL or any(column)}
+    table = columns(*shown, right=("no.", "sections", "pages", "passages", "coverage"), whole=("date",))
+    for row in zip(*shown.values(), strict=True):
+        table.add_row(*cells(*row))
     return table
 
 

@@ -24,12 +24,13 @@ from textual.widgets.tree import TreeNode
 
 from agent.documents.reading import SUFFIXES
 from traces.errors import DeepthinkError
+from traces.library import Library
 from traces.typed_path import existing_path
 from tui.app.key_line import KeyLine
 from tui.app.keys import bindings
 from tui.app.offers import deepthink
-from tui.app.work import in_background
-from tui.library.intake import DEFAULT_COLLECTION, Intake, WebOff, checked_intake, completions, split_paths
+from tui.app.work import Failed, in_background
+from tui.library.actions import DEFAULT_COLLECTION, Intake, WebOff, completions, intake, split_paths
 from tui.terminal import one_line
 
 if TYPE_CHECKING:
@@ -225,19 +226,6 @@ class FilesScreen(ModalScreen[Intake | None]):
     BINDINGS: ClassVar[list[BindingType]] = bindings("files")
     HELP = PathTree.HELP
 
-    @dataclass
-    class CollectionsLoaded(Message):
-        """The settings, and the existing collections with their descriptions."""
-
-        settings: Settings
-        collections: dict[str, str]
-
-    @dataclass
-    class Checked(Message):
-        """The checked selection, or the error found in it."""
-
-        choice: Intake | DeepthinkError
-
     def __init__(self, start: Path, collection: str = "") -> None:
         super().__init__()
         self._start = start
@@ -262,23 +250,20 @@ class FilesScreen(ModalScreen[Intake | None]):
 
     def on_mount(self) -> None:
         self.query_one(PathTree).focus()
-        in_background(self, self._load_collections, group="collections")
+        in_background(self, self._load_collections, self._show_collections, group="collections")
 
-    def _load_collections(self) -> Message:
-        from traces.library import Library
-
+    def _load_collections(self) -> tuple[Settings, dict[str, str]]:
         engine = deepthink(self).engine
         collections = Library(engine.store).collections()
-        return self.CollectionsLoaded(engine.settings(), {c.name: c.description for c in collections})
+        return engine.settings(), {c.name: c.description for c in collections}
 
-    @on(CollectionsLoaded)
-    def _show_collections(self, message: CollectionsLoaded) -> None:
-        self._settings = message.settings
-        self._descriptions = message.collections
+    def _show_collections(self, loaded: tuple[Settings, dict[str, str]]) -> None:
+        settings, self._descriptions = loaded
+        self._settings = settings
         field = self.query_one("#collection", Input)
-        field.suggester = SuggestFromList(message.collections, case_sensitive=False)
+        field.suggester = SuggestFromList(self._descriptions, case_sensitive=False)
         if not field.value:
-            field.value = self._collection or message.settings.collection or DEFAULT_COLLECTION
+            field.value = self._collection or settings.collection or DEFAULT_COLLECTION
 
     @on(Input.Changed, "#collection")
     def _show_description(self, event: Input.Changed) -> None:
@@ -326,20 +311,19 @@ class FilesScreen(ModalScreen[Intake | None]):
         collection = self.query_one("#collection", Input).value.strip()
         description = self.query_one("#description", Input).value
 
-        def work() -> Message:
-            try:
-                return self.Checked(checked_intake(names, settings, collection or None, description))
-            except DeepthinkError as error:
-                return self.Checked(error)
+        def work() -> Intake:
+            return intake(names, settings, collection or None, description)
 
-        in_background(self, work, group="check", exclusive=True)
+        in_background(self, work, self._accept, group="check", exclusive=True)
 
-    @on(Checked)
-    def _accept(self, message: Checked) -> None:
-        if isinstance(message.choice, DeepthinkError):
-            self._tell(_way_out(message.choice), is_error=True)
-        else:
-            self.dismiss(message.choice)
+    def _accept(self, selection: Intake) -> None:
+        self.dismiss(selection)  # not returned: nothing may wait for it here
+
+    @on(Failed)
+    def _show_failure(self, message: Failed) -> None:
+        if self._settings is not None:  # else the app shows that they could not be read
+            message.stop()
+            self._tell(_way_out(message.error), is_error=True)
 
     def _selected_paths(self) -> tuple[str, list[Path], Path | None]:
         text, tree = self.query_one("#path", PathInput).value, self.query_one(PathTree)
@@ -357,9 +341,6 @@ class FilesScreen(ModalScreen[Intake | None]):
         line = self.query_one("#message", Static)
         line.update(f"✗ {message}" if is_error else message)
         line.set_class(is_error, "error")
-
-    def action_close(self) -> None:
-        self.dismiss(None)
 
 
 def _enter_hint(text: str, marked_paths: Sequence[Path], highlighted: Path | None) -> str:

@@ -15,15 +15,16 @@ from textual.message import Message
 from textual.timer import Timer
 from textual.widgets import Static
 
+from models.protocols import GenerationCancelled
 from tui.app.lists import gauge
 from tui.app.work import Job
+from tui.library.actions import Intake, read_in, read_samples
 from tui.library.ingesting import IngestFold, is_low, share
 from tui.terminal import one_line, padded
 
 if TYPE_CHECKING:
     from agent.documents.ingest import IngestEvent
     from tui.app.engine import Engine
-    from tui.library.intake import Intake
 
 
 class IngestJob(Job["IngestEvent"]):
@@ -42,8 +43,6 @@ class IngestJob(Job["IngestEvent"]):
         into: Iterable[str] = (),
     ) -> None:
         def until_cancelled(cancel: threading.Event) -> Iterator[IngestEvent]:
-            from models.protocols import GenerationCancelled
-
             with suppress(GenerationCancelled):
                 for event in read(cancel):
                     yield event
@@ -59,8 +58,6 @@ class IngestJob(Job["IngestEvent"]):
         """A job that reads what the user selected."""
 
         def read(cancel: threading.Event) -> Iterator[IngestEvent]:
-            from tui.library.intake import read_in
-
             return read_in(selection, engine.settings(), engine.store, engine.embedder(), cancel)
 
         return cls(f"into {selection.collection}", read, [selection.collection])
@@ -71,10 +68,8 @@ class IngestJob(Job["IngestEvent"]):
         from agent.documents.sample_library import COLLECTIONS
 
         def read(cancel: threading.Event) -> Iterator[IngestEvent]:
-            from tui.ask import demo
-
             for collection in COLLECTIONS:
-                yield from demo.read(collection, engine.store, engine.embedder(), cancel)
+                yield from read_samples(collection, engine.store, engine.embedder(), cancel)
 
         return cls("the sample library", read, COLLECTIONS)
 
@@ -82,6 +77,7 @@ class IngestJob(Job["IngestEvent"]):
 _REDRAW = 0.1  # seconds between two drawings
 _MAX_NAMED = 50  # files
 _NAME = 28  # characters
+_QUIET = "$foreground 65%"
 
 
 class IngestPanel(VerticalScroll, can_focus=True):
@@ -157,12 +153,10 @@ the others; it is listed with what to do about it. You can go to any other scree
             self.job.cancel.set()
         self._draw()
 
-    def put_away(self) -> bool:
-        """Hide a finished ingestion; returns whether there was one to hide."""
-        can_hide = self.has_class("-shown") and not self.running
-        if can_hide:
+    def put_away(self) -> None:
+        """Hide a finished ingestion."""
+        if not self.running:
             self.remove_class("-shown")
-        return can_hide
 
     def on_unmount(self) -> None:
         self._waiting.clear()
@@ -218,60 +212,53 @@ the others; it is listed with what to do about it. You can go to any other scree
     def _lines(self, width: int) -> list[Content]:
         fold, job = self.fold, self.job
         assert job is not None
-        lines: list[Content] = []
-        if self.running:
-            state = "Stopping …" if job.cancel.is_set() else "Reading"
-            following = (
-                f"; then {', '.join(one_line(j.title, 30) for j in self._waiting)}" if self._waiting else ""
-            )
-            name = f"{state} {one_line(job.title, 40)}{following}"
-            lines.append(Content(name).stylize("bold $primary"))
-            lines.append(_bar("all files", fold.finished, fold.total, "files", width))
-            lines += _current_file_lines(fold, width)
-        else:
-            has_errors = bool(self._failure or fold.failed)
-            sign, style = ("✗", "$error") if has_errors else ("✓", "$success")
-            title, counts = one_line(job.title, 40), fold.counts
-            text = f"{sign} Read {title}: {counts}"
-            if job.cancel.is_set():
-                counts = counts if fold.done or fold.failed else "nothing was read"
-                text = f"{sign} Stopped reading {title}: {counts}"
-            lines.append(Content(text).stylize(f"bold {style}"))
-        if fold.unread_note:
-            lines.append(Content(f"! {one_line(fold.unread_note)}").stylize("$warning"))
-        if fold.language_note:
-            lines.append(
-                Content(f"! {fold.language_note} Another in Models knows more.").stylize("$warning")
-            )
+        lines = self._progress(job, width) if self.running else [self._result(job)]
+        language_note = f"{fold.language_note} Another in Models knows more." if fold.language_note else ""
+        notes = [(f"! {one_line(note)}", "$warning") for note in (fold.unread_note, language_note) if note]
         if self._failure:
-            lines.append(Content(f"✗ {one_line(self._failure)}").stylize("$error"))
+            notes.append((f"✗ {one_line(self._failure)}", "$error"))
         for failure in fold.failed[-_MAX_NAMED:]:
-            text = f"✗ {one_line(failure.name, 60)}: {one_line(failure.error.message)}"
-            lines.append(Content.styled(text, "$error"))
+            notes.append((f"✗ {one_line(failure.name, 60)}: {one_line(failure.error.message)}", "$error"))
             if failure.error.way_out:
-                lines.append(Content.styled(f"  {one_line(failure.error.way_out)}", "$foreground 65%"))
+                notes.append((f"  {one_line(failure.error.way_out)}", _QUIET))
         for file in [file for file in fold.news if file.outcome != "removed"][-_MAX_NAMED:]:
             low = [f"coverage {share(file.coverage)}"] if is_low(file.coverage) else []
             for notice in (*low, *file.notices):
-                lines.append(Content.styled(f"! {one_line(file.name, 60)}: {one_line(notice)}", "$warning"))
-        return lines
+                notes.append((f"! {one_line(file.name, 60)}: {one_line(notice)}", "$warning"))
+        return [*lines, *(Content.styled(note, style) for note, style in notes)]
 
+    def _progress(self, job: IngestJob, width: int) -> list[Content]:
+        """What is read, all files, the current one, and how long OCR of the scans will take."""
+        fold = self.fold
+        waiting = ", ".join(one_line(other.title, 30) for other in self._waiting)
+        following = f"; then {waiting}" if waiting else ""
+        title = f"{'Stopping …' if job.cancel.is_set() else 'Reading'} {one_line(job.title, 40)}{following}"
+        lines = [
+            Content.styled(title, "bold $primary"),
+            _bar("all files", fold.finished, fold.total, "files", width),
+        ]
+        if not fold.total:
+            return [*lines, Content.styled("Preparing …", _QUIET)]
+        if fold.under_way is not None:
+            name = padded(fold.under_way.name, _NAME)
+            done, total = fold.passages or fold.pages or (0, 0)
+            unit = "passages" if fold.passages else "scanned pages"
+            lines.append(
+                _bar(name, done, total, unit, width)
+                if total
+                else Content.assemble(name, (f" {fold.doing}", _QUIET))
+            )
+        return [*lines, Content.styled(fold.scan_note, _QUIET)] if fold.scan_note else lines
 
-def _current_file_lines(fold: IngestFold, width: int) -> list[Content]:
-    """The current file, and how long OCR of its scans will take."""
-    if not fold.total:
-        return [Content("Preparing …").stylize("$foreground 65%")]
-    lines: list[Content] = []
-    if fold.under_way is not None:
-        name = padded(fold.under_way.name, _NAME)
-        done, total = fold.passages or fold.pages or (0, 0)
-        if total:
-            lines.append(_bar(name, done, total, "passages" if fold.passages else "scanned pages", width))
-        else:
-            lines.append(Content.assemble(name, (f" {fold.doing}", "$foreground 65%")))
-    if fold.scan_note:
-        lines.append(Content(fold.scan_note).stylize("$foreground 65%"))
-    return lines
+    def _result(self, job: IngestJob) -> Content:
+        """How the last ingestion ended."""
+        fold = self.fold
+        sign, style = ("✗", "$error") if self._failure or fold.failed else ("✓", "$success")
+        title, counts = one_line(job.title, 40), fold.counts
+        if not job.cancel.is_set():
+            return Content.styled(f"{sign} Read {title}: {counts}", f"bold {style}")
+        counts = counts if fold.done or fold.failed else "nothing was read"
+        return Content.styled(f"{sign} Stopped reading {title}: {counts}", f"bold {style}")
 
 
 def _bar(name: str, done: int, total: int, unit: str, width: int) -> Content:

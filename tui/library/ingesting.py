@@ -25,43 +25,25 @@ OUTCOMES = ("added", "updated", "moved", "unchanged", "removed")
 
 @dataclass(slots=True)
 class IngestFold:
-    """The state of an ingestion; several ingestions in a row add up.
+    """The state of an ingestion; several ingestions in a row add up."""
 
-    Attributes:
-        total: Number of files and pages.
-        looked_at: How many of them were started.
-        under_way: The current one.
-        passages: Its passages with a vector, and all its passages; None until it is parsed.
-        pages: Its recognised pages, and all its scanned pages; None if it is not a scan.
-        scans: The estimates for OCR, one for each ingestion with scans.
-        unread: Extensions of files that cannot be read, with the number of files.
-        done: Documents that were added, updated, moved or removed, and unchanged ones.
-        failed: Files that could not be read.
-        unknown: Documents in unsupported languages, one event for each ingestion with some.
-        unchanged: Number of unchanged files in finished ingestions.
-        away: Followed folders that are missing or empty.
-        unsettled: Names of files that are being written.
-        seconds: Duration of the finished ingestions.
-        ended: Number of finished ingestions.
-    """
-
-    total: int = 0
-    looked_at: int = 0
+    total: int = 0  # files and pages
+    looked_at: int = 0  # of them, started
     under_way: ing.FileStarted | None = None
-    passages: tuple[int, int] | None = None
-    pages: tuple[int, int] | None = None
-    scans: list[ing.ScansFound] = field(default_factory=list)
-    unread: Counter[str] = field(default_factory=Counter)
-    done: list[ing.FileDone] = field(default_factory=list)
+    passages: tuple[int, int] | None = None  # with a vector, and all, of the current file; once parsed
+    pages: tuple[int, int] | None = None  # recognised, and all scanned ones, of the current file
+    scans: list[ing.ScansFound] = field(default_factory=list)  # estimates for OCR, one per ingestion
+    unread: Counter[str] = field(default_factory=Counter)  # extensions of files that cannot be read
+    done: list[ing.FileDone] = field(default_factory=list)  # unchanged documents too
     failed: list[ing.FileFailed] = field(default_factory=list)
     unknown: list[ing.LanguagesUnknown] = field(default_factory=list)
-    unchanged: int = 0
+    unchanged: int = 0  # files in finished ingestions
     away: list[ing.FolderAway] = field(default_factory=list)
-    unsettled: list[str] = field(default_factory=list)
-    seconds: float = 0.0
-    ended: int = 0
+    unsettled: list[str] = field(default_factory=list)  # names of files that are being written
+    seconds: float = 0.0  # of finished ingestions
+    ended: int = 0  # finished ingestions
 
-    def take(self, event: ing.IngestEvent) -> None:
+    def take(self, event: ing.IngestEvent) -> None:  # noqa: PLR0912 - one arm per event
         """Add an event."""
         match event:
             case ing.FileFound():
@@ -89,11 +71,6 @@ class IngestFold:
                 self.unchanged += event.unchanged
                 self.seconds += event.seconds
                 self.ended += 1
-            case _:
-                self._take_note(event)
-
-    def _take_note(self, event: ing.IngestEvent) -> None:
-        match event:
             case ing.FilesUnread():
                 self.unread.update(dict(event.kinds))
             case ing.LanguagesUnknown():

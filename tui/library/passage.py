@@ -1,21 +1,24 @@
-"""A passage in its document, with the supporting sentence marked and a picture of its page."""
+"""A passage in its document, the supporting sentence marked, a picture of its page, and its original."""
 
 from __future__ import annotations
 
+import os
 import re
+import sys
+import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from textwrap import wrap
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.cells import cell_len
 from textual import events, on
-from textual.app import ComposeResult
+from textual.app import App, ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container, Horizontal, Vertical
 from textual.content import Content
+from textual.dom import DOMNode
 from textual.geometry import Size
 from textual.message import Message
 from textual.reactive import reactive
@@ -27,18 +30,20 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from agent.text.sentences import sentences
+from traces.paths import originals_dir
 from traces.records import Document, Passage
 from tui.app.key_line import KeyLine
 from tui.app.keys import bindings
 from tui.app.offers import deepthink
 from tui.app.work import in_background
-from tui.library.original import content_of, open_original
 from tui.terminal import clean, one_line
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
+    from agent.documents.document import ParsedDocument
     from agent.state import Candidate, Evidence
+    from tui.app.engine import Engine
 
 
 _PICTURED = "-pictured"  # class of a screen with a picture beside its text
@@ -52,19 +57,12 @@ class PagePicture(Container):
         widget: The widget class that draws pictures in this terminal.
     """
 
-    @dataclass
-    class Drawn(Message):
-        """The picture of a page is ready; None if the page cannot be drawn."""
-
-        picture: Image | None
-
     def __init__(self, widget: type[Widget]) -> None:
         super().__init__()
         self._widget = widget
         self._page: tuple[str, int] | None = None
 
     def compose(self) -> ComposeResult:
-        """Add the picture, empty at first."""
         yield self._widget(id="page")
 
     def show(self, document: Document | None, page: int | None) -> None:
@@ -77,81 +75,62 @@ class PagePicture(Container):
             self.screen.remove_class(_PICTURED)
         elif self._page != (document.source, page or 1):
             self._page = (document.source, page or 1)
-            in_background(self, partial(_draw_page, *self._page), group="picture", exclusive=True)
+            work = partial(_draw_page, *self._page)
+            in_background(self, work, self._draw, group="picture", exclusive=True)
 
-    @on(Drawn)
-    def _draw(self, message: Drawn) -> None:
-        self.screen.set_class(message.picture is not None, _PICTURED)
-        if message.picture is not None:
-            setattr(self.query_one(self._widget), "image", message.picture)  # noqa: B010 - textual-image's
+    def _draw(self, picture: Image | None) -> None:
+        self.screen.set_class(picture is not None, _PICTURED)
+        if picture is not None:
+            setattr(self.query_one(self._widget), "image", picture)  # noqa: B010 - textual-image's
 
 
-def _draw_page(source: str, page: int) -> PagePicture.Drawn:
+def _draw_page(source: str, page: int) -> Image | None:
+    """The picture of a page; None if it cannot be drawn."""
     from agent.documents.document import UnreadableDocument
     from agent.documents.formats.pictures import page_picture
 
     try:
         data = None if "://" in source else content_of(Path(source))
         if data is None:
-            return PagePicture.Drawn(None)
+            return None
         pixels = page_picture(Path(source).name, data, page, _LONGEST_SIDE)
     except UnreadableDocument:  # it has changed since it was read; its passages are still shown
-        return PagePicture.Drawn(None)
+        return None
     from PIL import Image
 
-    return PagePicture.Drawn(Image.fromarray(pixels))
+    return Image.fromarray(pixels)
 
 
 _LONG_ENOUGH = 12  # characters that a part needs to be searched for alone
 
 
 def find_quote(text: str, quote: str) -> list[tuple[int, int]]:
-    """Start and end of ``quote`` in ``text``, or of those of its sentences that are in it.
+    """Start and end of ``quote`` in ``text``, or of those of its sentences that are in it, in order.
 
     Ignores case, white space and the bars between table cells. An ellipsis ``…`` splits the quote into
     parts.
     """
-    compact_text, indices = _compact_with_indices(text)
     quoted_parts = [part for part in quote.split("…") if part.strip()]
     for parts in (quoted_parts, [piece for part in quoted_parts for piece in sentences(part)]):
         spans: list[tuple[int, int]] = []
         for part in parts:
-            needle, _ = _compact_with_indices(part)
-            start = compact_text.find(needle) if needle else -1
-            if start >= 0 and (len(parts) == 1 or len(needle) >= _LONG_ENOUGH):
-                spans.append((indices[start], indices[start + len(needle) - 1] + 1))
+            if len(parts) == 1 or len(compact(part)) >= _LONG_ENOUGH:
+                spans += find_words(text, part)[:1]
         if spans:
             return _merge_spans(spans)
     return []
 
 
 def find_words(text: str, words: str) -> list[tuple[int, int]]:
-    """Start and end of every occurrence of ``words`` in ``text``; ignores white space and case."""
-    compact_text, indices = _compact_with_indices(text)
-    needle, _ = _compact_with_indices(words)
-    spans: list[tuple[int, int]] = []
-    start = compact_text.find(needle) if needle else -1
-    while start >= 0:
-        spans.append((indices[start], indices[start + len(needle) - 1] + 1))
-        start = compact_text.find(needle, start + len(needle))
-    return spans
+    """Start and end of every occurrence of ``words`` in ``text``; ignores white space, bars and case."""
+    letters = compact(words)
+    pattern = re.compile(r"[\s|]*".join(map(re.escape, letters)), re.IGNORECASE)
+    return [match.span() for match in pattern.finditer(text)] if letters else []
 
 
 def compact(text: str) -> str:
     """``text`` in lower case without white space and bars, for searching."""
     return "".join(text.split()).replace("|", "").lower()
-
-
-def _compact_with_indices(text: str) -> tuple[str, list[int]]:
-    """``text`` in lower case without white space and bars, and the index of each letter in ``text``."""
-    letters: list[str] = []
-    indices: list[int] = []
-    for index, letter in enumerate(text):
-        if not letter.isspace() and letter != "|":
-            lower = letter.lower()
-            letters.append(lower if len(lower) == 1 else letter)
-            indices.append(index)
-    return "".join(letters), indices
 
 
 def _merge_spans(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -438,56 +417,24 @@ class PassageScreen(ModalScreen[None]):
     Args:
         passage_id: The stored passage.
         quote: The sentence or table row to mark in it.
-        collection: Where it was found; shown if the passage is gone.
         number: Its citation number; 0 if it is not cited.
-        title: The title of its document; shown if the passage is gone.
-        section: Its section; likewise.
-        text: The passage as the run kept it; likewise.
+        kept: The run's copy, shown if the library no longer has the passage.
     """
 
     CSS_PATH = "passage.tcss"
     BINDINGS: ClassVar[list[BindingType]] = bindings("passage")
     HELP = DocumentText.HELP
 
-    @dataclass
-    class Opened(Message):
-        """The document was loaded: its passages, none if it is gone, and the index of this one."""
-
-        document: Document | None
-        passages: Sequence[Passage]
-        at: int
-
     def __init__(
-        self,
-        passage_id: int,
-        quote: str = "",
-        collection: str = "",
-        number: int = 0,
-        *,
-        title: str = "",
-        section: str = "",
-        text: str = "",
+        self, passage_id: int, quote: str = "", number: int = 0, kept: Candidate | Evidence | None = None
     ) -> None:
         super().__init__()
         self._passage_id = passage_id
         self._quote = quote
         self._number = number
-        self._fallback = Passage(passage_id, 0, collection, "", title, "", section, None, 0, "text", text)
+        self._kept = kept
         self._document: Document | None = None
         self._count = 0
-
-    @classmethod
-    def of(cls, item: Candidate | Evidence, number: int, quote: str) -> PassageScreen:
-        """A screen for a passage of a run, which shows the run's copy if the library no longer has it."""
-        return cls(
-            item["passage_id"],
-            quote=quote,
-            collection=item["collection"],
-            number=number,
-            title=item["title"] or item["document"],
-            section=item["section"],
-            text=item["text"],
-        )
 
     def compose(self) -> ComposeResult:
         label = f"cited as [{self._number}]" if self._number else "the passage"
@@ -506,36 +453,40 @@ class PassageScreen(ModalScreen[None]):
         self.query_one("#gone").display = False
         self.query_one("#words").display = False
         self.query_one(DocumentText).focus()
-        in_background(self, self._fetch, group="passage", exclusive=True)
+        in_background(self, self._fetch, self._show, group="passage")
 
-    def _fetch(self) -> Message:
+    def _fetch(self) -> tuple[Document | None, list[Passage], int]:
+        """The document, its passages, none if it is gone, and the index of this one."""
         from traces.library import Library
 
         library = Library(deepthink(self).engine.store)
         with library.together():
             matches = library.passages([self._passage_id])
             if not matches:
-                return self.Opened(None, (), 0)
+                return None, [], 0
             passages = library.document_passages(matches[0].document_id)
             documents = library.documents(matches[0].collection)
         document = next((d for d in documents if d.id == matches[0].document_id), None)
         at = next((i for i, passage in enumerate(passages) if passage.id == self._passage_id), 0)
-        return self.Opened(document, passages, at)
+        return document, passages, at
 
-    @on(Opened)
-    def _show(self, message: Opened) -> None:
-        passages = message.passages
-        self._document = message.document
+    def _show(self, opened: tuple[Document | None, list[Passage], int]) -> None:
+        self._document, passages, at = opened
+        kept = self._kept
         if not passages:
-            suffix = " What the run kept of it:" if self._fallback.text else ""
             notice = self.query_one("#gone", Static)
-            notice.update(f"{_GONE}{suffix}")
+            notice.update(f"{_GONE} What the run kept of it:" if kept else _GONE)
             notice.display = True
-            passages = (self._fallback,) if self._fallback.text else ()
-            heading = one_line(self._fallback.title) or "A passage that is gone"
+            heading = "A passage that is gone"
+            if kept is not None:
+                heading = one_line(kept["title"] or kept["document"])
+                section, text = kept["section"], kept["text"]
+                passages = [
+                    Passage(0, 0, kept["collection"], "", heading, "", section, None, 0, "text", text)
+                ]
             self.query_one("#heading", Static).update(heading)
         self._count = len(passages)
-        self.query_one(DocumentText).open(passages, message.at)
+        self.query_one(DocumentText).open(passages, at)
 
     @on(DocumentText.Moved)
     def _show_place(self) -> None:
@@ -576,7 +527,7 @@ class PassageScreen(ModalScreen[None]):
         is_finding = self.is_mounted and self.query_one("#words").display
         if action == "found":
             return bool(is_finding)
-        return not (is_finding and action in {"passage", "copy", "original", "find", "leave"})
+        return not (is_finding and action in {"passage", "copy", "original", "find", "dismiss"})
 
     def action_passage(self, by: int) -> None:
         text = self.query_one(DocumentText)
@@ -603,9 +554,6 @@ class PassageScreen(ModalScreen[None]):
         if self._document is not None and passage is not None:
             open_original(self, passage.id)
 
-    def action_leave(self) -> None:
-        self.dismiss()
-
     def action_close(self) -> None:
         """Close the search; if none is open, go back to the screen below."""
         words = self.query_one("#words", Input)
@@ -616,3 +564,106 @@ class PassageScreen(ModalScreen[None]):
         words.value = ""
         self.set_focus(self.query_one(DocumentText))
         self.refresh_bindings()
+
+
+def open_kept(node: DOMNode, item: Candidate | Evidence, number: int = 0, quote: str = "") -> None:
+    """Open a passage of a run; ``number`` is its citation's, 0 if it was not kept."""
+    node.app.push_screen(PassageScreen(item["passage_id"], quote, number, item))
+
+
+_DESKTOP = ("DISPLAY", "WAYLAND_DISPLAY", "TEXTUAL_DRIVER")  # one is set where a file can be opened
+
+
+def open_original(node: DOMNode, passage_id: int) -> None:
+    """Find the original of a passage in the background, then open it."""
+    find = partial(find_original, deepthink(node).engine, passage_id)
+    in_background(node.app, find, partial(_show, node.app), group="original", exclusive=True)
+
+
+def find_original(engine: Engine, passage_id: int) -> tuple[str, str]:
+    """Find the original of a passage; if it is inside another file, extract a copy.
+
+    Returns:
+        The URL of a web page or a file, and the source with page or section; "" and why if it is gone.
+
+    Raises:
+        UnreadableDocument: the enclosing file can no longer be read.
+    """
+    from agent.documents.media_types import BY_TYPE, PDF
+    from traces.library import Library
+
+    library = Library(engine.store)
+    with library.together():
+        passages = library.passages([passage_id])
+        documents = library.documents(passages[0].collection) if passages else []
+    document = next((candidate for candidate in documents if candidate.id == passages[0].document_id), None)
+    if document is None:
+        return "", "This passage is no longer in the library."
+    passage, source = passages[0], document.source
+    group = BY_TYPE[document.media_type].group if document.media_type in BY_TYPE else ""
+    place = source
+    if passage.page:
+        place += f", slide {passage.page}" if group == "slides" else f", p. {passage.page}"
+    elif passage.section:
+        place += f", {passage.section}"
+    page = f"#page={passage.page}" if passage.page and document.media_type == PDF else ""
+    if "://" in source:
+        return source + page, place
+    path = Path(source) if Path(source).exists() else _extract_copy(Path(source))
+    if path is None:
+        return "", f"The file is no longer there: {source}"
+    return path.as_uri() + page, place
+
+
+def _show(app: App[Any], original: tuple[str, str]) -> None:
+    """Open an original; without a desktop, copy its address and say where it is."""
+    address, place = original
+    if not address:
+        app.notify(place, severity="warning", markup=False)
+    elif sys.platform == "linux" and not any(name in os.environ for name in _DESKTOP):
+        app.copy_to_clipboard(address)
+        app.notify(f"{place} (copied: there is no desktop to open it)", markup=False)
+    else:
+        app.open_url(address)
+        app.notify(f"Opening {place}", markup=False)
+
+
+def content_of(source: Path) -> bytes | None:
+    """The content of a file, an attachment, a message of a mailbox or a file of an archive; None if gone.
+
+    Raises:
+        UnreadableDocument: the enclosing file can no longer be read.
+    """
+    from agent.documents.reading import read
+
+    if source.is_file():
+        return source.read_bytes()
+    outer = next((path for path in source.parents if path.is_file()), None)
+    return _enclosed_content(read(outer), source.relative_to(outer).as_posix()) if outer else None
+
+
+def _extract_copy(source: Path) -> Path | None:
+    """Extract a file inside another to a temporary folder; None if it is gone."""
+    content = content_of(source)
+    if content is None:
+        return None
+    originals_dir().mkdir(mode=0o700, parents=True, exist_ok=True)
+    copy = Path(tempfile.mkdtemp(dir=originals_dir()), source.name)
+    copy.write_bytes(content)
+    copy.chmod(0o400)  # read-only: changes to it would be lost
+    return copy
+
+
+def _enclosed_content(outer: ParsedDocument, inner: str) -> bytes | None:
+    """The bytes of a file inside another, by its path there; None if there is no such file."""
+    from agent.documents.reading import read_bytes
+
+    for enclosed in outer.enclosed:
+        if inner == enclosed.name:
+            return enclosed.content()
+        if inner.startswith(f"{enclosed.name}/"):
+            name = PurePosixPath(enclosed.name).name
+            return _enclosed_content(
+                read_bytes(name, enclosed.content()), inner.removeprefix(f"{enclosed.name}/")
+            )
+    return None

@@ -2,74 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar, TypeVar
 
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal
-from textual.message import Message
 from textual.widgets import ContentSwitcher, Input, Static, Tree
 
+from traces.folders import Folders
+from traces.library import Library
 from traces.records import Collection, Document, Passage
 from traces.typed_path import expanded_path
 from tui.app.base import DeepScreen
 from tui.app.engine import EngineState
 from tui.app.keys import bindings
 from tui.app.work import in_background
+from tui.library.actions import LEFT_OUT, Intake, intake, reread_intake, split_paths, summary, vectors_by
 from tui.library.ingest_panel import IngestJob, IngestPanel
-from tui.library.intake import Intake, checked_intake, reread_intake, split_paths
 from tui.library.search_panel import SearchPanel
-from tui.library.shelves import Details, Shelves
+from tui.library.shelves import ChangesScreen, DescribeScreen, Details, Shelves
 from tui.terminal import one_line
 
-if TYPE_CHECKING:
-    from traces.library import Library
-
-
-@dataclass
-class CollectionsLoaded(Message):
-    """The collections, the embedder of their vectors, and a line on followed folders."""
-
-    collections: Sequence[Collection]
-    embedder: str
-    followed: str
-
-
-@dataclass
-class DocumentsLoaded(Message):
-    """The documents of a collection."""
-
-    collection: str
-    documents: Sequence[Document]
-
-
-@dataclass
-class PassagesLoaded(Message):
-    """The passages of a document."""
-
-    document: int
-    passages: Sequence[Passage]
-
-
-@dataclass
-class Changed(Message):
-    """The library was changed, as the ``message`` says."""
-
-    message: str
-
-
-@dataclass
-class IntakeReady(Message):
-    """What to read, and a sentence for each document that cannot be read."""
-
-    intake: Intake
-    missing: Sequence[str] = ()
-
+T = TypeVar("T")
 
 _EMPTY = """\
 The library is empty.
@@ -130,31 +88,24 @@ class LibraryScreen(DeepScreen):
 
     @on(events.ScreenResume)
     def action_refresh(self) -> None:
-        self._start(self._list_shelves, "shelves")
+        self._start(self._list_shelves, self._show_shelves, "shelves")
 
     @property
     def _library(self) -> Library:
-        from traces.library import Library
-
         return Library(self.deepthink.engine.store)
 
-    def _list_shelves(self) -> Message:
-        from traces.folders import Folders
-        from tui.library.embedding import vectors_by
-        from tui.library.following import summary
-
+    def _list_shelves(self) -> tuple[list[Collection], str, str]:
+        """The collections, the embedder of their vectors, and a line on followed folders."""
         library, folders = self._library, Folders(self.deepthink.engine.store)
         with library.together():
-            return CollectionsLoaded(library.collections(), vectors_by(library), summary(folders))
+            return library.collections(), vectors_by(library), summary(folders)
 
-    def _list_documents(self, collection: str) -> Message:
-        return DocumentsLoaded(collection, self._library.documents(collection))
+    def _start(self, work: Callable[[], T], then: Callable[[T], object], group: str = "change") -> None:
+        in_background(self, work, then, group=group, exclusive=group != "change")
 
-    def _list_passages(self, document: int) -> Message:
-        return PassagesLoaded(document, self._library.document_passages(document))
-
-    def _start(self, work: Callable[[], Message | None], group: str) -> None:
-        in_background(self, work, group=group, exclusive=group != "change")
+    def _read_documents(self, collection: str, group: str) -> None:
+        work = partial(self._library.documents, collection)
+        self._start(work, partial(self._fill_documents, collection), group)
 
     @property
     def _searching(self) -> bool:
@@ -162,35 +113,33 @@ class LibraryScreen(DeepScreen):
 
     # --- the shelves -------------------------------------------------------------------------
 
-    @on(CollectionsLoaded)
-    def _show_shelves(self, message: CollectionsLoaded) -> None:
-        self._collections, self._embedder = list(message.collections), message.embedder
-        self.query_one(Shelves).show(message.collections)
-        self.query_one("#shelves").set_class(not message.collections, "-empty")
-        self.query_one(SearchPanel).offer([collection.name for collection in message.collections])
-        if message.collections and self.focused is None:  # the tree was hidden while it was empty
+    def _show_shelves(self, loaded: tuple[list[Collection], str, str]) -> None:
+        collections, self._embedder, followed = loaded
+        self._collections = collections
+        self.query_one(Shelves).show(collections)
+        self.query_one("#shelves").set_class(not collections, "-empty")
+        self.query_one(SearchPanel).offer([collection.name for collection in collections])
+        if collections and self.focused is None:  # the tree was hidden while it was empty
             self.set_focus(self.query_one(Shelves))
-        self._show_following(message.followed, self.deepthink.key_of("library.changes"))
+        self._show_following(followed, self.deepthink.key_of("library.changes"))
         self._show_details()
         self.refresh_bindings()
 
     @on(Shelves.DocumentsRequested)
     def _fetch(self, message: Shelves.DocumentsRequested) -> None:
-        cached = self._documents.get(message.collection.name)
-        if cached is not None and cached[0] == message.collection.generation:
-            self.query_one(Shelves).fill(message.collection.name, cached[1])
-            return
-        name = message.collection.name
-        self._start(partial(self._list_documents, name), f"documents of {name}")
+        collection = message.collection
+        generation, documents = self._documents.get(collection.name, (-1, []))
+        if generation == collection.generation:
+            self.query_one(Shelves).fill(collection.name, documents)
+        else:
+            self._read_documents(collection.name, f"documents of {collection.name}")
 
-    @on(DocumentsLoaded)
-    def _fill_documents(self, message: DocumentsLoaded) -> None:
+    def _fill_documents(self, name: str, documents: list[Document]) -> None:
         generations = {c.name: c.generation for c in self._collections or ()}
-        if message.collection not in generations:
+        if name not in generations:
             return
-        documents = list(message.documents)
-        self._documents[message.collection] = (generations[message.collection], documents)
-        self.query_one(Shelves).fill(message.collection, documents)
+        self._documents[name] = (generations[name], documents)
+        self.query_one(Shelves).fill(name, documents)
         if isinstance(self.query_one(Shelves).chosen, Collection):
             self._show_details()
 
@@ -200,21 +149,21 @@ class LibraryScreen(DeepScreen):
         self.refresh_bindings()
         if isinstance(item, Document):
             details.show_document(item)
-            self._start(partial(self._list_passages, item.id), "outline")
+            work = partial(self._library.document_passages, item.id)
+            self._start(work, partial(self._show_outline, item.id), "outline")
         elif item is not None:
             generation, documents = self._documents.get(item.name, (-1, []))
             details.show_collection(item, documents, self._embedder)
             if generation != item.generation:
-                self._start(partial(self._list_documents, item.name), "coverage")
+                self._read_documents(item.name, "coverage")
         elif self._collections is not None and not self._collections:
             add, samples = (self.deepthink.key_of(f"library.{name}") for name in ("add", "samples"))
             details.show_nothing(_EMPTY.format(add=add or "a", samples=samples or "t"))
 
-    @on(PassagesLoaded)
-    def _show_outline(self, message: PassagesLoaded) -> None:
+    def _show_outline(self, document: int, passages: list[Passage]) -> None:
         item = self.query_one(Shelves).chosen
-        if isinstance(item, Document) and item.id == message.document:
-            self.query_one(Details).show_sections(message.passages)
+        if isinstance(item, Document) and item.id == document:
+            self.query_one(Details).show_sections(passages)
 
     @on(Tree.NodeSelected, "#tree")
     def _open_document(self, event: Tree.NodeSelected[Collection | Document]) -> None:
@@ -225,18 +174,13 @@ class LibraryScreen(DeepScreen):
 
     def open_document(self, document: int) -> None:
         """Open a document at its beginning."""
-        self._start(partial(self._first_passage, document), "open")
+        self._start(partial(self._library.document_passages, document), self._open_first, "open")
 
-    def _first_passage(self, document: int) -> Message | None:
-        passages = self._library.document_passages(document)
-        return Details.Opened(passages[0].id) if passages else None
-
-    @on(Details.Opened)
-    @on(SearchPanel.Opened)
-    def _open(self, message: Details.Opened | SearchPanel.Opened) -> None:
+    def _open_first(self, passages: list[Passage]) -> None:
         from tui.library.passage import PassageScreen
 
-        self.app.push_screen(PassageScreen(message.passage_id))
+        if passages:
+            self.app.push_screen(PassageScreen(passages[0].id))
 
     # --- reading -----------------------------------------------------------------------------
 
@@ -274,32 +218,29 @@ class LibraryScreen(DeepScreen):
     @on(events.Paste)
     def _read_dropped(self, event: events.Paste) -> None:
         collection, engine = self.query_one(Shelves).collection, self.deepthink.engine
-
-        def parse() -> Message:
-            return IntakeReady(
-                checked_intake(split_paths(event.text), engine.settings(), collection or None)
-            )
-
-        self._start(parse, "change")
+        self._start(
+            lambda: intake(split_paths(event.text), engine.settings(), collection or None),
+            self.read,
+        )
 
     def action_reread(self) -> None:
         item = self.query_one(Shelves).chosen
         if item is not None:
-            self._start(partial(self._reread, item), "change")
+            self._start(partial(self._reread, item), self._read_again)
 
-    def _reread(self, item: Collection | Document) -> Message:
+    def _reread(self, item: Collection | Document) -> tuple[Intake, list[str]]:
         documents = [item] if isinstance(item, Document) else self._library.documents(item.name)
-        return IntakeReady(*reread_intake(documents, self.deepthink.engine.settings()))
+        return reread_intake(documents, self.deepthink.engine.settings())
 
-    @on(IntakeReady)
-    def _read_intake(self, message: IntakeReady) -> None:
-        if message.missing:
-            more = len(message.missing) - _MAX_NAMED
-            lines = [*message.missing[:_MAX_NAMED], *([f"And {more} more."] if more > 0 else [])]
+    def _read_again(self, found: tuple[Intake, list[str]]) -> None:
+        selection, missing = found
+        if missing:
+            more = len(missing) - _MAX_NAMED
+            lines = [*missing[:_MAX_NAMED], *([f"And {more} more."] if more > 0 else [])]
             lines.append("What is in the library stays.")
             self.notify("\n".join(lines), title="Not found any more", severity="warning", markup=False)
-        if message.intake.paths or message.intake.addresses:
-            self.read(message.intake)
+        if selection.paths or selection.addresses:
+            self.read(selection)
 
     # --- changing ----------------------------------------------------------------------------
 
@@ -321,19 +262,18 @@ class LibraryScreen(DeepScreen):
 
         def remove() -> None:
             if not self._is_being_read(item):  # an ingestion may have begun meanwhile
-                self._start(partial(self._remove, item), "change")
+                self._start(partial(self._remove, item), self._report_change)
 
         ConfirmScreen.ask(self, question, detail, "Remove", remove)
 
-    def _remove(self, item: Collection | Document) -> Message:
+    def _remove(self, item: Collection | Document) -> str:
         from agent.folders.sync import forget
-        from tui.library.following import LEFT_OUT
 
         if isinstance(item, Document):
             left_out = LEFT_OUT if forget(self.deepthink.engine.store, item) else ""
-            return Changed(f"Removed {item.name} from {item.collection}.{left_out}")
+            return f"Removed {item.name} from {item.collection}.{left_out}"
         self._library.remove_collection(item.name)
-        return Changed(f"Removed {item.name}.")
+        return f"Removed {item.name}."
 
     def _is_being_read(self, item: Collection | Document) -> bool:
         """Whether the collection is being read, which would undo its removal; warn if so."""
@@ -345,29 +285,24 @@ class LibraryScreen(DeepScreen):
 
     def action_changes(self) -> None:
         """Show the followed folders and their changes."""
-        from tui.library.changes import ChangesScreen
-
         self.app.push_screen(ChangesScreen(), lambda _none: self.action_refresh())
 
     def action_describe(self) -> None:
-        from tui.library.shelves import DescribeScreen
-
         name = self.query_one(Shelves).collection
         current = next((c.description for c in self._collections or () if c.name == name), "")
 
-        def describe(text: str) -> Message:
+        def describe(text: str) -> str:
             self._library.describe_collection(name, text)
-            return Changed(f"{name} is described.")
+            return f"{name} is described."
 
         def submit(text: str | None) -> None:
             if text:
-                self._start(partial(describe, text), "change")
+                self._start(partial(describe, text), self._report_change)
 
         self.app.push_screen(DescribeScreen(name, current), submit)
 
-    @on(Changed)
-    def _report_change(self, message: Changed) -> None:
-        self.notify(one_line(message.message, 120), markup=False)
+    def _report_change(self, message: str) -> None:
+        self.notify(one_line(message, 120), markup=False)
         self.action_refresh()
 
     # --- searching ---------------------------------------------------------------------------

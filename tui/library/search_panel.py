@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from rich.text import Text
@@ -12,13 +12,12 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
-from textual.message import Message
 from textual.widgets import DataTable, Input, Label, Select, Static
 
 from tui.app.keys import bindings
 from tui.app.offers import deepthink
 from tui.app.work import Failed, in_background
-from tui.terminal import clean, one_line
+from tui.terminal import clean, counted, one_line
 
 if TYPE_CHECKING:
     from agent.retrieval.recall import Recall
@@ -60,23 +59,6 @@ cursor.
     SearchPanel #preview { height: 1fr; min-height: 4; border-top: solid $panel; }
     SearchPanel #preview Static { height: auto; }
     """
-
-    @dataclass
-    class Opened(Message):
-        """The user wants to open a passage."""
-
-        passage_id: int
-
-    class Loading(Message):
-        """The embedder is being loaded."""
-
-    @dataclass
-    class Found(Message):
-        """The result of a query; ``entered`` is set if Enter started it."""
-
-        query: str
-        staged: Sequence[Staged]
-        entered: bool
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id)
@@ -133,52 +115,38 @@ cursor.
         if not any(letter.isalnum() for letter in query):
             return
         within = str(self.query_one("#within", Select).value)
-        self._tell("Searching …")
-
-        def work() -> Message:
-            return self.Found(query, self._inspect(query, within), entered=entered)
-
-        in_background(self, work, group="search", exclusive=True)
+        is_loading = deepthink(self).engine_states.get("embedder", ("cold", ""))[0] == "loading"
+        self._tell("The embedder is being loaded: some seconds, once …" if is_loading else "Searching …")
+        work = partial(self._inspect, query, within)
+        in_background(self, work, partial(self._show, query, entered), group="search", exclusive=True)
 
     def _inspect(self, query: str, within: str) -> Sequence[Staged]:
         from agent.retrieval.recall import Recall
         from agent.steps.inspection import inspect
-        from models.protocols import Loadable
         from traces.library import Library
-        from tui.library.search import scope_of
+        from tui.library.actions import scope_of
 
         engine = deepthink(self).engine
         library = Library(engine.store)
         scope = scope_of(library, [within] if within else [])
         embedder = engine.embedder()
-        if isinstance(embedder, Loadable) and not embedder.ready():
-            self.post_message(self.Loading())
         if self._recall is None or self._recall[0] is not embedder:
             self._recall = (embedder, Recall(library, embedder))
         return inspect(query, "hybrid", scope, recall=self._recall[1], reader=engine.reader())
-
-    @on(Loading)
-    def _tell_loading(self) -> None:
-        self._tell("The embedder is being loaded: some seconds, once …")
 
     @on(Failed)
     def _tell_failure(self, message: Failed) -> None:
         self._tell(f"✗ {one_line(message.error.message)} {one_line(message.error.way_out)}", is_error=True)
 
-    @on(Found)
-    def _show(self, message: Found) -> None:
-        self.show(message.staged)
-        line = self.query_one("#query", Input)
-        query_changed = one_line(line.value) != message.query
-        if message.staged and message.entered and line.has_focus and not query_changed:
-            self.query_one(DataTable).focus()
-
-    def show(self, staged: Sequence[Staged]) -> None:
-        """Show the results of a search."""
+    def _show(self, query: str, entered: bool, staged: Sequence[Staged]) -> None:
+        """Show the results of a query; ``entered`` if Enter started it."""
         self._staged = staged
-        passages = f"{len(staged)} passage{'' if len(staged) == 1 else 's'}"
-        self._tell(f"{passages}, in the reader's order" if staged else "Nothing found.")
+        found = f"{counted(len(staged), 'passage')}, in the reader's order"
+        self._tell(found if staged else "Nothing found.")
         self._fill()
+        line = self.query_one("#query", Input)
+        if staged and entered and line.has_focus and one_line(line.value) == query:
+            self.query_one(DataTable).focus()
 
     def _fill(self) -> None:
         from tui.run.words import GRADES
@@ -234,7 +202,9 @@ cursor.
     @on(DataTable.RowSelected)
     def _open(self, event: DataTable.RowSelected) -> None:
         if event.row_key.value:
-            self.post_message(self.Opened(int(event.row_key.value)))
+            from tui.library.passage import PassageScreen
+
+            self.app.push_screen(PassageScreen(int(event.row_key.value)))
 
     def action_results(self) -> None:
         if self._staged:

@@ -1,10 +1,11 @@
-"""Collections and documents as a tree, and one of them in detail."""
+"""Collections and documents as a tree, one of them in detail, and the windows over them."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar
 
 from rich.text import Text
@@ -15,14 +16,19 @@ from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.message import Message
 from textual.screen import ModalScreen
-from textual.widgets import Input, Static, Tree
+from textual.widgets import Input, OptionList, Static, Tree
+from textual.widgets.option_list import Option
 from textual.widgets.tree import TreeNode
 
 from agent.documents.media_types import BY_TYPE
+from traces.folders import Change, Folder, Folders
 from traces.records import SECTION_SEPARATOR, Collection, Document, Passage
 from tui.app.key_line import KeyLine
 from tui.app.keys import bindings
 from tui.app.lists import facts
+from tui.app.offers import deepthink
+from tui.app.work import in_background
+from tui.library.actions import change_detail, change_time
 from tui.library.ingesting import is_low, share
 from tui.terminal import clean, one_line, size
 
@@ -224,27 +230,6 @@ The headings of the document. **Enter** opens the first passage of a section in 
         self.cursor_line = 0
 
 
-class FactSheet(Static):
-    """A header, labels with their values, and notices."""
-
-    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
-        super().__init__(id=id, markup=False)
-        self._header: Sequence[Content] = ()
-        self._facts: Facts = []
-        self._notices: Sequence[str] = ()
-
-    def show(self, header: Sequence[Content], facts: Facts, notices: Sequence[str] = ()) -> None:
-        """Show the sheet."""
-        self._header, self._facts, self._notices = header, facts, notices
-        self.on_resize()
-
-    def on_resize(self) -> None:
-        lines = [*self._header, *([Content("")] if self._facts else [])]
-        lines += facts(self._facts, max(self.content_size.width, _LABEL + 16), _LABEL)
-        lines += [Content.styled(f"! {one_line(notice)}", "$warning") for notice in self._notices]
-        self.update(Content("\n").join(lines))
-
-
 class Details(VerticalScroll, can_focus=False):
     """One pane: a title, facts, notices and, for a document, its sections."""
 
@@ -254,14 +239,12 @@ class Details(VerticalScroll, can_focus=False):
     Details #sections { margin-top: 1; text-style: bold; color: $primary; }
     """
 
-    @dataclass
-    class Opened(Message):
-        """The user wants to open a passage."""
-
-        passage_id: int
+    def __init__(self) -> None:
+        super().__init__()
+        self._sheet: tuple[Sequence[Content], Facts, Sequence[str]] = ((), [], ())
 
     def compose(self) -> ComposeResult:
-        yield FactSheet(id="facts")
+        yield Static(id="facts", markup=False)
         yield Static("Sections", id="sections")
         yield Outline()
 
@@ -286,10 +269,20 @@ class Details(VerticalScroll, can_focus=False):
         name = Content(one_line(document.name)).stylize("$foreground 65%")
         self._show([title, name], document_facts(document), document.notices)
 
-    def _show(self, header: Sequence[Content], facts: Facts, notices: Sequence[str] = ()) -> None:
-        self.query_one(FactSheet).show(header, facts, notices)
+    def _show(self, header: Sequence[Content], rows: Facts, notices: Sequence[str] = ()) -> None:
+        self._sheet = (header, rows, notices)
+        self.on_resize()
         self.scroll_home(animate=False)
         self.show_sections(())
+
+    def on_resize(self) -> None:
+        """Wrap the facts to the present width."""
+        header, rows, notices = self._sheet
+        sheet = self.query_one("#facts", Static)
+        lines = [*header, *([Content("")] if rows else [])]
+        lines += facts(rows, max(sheet.content_size.width, _LABEL + 16), _LABEL)
+        lines += [Content.styled(f"! {one_line(notice)}", "$warning") for notice in notices]
+        sheet.update(Content("\n").join(lines))
 
     def show_sections(self, passages: Sequence[Passage]) -> None:
         """Show a document's sections, or hide them if there are none."""
@@ -301,7 +294,9 @@ class Details(VerticalScroll, can_focus=False):
     def _open(self, event: Tree.NodeSelected[int]) -> None:
         event.stop()
         if event.node.data is not None:
-            self.post_message(self.Opened(event.node.data))
+            from tui.library.passage import PassageScreen
+
+            self.app.push_screen(PassageScreen(event.node.data))
 
 
 class DescribeScreen(ModalScreen[str]):
@@ -331,5 +326,80 @@ class DescribeScreen(ModalScreen[str]):
     def _submit(self, event: Input.Submitted) -> None:
         self.dismiss(" ".join(event.value.split()))
 
-    def action_close(self) -> None:
-        self.dismiss("")
+
+_SIGNS = {"failed": "✗", "away": "!", "removed": "-", "added": "+"}
+
+
+class ChangesScreen(ModalScreen[None]):
+    """The followed folders, and the changes in them."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("changes")
+    HELP = """\
+### Followed folders
+
+At the top are the followed folders. The app reads changes in them while it is open, between answers;
+`deepthink sync` reads them at any time. Below are the changes, newest first.
+"""
+    DEFAULT_CSS = """
+    ChangesScreen { align: center middle; }
+    ChangesScreen #changes {
+        width: 90%; max-width: 120; height: 85%; background: $surface; border: round $primary; padding: 0 1;
+    }
+    ChangesScreen OptionList {
+        height: auto; max-height: 8; border: none; background: transparent; padding: 0; margin-bottom: 1;
+    }
+    ChangesScreen OptionList:focus { border: none; }
+    ChangesScreen VerticalScroll { height: 1fr; }
+    ChangesScreen #message { height: auto; }
+    """
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="changes"):
+            yield Static("Followed folders", classes="title")
+            yield OptionList(markup=False)
+            with VerticalScroll():
+                yield Static("…", id="message", markup=False)
+            yield KeyLine()
+
+    def on_mount(self) -> None:
+        self._load()
+
+    def _load(self, unfollowed: str = "") -> None:
+        """Show the folders and the changes, without a folder that is no longer to be followed."""
+        folders = Folders(deepthink(self).engine.store)
+
+        def work() -> tuple[list[Folder], list[Change]]:
+            if unfollowed:
+                folders.unfollow(unfollowed)
+            return folders.followed(), folders.changes()
+
+        in_background(self, work, self._show, group="changes")
+
+    def _show(self, loaded: tuple[list[Folder], list[Change]]) -> None:
+        folders, changes = loaded
+        folder_list = self.query_one(OptionList)
+        folder_list.clear_options()
+        for folder in folders:
+            exclusions = f", excluding {'  '.join(folder.exclude)}" if folder.exclude else ""
+            missing = "" if Path(folder.path).is_dir() else " (missing)"
+            line = one_line(f"{folder.collection}: {folder.path}{exclusions}{missing}")
+            folder_list.add_option(Option(Content(line), id=folder.path))
+        folder_list.display = bool(folders)
+        placeholder = "Nothing has changed yet." if folders else "No folder is followed yet."
+        lines = [_line(change) for change in changes] or [Content(placeholder)]
+        self.query_one("#message", Static).update(Content("\n").join(lines))
+
+    def action_unfollow(self) -> None:
+        option = self.query_one(OptionList).highlighted_option
+        if option is not None:
+            self._load(unfollowed=option.id or "")
+
+
+def _line(change: Change) -> Content:
+    sign = _SIGNS.get(change.outcome, " ")
+    name, detail = clean(change.name), one_line(change_detail(change))
+    line = Content(
+        f"{change_time(change)}  {sign} {change.outcome:8}{change.collection}  {name}  {detail}".rstrip()
+    )
+    style = {"failed": "$error", "away": "$warning"}.get(change.outcome)
+    return line.stylize(style) if style else line

@@ -16,7 +16,7 @@ from tui import failures
 from tui.assemble import open_chat, open_embedder, open_planner, open_reader, open_store
 from tui.bars import show_progress
 from tui.interrupts import ctrl_c
-from tui.library import embedding
+from tui.library.actions import embed
 from tui.settings.settings import load
 from tui.terminal import clean, console, duration
 
@@ -39,7 +39,7 @@ def collect_own(
     )
     store, embedder = open_store(), open_embedder(settings)
     with ctrl_c() as cancel, closing(open_chat(settings)) as chat:
-        embedding.embed(store, embedder, cancel)
+        embed(store, embedder, cancel)
         events = collect(
             task,
             chat=chat,

@@ -27,7 +27,7 @@ from tui.assemble import open_chat, open_embedder, open_learned, open_planner, o
 from tui.bars import show_progress
 from tui.failures import WrongUsage
 from tui.interrupts import ctrl_c
-from tui.library import embedding
+from tui.library.actions import embed
 from tui.settings.settings import load
 from tui.terminal import cells, clean, columns, console, duration, print_json
 
@@ -117,7 +117,7 @@ def run_evaluation(request: EvaluationRequest) -> int:
 def _open_library(case_set: CaseSet, folder: Path, embedder: Embedder, cancel: threading.Event) -> Store:
     if not case_set.files:
         store = open_store()
-        embedding.embed(store, embedder, cancel)
+        embed(store, embedder, cancel)
         return store
     store = Store(folder / "library.duckdb")
     _show_progress(case_set, fill(case_set, store, embedder, cancel))

@@ -25,13 +25,13 @@ from agent.state import Claim, Evidence
 from tui.app.keys import bindings
 from tui.app.lists import Offers, hanging
 from tui.app.offers import deepthink
-from tui.library.original import open_original
-from tui.run.evidence import PassageWanted
+from tui.library.passage import open_kept, open_original
 from tui.run.fold import EVERYTHING, Part, RunFold
 from tui.run.words import CHOICES, DOING, ENDINGS, block_of, doubts, place, reason, support_count
 from tui.terminal import clean, duration, one_line, unmarked
 
 _TEXT_LENGTH = 160
+Way = Literal["edit", "everywhere", "search"]
 
 
 class WaysOn(Offers):
@@ -47,12 +47,12 @@ The nearest passages, and other ways to search. **Enter** opens a passage, or do
     class Chosen(Message):
         """Ask a question: edited in the prompt, in all collections, or as a search of the library."""
 
-        way: Literal["edit", "everywhere", "search"]
+        way: Way
         question: str
 
     def __init__(self) -> None:
         super().__init__()
-        self._rows: list[tuple[Callable[[], Message], str, str]] = []  # message, lead, text
+        self._rows: list[tuple[Callable[[], object], str, str]] = []  # what it does, lead, text
 
     def show(self, fold: RunFold, *, narrowed: bool) -> None:
         """Show what to do after a run.
@@ -66,19 +66,19 @@ The nearest passages, and other ways to search. **Enter** opens a passage, or do
         if fold.status in {"not_found", "stopped"}:
             for hit in fold.nearest():
                 text = f"{place(hit)}: {one_line(hit['text'], _TEXT_LENGTH)}"
-                self._rows.append((partial(PassageWanted, hit), "nearest  ", text))
-            ways: dict[Literal["edit", "everywhere", "search"], str] = {
+                self._rows.append((partial(open_kept, self, hit), "nearest  ", text))
+            ways: dict[Way, str] = {
                 "edit": "Rephrase the question",
                 "everywhere": "Search all collections",
                 "search": "Search the library with this question",
             }
             for way, text in ways.items():
                 if way != "everywhere" or narrowed:
-                    self._rows.append((partial(self.Chosen, way, question), "→ ", text))
+                    self._rows.append((partial(self._choose, way, question), "→ ", text))
         elif fold.status == "answered" and fold.answered is not None:
             for missing in fold.answered.missing:
                 text = f"Ask about what is missing: “{one_line(missing, _TEXT_LENGTH)}”"
-                self._rows.append((partial(self.Chosen, "edit", missing), "→ ", text))
+                self._rows.append((partial(self._choose, "edit", missing), "→ ", text))
         self.redraw()
         self.set_class(not self._rows, "hidden")
 
@@ -86,10 +86,13 @@ The nearest passages, and other ways to search. **Enter** opens a passage, or do
         return (Option(Content(hanging(lead, text, self.width))) for _, lead, text in self._rows)
 
     @on(OptionList.OptionSelected)
-    def _post_choice(self, event: OptionList.OptionSelected) -> None:
+    def _take(self, event: OptionList.OptionSelected) -> None:
         event.stop()
-        message, _, _ = self._rows[event.option_index]
-        self.post_message(message())
+        act, _, _ = self._rows[event.option_index]
+        act()
+
+    def _choose(self, way: Way, question: str) -> None:
+        self.post_message(self.Chosen(way, question))
 
 
 _CITATION = re.compile(r"\[(\d+)\]")
@@ -220,15 +223,14 @@ behind it in its document, with the supporting sentence marked. A mouse click on
         block.update(self._plain_blocks[block].stylize("reverse bold", start, end))
         self.screen.scroll_to_widget(block)
 
-    def action_open(self) -> None:
-        if not self._citations:
-            return
-        self.post_message(self.Opened(self._citations[max(self._citation_index, 0)][3]))
+    def action_open(self, original: bool = False) -> None:
+        """Open the current citation, by default the first, or its original."""
+        if self._citations:
+            number = self._citations[max(self._citation_index, 0)][3]
+            self.post_message(self.Opened(number, original))
 
     def action_original(self) -> None:
-        """Open the original of the current citation, by default of the first."""
-        if self._citations:
-            self.post_message(self.Opened(self._citations[max(self._citation_index, 0)][3], original=True))
+        self.action_open(original=True)
 
     def on_click(self, event: events.Click) -> None:
         """Open the citation that was clicked; its block has no action for that."""
@@ -471,12 +473,6 @@ class Exchange(Vertical):
         self.screen.set_focus(answer)
         answer.call_later(answer.action_citation, 1)  # after what is still to be drawn
 
-    def ask(self, box: AskedBox) -> None:
-        """Show a question of the run at the end, instead of the previous one."""
-        self.unask()
-        self._box = box
-        self.mount(box)
-
     @property
     def question_box(self) -> AskedBox | None:
         """The run's current question in this turn, if any."""
@@ -524,10 +520,12 @@ class Exchange(Vertical):
         text.set_class(not lines, "hidden")
 
     def _show_question(self, fold: RunFold) -> None:
-        if fold.unanswered is None:
-            self.unask()
-        elif self._box is None or self._box.event is not fold.unanswered:
-            self.ask(AskedBox(fold.unanswered))
+        if self._box is not None and self._box.event is fold.unanswered:
+            return
+        self.unask()
+        if fold.unanswered is not None:
+            self._box = AskedBox(fold.unanswered)
+            self.mount(self._box)
 
     def _state(self, fold: RunFold) -> Content:
         finished = fold.finished
@@ -556,7 +554,7 @@ class Exchange(Vertical):
         elif original:
             open_original(self, item["passage_id"])
         else:
-            self.post_message(PassageWanted(item, number, self.fold.quote(item)))
+            open_kept(self, item, number, self.fold.quote(item))
 
 
 def _quote_or_excerpt(item: Evidence, fold: RunFold) -> str:

@@ -107,19 +107,6 @@ class RunFold:
     """A run so far; complete once it has taken `agent.events.RunFinished`.
 
     If something happens more than once, such as an answer or a route, the last one counts.
-
-    Attributes:
-        node: The current node; "" before the first and after the last.
-        step: The current research step, 0 outside steps.
-        message: What the node is doing, in a few words.
-        text: The answer as written so far.
-        unanswered: The question to the user that the run waits for, if any.
-        paused: Whether the user paused it.
-        elapsed: Seconds since it began, as last reported.
-        skipped_steps: Numbers of the steps that the user skipped.
-        addresses: URLs of web pages, by collection and name.
-        unfinished: The status of a run without an end: running or waiting.
-        failure: Why its worker failed; the only end of a run that could not begin.
     """
 
     run_id: str = ""
@@ -140,17 +127,17 @@ class RunFold:
     nodes: list[ev.NodeFinished] = field(default_factory=list)
     calls: list[ev.ModelCalled] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
-    node: str = ""
-    step: int = 0
-    message: str = ""
-    text: str = ""
-    unanswered: ev.Asked | None = None
-    paused: bool = False
-    elapsed: float = 0.0
-    skipped_steps: set[int] = field(default_factory=set)
-    addresses: dict[tuple[str, str], str] = field(default_factory=dict)
-    unfinished: str = "running"
-    failure: str = ""
+    node: str = ""  # the current one; "" before the first and after the last
+    step: int = 0  # the current research step, 0 outside steps
+    message: str = ""  # what the node is doing, in a few words
+    text: str = ""  # the answer as written so far
+    unanswered: ev.Asked | None = None  # the question to the user that the run waits for
+    paused: bool = False  # by the user
+    elapsed: float = 0.0  # seconds since it began, as last reported
+    skipped_steps: set[int] = field(default_factory=set)  # their numbers
+    addresses: dict[tuple[str, str], str] = field(default_factory=dict)  # of web pages, by collection, name
+    unfinished: str = "running"  # the status of a run without an end; or waiting
+    failure: str = ""  # why its worker failed; the only end of a run that could not begin
     _resumed_after: float = 0.0
 
     def take(self, event: ev.Event) -> tuple[Part, ...]:  # noqa: PLR0912, PLR0915 - one arm per event

@@ -12,11 +12,10 @@ import os
 import re
 import select
 import signal
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from types import FrameType
 from typing import Any, Self
 
@@ -29,29 +28,8 @@ _SHOW_CURSOR, _HIDE_CURSOR = b"\x1b[?25h", b"\x1b[?25l"
 _BACKGROUND_POLL_SECONDS = 0.3  # how often a background program checks whether it is in the foreground
 
 
-class NoKeys:
-    """Reads nothing."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Restore the terminal."""
-
-    def aside(self) -> AbstractContextManager[object]:
-        """Leave the terminal to code that reads lines from it."""
-        return nullcontext()
-
-
-def keys(press: Callable[[str], None] | None) -> NoKeys:
-    """Reads keys and calls ``press`` in a thread; reads none without a terminal or a ``press``."""
-    if press is None or os.name != "posix" or not (sys.stdin.isatty() and sys.stdout.isatty()):
-        return NoKeys()
-    return Keyboard(press, sys.stdin.fileno(), sys.stdout.fileno())
-
-
-class Keyboard(NoKeys):
-    """Reads keys from a terminal.
+class Keyboard:
+    """Reads keys from a terminal while it is entered.
 
     Args:
         press: Takes each key, in a separate thread.
@@ -78,6 +56,7 @@ class Keyboard(NoKeys):
         return self
 
     def __exit__(self, *_: object) -> None:
+        """Restore the terminal."""
         self._stop()
         for number, handler in self._handlers.items():
             signal.signal(number, handler)

@@ -10,7 +10,6 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from types import TracebackType
 from typing import Self
 
 from rich.cells import cell_len
@@ -57,9 +56,7 @@ class Renderer:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, *_: object) -> None:
         """Leave the terminal in its final state."""
 
     def take(self, event: ev.Event) -> None:
@@ -87,9 +84,7 @@ class PlainRun(Renderer):
         self._transcript = Transcript(self.fold)
         self._replay = replay
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, *_: object) -> None:
         if kind is None:
             self._write(self._transcript.rest())
 
@@ -149,11 +144,9 @@ class AnimatedRun(PlainRun):
             self._live.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, *_: object) -> None:
         self._live.stop()
-        super().__exit__(kind, error, trace)
+        super().__exit__(kind)
 
     def take(self, event: ev.Event) -> None:
         """Show the event above the status line, or update that line."""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import zip_longest
-from typing import ClassVar, Literal
+from itertools import starmap, zip_longest
+from typing import ClassVar, NamedTuple
 
 from textual import on
 from textual.app import ComposeResult
@@ -24,30 +23,26 @@ from tui.run.fold import RunFold, fold_of
 from tui.run.words import decision, local, place, reason, status, step_question
 from tui.terminal import duration, one_line
 
-Sign = Literal["same", "differs", "only A", "only B"]
+SAME = "="
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One property of both runs; ``ratio`` is B's amount over A's, if both have one."""
+class Row(NamedTuple):
+    """One property of both runs and how they compare; ``second`` is "" if it is the same."""
 
+    sign: str
     first: str
-    second: str
-    sign: Sign
-    ratio: float | None = None
+    second: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(NamedTuple):
     """Rows of one kind; ``words`` summarises them, or says why there are none."""
 
     title: str
-    rows: tuple[Row, ...]
+    rows: Sequence[Row]
     words: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ComparedRun:
+class ComparedRun(NamedTuple):
     """A run and its fold."""
 
     run: Run
@@ -56,15 +51,17 @@ class ComparedRun:
 
 def compare(a: ComparedRun, b: ComparedRun) -> list[Section]:
     """Compare question, answer, end, settings, plan, decisions, evidence and cost, in this order."""
+    plan = list(starmap(_row, zip_longest(_plan(a.fold), _plan(b.fold), fillvalue="")))
+    decisions = list(_decisions(a.fold, b.fold))
     return [
-        Section("Question", (_row(one_line(a.run.question), one_line(b.run.question)),)),
-        Section("Answer", (_row(*(compared.fold.answer or "(no answer)" for compared in (a, b))),)),
-        Section("End", (_row(_end(a), _end(b)),)),
+        Section("Question", [_row(one_line(a.run.question), one_line(b.run.question))]),
+        Section("Answer", [_row(*(compared.fold.answer or "(no answer)" for compared in (a, b)))]),
+        Section("End", [_row(_end(a.run), _end(b.run))]),
         _settings(a.run, b.run),
-        _align("Plan", _plan(a.fold), _plan(b.fold), "Neither has a plan."),
-        _align("Decisions", *_decisions(a.fold, b.fold), "Neither took a decision."),
+        Section("Plan", plan, "" if plan else "Neither has a plan."),
+        Section("Decisions", decisions, "" if decisions else "Neither took a decision."),
         _evidence(a.fold, b.fold),
-        _cost(a, b),
+        Section("Cost", list(_cost(a, b))),
     ]
 
 
@@ -75,41 +72,32 @@ def start_and_id(run: Run) -> str:
 
 def _row(first: str, second: str) -> Row:
     if not second:
-        return Row(first, "–", "only A")
+        return Row("A only", first, "–")
     if not first:
-        return Row("–", second, "only B")
-    return Row(first, second, "same" if first.split() == second.split() else "differs")
+        return Row("B only", "–", second)
+    return Row(SAME, first) if first.split() == second.split() else Row("≠", first, second)
 
 
 def _settings(a: Run, b: Run) -> Section:
-    def settings(run: Run) -> list[tuple[str, str]]:
-        return [
-            ("profile", run.profile),
-            ("model", run.chat_model),
-            ("decided by", run.decider),
-            ("collections", ", ".join(sorted(run.collections))),
-            ("embedder", run.embedder),
-            ("reranker", run.reranker or "none"),
-        ]
-
-    pairs = list(zip(settings(a), settings(b), strict=True))
-    differing = tuple(
-        Row(f"{name}: {one_line(first)}", f"{name}: {one_line(second)}", "differs")
-        for (name, first), (_, second) in pairs
-        if first != second
+    first, second = (
+        {
+            "profile": run.profile,
+            "model": run.chat_model,
+            "decided by": run.decider,
+            "collections": ", ".join(sorted(run.collections)),
+            "embedder": run.embedder,
+            "reranker": run.reranker or "none",
+        }
+        for run in (a, b)
     )
-    same = [f"{name} {one_line(first)}" for (name, first), (_, second) in pairs if first == second]
+    rows = [_row(*(f"{name}: {one_line(side[name])}" for side in (first, second))) for name in first]
+    same = [f"{name} {one_line(value)}" for name, value in first.items() if value == second[name]]
+    differing = [row for row in rows if row.sign != SAME]
     return Section("Settings", differing, f"The same: {' · '.join(same)}" if same else "")
 
 
-def _end(compared: ComparedRun) -> str:
-    run = compared.run
+def _end(run: Run) -> str:
     return f"{status(run)}: {reason(run)}" if reason(run) else status(run)
-
-
-def _align(title: str, left_texts: Sequence[str], right_texts: Sequence[str], empty_text: str) -> Section:
-    rows = tuple(_row(left, right) for left, right in zip_longest(left_texts, right_texts, fillvalue=""))
-    return Section(title, rows, "" if rows else empty_text)
 
 
 def _plan(fold: RunFold) -> list[str]:
@@ -118,34 +106,25 @@ def _plan(fold: RunFold) -> list[str]:
     ]
 
 
-def _decisions(a: RunFold, b: RunFold) -> tuple[list[str], list[str]]:
-    """The decisions of both, aligned by research step; "" where one run took none."""
-    sides: tuple[list[str], list[str]] = ([], [])
+def _decisions(a: RunFold, b: RunFold) -> Iterator[Row]:
+    """The decisions of both, aligned by research step."""
     for step in sorted({event.step for fold in (a, b) for event in fold.decisions}):
-        rows = [
+        sides = (
             [f"after step {step}: {decision(event)}" for event in fold.decisions if event.step == step]
             for fold in (a, b)
-        ]
-        for left, right in zip_longest(*rows, fillvalue=""):
-            sides[0].append(left)
-            sides[1].append(right)
-    return sides
+        )
+        yield from starmap(_row, zip_longest(*sides, fillvalue=""))
 
 
 def _evidence(a: RunFold, b: RunFold) -> Section:
     """The passages that both kept first, then those that only one did."""
     first, second = ({_key(item): item for item in fold.evidence} for fold in (a, b))
-    shared = [
-        Row(_citation(item, second[key]), _citation(second[key]), "same")
-        for key, item in first.items()
-        if key in second
-    ]
-    only_a = [Row(_citation(item), "–", "only A") for key, item in first.items() if key not in second]
-    only_b = [Row("–", _citation(item), "only B") for key, item in second.items() if key not in first]
+    shared = [Row(SAME, _citation(item, second[key])) for key, item in first.items() if key in second]
+    only_a = [_row(_citation(item), "") for key, item in first.items() if key not in second]
+    only_b = [_row("", _citation(item)) for key, item in second.items() if key not in first]
     words = f"{len(shared)} in both, {len(only_a)} only in A, {len(only_b)} only in B"
-    return Section(
-        "Evidence", (*shared, *only_a, *only_b), words if first or second else "Neither kept any passage."
-    )
+    rows = [*shared, *only_a, *only_b]
+    return Section("Evidence", rows, words if rows else "Neither kept any passage.")
 
 
 def _key(item: Evidence) -> tuple[str, str, str]:
@@ -161,32 +140,32 @@ def _citation(item: Evidence, other: Evidence | None = None) -> str:
     return f"{number} {place(item)}"
 
 
-def _cost(a: ComparedRun, b: ComparedRun) -> Section:
-    def amounts(compared: ComparedRun) -> list[tuple[str, float | None]]:
-        run, finished = compared.run, compared.fold.finished
-        return [
-            ("time", finished.seconds if finished else None),
-            ("model calls", run.model_calls),
-            ("tokens read", run.evaluated),
-            ("tokens reused", run.reused),
-            ("tokens written", run.generated),
-        ]
+def _cost(a: ComparedRun, b: ComparedRun) -> Iterator[Row]:
+    """What each took; the sign of what differs is B's amount over A's, if both have one."""
 
-    rows = []
-    for (name, first), (_, second) in zip(amounts(a), amounts(b), strict=True):
-        ratio = second / first if first and second else None
-        sign: Sign = "same" if first == second else "differs"
-        rows.append(Row(_amount(name, first), _amount(name, second), sign, ratio))
-    return Section("Cost", tuple(rows))
+    def amounts(compared: ComparedRun) -> dict[str, float | None]:
+        run, finished = compared.run, compared.fold.finished
+        return {
+            "time": finished.seconds if finished else None,
+            "model calls": run.model_calls,
+            "tokens read": run.evaluated,
+            "tokens reused": run.reused,
+            "tokens written": run.generated,
+        }
+
+    second_amounts = amounts(b)
+    for name, first in amounts(a).items():
+        second = second_amounts[name]
+        row = _row(_amount(name, first), _amount(name, second))
+        if first and second and row.sign != SAME:
+            row = row._replace(sign=f"×{second / first:.3g}")
+        yield row
 
 
 def _amount(name: str, amount: float | None) -> str:
     if amount is None:
         return f"{name}: not known"
     return f"{name}: {duration(amount)}" if name == "time" else f"{name}: {amount:,.0f}"
-
-
-_SIGNS = {"same": "=", "differs": "≠", "only A": "A only", "only B": "B only"}
 
 
 class CompareScreen(DeepScreen):
@@ -254,7 +233,7 @@ amount divided by A's. `1` and `2` replay either, `s` swaps them.
                 yield _build_row(row)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        return True if action == "close" else self._pair is not None
+        return True if action == "dismiss" else self._pair is not None
 
     def action_replay(self, index: int) -> None:
         from tui.runs.replay import ReplayScreen
@@ -266,22 +245,17 @@ amount divided by A's. `1` and `2` replay either, `s` swaps them.
         if self._pair is not None:
             await self._show((self._pair[1], self._pair[0]))
 
-    def action_close(self) -> None:
-        self.dismiss()
-
 
 def _build_row(row: Row) -> Widget:
     """The widget of a row; equal texts are shown once."""
-    sign = _SIGNS[row.sign] if row.ratio is None or row.sign == "same" else f"×{row.ratio:.3g}"
     sides = [Static(row.first, classes="side", markup=False)]
-    if row.sign != "same":
+    if row.sign != SAME:
         sides = [
             Static(Content.assemble(("A ", "$foreground 65%"), row.first), classes="side first"),
             Static(Content.assemble(("B ", "$foreground 65%"), row.second), classes="side second"),
         ]
-    different = "" if row.sign == "same" else "differs"
     return Horizontal(
-        Static(sign, classes="sign", markup=False),
+        Static(row.sign, classes="sign", markup=False),
         Container(*sides, classes="sides"),
-        classes=f"row {different}",
+        classes="row" if row.sign == SAME else "row differs",
     )

@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from typing import ClassVar
 
 from textual import on
@@ -24,10 +26,9 @@ from traces.runs import Run, Runs
 from tui.app.base import DeepScreen
 from tui.app.keys import bindings
 from tui.app.work import Failed, in_background
-from tui.run.evidence import PassageWanted
 from tui.run.exchange import Exchange
 from tui.run.fold import EVERYTHING, Part, RunFold, stored_events
-from tui.run.meters import Meters
+from tui.run.live import Meters
 from tui.run.panel import RunPanel
 from tui.run.words import as_text
 from tui.terminal import duration
@@ -40,6 +41,7 @@ class Player:
 
     Attributes:
         events: The events of the whole run.
+        clock: When each is played, in seconds from the beginning.
         fold: The run after the first `position` events.
         position: Number of events that have happened.
     """
@@ -47,6 +49,8 @@ class Player:
     def __init__(self, events: Sequence[tuple[float, ev.Event]], run_id: str = "") -> None:
         self.events = [event for _, event in events]
         self._times = [elapsed for elapsed, _ in events]  # seconds since the run began
+        waits = (min(max(0.0, after - before), _MAX_WAIT) for before, after in pairwise(self._times))
+        self.clock = list(accumulate(waits, initial=0.0))
         self._run_id = run_id
         self.fold = RunFold(run_id=run_id)
         self.position = 0
@@ -99,20 +103,9 @@ class Player:
             return next((step for step in self.steps if step > self.position), len(self.events))
         return next((step for step in reversed(self.steps) if step < self.position), 0)
 
-    def wait(self, position: int | None = None) -> float:
-        """Seconds until the event at a position, by default the next."""
-        position = self.position if position is None else position
-        if position >= len(self.events) or not position:
-            return 0.0
-        return min(max(0.0, self._times[position] - self._times[position - 1]), _MAX_WAIT)
-
-    def within(self, seconds: float) -> int:
-        """The position reached in ``seconds``; at least one event further."""
-        position = min(self.position + 1, len(self.events))
-        while position < len(self.events) and self.wait(position) <= seconds:
-            seconds -= self.wait(position)
-            position += 1
-        return position
+    def position_at(self, clock: float) -> int:
+        """The position after playing for ``clock`` seconds from the beginning; long waits are cut."""
+        return bisect_right(self.clock, clock)
 
 
 class PlayerBar(Vertical, can_focus=True):
@@ -190,7 +183,7 @@ def _column(position: int, count: int, width: int) -> int:
     return round(position / max(count, 1) * (width - 1))
 
 
-_FRAME = 0.05  # seconds; events that are closer together are shown together
+_FRAME = 0.05  # seconds between two positions that are shown
 
 
 class ReplayScreen(DeepScreen):
@@ -214,6 +207,7 @@ plan, the evidence and the decisions, where you can say what a decision should h
         self._run: Run | None = None
         self.player = Player(())
         self._timer: Timer | None = None  # while it plays
+        self._played = 0.0  # seconds on the player's clock
         self._has_answer = False  # whether an answer is on the screen
 
     def body(self) -> ComposeResult:
@@ -254,7 +248,7 @@ plan, the evidence and the decisions, where you can say what a decision should h
             self.query_one("#replay-none", Static).update(Content(text))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        return True if action == "close" else self._run is not None
+        return True if action == "dismiss" else self._run is not None
 
     # The position
 
@@ -284,23 +278,25 @@ plan, the evidence and the decisions, where you can say what a decision should h
             self.query_one(Meters).show(fold, changed)
         self.query_one(PlayerBar).show(self.player, playing=self._timer is not None)
 
+    async def _move(self, position: int) -> None:
+        """Go to a position, and play on from there if it plays."""
+        await self._go(position)
+        self._played = self.player.clock[self.player.position - 1] if self.player.position else 0.0
+
     async def action_step(self, by: int) -> None:
         self._pause()
-        await self._go(self.player.position + by)
+        await self._move(self.player.position + by)
 
     async def action_part(self, by: int) -> None:
-        await self._go(self.player.step_position(by))
-        self._play_on()
+        await self._move(self.player.step_position(by))
 
     async def action_ends(self, end: int) -> None:
         """Go to the beginning (0) or the end (1)."""
-        await self._go(end * len(self.player.events))
-        self._play_on()
+        await self._move(end * len(self.player.events))
 
     @on(PlayerBar.Seek)
     async def _seek(self, message: PlayerBar.Seek) -> None:
-        await self._go(message.position)
-        self._play_on()
+        await self._move(message.position)
 
     # Playing
 
@@ -309,46 +305,26 @@ plan, the evidence and the decisions, where you can say what a decision should h
         if self._timer is not None:
             self._pause()
         else:
-            if self.player.over:
-                await self._go(0)
-            self._schedule_next()
+            await self._move(0 if self.player.over else self.player.position)
+            self._timer = self.set_interval(_FRAME, self._play_on)
         self._draw(frozenset())
-
-    def _schedule_next(self) -> None:
-        self._timer = self.set_timer(max(_FRAME, self.player.wait()), self._show_next)
 
     def _pause(self) -> None:
         if self._timer is not None:
             self._timer.stop()
             self._timer = None
 
-    def _play_on(self) -> None:
-        """Restart the wait from the current position, if playing."""
-        if self._timer is not None:
-            self._timer.stop()
-            self._schedule_next()
-
-    async def _show_next(self) -> None:
-        position = self.player.within(_FRAME)
+    async def _play_on(self) -> None:
+        self._played += _FRAME
+        position = self.player.position_at(self._played)
         if position >= len(self.player.events):
-            self._timer = None
+            self._pause()
         await self._go(position)
-        if self._timer is not None:
-            self._schedule_next()
 
     # Other actions
 
     def action_export(self) -> None:
         if self._run is not None:
-            from tui.runs.export import ExportScreen
+            from tui.runs.windows import ExportScreen
 
             self.app.push_screen(ExportScreen(self._run.id, self._run.question))
-
-    def action_close(self) -> None:
-        self.dismiss()
-
-    @on(PassageWanted)
-    def _open_passage(self, message: PassageWanted) -> None:
-        from tui.library.passage import PassageScreen
-
-        self.app.push_screen(PassageScreen.of(message.item, message.number, message.quote))

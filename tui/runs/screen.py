@@ -22,7 +22,7 @@ from tui.app.keys import bindings
 from tui.app.work import Failed, in_background
 from tui.runs.actions import delete_run, rate
 from tui.runs.list import Preview, RunFilter, RunList, RunPreview, preview
-from tui.runs.unfinished import offer_unfinished
+from tui.runs.windows import offer_unfinished
 from tui.terminal import one_line
 
 if TYPE_CHECKING:
@@ -229,7 +229,7 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
 
     def action_export(self) -> None:
         if self._current is not None:
-            from tui.runs.export import ExportScreen
+            from tui.runs.windows import ExportScreen
 
             self.app.push_screen(ExportScreen(self._current.id, self._current.question))
 

@@ -10,7 +10,7 @@ from traces.errors import DeepthinkError
 from traces.store import StoreError
 from tui.app.failure import in_the_app
 from tui.assemble import NoModelYet
-from tui.library.intake import WebOff
+from tui.library.actions import WebOff
 from tui.settings.settings import BadSetting
 
 

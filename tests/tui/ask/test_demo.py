@@ -19,7 +19,7 @@ def fetched(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     def pull_models(entries: list[ModelEntry]) -> None:
         names.extend(entry.name for entry in entries)
 
-    monkeypatch.setattr("tui.ask.demo.pull_models", pull_models)
+    monkeypatch.setattr("tui.models.pulling.pull_models", pull_models)
     return names
 
 

@@ -19,9 +19,8 @@ from tui.app.app import DeepthinkApp
 from tui.ask.conversation import Conversation
 from tui.ask.prompt import Prompt
 from tui.decisions.strip import DecisionStrip
-from tui.run.evidence import EvidenceList
 from tui.run.exchange import Answer, AskedBox, Exchange
-from tui.run.panel import PlanTree
+from tui.run.panel import EvidenceList, PlanTree
 
 
 def focused(app: DeepthinkApp, kind: type[Widget]) -> bool:

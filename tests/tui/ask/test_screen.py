@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -20,15 +19,13 @@ from tests.tui.waiting import until
 from traces.runs import Runs
 from tui.app.app import DeepthinkApp
 from tui.ask.conversation import Conversation, FindBar
-from tui.ask.prompt import Prompt
+from tui.ask.prompt import Prompt, Typed, begin
 from tui.ask.screen import AskScreen
-from tui.ask.typed import Typed, begin
 from tui.library.passage import PassageScreen
 from tui.library.screen import LibraryScreen
-from tui.run.evidence import EvidenceList
 from tui.run.exchange import Answer, Exchange, Sources, WaysOn
-from tui.run.meters import Meters, RunBar
-from tui.run.panel import PlanTree
+from tui.run.live import LiveRun, Meters, RunBar
+from tui.run.panel import EvidenceList, PlanTree
 
 
 def ask_screen(app: DeepthinkApp) -> AskScreen:
@@ -285,8 +282,9 @@ def test_a_file_that_is_named_or_all_of_a_folder_has_to_be_read(make_app: MakeAp
     warned: list[str] = []
 
     def prepare(*paths: Path) -> None:
-        engine, typed = make_app().engine, Typed("Who?", paths=paths)
-        begin(engine, typed, "", tell=told.append, warn=warned.append, cancelled=threading.Event())
+        run = LiveRun(make_app().engine, lambda _run: pytest.fail("nothing is asked"))
+        begin(run, Typed("Who?", paths=paths), "", warned.append)
+        told.extend(event.message for event in run.drain() if isinstance(event, ev.NodeProgress))
 
     for wanted in (tmp_path / "bad" / "0.md", tmp_path / "bad"):
         with pytest.raises(UnreadableDocument, match=r"0\.md is empty"):

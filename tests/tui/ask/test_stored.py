@@ -23,14 +23,13 @@ from tui.app.confirm import ConfirmScreen
 from tui.ask.conversation import Conversation
 from tui.ask.prompt import Prompt
 from tui.ask.screen import AskScreen
+from tui.library.actions import Intake
 from tui.library.ingest_panel import IngestPanel
-from tui.library.intake import Intake
 from tui.library.screen import LibraryScreen
 from tui.run.exchange import Exchange
-from tui.run.meters import Meters
+from tui.run.live import Meters
 from tui.run.panel import RunPanel
-from tui.runs.sessions import SessionList, SessionsScreen
-from tui.runs.unfinished import UnfinishedScreen
+from tui.runs.windows import SessionList, SessionsScreen, UnfinishedScreen
 
 
 async def test_a_run_that_failed_here_is_offered_without_taking_the_keys(

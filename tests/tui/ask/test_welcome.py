@@ -25,7 +25,7 @@ from tui.app.engine import Engine
 from tui.ask.conversation import Beginning, load_beginning
 from tui.ask.prompt import Prompt
 from tui.ask.welcome import WelcomeScreen, is_here
-from tui.library.intake import Intake, read_in
+from tui.library.actions import Intake, read_in
 from tui.settings.settings import load
 
 DEFAULTS = ["qwen2.5-coder-1.5b", "qwen2.5-coder-0.5b", "bge-small-en", "ms-marco-minilm-l12"]
@@ -177,7 +177,7 @@ async def test_documents_of_ones_own(
             go_on.wait(PATIENCE)
             yield from read_in(*arguments)
 
-        monkeypatch.setattr("tui.library.intake.read_in", held)
+        monkeypatch.setattr("tui.library.ingest_panel.read_in", held)
         app.screen.dismiss(Intake((folder,), (), "mine", "what is known"))
         await until(pilot, lambda: "of your documents" in _shown(app))
         assert "“" not in _shown(app), "the sample question is not one of these documents"

@@ -16,9 +16,9 @@ from traces.folders import Folders
 from traces.store import Store
 from tui.app.app import DeepthinkApp
 from tui.app.engine import Engine
-from tui.library.changes import ChangesScreen
-from tui.library.following import summary
+from tui.library.actions import summary
 from tui.library.screen import LibraryScreen
+from tui.library.shelves import ChangesScreen
 
 
 def _followed(store: Store, folder: Path) -> None:

@@ -13,7 +13,7 @@ from tests.tui.conftest import Answer, Run
 from traces.library import Library
 from tui.app.engine import Engine, EngineChanged
 from tui.assemble import open_store
-from tui.library import embedding
+from tui.library import actions
 
 NEW = HashEmbedder(64)
 
@@ -35,7 +35,7 @@ def test_a_few_passages_are_embedded_before_the_search(changed: Library, deepthi
 
 
 def test_many_are_told_of(changed: Library, deepthink: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embedding, "_FEW", 0)
+    monkeypatch.setattr(actions, "_FEW", 0)
     ran = deepthink("library", "search", "ceramic bearings")
     assert "Tolvang" in ran.out
     assert " ".join(ran.err.split()).startswith("Note: 2 of 2 passages have no vector by")

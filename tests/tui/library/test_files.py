@@ -13,8 +13,8 @@ from tests.tui.conftest import MakeApp
 from tests.tui.library.shelf import begin_with_nothing
 from tests.tui.waiting import until
 from tui.app.app import DeepthinkApp
+from tui.library.actions import Intake, completions
 from tui.library.files import FilesScreen, PathInput, PathTree
-from tui.library.intake import Intake, completions
 
 SIZE = (80, 24)
 

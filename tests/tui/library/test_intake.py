@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from agent.documents.ingest import NothingToIngest
 from traces.records import Document
 from tui.failures import WrongUsage
-from tui.library.intake import Intake, WebOff, intake, reread_intake, split_paths
+from tui.library.actions import Intake, WebOff, intake, reread_intake, split_paths
 from tui.settings.settings import Settings
 
 
@@ -36,7 +37,10 @@ def test_what_can_be_no_path_is_left_as_it_was_typed() -> None:
     assert split_paths("file://[") == ["file://["]
 
 
-def test_names_are_sorted_into_paths_and_addresses() -> None:
+def test_names_are_sorted_into_paths_and_addresses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("a", "a.md"):
+        (tmp_path / name).touch()
     chosen = intake(["a.md", "https://example.org"], Settings(web=True), None, " what \n it holds ")
     assert chosen.paths == (Path("a.md"),)
     assert chosen.addresses == ("https://example.org",)
@@ -50,7 +54,9 @@ def test_what_cannot_be_is_refused() -> None:
     with pytest.raises(WrongUsage):
         intake(["ftp://example.org"], Settings(web=True))
     with pytest.raises(WrongUsage):
-        intake(["a.md"], Settings(), "/")
+        intake([], Settings(), "/")
+    with pytest.raises(NothingToIngest):
+        intake(["nowhere.md"], Settings())
 
 
 def test_what_is_read_again_is_what_can_be_found(tmp_path: Path) -> None:

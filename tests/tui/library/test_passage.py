@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path, PurePath
+from typing import cast
 from urllib.parse import unquote
 
 import pytest
@@ -11,6 +12,7 @@ from PIL.Image import Image
 from textual.widgets import Input, Static
 
 from agent.documents.ingest import ingest
+from agent.state import Evidence
 from tests.agent.documents.formats.samples import pdf_file
 from tests.formats import FILES
 from tests.scripted import HashEmbedder
@@ -19,12 +21,12 @@ from tests.tui.waiting import until
 from traces.library import Library
 from tui.app.app import DeepthinkApp
 from tui.app.engine import Engine
-from tui.library.original import find_original
 from tui.library.passage import (
     DocumentText,
     PagePicture,
     PassageScreen,
     align_table,
+    find_original,
     find_quote,
     find_words,
 )
@@ -136,9 +138,8 @@ async def test_thousands_of_passages_are_laid_out_as_they_come_near(app: Deepthi
 
 async def test_a_passage_that_is_gone_is_shown_as_it_was_kept(app: DeepthinkApp) -> None:
     async with app.run_test(size=SIZE) as pilot:
-        screen = PassageScreen(
-            7, "It was so.", "news", 2, title="An old page", section="Then", text="Once. It was so."
-        )
+        kept = {"title": "An old page", "document": "page", "section": "Then", "text": "Once. It was so."}
+        screen = PassageScreen(7, "It was so.", 2, cast(Evidence, {"collection": "news", **kept}))
         app.push_screen(screen)
         await until(pilot, lambda: screen.is_mounted and screen.query_one("#gone").display)
         assert "no longer in the library" in told(screen, "#gone")
@@ -187,14 +188,14 @@ def test_the_original_is_at_hand_wherever_it_lies(tmp_path: Path, name: str, pla
     list(ingest([outer], collection="c", store=engine.store, embedder=HashEmbedder()))
     library = Library(engine.store)
     (document,) = (d for d in library.documents("c") if d.name == name)
-    found = find_original(engine, library.document_passages(document.id)[0].id)
-    path, _, fragment = found.address.partition("#")
+    address, place_text = find_original(engine, library.document_passages(document.id)[0].id)
+    path, _, fragment = address.partition("#")
     opened = Path(unquote(path.removeprefix("file://")))
     assert (opened.name, bool(opened.read_bytes())) == (PurePath(name).name, True)
     assert (opened == outer, fragment) == ("/" not in name, place.removeprefix("#"))
-    assert name in found.place
+    assert name in place_text
     outer.unlink()
-    assert not find_original(engine, library.document_passages(document.id)[0].id).address
+    assert not find_original(engine, library.document_passages(document.id)[0].id)[0]
 
 
 class _Drawn(Static):

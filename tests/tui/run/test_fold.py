@@ -12,7 +12,7 @@ from tests.tui import parts
 from tests.tui.stored import store_run
 from traces.runs import Runs
 from tui.app.lists import facts, hanging
-from tui.ask.typed import Typed, read
+from tui.ask.prompt import Typed, read
 from tui.assemble import open_store
 from tui.run.fold import EVERYTHING, RunFold, answer_as_read
 from tui.terminal import one_line, padded

@@ -15,8 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tui.run import keyboard
-from tui.run.keyboard import Keyboard, NoKeys
+from tui.run.keyboard import Keyboard
 
 PATIENCE = 60.0  # seconds until a test gives up; none waits for it
 ROOT = Path(__file__).parents[3]
@@ -171,10 +170,3 @@ def test_stopped_it_gives_the_terminal_back_and_continued_it_takes_it_again() ->
         child.stdout.close()
         os.close(person)
         os.close(program)
-
-
-def test_without_a_terminal_there_are_no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert isinstance(keyboard.keys(lambda _key: None), NoKeys)
-    assert isinstance(keyboard.keys(None), NoKeys)
-    with NoKeys() as none, none.aside():
-        pass

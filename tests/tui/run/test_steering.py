@@ -24,8 +24,9 @@ from tui.ask.prompt import Prompt
 from tui.ask.screen import AskScreen
 from tui.assemble import open_store
 from tui.run.exchange import AskedBox, Exchange
-from tui.run.meters import Meters, RunBar
-from tui.runs.unfinished import find_unfinished
+from tui.run.fold import RunFold
+from tui.run.live import Meters, RunBar
+from tui.runs.windows import find_unfinished
 
 UNSUPPORTED = "Orlavane buys its ceramic bearings from Mars Mining, which employs 4,711 people."
 
@@ -247,8 +248,9 @@ async def test_what_is_asked_back_is_no_markup(make_app: MakeApp, filled: Path) 
         exchange = screen.query_one(Conversation).begin(QUESTION)
         await until(pilot, lambda: exchange.is_mounted)
         for question in ("The [acme] or the [/beta] report?", "[A] or [B]?", "[link=x] it?"):
-            box = AskedBox(Asked("clarify", question, []))
-            exchange.ask(box)
+            exchange.show(RunFold(unanswered=Asked("clarify", question, [])))
+            box = exchange.question_box
+            assert box is not None
             await until(pilot, partial(titled, box, question))
 
 

@@ -16,7 +16,7 @@ from tests.tui.conftest import MakeApp
 from tests.tui.waiting import until
 from tui.app.app import DeepthinkApp
 from tui.run.export import file_name
-from tui.runs.export import ExportScreen
+from tui.runs.windows import ExportScreen
 
 pytestmark = pytest.mark.usefixtures("bare")
 SIZE = (80, 24)

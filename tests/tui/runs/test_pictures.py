@@ -24,12 +24,10 @@ from traces.sessions import Sessions
 from tui.assemble import open_store
 from tui.run.exchange import Answer
 from tui.runs.compare import CompareScreen
-from tui.runs.export import ExportScreen
 from tui.runs.list import RunList
 from tui.runs.replay import ReplayScreen
 from tui.runs.screen import RunsScreen
-from tui.runs.sessions import SessionList, SessionsScreen
-from tui.runs.unfinished import UnfinishedScreen, find_unfinished
+from tui.runs.windows import ExportScreen, SessionList, SessionsScreen, UnfinishedScreen, find_unfinished
 
 pytestmark = pytest.mark.usefixtures("bare")
 LONG = "Which single supplier does Orlavane buy its ceramic bearings from, and why only one?"

@@ -73,27 +73,12 @@ def test_research_steps_are_gone_through(player: Player) -> None:
     assert (player.step_position(1), player.step_position(-1)) == (len(player.events), second)
 
 
-def test_long_waits_are_cut_short(player: Player) -> None:
-    player.seek(1)
-    assert player.wait() == 1.0
-    player = Player(a_run(0.5))
-    player.seek(1)
-    assert player.wait() == 0.5
-    player.seek(len(player.events))
-    assert player.wait() == 0.0
-
-
-def test_what_is_close_together_is_shown_together() -> None:
-    player = Player(a_run(0.01))
-    count = len(player.events)
-    assert player.within(0.055) == 6
-    player.seek(6)
-    assert player.within(10.0) == count
-    player.seek(count)
-    assert player.within(1.0) == count
-    far = Player(a_run())
-    far.seek(1)
-    assert far.within(0.05) == 2
+def test_long_waits_are_cut_short_and_what_is_close_together_is_shown_together(player: Player) -> None:
+    assert player.clock[:3] == [0.0, 1.0, 2.0]
+    assert (player.position_at(0.0), player.position_at(1.05)) == (1, 2)
+    quick = Player(a_run(0.01))
+    assert quick.position_at(0.055) == 6
+    assert quick.position_at(10.0) == len(quick.events)
 
 
 def test_every_event_that_is_stored_has_words_that_cannot_steer_the_terminal() -> None:

@@ -15,7 +15,7 @@ from traces.runs import Runs
 from traces.sessions import Sessions
 from tui.app.confirm import ConfirmScreen
 from tui.assemble import open_store
-from tui.runs.sessions import SessionList, SessionsScreen
+from tui.runs.windows import SessionList, SessionsScreen
 
 pytestmark = pytest.mark.usefixtures("bare")
 SIZE = (120, 40)

@@ -22,7 +22,7 @@ from tui.app.engine import Engine
 from tui.ask.conversation import load_beginning
 from tui.assemble import open_store
 from tui.run.fold import stored_events
-from tui.runs.unfinished import UnfinishedScreen, find_unfinished
+from tui.runs.windows import UnfinishedScreen, find_unfinished
 
 pytestmark = pytest.mark.usefixtures("bare")
 SIZE = (120, 40)

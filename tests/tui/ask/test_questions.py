@@ -11,8 +11,8 @@ import pytest
 from agent import events as ev
 from agent.state import Claim, Verdict
 from agent.steering import Steering
+from tui.ask import terminal
 from tui.interrupts import ctrl_c
-from tui.run import questions
 
 OPTIONS = ["accept", "rewrite", "search", "stop"]
 CLARIFY = ev.Asked("clarify", "Which plant do you mean?", [])
@@ -62,7 +62,7 @@ def test_a_choice_is_a_letter_or_its_word_and_anything_else_is_asked_again(
     typed: str, reply: str, steering: Steering, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _type(typed, monkeypatch)
-    questions.put(APPROVE, steering, live=False)
+    terminal.ask_user(APPROVE, steering, live=False)
     assert _reply(steering) == reply
     assert not steering.cancelled.is_set()
 
@@ -71,7 +71,7 @@ def test_approval_shows_every_sentence_and_what_is_wrong_with_it(
     steering: Steering, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _type("a\n", monkeypatch)
-    questions.put(APPROVE, steering, live=False)
+    terminal.ask_user(APPROVE, steering, live=False)
     told = capsys.readouterr()
     assert told.out == "", "stdout may be a file: the question goes where the person looks"
     assert told.err.splitlines() == [
@@ -91,7 +91,7 @@ def test_on_the_live_screen_it_stands_in_the_column_of_the_rest(
     steering: Steering, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _type("t\n", monkeypatch)
-    questions.put(APPROVE, steering, live=True)
+    terminal.ask_user(APPROVE, steering, live=True)
     lines = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
     assert "approve   What now?" in lines
     assert "          not supported: “The chairman resigned.” (no passage says this)" in lines
@@ -103,7 +103,7 @@ def test_a_clarification_is_any_text_or_none(
     typed: str, reply: str, steering: Steering, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _type(typed, monkeypatch)
-    questions.put(CLARIFY, steering, live=False)
+    terminal.ask_user(CLARIFY, steering, live=False)
     assert _reply(steering) == reply
 
 
@@ -112,7 +112,7 @@ def test_the_end_of_the_input_cancels_the_run(
     asked: ev.Asked, steering: Steering, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _type("", monkeypatch)
-    questions.put(asked, steering, live=False)
+    terminal.ask_user(asked, steering, live=False)
     assert steering.cancelled.is_set()
     assert _reply(steering) is None
 
@@ -127,7 +127,7 @@ def test_ctrl_c_at_a_question_cancels_the_run_and_is_then_what_it_was(
     with ctrl_c() as cancel:
         steering = Steering(cancel)
         during = signal.getsignal(signal.SIGINT)
-        questions.put(CLARIFY, steering, live=False)
+        terminal.ask_user(CLARIFY, steering, live=False)
         assert signal.getsignal(signal.SIGINT) is during
     assert cancel.is_set()
     assert signal.getsignal(signal.SIGINT) is before
@@ -142,8 +142,8 @@ def test_ctrl_c_after_a_cancelled_question_stops_at_once() -> None:
 
 def test_an_option_of_a_later_version_is_chosen_by_its_word() -> None:
     letters = {"a": "accept", "translate": "translate"}
-    assert questions.match_choice("translate", letters) == "translate"
-    assert questions.match_choice("r", letters) is None
+    assert terminal.match_choice("translate", letters) == "translate"
+    assert terminal.match_choice("r", letters) is None
 
 
 def test_a_question_cannot_steer_the_terminal(
@@ -151,6 +151,6 @@ def test_a_question_cannot_steer_the_terminal(
 ) -> None:
     _type("a\n", monkeypatch)
     asked = ev.Asked("approve", "\x1b[2Jx", OPTIONS, [_claim("\x9b31m y", "not", "\x07")])
-    questions.put(asked, steering, live=False)
+    terminal.ask_user(asked, steering, live=False)
     shown = capsys.readouterr().err.replace("\n", "")
     assert not any(ord(character) < 32 or 127 <= ord(character) < 160 for character in shown)

@@ -1,4 +1,4 @@
-"""What the user wants read: files, folders and addresses, and the collection for them."""
+"""What app and command line do with the library: reading, searching, vectors, followed folders."""
 
 from __future__ import annotations
 
@@ -6,23 +6,34 @@ import os
 import re
 import shlex
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote, urlsplit
 
+from models.protocols import Embedder, GenerationCancelled
 from traces.errors import DeepthinkError
+from traces.folders import Change, Folders
+from traces.library import Library
+from traces.records import Document, Scope
+from traces.store import Store
 from traces.typed_path import existing_file, existing_path
+from tui import failures
+from tui.bars import show_progress
+from tui.interrupts import ctrl_c
+from tui.run.words import local
+from tui.terminal import clean, counted, one_line
 
 if TYPE_CHECKING:
     from agent.documents.ingest import IngestEvent
     from agent.documents.wanted import Fetched
-    from models.protocols import Embedder
-    from traces.records import Document
-    from traces.store import Store
+    from agent.retrieval.recall import Hit
     from tui.settings.settings import Settings
+
 
 DEFAULT_COLLECTION = "documents"
 _ADDRESS = re.compile(r"([a-z][a-z0-9+.-]+)://", re.IGNORECASE)
@@ -58,7 +69,7 @@ class Intake:
 def intake(
     names: Sequence[str], settings: Settings, collection: str | None = None, description: str = ""
 ) -> Intake:
-    """Sort ``names`` into paths and addresses, and check what can be checked without the disk.
+    """Sort ``names`` into paths and addresses, and check them.
 
     Args:
         names: Paths and addresses as typed.
@@ -69,9 +80,9 @@ def intake(
     Raises:
         WebOff: one of them is an address, and the web is off.
         WrongUsage: an address is neither http nor https, or the collection's name is not valid.
+        NothingToIngest: a path does not exist.
     """
-    from tui.failures import WrongUsage
-    from tui.terminal import one_line
+    from agent.documents.ingest import NothingToIngest
 
     addresses = tuple(name for name in names if is_address(name))
     if addresses and not settings.web:
@@ -81,36 +92,22 @@ def intake(
         )
     collection_name = collection if collection is not None else settings.collection or DEFAULT_COLLECTION
     if not _NAME.fullmatch(collection_name):
-        raise WrongUsage(
+        raise failures.WrongUsage(
             f"“{one_line(collection_name, 80)}” cannot be the name of a collection.",
             "Use up to 64 letters, digits, spaces and . & + - _, a letter or digit first.",
         )
     paths = tuple(Path(name) for name in names if name not in addresses)
-    return Intake(paths, addresses, collection_name, " ".join(description.split()))
-
-
-def checked_intake(
-    names: Sequence[str], settings: Settings, collection: str | None = None, description: str = ""
-) -> Intake:
-    """Like `intake`; also raises `NothingToIngest` for a path that does not exist."""
-    from agent.documents.ingest import NothingToIngest
-    from tui.terminal import one_line
-
-    selection = intake(names, settings, collection, description)
-    for path in selection.paths:
+    for path in paths:
         if existing_path(path) is None:
             raise NothingToIngest(f"{one_line(str(path), 80)} does not exist.", "Check the path.")
-    return selection
+    return Intake(paths, addresses, collection_name, " ".join(description.split()))
 
 
 def is_address(name: str) -> bool:
     """Whether it is an address, not a path. Raises `WrongUsage` unless it is http or https."""
-    from tui.failures import WrongUsage
-    from tui.terminal import one_line
-
     scheme = _ADDRESS.match(name)
     if scheme and scheme[1].lower() not in {"http", "https"}:
-        raise WrongUsage(
+        raise failures.WrongUsage(
             f"{one_line(name, 80)} is not fetched, only http and https are.",
             "Save it as a file, then ingest that.",
         )
@@ -149,6 +146,23 @@ def read_in(
     )
 
 
+def read_samples(
+    collection: str, store: Store, embedder: Embedder, cancel: threading.Event
+) -> Iterator[IngestEvent]:
+    """Bring one sample collection up to date, yielding events; documents already read stay unchanged."""
+    from agent.documents import sample_library
+    from agent.documents.ingest import ingest
+
+    return ingest(
+        [sample_library.root() / collection],
+        collection=collection,
+        description=sample_library.COLLECTIONS[collection],
+        store=store,
+        embedder=embedder,
+        cancel=cancel,
+    )
+
+
 def _fetch(settings: Settings, cancel: threading.Event) -> Callable[[str], Fetched]:
     """A function that fetches an address; ignores robots.txt, like a browser: the user named it."""
     from agent.documents.reading import MAX_BYTES
@@ -166,8 +180,6 @@ def reread_intake(documents: Sequence[Document], settings: Settings) -> tuple[In
         The intake, and a sentence for each document that cannot be read: its file is gone, or it is a page
         and the web is off.
     """
-    from tui.terminal import clean
-
     paths: list[Path] = []
     addresses: list[str] = []
     missing: list[str] = []
@@ -240,3 +252,116 @@ def completions(text: str) -> list[str]:
         )
     except OSError:  # not a folder, or not readable
         return []
+
+
+_FEW: Final = 32  # passages; takes about as long as loading the model
+LEFT_OUT = " Its file is excluded from the followed folder, so it stays removed."
+"""Shown when a removed document is in a followed folder."""
+
+
+def as_json_object(hit: Hit) -> dict[str, object]:
+    """A passage with the fields of a citation, and its scores; scripts rely on the keys."""
+    passage = hit.passage
+    return {
+        "passage_id": passage.id,
+        "document_id": passage.document_id,
+        "collection": passage.collection,
+        "document": passage.document,
+        "title": passage.title,
+        "section": passage.section,
+        "page": passage.page,
+        "date": passage.date,
+        "text": passage.text,
+        "scores": hit.scores,
+    }
+
+
+def scope_of(library: Library, collections: Sequence[str]) -> Scope:
+    """Where to search: the named collections, or all. Raises `UnknownCollection`, `EmptyLibrary`."""
+    from agent.request import EmptyLibrary
+
+    names = tuple(c.name for c in library.require_collections(collections) if c.chunks)
+    if not names:
+        raise EmptyLibrary("No document has been read yet.", "Add some: `deepthink ingest PATH`.")
+    return Scope(collections=names)
+
+
+def embed_few(store: Store, embedder: Embedder) -> None:
+    """Make the missing vectors if they are few; else warn that only words find these passages.
+
+    Raises:
+        ModelError: the embedder fails.
+    """
+    from agent.documents.embedding import embed_library
+
+    library = Library(store)
+    done, total = library.embedded(embedder.name)
+    if 0 < total - done <= _FEW:
+        for _ in embed_library(library, embedder):
+            pass
+    elif done < total:
+        failures.warn(
+            f"{total - done:,} of {total:,} passages have no vector by {embedder.name} yet: words alone "
+            "find them. `deepthink library embed` makes the vectors at once."
+        )
+
+
+def embed(store: Store, embedder: Embedder, cancel: threading.Event | None = None) -> bool:
+    """Embed the passages without a vector, showing progress; returns whether all have one now.
+
+    Args:
+        store: The store of the library.
+        embedder: Makes the vectors.
+        cancel: Stops the embedding; if None, Ctrl-C does.
+
+    Raises:
+        ModelError: the embedder fails.
+    """
+    from agent.documents.embedding import embed_library
+
+    library = Library(store)
+    with nullcontext(cancel) if cancel is not None else ctrl_c() as stop:
+        try:
+            show_progress(
+                embed_library(library, embedder, cancel=stop), lambda _progress: "embedding the library"
+            )
+        except GenerationCancelled:
+            return False
+    done, total = library.embedded(embedder.name)
+    return done == total
+
+
+def vectors_by(library: Library) -> str:
+    """The embedder of the library's vectors, with its progress unless all passages are embedded."""
+    embedder = library.embedder()
+    if embedder is None:
+        return "no model yet"
+    done, total = library.embedded(embedder)
+    return embedder if done == total else f"{embedder}, {done:,} of {total:,} passages so far"
+
+
+def change_time(change: Change) -> str:
+    """The local time of a change, to the minute."""
+    return f"{local(change.seen):%Y-%m-%d %H:%M}"
+
+
+def change_detail(change: Change) -> str:
+    """The detail of a change."""
+    return f"was {change.detail}" if change.outcome == "moved" else change.detail
+
+
+def summary(folders: Folders) -> str:
+    """Summarise the last changes in followed folders in one line; "" if no folder is followed."""
+    followed_folders = folders.followed()
+    if not followed_folders:
+        return ""
+    if missing := folders.away():
+        path, detail = next(iter(missing.items()))
+        return f"! {path}: {detail}. Its documents stay in the library."
+    line = f"Following {counted(len(followed_folders), 'folder')}"
+    changes = folders.changes()
+    if not changes:
+        return f"{line}."
+    counts = Counter(change.outcome for change in changes if change.seen == changes[0].seen)
+    outcomes = ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
+    return f"{line}. Last change {change_time(changes[0])}: {outcomes}."

@@ -1,0 +1,391 @@
+"""Windows over the app: sessions to open, unfinished runs to resume, and the export of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen, Screen, ScreenResultCallbackType
+from textual.widgets import DataTable, Input, OptionList, RadioButton, RadioSet, Static
+from textual.widgets.option_list import Option
+
+from traces.runs import Run, Runs
+from traces.sessions import Session, Sessions
+from traces.store import Store
+from traces.typed_path import existing_path, expanded_path
+from tui.app.key_line import KeyLine
+from tui.app.keys import bindings
+from tui.app.offers import deepthink
+from tui.app.work import Failed, in_background
+from tui.run.export import Form, file_name, to_document
+from tui.run.words import UNFINISHED_REASONS, local
+from tui.runs.list import RowTable, short_time
+from tui.terminal import counted, one_line
+
+if TYPE_CHECKING:
+    from agent.run import Resumable
+
+
+_MAX_SESSIONS = 2000  # nobody scrolls through more
+_MAX_QUESTION = 200
+
+
+class SessionList(RowTable):
+    """One line per session."""
+
+    HELP = "A session by its name, or by the question that it began with; the one used last is first."
+    WIDTHS: ClassVar[Mapping[str, int]] = {"last used": 11, "runs": 5, "session": 0}
+    RIGHT = frozenset({"runs"})
+    QUIET = frozenset({"last used", "runs"})
+
+
+class SessionsScreen(ModalScreen[str | None]):
+    """Returns the id of the session to continue, "" for a new one, None to stay.
+
+    `deleted` has the ids of the sessions that were deleted here.
+    """
+
+    CSS_PATH = "windows.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = bindings("sessions")
+    HELP = """\
+### Sessions
+
+A session is a conversation: a question may refer to earlier ones. **Enter** opens one, `n` starts one, `r`
+gives it a name, which the command line knows too, `d` deletes it with its runs.
+"""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.deleted: set[str] = set()
+        self._sessions: dict[str, Session] = {}
+        self._is_read = False
+        self._filter_words: list[str] = []
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="sessions"):
+            yield Static("Sessions", classes="title")
+            yield Input(placeholder="filter (/)", id="session-filter", compact=True)
+            yield SessionList()
+            yield Static(id="sessions-none", classes="empty")
+            yield Input(placeholder="a name, then Enter", id="session-name", compact=True)
+            yield KeyLine()
+
+    def on_mount(self) -> None:
+        self.query_one(SessionList).focus()
+        self._load()
+
+    def _load(self) -> None:
+        work = partial(Sessions(self._store).recent, _MAX_SESSIONS)
+        in_background(self, work, self._show_loaded, group="sessions", exclusive=True)
+
+    def _show_loaded(self, sessions: list[Session]) -> None:
+        self._is_read = True
+        self._sessions = {session.id: session for session in sessions}
+        self._show()
+        if not self._sessions:
+            self.set_focus(None)  # not the filter, which would take the key for a new session
+
+    @on(Failed)
+    def _show_failure(self, message: Failed) -> None:
+        if not self._is_read:
+            text = f"✗ The sessions cannot be read.\n\n{message.error.message}\n{message.error.way_out}"
+            self._show_none(text)
+            self.set_focus(None)
+
+    def _show(self) -> None:
+        table = self.query_one(SessionList)
+        current_id = table.current_id
+        table.clear()
+        for session in self._sessions.values():
+            if all(word in f"{session.name} {session.first}".casefold() for word in self._filter_words):
+                text = one_line(session.first, _MAX_QUESTION) or "(nothing asked yet)"
+                name = f"{one_line(session.name)} · " if session.name else ""
+                table.put(session.id, (short_time(session.latest), f"{session.runs:,}", name + text))
+        table.go_to(current_id)
+        if table.row_count:
+            self.query_one("#sessions").remove_class("-none")
+        else:
+            key = deepthink(self).key_of("sessions.new") or "n"
+            self._show_none(
+                "No session matches." if self._filter_words else f"No session yet: {key} begins one."
+            )
+        self.refresh_bindings()
+
+    def _show_none(self, text: str) -> None:
+        self.query_one("#sessions").add_class("-none")
+        self.query_one("#sessions-none", Static).update(Content(text))
+
+    @property
+    def _store(self) -> Store:
+        return deepthink(self).engine.store
+
+    @property
+    def _current(self) -> Session | None:
+        return self._sessions.get(self.query_one(SessionList).current_id)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return (
+            self._is_read and self._current is not None if action in {"open", "rename", "delete"} else True
+        )
+
+    @on(DataTable.RowSelected)
+    def action_open(self) -> None:
+        if self._current is not None:
+            self.dismiss(self._current.id)
+
+    def action_new(self) -> None:
+        self.dismiss("")
+
+    def action_close(self) -> None:
+        """Go back to the list from an input; else close and stay in the session."""
+        if isinstance(self.focused, Input):
+            self._back_to_list()
+        else:
+            self.dismiss(None)
+
+    def _back_to_list(self) -> None:
+        self.query_one("#sessions").remove_class("-naming")
+        self.query_one(SessionList).focus()
+
+    def action_filter(self) -> None:
+        self.set_focus(self.query_one("#session-filter"))  # at once: the next keys belong there
+
+    @on(Input.Changed, "#session-filter")
+    def _apply_filter(self, event: Input.Changed) -> None:
+        self._filter_words = event.value.casefold().split()
+        if self._is_read:
+            self._show()
+
+    @on(Input.Submitted, "#session-filter")
+    def _leave_filter(self) -> None:
+        self._back_to_list()
+
+    def action_rename(self) -> None:
+        if self._current is not None:
+            self.query_one("#sessions").add_class("-naming")
+            name = self.query_one("#session-name", Input)
+            name.value = one_line(self._current.name)
+            self.set_focus(name)  # at once: the next keys belong there
+
+    @on(Input.Submitted, "#session-name")
+    def _rename_current(self, event: Input.Submitted) -> None:
+        if self._current is not None:
+            name = one_line(event.value)
+            work = partial(Sessions(self._store).rename, self._current.id, name)
+            then = partial(self._announce, f"It is called “{name}” now.")
+            in_background(self, work, then, group="change")
+        self._back_to_list()
+
+    def action_delete(self) -> None:
+        current = self._current
+        if current is None:
+            return
+        from tui.app.confirm import ConfirmScreen
+        from tui.runs.actions import delete_session
+
+        work = partial(delete_session, self._store, current)
+        then = partial(self._announce_deleted, current.id)
+        runs = "its run" if current.runs == 1 else f"its {current.runs:,} runs"
+        title = one_line(current.name or current.first, 160) or current.id
+        detail = f"“{title}” with {runs}, their answers, events and decisions."
+        delete = partial(in_background, self, work, then, group="change")
+        ConfirmScreen.ask(self, "Delete this session?", detail, "Delete", delete)
+
+    def _announce_deleted(self, session_id: str, runs: int) -> None:
+        self.deleted.add(session_id)
+        self._announce(f"Deleted, with {counted(runs, 'run')}.", None)
+
+    def _announce(self, text: str, _: None) -> None:
+        self.notify(text, markup=False)
+        self._load()
+
+
+def find_unfinished(store: Store) -> list[Resumable]:
+    """The runs that can be resumed now, newest first; for a worker, since it imports much."""
+    from agent.run import resumable
+
+    return [entry for entry in resumable(store) if entry.why != "going on"]
+
+
+def offer_unfinished(screen: Screen[None], then: ScreenResultCallbackType[Run | None]) -> None:
+    """Open the window of unfinished runs over a screen; ``then`` takes the run to resume, if any."""
+
+    def show(entries: list[Resumable]) -> None:
+        if entries and screen.is_current:
+            screen.app.push_screen(UnfinishedScreen(entries), then)
+        elif not entries:
+            screen.notify("There is nothing to resume.")
+
+    find = partial(find_unfinished, deepthink(screen).engine.store)
+    in_background(screen, find, show, group="unfinished")
+
+
+class UnfinishedList(OptionList):
+    """The runs, with why each stopped; the screen handles Enter."""
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return False if action == "select" else super().check_action(action, parameters)
+
+
+class UnfinishedScreen(ModalScreen[Run | None]):
+    """Returns the run to resume; None if the user leaves it for later."""
+
+    CSS_PATH = "windows.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = bindings("unfinished")
+    HELP = """\
+### Unfinished runs
+
+These runs were interrupted, failed, were cancelled, or wait for your answer. **Enter** resumes one where it
+stopped; no answered model call is repeated. `d` gives one up: it stays among the runs.
+"""
+
+    def __init__(self, unfinished: Sequence[Resumable]) -> None:
+        super().__init__()
+        self._entries = {entry.run.id: entry for entry in unfinished}
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="unfinished"):
+            count = len(self._entries)
+            title = "One run can be resumed" if count == 1 else f"{count} runs can be resumed"
+            yield Static(title, classes="title")
+            options = [Option(_row(entry), id=run_id) for run_id, entry in self._entries.items()]
+            yield UnfinishedList(*options, markup=False)
+            yield KeyLine()
+
+    @property
+    def _current(self) -> Resumable | None:
+        option = self.query_one(OptionList).highlighted_option
+        return self._entries.get(option.id or "") if option is not None else None
+
+    @on(OptionList.OptionSelected)
+    def action_resume(self) -> None:
+        if self._current is not None:
+            self.dismiss(self._current.run)
+
+    def action_forget(self) -> None:
+        current = self._current
+        if current is None:
+            return
+        from tui.app.confirm import ConfirmScreen
+        from tui.runs.actions import forget
+
+        run = current.run
+        work = partial(forget, deepthink(self).engine.store, run)
+        give_up = partial(in_background, self, work, partial(self._remove, run.id), group="forget")
+        detail = f"“{one_line(run.question, 160)}” cannot be resumed then. It stays among the runs."
+        ConfirmScreen.ask(self, "Give this run up?", detail, "Give up", give_up)
+
+    def _remove(self, run_id: str, _: None) -> None:
+        if self._entries.pop(run_id, None) is not None:
+            self.query_one(OptionList).remove_option(run_id)
+        if not self._entries:
+            self.dismiss(None)
+
+
+def _row(entry: Resumable) -> Content:
+    run = entry.run
+    why, started = UNFINISHED_REASONS[entry.why], f"{local(run.started):%Y-%m-%d %H:%M}"
+    facts = f"  {why} · {started} · {one_line(run.chat_model)}"
+    return Content.assemble(one_line(run.question, _MAX_QUESTION), "\n", (facts, "$foreground 65%"))
+
+
+_FORMS: dict[Form, str] = {
+    "md": "Markdown, to read, send or paste",
+    "html": "one HTML page, with links to its sources",
+    "json": "one JSON object, for programs",
+}
+
+
+class FormButton(RadioButton):
+    """A form; a dot marks the chosen one, not colour alone."""
+
+    BUTTON_INNER = " "
+
+    def watch_value(self) -> None:
+        """Show the dot, or none."""
+        self.BUTTON_INNER = "●" if self.value else " "
+        super().watch_value()
+
+
+class ExportScreen(ModalScreen[None]):
+    """Asks for form and file and writes the run; the default file name comes from the question."""
+
+    CSS_PATH = "windows.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = bindings("export")
+    HELP = """\
+### Export
+
+**↑ ↓** and **Space** choose the form, **Tab** goes to the file, **Enter** in it (or Ctrl-S) writes. A path
+without a folder is in the folder that the app was started in; `~` is your home folder.
+"""
+
+    def __init__(self, run_id: str, question: str) -> None:
+        super().__init__()
+        self._run_id = run_id
+        self._question = question
+        self._form: Form = "md"
+        self._confirmed_path = ""  # an existing file that may be replaced
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="export"):
+            yield Static("Export", classes="title")
+            yield Static(one_line(self._question), id="export-question", markup=False)
+            with RadioSet(id="export-form", compact=True):
+                for form, label in _FORMS.items():
+                    yield FormButton(label, value=form == self._form, name=form, compact=True)
+            yield Input(file_name(self._run_id, self._question, self._form), compact=True)
+            yield Static(id="export-note", markup=False)
+            yield KeyLine()
+
+    @on(RadioSet.Changed)
+    def _change_form(self, event: RadioSet.Changed) -> None:
+        path = self.query_one(Input)
+        is_default_name = path.value == file_name(self._run_id, self._question, self._form)
+        self._form = cast(Form, event.pressed.name)
+        if is_default_name:  # a name that the user typed stays
+            path.value = file_name(self._run_id, self._question, self._form)
+
+    @on(Input.Changed)
+    def _path_changed(self) -> None:
+        self._confirmed_path = ""
+        self.query_one("#export-note", Static).update("")
+
+    @on(Input.Submitted)
+    def action_write(self) -> None:
+        """Write the file; replace an existing one only after a second press."""
+        path_text = self.query_one(Input).value.strip()
+        if not path_text:
+            self.query_one("#export-note", Static).update("Type a file name.")
+            return
+        path = expanded_path(path_text)
+        existing = existing_path(path)
+        if existing is not None and existing.is_dir():
+            path /= file_name(self._run_id, self._question, self._form)
+        if existing_path(path) is not None and self._confirmed_path != path_text:
+            self._confirmed_path = path_text
+            note = f"{path} exists. Press the same key again to replace it."
+            self.query_one("#export-note", Static).update(note)
+            return
+        store, run_id, form = deepthink(self).engine.store, self._run_id, self._form
+
+        def write() -> Path:
+            text = to_document(store, Runs(store).find(run_id), form)
+            path.write_text(text, encoding="utf-8")
+            return path.absolute()
+
+        in_background(self, write, self._announce, group="export")
+
+    def _announce(self, path: Path) -> None:
+        self.notify(f"The run is in {path}.", title="Exported", timeout=10, markup=False)
+        self.dismiss()
+
+    @on(Failed)
+    def _show_failure(self, message: Failed) -> None:
+        self.query_one("#export-note", Static).update(f"✗ {message.error.message}")
