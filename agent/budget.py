@@ -40,10 +40,6 @@ class Stop(threading.Event):
     """An event set by the user, or by the clock when the run's seconds are used up.
 
     Model calls poll it, so that they end in time even with a long prompt or answer.
-
-    Args:
-        seconds: Time until the clock stops the run.
-        steering: The user's control of the run.
     """
 
     def __init__(self, seconds: float, steering: Steering) -> None:
@@ -84,10 +80,8 @@ class Stop(threading.Event):
     def tell_apart(self, cancellation: GenerationCancelled) -> NoReturn:
         """Raise the exception for the reason why this event was set, which caused ``cancellation``.
 
-        Raises:
-            GenerationCancelled: The user stopped the run.
-            StepSkipped: The user skipped the research step.
-            BudgetExhausted: The user wants the answer, or the time is used up.
+        Raises `GenerationCancelled` if the user stopped the run, `StepSkipped` if the user skipped the
+        research step, and `BudgetExhausted` if the user wants the answer, or the time is used up.
         """
         if self.cancelled:
             raise cancellation

@@ -16,11 +16,7 @@ _LEADING_MARKS = re.compile(rf"(?:{_MARK.pattern})+")
 _TERMINAL = re.compile(r"([.!?。！？]+[\"”’)]*)$")
 _PUNCTUATION = ".,;:!?。！？\"'“”‘’()*_"  # signs around a word that are not part of it
 _LAYOUT = re.compile(r"^\s*(#{1,6}\s+|[-*•]\s+|\d{1,2}[.)]\s+)?(.*)$")
-_FLAGS = {
-    "supported": "",
-    "partly": " (only partly supported)",
-    "not": " (not supported by the sources)",
-}
+_FLAGS = {"supported": "", "partly": " (only partly supported)", "not": " (not supported by the sources)"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +56,9 @@ def claims(draft: str, evidence: Sequence[Evidence]) -> list[Claim]:
 
 
 def render(checked: Sequence[Claim], draft: str = "") -> str:
-    """The answer with marks after each sentence, and a flag if it is not or only partly supported.
+    """The verified claims of a draft with marks, and a flag if one is not or only partly supported.
 
-    Args:
-        checked: The draft's verified claims (`claims`).
-        draft: The draft, for the layout of headings and lists; without it, the result is one paragraph.
+    They have the layout of ``draft``, its headings and lists; without it, the result is one paragraph.
     """
     lines = _lines(draft) if draft else []
     if not any(line.prefix for line in lines):

@@ -44,7 +44,6 @@ class Planner(Protocol):
 
         ``chosen`` is the route that the user chose; None if the planner chooses.
         """
-        ...
 
     def revise(
         self,
@@ -57,17 +56,10 @@ class Planner(Protocol):
     ) -> PlanResult:
         """New look-ups for the missing answers; there may be none.
 
-        Their references count from the first step of the run.
-
-        Args:
-            session: The run's access to its model.
-            request: The question with the findings so far.
-            entries: The notebook.
-            missing: Questions without an answer.
-            done: Number of earlier steps of the run.
-            most: Maximum number of look-ups.
+        ``request`` has the findings so far, ``entries`` is the notebook, ``missing`` the questions without
+        an answer, ``done`` the number of earlier steps of the run, from the first of which references
+        count, and ``most`` the maximum number of look-ups.
         """
-        ...
 
 
 Rewrite: TypeAlias = Callable[[Session, Sequence[str], str], str]
@@ -82,7 +74,6 @@ class Phraser(Protocol):
 
     def phrase(self, session: Session, notebook: Sequence[str], query: str) -> list[str]:
         """One to four different searches of one line each, ``query`` itself first."""
-        ...
 
     def reword(
         self,
@@ -93,7 +84,6 @@ class Phraser(Protocol):
         passages: Sequence[Candidate],
     ) -> list[str]:
         """Other searches than the ``tried`` ones, which found ``passages``; there may be none."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,13 +100,11 @@ class Grader(Protocol):
     @property
     def name(self) -> str:
         """The name of the grader in records."""
-        ...
 
     def grade(
         self, session: Session, notebook: Sequence[str], question: str, candidates: Sequence[Candidate]
     ) -> list[PassageGrade]:
         """A grade for each of ``candidates``, in their order, which is best first."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,19 +149,11 @@ class Verifier(Protocol):
         evidence: Sequence[Evidence],
     ) -> list[Claim]:
         """The claims with verdict and reason; ``questions`` are the run's, then its look-ups."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
 class Cognition:
-    """One implementation of each step.
-
-    Attributes:
-        answer_tokens: Maximum length of an answer, and of each section of a report.
-        instant: Whether a single look-up is answered without the language model if the reader is sure.
-        hard_filters: Whether to search only where the plan says, as the seed does; otherwise the plan's
-            tool and section are only preferred, so that a wrong guess hides nothing.
-    """
+    """One implementation of each step."""
 
     planner: Planner
     rewrite: Rewrite
@@ -183,6 +163,8 @@ class Cognition:
     distil: Distil
     reflect: Reflect
     verifier: Verifier
-    answer_tokens: int
-    instant: bool
+    answer_tokens: int  # maximum length of an answer, and of each section of a report
+    instant: bool  # whether a single look-up is answered without the language model if the reader is sure
     hard_filters: bool
+    """Whether to search only where the plan says, as the seed does; otherwise the plan's tool and section
+    are only preferred, so that a wrong guess hides nothing."""

@@ -13,15 +13,10 @@ _EVENTS: dict[str, type[Event]] = {}
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that happened in a run.
+    """Something that happened in a run."""
 
-    Attributes:
-        kind: The name of the class, under which the event is stored.
-        stored: False for events that only matter while they happen.
-    """
-
-    kind: ClassVar[str] = "Event"
-    stored: ClassVar[bool] = True
+    kind: ClassVar[str] = "Event"  # the name of the class, under which the event is stored
+    stored: ClassVar[bool] = True  # False for events that only matter while they happen
 
     def __init_subclass__(cls) -> None:
         cls.kind = cls.__name__
@@ -35,8 +30,7 @@ class Event:
 def from_stored(kind: str, payload: Mapping[str, Any]) -> Event:
     """A stored event; unknown fields are ignored, and missing fields have their defaults.
 
-    Raises:
-        KeyError: The kind is unknown.
+    Raises `KeyError` if the kind is unknown.
     """
     cls = _EVENTS[kind]
     names = {f.name for f in fields(cls)}

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from agent.budget import ANSWER_NOW, Budget, BudgetExhausted, StepSkipped
+from agent.checkpoints import Recorder
 from agent.deps import Deps
 from agent.events import NodeFinished, NodeProgress, NodeStarted, Steered, Warned
-from agent.recording import Recorder
-from agent.state import RUNGS, RunState
+from agent.state import RUNGS, RunState, new_state
 from agent.steps.approve import approve
 from agent.steps.converse import answer_directly, is_small_talk
 from agent.steps.correct import correct
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from langgraph.graph.state import CompiledStateGraph
 
 Node = Callable[[Any, Deps], dict[str, Any]]
-
 NODES: dict[str, Node] = {
     "route": route,
     "clarify": clarify,
@@ -77,11 +77,7 @@ def build_graph(
 
 
 def diagram(style: Literal["mermaid", "text"]) -> str:
-    """The graph as text for the user; needs neither model nor library.
-
-    Args:
-        style: ``mermaid`` source, or plain ``text`` with one line per edge.
-    """
+    """The graph as ``mermaid`` source, or as plain ``text`` with one line per edge."""
     graph = _wire({name: lambda _state: {} for name in NODES}).get_graph()
     if style == "mermaid":
         return graph.draw_mermaid()
@@ -96,8 +92,7 @@ def diagram(style: Literal["mermaid", "text"]) -> str:
 
 
 def _wire(
-    nodes: Mapping[str, Callable[..., dict[str, Any]]],
-    checkpointer: BaseCheckpointSaver[Any] | None = None,
+    nodes: Mapping[str, Callable[..., dict[str, Any]]], checkpointer: BaseCheckpointSaver[Any] | None = None
 ) -> CompiledStateGraph[RunState, None, RunState, RunState]:
     from langgraph.graph import END, START, StateGraph
     from langgraph.types import Send
@@ -253,3 +248,58 @@ def _wait_while_paused(deps: Deps) -> None:
         deps.session.give_back(waited)
         if not stop.cancelled:
             deps.session.emit(Steered("resume", waited=round(waited, 3)))
+
+
+def begun(question: str, deps: Deps) -> RunState:
+    """The state of a deep run after its first look, before a plan."""
+    state = new_state(question)
+    state = updated(state, route(state, replace(deps, route="deep")))
+    return updated(state, look(state, deps))
+
+
+def planned_step(state: RunState, deps: Deps) -> tuple[RunState, str]:
+    """A research step, after a plan or revision if the last action requires one, as at the beginning.
+
+    Returns:
+        The state after the step, and "". If the budget is exhausted, the last complete state and the name
+        of what is used up.
+    """
+    try:
+        if state["action"] != "CONTINUE":
+            state = updated(state, plan(state, deps))
+        return research_step(state, deps), ""
+    except BudgetExhausted as exhausted:
+        return state, str(exhausted)
+
+
+def finish(state: RunState, deps: Deps) -> RunState:
+    """The state with the checked answer, if the run finishes here."""
+    state = updated(state, synthesise(state, deps))
+    return updated(state, verify(state, deps))
+
+
+def research_step(state: RunState, deps: Deps) -> RunState:
+    """The state after the plan's next step; ``state`` is not changed.
+
+    If the plan has no next step, only the step's own fields change, as in the graph.
+    """
+    state = updated(state, next_step(state, deps))
+    if not state["query"]:
+        return state
+    while True:
+        results = [recalled for s in state["searches"] for recalled in retrieve(s, deps)["recalled"]]
+        state = updated(state, {"recalled": [*state["recalled"], *results]})
+        state = updated(state, rerank(state, deps))
+        state = updated(state, grade(state, deps))
+        if state["grade"] != "incorrect":
+            break
+        state = updated(state, correct(state, deps))
+        if not state["searches"]:
+            break
+    state = updated(state, distil(state, deps))
+    return updated(state, reflect(state, deps))
+
+
+def updated(state: RunState, update: dict[str, Any]) -> RunState:
+    """The state with a node's update."""
+    return cast(RunState, {**state, **update})

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from agent.retrieval.sections import last_heading
+from agent.retrieval.passage_text import last_heading
 from agent.state import Candidate, Evidence, Note, PlanStep, citation_marks, without_marks
 
 _BLANK_LINES: Final = re.compile(r"\n(?:[^\S\n]*\n)+")

@@ -31,20 +31,15 @@ DECIDES = {"lean": "rules", "seed": "llm"}
 """The decider of each profile if none is named and there is no learned policy."""
 
 
-class UnknownProfile(DeepthinkError):
+class UnknownProfile(DeepthinkError, title="Unknown profile", kind="usage"):
     """Raised when a profile is named that does not exist."""
-
-    title = "Unknown profile"
-    kind = "usage"
 
 
 def profile(name: str, reader: Reader, planner: Completer | None = None) -> Cognition:
     """The cognition of profile ``name``.
 
     ``planner`` was taught to plan; without it, the answering model plans, as it always does in ``seed``.
-
-    Raises:
-        UnknownProfile: There is none of that name.
+    Raises `UnknownProfile` if there is none of that name.
     """
     if name == "lean":
         return Cognition(

@@ -1,4 +1,4 @@
-"""The public entry point: `run` answers a question, `resume` continues an interrupted run.
+"""The public entry point: `run` answers a `Request`, `resume` continues an interrupted run.
 
 Both yield typed events while the graph works in its own thread.
 """
@@ -9,30 +9,32 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Generator, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypeAlias, TypedDict, Unpack, cast
+
+from pydantic import TypeAdapter
 
 from agent import checkpoints
 from agent import events as ev
+from agent.budget import Budget
+from agent.checkpoints import Recorder, Stream
 from agent.cognition import Length
 from agent.decisions.decider import Decider
 from agent.decisions.sources import LEARNED, LearnedOrRules, Policy, source
 from agent.deps import Approve, Deps
 from agent.graph import build_graph, recursion_limit
 from agent.profiles import decides, profile
-from agent.recording import Recorder, Stream
-from agent.request import EmptyLibrary, Request, UnusableQuestion, checked_question, searchable
-from agent.retrieval.memo_reader import MemoReader
 from agent.retrieval.recall import Recall
-from agent.session import Session
+from agent.session import MemoReader, Session
 from agent.state import RunState, Turn, added_and_open, new_state
 from agent.steering import Steering
 from models.protocols import Chat, Completer, Embedder, GenerationCancelled, Reader
+from models.token_estimate import at_most
 from traces.errors import DeepthinkError
 from traces.library import Library
-from traces.records import NO_FILTERS
-from traces.runs import NewRun, Run, Runs, new_run_id
-from traces.sessions import Sessions
+from traces.plain_text import plain
+from traces.records import NO_FILTERS, WEB_COLLECTION, Collection, Filters, Scope
+from traces.runs import NewRun, Run, Runs, Sessions, new_run_id
 from traces.store import Store
 
 if TYPE_CHECKING:
@@ -40,30 +42,100 @@ if TYPE_CHECKING:
 
     from agent.web.gather import Web
 
-__all__ = [
-    "Approve",
-    "EmptyLibrary",
-    "Length",
-    "NotResumable",
-    "Parts",
-    "Request",
-    "Resumable",
-    "UnusableQuestion",
-    "resumable",
-    "resume",
-    "run",
-    "stopped",
-]
-
 Why: TypeAlias = Literal["waiting", "interrupted", "failed", "cancelled", "going on"]
 _HEARTBEAT_SECONDS = 0.5
 
 
-class NotResumable(DeepthinkError):
-    """Raised when a run to resume has ended, or has no checkpoint."""
+class UnusableQuestion(DeepthinkError, title="Not a question", kind="usage"):
+    """Raised when the question is empty or too long for the model."""
 
-    title = "This run cannot be resumed"
-    kind = "usage"
+
+class EmptyLibrary(DeepthinkError, title="The library is empty", kind="usage"):
+    """Raised when there is nothing to search."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A question, and how to answer it.
+
+    Attributes:
+        approve: What to do with an answer that is not grounded: ``ask`` asks the user, and leaves the run
+            waiting if there is none; ``always`` accepts it, with its flags; ``never`` rewrites it once
+            from the evidence and withholds it if that does not help.
+        web: Whether the web may be searched; `run` sets it, so that a resumed run does the same. None in
+            runs stored by older versions.
+    """
+
+    question: str  # in the user's words
+    collections: tuple[str, ...] = ()  # to search; all if empty
+    profile: str = "lean"  # or ``seed``
+    decider: str = ""  # `agent.decisions.sources.SOURCES`; the profile's own if empty
+    budget: Budget = field(default_factory=Budget)
+    route: str = ""  # ``single`` or ``deep``; the planner decides if empty
+    length: Length = "normal"  # of the answer
+    approve: Approve = "ask"
+    interactive: bool = False  # whether a user is there to answer; if not, none is asked back
+    session: str = ""  # id of the session that the question may refer to; a new one if empty
+    session_name: str = ""  # of a new session
+    shadow: str = ""  # a second decider, whose decisions are only recorded; none if empty
+    web: bool | None = None
+    filters: Filters = NO_FILTERS  # that every searched document must match; then the web is not searched
+
+    @classmethod
+    def from_stored(cls, stored: Any) -> Request:
+        """The request of a stored run; unknown fields are ignored."""
+        return TypeAdapter(cls).validate_python(dict(stored))
+
+
+def checked_question(question: str, chat: Chat) -> str:
+    """The question in one line. Raises `UnusableQuestion` if it is empty, or too long for the model."""
+    text = " ".join(plain(question).split())
+    if not any(c.isalnum() for c in text):
+        raise UnusableQuestion(
+            "The question is empty.", 'Ask something, for example: deepthink ask "Who …?"'
+        )
+    max_tokens = chat.context_tokens // 8
+    # A token is at least one byte, so a huge text is refused without counting.
+    if len(text) > 40 * max_tokens or (at_most(text) > max_tokens and chat.count_tokens(text) > max_tokens):
+        raise UnusableQuestion(
+            f"The question is too long: it has {len(text):,} characters, and there is room for about "
+            f"{3 * max_tokens:,} characters in the model's context of {chat.context_tokens:,} tokens.",
+            "Put the long text into a file, `deepthink ingest` it, and ask about it.",
+        )
+    return text
+
+
+class NothingFits(DeepthinkError, title="No such documents", kind="usage"):
+    """Raised when no document matches the filters of a question."""
+
+
+def searchable(
+    library: Library, names: tuple[str, ...], *, web: bool, filters: Filters = NO_FILTERS
+) -> tuple[Collection, ...]:
+    """The collections that a run searches: the named ones, or all.
+
+    Raises `UnknownCollection` if the library does not have a named collection, `EmptyLibrary` if they are
+    empty, and `NothingFits` if no document in them matches ``filters``.
+    """
+    collections = tuple(
+        c
+        for c in library.require_collections(names)
+        if c.chunks and (names or web or c.name != WEB_COLLECTION)
+    )
+    if not collections:
+        where = f"Nothing is in {', '.join(names)}" if names else "No document has been read"
+        raise EmptyLibrary(f"{where} yet.", "Add some: `deepthink ingest PATH`, or try `deepthink demo`.")
+    scope = Scope(tuple(collection.name for collection in collections), filters=filters)
+    if filters != NO_FILTERS and not len(library.chunk_ids(scope)):
+        raise NothingFits(
+            "No document in the library has that sender, date, type or folder.",
+            "`deepthink library list` shows them for every document.",
+        )
+    return collections
+
+
+class NotResumable(DeepthinkError, title="This run cannot be resumed", kind="usage"):
+    """Raised when a run to resume has ended, or has no checkpoint."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +213,6 @@ def resume(
         run_id: The run's id, the beginning of it, or ``last``.
         interactive: Whether a user is there to answer.
         approve: As in `Request`; None keeps the run's own setting.
-        parts: As in `run`.
 
     Yields:
         `Resumed` first and `RunFinished` last.
@@ -204,16 +275,8 @@ def resumable(store: Store) -> list[Resumable]:
 class _Execution:
     """One run: its parts, its thread, and its questions to the user.
 
-    Args:
-        request: What is asked.
-        parts: The models and the store.
-        began_with: The decider that a resumed run began with.
-
-    Raises:
-        UnknownCollection, EmptyLibrary, UnknownProfile, UnknownSource: The request cannot be executed.
-
-    Attributes:
-        decides: The name of the decider; ``learned:NAME`` for a learned policy.
+    ``began_with`` is the decider that a resumed run began with. Raises `UnknownCollection`, `EmptyLibrary`,
+    `UnknownProfile` or `UnknownSource` if the request cannot be executed.
     """
 
     def __init__(self, request: Request, parts: Parts, began_with: str = "") -> None:
@@ -229,6 +292,7 @@ class _Execution:
         cognition = profile(request.profile, reader, parts.get("planner"))
         began_learned = began_with.startswith(LEARNED)  # then a missing policy is reported
         name = request.decider or decides(request.profile, learned=began_learned or learned is not None)
+        # The name of the decider.
         self.decides = f"{LEARNED}:{learned.name}" if name == LEARNED and learned else name
         decider: Decider
         if name == LEARNED:
@@ -255,11 +319,7 @@ class _Execution:
         )
 
     def events(
-        self,
-        run_id: str,
-        begin: Callable[[], None],
-        initial: RunState,
-        resumed: ev.Resumed | None = None,
+        self, run_id: str, begin: Callable[[], None], initial: RunState, resumed: ev.Resumed | None = None
     ) -> Generator[ev.Event, None, None]:
         """Start the thread and yield its events, with a heartbeat at least every second.
 
@@ -327,11 +387,7 @@ class _Execution:
             self._stream.put(None)
 
     def _drive(
-        self,
-        run_id: str,
-        saver: BaseCheckpointSaver[Any],
-        initial: RunState,
-        resumed: ev.Resumed | None,
+        self, run_id: str, saver: BaseCheckpointSaver[Any], initial: RunState, resumed: ev.Resumed | None
     ) -> RunState | None:
         """The final state; None if the user has to answer first but cannot be asked."""
         from langgraph.types import Command
@@ -360,8 +416,10 @@ class _Execution:
                 final = graph.invoke(command, config, durability="sync")
                 pending = final.get("__interrupt__", ())
                 if not pending:
-                    self._warn_untaken(cast(RunState, final))
-                    return cast(RunState, final)
+                    state = cast(RunState, final)
+                    if untaken := [*added_and_open(state), *self._steering.take_added()]:
+                        session.emit(ev.Warned(f"Added too late to be searched: {'; '.join(untaken)}"))
+                    return state
             question = pending[0].value
             pending = ()
             if question["about"] == "approve" and self.deps.approve != "ask":
@@ -371,11 +429,6 @@ class _Execution:
             if reply is None:
                 return None
             command = Command(resume=reply)
-
-    def _warn_untaken(self, final: RunState) -> None:
-        """Warn about steps that the user added too late to be taken."""
-        if untaken := [*added_and_open(final), *self._steering.take_added()]:
-            self.deps.session.emit(ev.Warned(f"Added too late to be searched: {'; '.join(untaken)}"))
 
     def _reply(self, question: dict[str, Any]) -> dict[str, Any] | None:
         """The reply and the seconds spent waiting for it; None if the user cannot be asked."""

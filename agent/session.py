@@ -1,4 +1,4 @@
-"""A run's access to its model: every call goes through here, to be budgeted and recorded."""
+"""A run's access to its models: every call is budgeted and recorded, and no passage is read twice."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeVar
 
 from pydantic import BaseModel
@@ -21,7 +22,10 @@ from models.protocols import (
     ContextOverflow,
     GenerationCancelled,
     Message,
+    Reader,
+    Reading,
     Reply,
+    Support,
     Teachable,
     Usage,
 )
@@ -31,11 +35,12 @@ from traces.plain_text import plain
 
 T = TypeVar("T", bound=BaseModel)
 R = TypeVar("R", Reply, Choice, Structured[Any])
-
 _TEMPLATE_TOKENS = 48  # a generous estimate of what a chat template and a repair instruction add
-
 SHADOW = "shadow"
 """The purpose of a second decider's model calls, in events."""
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
 class Session:
@@ -49,11 +54,7 @@ class Session:
     """
 
     def __init__(
-        self,
-        chat: Chat,
-        budget: Budget,
-        emit: Callable[[Event], None],
-        steering: Steering | None = None,
+        self, chat: Chat, budget: Budget, emit: Callable[[Event], None], steering: Steering | None = None
     ) -> None:
         self.chat = chat
         self.emit = emit
@@ -119,10 +120,9 @@ class Session:
     ) -> Reply:
         """Generate free text.
 
-        Raises:
-            BudgetExhausted: The budget or the context has no room for the call, or the time ran out.
-            GenerationCancelled: The user stopped the run.
-            StepSkipped: The user skipped the research step.
+        Raises `BudgetExhausted` if the budget or the context has no room for the call, or the time ran out,
+        `GenerationCancelled` if the user stopped the run, and `StepSkipped` if the user skipped the
+        research step.
         """
         messages = _messages(notebook, instruction, system)
         show = None if on_text is None else lambda piece: on_text(plain(piece))
@@ -195,3 +195,33 @@ class Session:
 def _messages(notebook: Sequence[str], instruction: str, system: str = SYSTEM) -> list[Message]:
     """The prompt for ``instruction`` after ``notebook``."""
     return [Message("system", system), Message("user", "\n\n".join([*notebook, instruction]))]
+
+
+class MemoReader:
+    """A `Reader` that reads no pair twice: after a correction, many passages of a step are the same."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._results: dict[tuple[Any, ...], Any] = {}
+
+    @property
+    def name(self) -> str:
+        return self._reader.name
+
+    def read(self, question: str, passages: Sequence[str]) -> list[Reading]:
+        return self._once(("read", question), passages, partial(self._reader.read, question))
+
+    def support(self, pairs: Sequence[tuple[str, str]]) -> list[Support]:
+        return self._once(("support",), pairs, self._reader.support)
+
+    def judge(self, question: str, pairs: Sequence[tuple[str, str]]) -> list[Support]:
+        return self._once(("judge", question), pairs, partial(self._reader.judge, question))
+
+    def _once(
+        self, task: tuple[str, ...], items: Sequence[Item], ask: Callable[[Sequence[Item]], list[Result]]
+    ) -> list[Result]:
+        """The results for ``items``; the reader is asked only for those that are new."""
+        new = [item for item in dict.fromkeys(items) if (task, item) not in self._results]
+        if new:
+            self._results.update(zip([(task, item) for item in new], ask(new), strict=True))
+        return [self._results[task, item] for item in items]

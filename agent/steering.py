@@ -18,28 +18,19 @@ CHECK_SECONDS = 0.05  # how often a waiting run checks the controls
 
 
 class Steering:
-    """The controls of one run.
+    """The controls of one run; its attributes are read only.
 
-    Args:
-        cancel: An event of the caller that also cancels the run, for example on Ctrl-C.
-
-    Attributes (read only):
-        cancelled: Set once the run should end without an answer.
-        left: Whether the run ends because of `leave`.
-        paused: Whether the run is paused.
-        finishing: Whether the run should answer now.
-        skipping: Whether the current step should be skipped.
-        teaching: Whether the user takes the decisions, with the decider's as suggestions.
+    ``cancel`` is an event of the caller that also cancels the run, for example on Ctrl-C.
     """
 
     def __init__(self, cancel: threading.Event | None = None) -> None:
         # Each control is set in one operation and read by polling, so that none needs a lock.
-        self.cancelled = cancel or threading.Event()
-        self.left = False
+        self.cancelled = cancel or threading.Event()  # set once the run should end without an answer
+        self.left = False  # whether the run ends because of `leave`
         self.paused = False
-        self.finishing = False
-        self.skipping = False
-        self.teaching = False
+        self.finishing = False  # whether the run should answer now
+        self.skipping = False  # whether the current step should be skipped
+        self.teaching = False  # whether the user takes the decisions, with the decider's as suggestions
         self._first_waiter = threading.Lock()  # held by the first node that waits for the end of a pause
         self._added: deque[str] = deque()
         self._override: deque[Action] = deque(maxlen=1)
@@ -84,8 +75,7 @@ class Steering:
     def override(self, action: str) -> None:
         """Take the next decision instead of the decider.
 
-        Raises:
-            ValueError: It is not CONTINUE, REVISE or FINISH.
+        Raises `ValueError` if it is not CONTINUE, REVISE or FINISH.
         """
         if action not in ACTIONS:
             raise ValueError(f"{action!r} is none of {', '.join(ACTIONS)}")

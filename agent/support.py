@@ -44,13 +44,12 @@ def stated_numbers(sentence: str) -> list[quantities.Measure]:
         if isinstance(measure, quantities.Date)
         or (
             not measure.part
-            and (_in_digits(measure, sentence) or max(measure.values) >= _LEAST_NUMBER_IN_WORDS)
+            and (
+                (measure.shown in sentence and any(map(str.isdecimal, measure.shown)))  # in digits
+                or max(measure.values) >= _LEAST_NUMBER_IN_WORDS
+            )
         )
     ]
-
-
-def _in_digits(quantity: quantities.Quantity, sentence: str) -> bool:
-    return quantity.shown in sentence and any(c.isdecimal() for c in quantity.shown)
 
 
 def missing_numbers(sentence: str, items: Iterable[Evidence]) -> list[str]:

@@ -20,35 +20,24 @@ CatalogueRole = Literal["chat", "embedder", "reranker"]
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A range of a file's bytes, as one member of one wheel.
-
-    Attributes:
-        version: The exact version; another one may contain other bytes.
-        member: Glob that matches exactly one member of the zip.
-        size: Bytes of that member, which determine its position in the joined file.
-    """
+    """A range of a file's bytes, as one member of one wheel."""
 
     distribution: str
-    version: str
-    member: str
-    size: int
+    version: str  # the exact version; another one may contain other bytes
+    member: str  # glob that matches exactly one member of the zip
+    size: int  # bytes of that member, which determine its position in the joined file
 
 
 @dataclass(frozen=True, slots=True)
 class ModelFile:
-    """One file of a model.
+    """One file of a model."""
 
-    Attributes:
-        path: Path inside the model's folder, with forward slashes.
-        url: Address at the publisher; empty if the publisher does not offer these bytes.
-        pieces: The carrier wheels, in joining order; their sizes add up to ``size``. Empty if none.
-    """
-
-    path: str
+    path: str  # path inside the model's folder, with forward slashes
     size: int
     sha256: str
-    url: str = ""
+    url: str = ""  # address at the publisher; empty if the publisher does not offer these bytes
     pieces: tuple[Piece, ...] = ()
+    """The carrier wheels, in joining order; their sizes add up to ``size``. Empty if none."""
 
     @property
     def origin(self) -> str:
@@ -61,20 +50,16 @@ class ModelFile:
 
 @dataclass(frozen=True, slots=True)
 class ModelEntry:
-    """One model that can be pulled by name.
-
-    Attributes:
-        context_tokens: Tokens the model was trained to read at once.
-        languages: ISO 639-1 codes of the languages it was trained on; empty if there are many.
-    """
+    """One model that can be pulled by name."""
 
     name: str
     role: CatalogueRole
     description: str
     licence: str
-    context_tokens: int
+    context_tokens: int  # tokens the model was trained to read at once
     files: tuple[ModelFile, ...]
     languages: tuple[str, ...] = ()
+    """ISO 639-1 codes of the languages it was trained on; empty if there are many."""
 
     @property
     def size(self) -> int:
@@ -128,10 +113,7 @@ def entry(name: str, role: CatalogueRole | None = None) -> ModelEntry:
         if candidate.name == name.strip().lower():
             return candidate
     names = ", ".join(candidate.name for candidate in CATALOGUE if role in {None, candidate.role})
-    raise ModelMissing(
-        f"The catalogue has no model called “{name}”.",
-        f"Pick one of these: {names}.",
-    )
+    raise ModelMissing(f"The catalogue has no model called “{name}”.", f"Pick one of these: {names}.")
 
 
 QWEN_CODER_1_5B: Final = entry("qwen2.5-coder-1.5b")

@@ -1,4 +1,4 @@
-"""Load models with the Hugging Face libraries: offline, silently, one at a time.
+"""Load models with the Hugging Face libraries, offline, silently, one at a time; what the processor can do.
 
 ``local_files_only`` at each loading call keeps the load local. `forbid_hubs` covers what no argument
 controls: telemetry, tracing, and code paths that ignore the argument.
@@ -115,3 +115,27 @@ def import_torch() -> None:
         importlib.import_module("torch")
     finally:
         del os.environ["OMP_WAIT_POLICY"]
+
+
+def usable_threads() -> int:
+    """Threads worth using: all cores of a small machine, the physical cores of a larger one."""
+    if sys.platform == "linux":
+        cores = len(os.sched_getaffinity(0))
+    else:
+        cores = os.cpu_count() or 1
+    return cores if cores <= 4 else max(4, cores // 2)
+
+
+def processor_has_bfloat16() -> bool:
+    """Whether the processor supports bfloat16 natively; emulation is slower than single precision."""
+    import torch
+
+    capabilities = torch.cpu.get_capabilities()
+    return bool(capabilities.get("avx512_bf16") or capabilities.get("amx_bf16"))
+
+
+def trains_in_bfloat16() -> bool:
+    """Whether the training device supports bfloat16: the GPU if there is one, else the processor."""
+    import torch
+
+    return bool(torch.cuda.is_bf16_supported()) if torch.cuda.is_available() else processor_has_bfloat16()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from models.processor import usable_threads
+from models.library_loading import usable_threads
 from models.protocols import ModelError, Pixels, RecognisedWord
 
 if TYPE_CHECKING:
@@ -45,7 +45,9 @@ class RapidOcr:
                 ) from error
         if not result.txts:
             return []
-        rotation = _rotation(-_slope(np.asarray(result.boxes)))
+        angle = -_slope(np.asarray(result.boxes))
+        sine, cosine = math.sin(angle), math.cos(angle)
+        rotation = np.array([[cosine, -sine], [sine, cosine]])
         lines = [
             _words(text, characters, rotation)
             for text, characters in zip(result.txts, result.word_results, strict=True)
@@ -83,11 +85,6 @@ def _slope(boxes: np.ndarray[Any, Any]) -> float:
         if is_long
     ]
     return median(angles) if angles else 0.0
-
-
-def _rotation(angle: float) -> np.ndarray[Any, Any]:
-    sine, cosine = math.sin(angle), math.cos(angle)
-    return np.array([[cosine, -sine], [sine, cosine]])
 
 
 def _words(

@@ -42,37 +42,22 @@ class _Colour(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class ProbeResult:
-    """Measurements of one model on this machine.
-
-    Attributes:
-        name: The model, as `Chat.name`.
-        identity: Its digest, or the size and time of its file: another file under the same name is another
-            model.
-        measured_at: When, in ISO 8601.
-        context_tokens: Tokens of context that are really granted.
-        schema: Whether an answer under a schema matches it with thinking off (or without a switch).
-        schema_thinking: The same with thinking on; None if the model has no such switch.
-        label_probabilities: Whether `Chat.choose` reads probabilities.
-        prefill: Prompt tokens computed per second.
-        generation: Tokens of answer per second.
-    """
+    """Measurements of one model on this machine."""
 
     name: str
     identity: str
-    measured_at: str
-    context_tokens: int
-    schema: bool
-    schema_thinking: bool | None
-    label_probabilities: bool
-    prefill: float
-    generation: float
+    """Its digest, or the size and time of its file: another file under the same name is another model."""
+    measured_at: str  # when, in ISO 8601
+    context_tokens: int  # tokens of context that are really granted
+    schema: bool  # whether an answer under a schema matches it with thinking off (or without a switch)
+    schema_thinking: bool | None  # the same with thinking on; None if the model has no such switch
+    label_probabilities: bool  # whether `Chat.choose` reads probabilities
+    prefill: float  # prompt tokens computed per second
+    generation: float  # tokens of answer per second
 
 
 def probe(
-    chat: Chat,
-    *,
-    cancel: threading.Event | None = None,
-    on_step: Callable[[str], None] | None = None,
+    chat: Chat, *, cancel: threading.Event | None = None, on_step: Callable[[str], None] | None = None
 ) -> ProbeResult:
     """Measure ``chat``; takes some seconds, or as long as reading a full context.
 

@@ -23,35 +23,25 @@ Role = Literal["system", "user", "assistant"]
 FinishReason = Literal["stop", "length"]
 
 
-class ModelError(DeepthinkError):
+class ModelError(DeepthinkError, title="The model failed", kind="model"):
     """Raised when a model cannot be opened or fails while it answers."""
 
-    title = "The model failed"
-    kind = "model"
 
-
-class ModelMissing(ModelError):
+class ModelMissing(ModelError, title="Model not found"):
     """Raised when a model is asked for that is not on this machine."""
 
-    title = "Model not found"
 
-
-class ModelUnreachable(ModelError):
+class ModelUnreachable(ModelError, title="The model server does not answer"):
     """Raised when a model server does not answer, or stops answering within its time-outs."""
 
-    title = "The model server does not answer"
 
-
-class ContextOverflow(ModelError):
+class ContextOverflow(ModelError, title="The prompt does not fit the model's context"):
     """Raised *before* a call whose prompt and answer do not fit the context; nothing is cut silently."""
 
-    title = "The prompt does not fit the model's context"
 
-
-class GenerationCancelled(DeepthinkError):
+class GenerationCancelled(DeepthinkError, title="Cancelled"):
     """Raised by a model call whose ``cancel`` event was set."""
 
-    title = "Cancelled"
     kind: ClassVar[Literal["cancelled"]] = "cancelled"
 
 
@@ -93,16 +83,12 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A pick among options.
+    """A pick among options."""
 
-    Attributes:
-        probabilities: One per option, in order, summing to one.
-        measured: Whether they were read from the model's logits; else the model only named its pick.
-    """
-
-    probabilities: tuple[float, ...]
+    probabilities: tuple[float, ...]  # one per option, in order, summing to one
     usage: Usage
     measured: bool = True
+    """Whether they were read from the model's logits; else the model only named its pick."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,15 +237,10 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a reader makes of one passage for one question.
+    """What a reader makes of one passage for one question."""
 
-    Attributes:
-        probability: That the passage answers the question.
-        spans: Candidate answers, most probable first; they do not overlap.
-    """
-
-    probability: float
-    spans: tuple[Span, ...]
+    probability: float  # that the passage answers the question
+    spans: tuple[Span, ...]  # candidate answers, most probable first; they do not overlap
 
 
 @dataclass(frozen=True, slots=True)

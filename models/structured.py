@@ -41,7 +41,8 @@ def parse_json(text: str, shape: type[T]) -> T:
     stripped = _FENCE.sub("", text.strip()).strip()
     if not stripped:
         raise ValueError("the answer was empty")
-    lists = _list_fields(shape)
+    properties = shape.model_json_schema().get("properties", {})
+    lists = [name for name, field in properties.items() if field.get("type") == "array"]
     data = _decode(stripped)
     if isinstance(data, str):
         data = _decode(data)
@@ -53,21 +54,13 @@ def parse_json(text: str, shape: type[T]) -> T:
     problem: ValueError | None = None
     for candidate in candidates:
         try:
-            return _sanitise(shape.model_validate(_unwrap(candidate, lists)))
+            value = shape.model_validate(_unwrap(candidate, lists))
+            # JSON escapes can encode characters that texts may not contain.
+            return shape.model_validate(plain_values(value.model_dump()))
         except ValueError as error:
             problem = problem or error
     assert problem is not None
     raise problem
-
-
-def _sanitise(value: T) -> T:
-    """``value`` without characters that texts may not contain: JSON escapes can encode any character."""
-    return type(value).model_validate(plain_values(value.model_dump()))
-
-
-def _list_fields(shape: type[BaseModel]) -> list[str]:
-    properties = shape.model_json_schema().get("properties", {})
-    return [name for name, field in properties.items() if field.get("type") == "array"]
 
 
 def _unwrap(data: Any, lists: Sequence[str]) -> Any:
@@ -117,11 +110,7 @@ def _decode(text: str) -> Any:
 
 
 def ask(
-    chat: Chat,
-    messages: Sequence[Message],
-    shape: type[T],
-    default: T,
-    options: ChatOptions,
+    chat: Chat, messages: Sequence[Message], shape: type[T], default: T, options: ChatOptions
 ) -> Structured[T]:
     """Ask for a ``shape``; repair at most once; fall back to ``default``, recorded as such.
 

@@ -14,23 +14,22 @@ from dataclasses import dataclass, field
 
 from agent.budget import Budget
 from agent.decisions.decider import STATE_VERSION, PolicyState, policy_state, used_up, valid_actions
-from agent.decisions.features import features
+from agent.decisions.features import features, state_text
 from agent.decisions.sources import Rules
-from agent.decisions.state_text import state_text
 from agent.deps import Deps
+from agent.graph import begun, finish, planned_step, updated
 from agent.profiles import profile
-from agent.request import searchable
 from agent.retrieval.recall import Recall
+from agent.run import searchable
 from agent.session import Session
 from agent.state import ACTIONS, Action, RunState
 from agent.steering import Steering
-from agent.stepping import begun, finish, planned_step, updated
 from models.protocols import Chat, Completer, Embedder, GenerationCancelled, Reader
 from policy.evaluation.measures import exact_match, f1, holds
 from policy.questions import Case, Progress
+from traces.decisions import Collected, CollectedQuestion, Outcome
 from traces.errors import DeepthinkError
 from traces.library import Library
-from traces.outcomes import Collected, CollectedQuestion, Outcome
 from traces.runs import DecisionRow
 from traces.store import Store
 

@@ -27,13 +27,13 @@ from pydantic import (
 )
 
 from agent.documents import sample_library
-from agent.documents.embedding import embed_library
+from agent.documents.indexing import embed_library
 from agent.documents.ingest import FileDone, FileFailed, FileFound, ingest
 from models.protocols import Embedder
 from traces.errors import DeepthinkError
 from traces.library import Library
+from traces.paths import expanded_path
 from traces.store import Store
-from traces.typed_path import expanded_path
 
 SAMPLE: Final = "sample"
 """Name of the sample library's questions."""

@@ -35,34 +35,23 @@ _UNFINISHED_TRAININGS = "training"  # they change while being copied, and can be
 _OPENING = 0.2  # seconds in which another process that opened the old file finds it locked
 
 
-class NotABackup(DeepthinkError):
+class NotABackup(DeepthinkError, title="Not a deepthink backup", kind="input"):
     """Raised when a file to be restored is not a backup; nothing is changed."""
-
-    title = "Not a deepthink backup"
-    kind = "input"
 
 
 @dataclass(frozen=True, slots=True)
 class Rebuilt:
-    """The result of rebuilding a damaged store.
+    """The result of rebuilding a damaged store."""
 
-    Attributes:
-        set_aside: Where the damaged file is now.
-        lost: Names of the tables that could not be read.
-        documents: Documents whose text is lost; they are no longer in the library.
-    """
-
-    set_aside: Path
-    lost: tuple[str, ...]
-    documents: tuple[Document, ...]
+    set_aside: Path  # where the damaged file is now
+    lost: tuple[str, ...]  # names of the tables that could not be read
+    documents: tuple[Document, ...]  # documents whose text is lost; they are no longer in the library
 
 
 def back_up(store: Store, target: Path) -> None:
     """Write a backup of the store's folder and the settings to ``target``, completely or not at all.
 
-    Raises:
-        StoreError: the store cannot be read.
-        OSError: the file cannot be written.
+    Raises `StoreError` if the store cannot be read and `OSError` if the file cannot be written.
     """
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=".deepthink-") as folder:
         copies = Path(folder) / _DATA
@@ -113,12 +102,9 @@ def older_copies(store: Store) -> list[Path]:
 def restore(store: Store, source: Path) -> Path | None:
     """Replace the present data with a backup; no run may be in progress.
 
-    Returns the folder with the previous data; None if there was none.
-
-    Raises:
-        NotABackup: the file is not a backup, or it is damaged.
-        StoreError: its store cannot be used by this version, or the present one is in use.
-        OSError: the files cannot be written.
+    Returns the folder with the previous data; None if there was none. Raises `NotABackup` if the file is
+    not a backup, or it is damaged, `StoreError` if its store cannot be used by this version, or the present
+    one is in use, and `OSError` if the files cannot be written.
     """
     data = store.path.parent
     data.mkdir(parents=True, exist_ok=True)
@@ -180,11 +166,9 @@ def _swap(replacement: Path, target: Path, previous: Path) -> None:
 def rebuild(store: Store) -> Rebuilt:
     """Set a damaged store aside, and replace it with a new one with everything that can be read.
 
-    Passages whose vectors cannot be read are kept, to be embedded again; documents whose passages cannot
-    be read are left out, to be ingested again.
-
-    Raises:
-        StoreError, OSError: the new store cannot be written; the damaged one stays in place.
+    Passages whose vectors cannot be read are kept, to be embedded again; documents whose passages cannot be
+    read are left out, to be ingested again. Raises `StoreError` or `OSError` if the new store cannot be
+    written; the damaged one stays in place.
     """
     with tempfile.TemporaryDirectory(dir=store.path.parent, prefix=".rebuilding-") as folder:
         rebuilt = Store(Path(folder) / store.path.name)

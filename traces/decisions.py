@@ -1,49 +1,162 @@
-"""Decisions: runs with decisions, the worth of finishing at each, counts, agreement of sources."""
+"""Decisions: runs with decisions, the worth of finishing at each, counts, agreement of sources.
+
+An outcome is the measured worth of finishing. It belongs to a state, not to an action: a collected run, in
+which every path was explored, has one for every path on which it could have finished, a user's run for the
+one on which it did. A later measurement by the same source replaces the earlier one. Gold is the known
+answer.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import hashlib
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from traces.outcomes import Gold
-from traces.rows import select
-from traces.store import Queries, Store
+from traces.errors import DeepthinkError
+from traces.runs import COLLECTED, DecisionRow, NewRun, delete_runs, write_decisions, write_run
+from traces.store import Queries, Store, columns, insert, now, select
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
+OutcomeSource = Literal["answer", "evidence", "verifier"]
+"""Measured on the answer (F1 against gold), on the gold passages found, or by the verifier."""
+
+
+class ImpossibleOutcome(DeepthinkError, title="Not a valid quality", kind="usage"):
+    """Raised when a quality is not a number from 0 to 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The quality of finishing at a path."""
+
+    path: str  # of the decision at which the run finishes, or would (`traces.runs.DecisionRow.path`)
+    source: OutcomeSource
+    quality: float  # 0 to 1
+    detail: Mapping[str, float] = field(default_factory=dict)  # the underlying measures, by name
+    measured: datetime = field(default_factory=now)
+
+
+@dataclass(frozen=True, slots=True)
+class Gold:
+    """A data set's record of a run's question: answer and aliases, and the supporting passages."""
+
+    dataset: str
+    question_id: str
+    answers: Sequence[str]
+    passages: Sequence[Any] = ()
+
+
+def write_outcomes(db: DuckDBPyConnection, run_id: str, outcomes: Sequence[Outcome]) -> None:
+    """Store outcomes within a running transaction, replacing earlier ones.
+
+    Their paths must be those of decisions: others are not part of any transition. Raises
+    `ImpossibleOutcome` if a quality is not from 0 to 1.
+    """
+    for outcome in outcomes:
+        if not (math.isfinite(outcome.quality) and 0 <= outcome.quality <= 1):
+            raise ImpossibleOutcome(f"{outcome.quality} is not a quality.", "Give 0 to 1.")
+    insert(db, "outcomes", [{"run_id": run_id, **columns(outcome)} for outcome in outcomes], replace=True)
+
+
+def write_gold(db: DuckDBPyConnection, run_id: str, gold: Gold) -> None:
+    """Store the gold of a run's question within a running transaction."""
+    insert(db, "gold", [{"run_id": run_id, **columns(gold)}], replace=True)
+
+
+@dataclass(frozen=True, slots=True)
+class CollectedQuestion:
+    """A question with everything that was collected on it."""
+
+    dataset: str
+    question_id: str  # its id there
+    question: str
+    answers: Sequence[str]
+    passages: Sequence[str]  # the supporting passages, as the library names them
+    embedder: str
+    reranker: str
+    decisions: Sequence[DecisionRow]  # a row for each state
+    outcomes: Sequence[Outcome]  # at least one for each state that was measured
+
+    @property
+    def run_id(self) -> str:
+        """The same wherever the question is collected: 12 hex digits, like every run's."""
+        return hashlib.sha256(f"{self.dataset}\n{self.question_id}".encode()).hexdigest()[:12]
+
+
+class Collected(Queries):
+    """Queries on collected questions."""
+
+    def put(self, question: CollectedQuestion) -> None:
+        """Store a question, replacing an earlier collection of it."""
+        run_id, measured = question.run_id, now()
+        run = NewRun(
+            question.question,
+            "lean",
+            "",
+            question.embedder,
+            question.reranker,
+            "explorer",
+            (question.dataset,),
+        )
+        with self._store.transaction() as db:
+            delete_runs(db, "id = ?", [run_id])
+            write_run(
+                db,
+                run_id,
+                run,
+                status=COLLECTED,
+                started=measured,
+                finished=measured,
+                standalone=question.question,
+                superstep=-2,
+                seconds=0,
+            )
+            write_decisions(db, run_id, question.decisions)
+            write_outcomes(db, run_id, question.outcomes)
+            gold = Gold(question.dataset, question.question_id, question.answers, question.passages)
+            write_gold(db, run_id, gold)
+
+    def held(self, dataset: str, *, at_every_state: bool = False) -> set[str]:
+        """Ids of the collected questions of a set; ``at_every_state``: of those measured everywhere."""
+        rows = self._store.rows(
+            """
+            SELECT question_id FROM gold JOIN runs ON runs.id = gold.run_id
+            WHERE dataset = ? AND status = ? AND NOT (
+                ? AND EXISTS (
+                    FROM decisions ANTI JOIN outcomes USING (run_id, path)
+                    WHERE decisions.run_id = runs.id
+                )
+            )
+            """,
+            [dataset, COLLECTED, at_every_state],
+        )
+        return {row[0] for row in rows}
+
 
 @dataclass(frozen=True, slots=True)
 class TraceSummary:
-    """A run with decisions, as shown in lists.
-
-    Attributes:
-        decisions: Without second opinions.
-        shadows: Second opinions.
-        sources: Sources of the decisions, the most frequent first.
-        tree: Whether it has more than one path.
-        labels: Decisions labelled by a person.
-        dataset: The data set of its question; "" for the user's own.
-        measured: States in which the quality of finishing is known, from ``lowest`` to ``highest``.
-        quality_sources: The sources of these qualities, by name.
-    """
+    """A run with decisions, as shown in lists."""
 
     id: str
     question: str
     status: str
     started: datetime
-    decisions: int
-    shadows: int
-    sources: list[str]
-    tree: bool
-    labels: int
+    decisions: int  # without second opinions
+    shadows: int  # second opinions
+    sources: list[str]  # sources of the decisions, the most frequent first
+    tree: bool  # whether it has more than one path
+    labels: int  # decisions labelled by a person
     rating: str
-    dataset: str
-    measured: int
+    dataset: str  # the data set of its question; "" for the user's own
+    measured: int  # states in which the quality of finishing is known, from ``lowest`` to ``highest``
     lowest: float | None
     highest: float | None
-    quality_sources: list[str]
+    quality_sources: list[str]  # the sources of these qualities, by name
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,20 +171,13 @@ class Dataset:
 
 @dataclass(frozen=True, slots=True)
 class ProcessCounts:
-    """Counts of the decisions of a store, seen as a decision process.
+    """Counts of the decisions of a store, seen as a decision process."""
 
-    Attributes:
-        shadows: Second opinions.
-        qualities: States in which finishing has a known quality, by the source that counts.
-        transitions: Steps (state, action, reward, next state, done), by action.
-        datasets: By name; the user's own questions have none.
-    """
-
-    shadows: int
-    qualities: dict[str, int]
+    shadows: int  # second opinions
+    qualities: dict[str, int]  # states in which finishing has a known quality, by the source that counts
     mean_quality: float | None
-    transitions: dict[str, int]
-    datasets: list[Dataset]
+    transitions: dict[str, int]  # steps (state, action, reward, next state, done), by action
+    datasets: list[Dataset]  # by name; the user's own questions have none
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,23 +196,15 @@ class Agreement:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What the store contains to learn from. Decisions are those that were acted on, without shadows.
+    """What the store contains to learn from. Decisions are those that were acted on, without shadows."""
 
-    Attributes:
-        runs: Runs with at least one decision.
-        sources: Decisions by source, the most frequent first; ``actions`` likewise.
-        versions: Decisions by version of the encoding of their state.
-        origins: Labels by origin.
-        agreement: By day, then by pair.
-    """
-
-    runs: int
-    sources: dict[str, int]
+    runs: int  # runs with at least one decision
+    sources: dict[str, int]  # decisions by source, the most frequent first; ``actions`` likewise
     actions: dict[str, int]
-    versions: dict[int, int]
-    origins: dict[str, int]
+    versions: dict[int, int]  # decisions by version of the encoding of their state
+    origins: dict[str, int]  # labels by origin
     ratings: dict[str, int]
-    agreement: list[Agreement]
+    agreement: list[Agreement]  # by day, then by pair
 
 
 class Traces(Queries):
@@ -190,6 +288,7 @@ def _count_by(db: DuckDBPyConnection, column: str, source: str) -> dict[Any, int
 # A state with a label or an outcome in which finishing was not possible does not count.
 _FINISHES = "SELECT reward_source AS source, reward AS quality FROM transitions WHERE done"
 
+
 # The page is selected first, so that only its runs are counted.
 _SUMMARIES = """
     FROM (WITH page AS MATERIALIZED (
@@ -223,6 +322,7 @@ _SUMMARIES = """
     LEFT JOIN gold ON gold.run_id = page.id)
     ORDER BY started DESC, id DESC
 """
+
 
 # An opinion is the choice of one source in one state: as the acting source, as a shadow, or as a person's
 # label. A person who acted has a label, except for "answer now", which is not an opinion; nor is a budget

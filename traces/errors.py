@@ -1,8 +1,8 @@
 """The base of every error that users may see.
 
 An error has a title (the kind of problem), a message (what happened, with the names involved) and a
-way out (what to do next). Packages subclass it beside the code that raises it; only the terminal
-layer turns one into text and an exit code.
+way out (what to do next). Packages subclass it beside the code that raises it, with the title and the kind
+of the subclass; only the terminal layer turns one into text and an exit code.
 """
 
 from __future__ import annotations
@@ -22,6 +22,10 @@ class DeepthinkError(Exception):
 
     title: ClassVar[str] = "Something went wrong"
     kind: ClassVar[ErrorKind] = "internal"
+
+    def __init_subclass__(cls, *, title: str = "", kind: ErrorKind | None = None) -> None:
+        cls.title = title or cls.title
+        cls.kind = kind or cls.kind
 
     def __init__(self, message: str, way_out: str = "") -> None:
         super().__init__(message)

@@ -26,18 +26,12 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 
-class NoTraces(DeepthinkError):
+class NoTraces(DeepthinkError, title="Nothing to export", kind="usage"):
     """Raised when there is nothing to export."""
 
-    title = "Nothing to export"
-    kind = "usage"
 
-
-class BadTraces(DeepthinkError):
+class BadTraces(DeepthinkError, title="These traces cannot be imported", kind="input"):
     """Raised when a file is not an export of traces, or contains rows that must not be learned from."""
-
-    title = "These traces cannot be imported"
-    kind = "input"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,34 +45,23 @@ class Exported:
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """The result of an import.
-
-    Attributes:
-        runs: New runs.
-        decisions: New decisions, second opinions included.
-        known: Decisions that the store already had.
-        labels: New or newer labels; ratings and outcomes likewise; new gold.
-        older: Decisions whose state has an older version than the current one: kept, not learned from.
-    """
+    """The result of an import."""
 
     runs: int
-    decisions: int
-    known: int
-    labels: int
+    decisions: int  # new decisions, second opinions included
+    known: int  # decisions that the store already had
+    labels: int  # new or newer labels; ratings and outcomes likewise; new gold
     ratings: int
     outcomes: int
     gold: int
-    older: int
+    older: int  # decisions whose state has an older version than the current one: kept, not learned from
 
 
 def export(store: Store, target: Path, runs: Sequence[str] = ()) -> Exported:
     """Write decisions to a Parquet file, which replaces ``target`` once it is complete.
 
-    Only those of ``runs``, given by full ids; all if empty.
-
-    Raises:
-        NoTraces: there is no decision; no file is written.
-        OSError: the file cannot be written.
+    Only those of ``runs``, given by full ids; all if empty. Raises `NoTraces` if there is no
+    decision, and `OSError` if the file cannot be written.
     """
     import duckdb
 
@@ -121,11 +104,9 @@ def take_in(store: Store, sources: Sequence[Path], newest: int) -> Imported:
 
     A run that the store already has is not changed, unless it was imported before it ended. For labels,
     ratings and outcomes the newer one counts. An imported run keeps its status and has the file's name as
-    ``imported_from`` in its request; it has no checkpoint, so it is never offered for resuming.
-
-    Raises:
-        BadTraces: a file is not an export, or a row of it is invalid.
-        OSError: a file cannot be read.
+    ``imported_from`` in its request; it has no checkpoint, so it is never offered for resuming. Raises
+    `BadTraces` if a file is not an export, or a row of it is invalid, and `OSError` if a file cannot be
+    read.
     """
     import duckdb
 

@@ -8,8 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-from traces.rows import columns, insert
-from traces.store import Queries
+from traces.store import Queries, columns, insert
 
 AWAY, BACK = "away", "back"
 """Outcomes of a folder, among the changes."""
@@ -19,16 +18,11 @@ _KEPT: Final = 1_000  # changes
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """A folder that a collection follows.
-
-    Attributes:
-        path: Absolute, links resolved.
-        exclude: Patterns of what is skipped, as in a .gitignore file.
-    """
+    """A folder that a collection follows."""
 
     collection: str
-    path: str
-    exclude: tuple[str, ...] = ()
+    path: str  # absolute, links resolved
+    exclude: tuple[str, ...] = ()  # patterns of what is skipped, as in a .gitignore file
 
     def holds(self, paths: Iterable[str]) -> bool:
         """Whether one of the paths is in the folder."""
@@ -37,20 +31,14 @@ class Folder:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A change of a file in a followed folder, or of the folder itself.
-
-    Attributes:
-        outcome: ``added``, ``updated``, ``moved``, ``removed``, ``failed``; folders: ``away``, ``back``.
-        detail: The previous name of a moved file, or the problem.
-        seen: When; the same for all changes found in one scan of the folders.
-    """
+    """A change of a file in a followed folder, or of the folder itself."""
 
     collection: str
-    outcome: str
+    outcome: str  # ``added``, ``updated``, ``moved``, ``removed``, ``failed``; folders: ``away``, ``back``
     source: str
     name: str
-    detail: str
-    seen: datetime
+    detail: str  # the previous name of a moved file, or the problem
+    seen: datetime  # when; the same for all changes found in one scan of the folders
 
 
 @dataclass(frozen=True, slots=True)

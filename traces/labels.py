@@ -9,8 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Literal
 
 from traces.errors import DeepthinkError
-from traces.rows import columns, insert
-from traces.store import Queries, now
+from traces.store import Queries, columns, insert, now
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -19,18 +18,12 @@ Origin = Literal["override", "teach", "said"]
 """How a label originated: a person stepped in, was asked in teach mode, or gave it afterwards."""
 
 
-class UnknownDecision(DeepthinkError):
+class UnknownDecision(DeepthinkError, title="Unknown decision", kind="usage"):
     """Raised when a label is given to a decision that is not in the store, or not yet."""
 
-    title = "Unknown decision"
-    kind = "usage"
 
-
-class ImpossibleLabel(DeepthinkError):
+class ImpossibleLabel(DeepthinkError, title="That action was not possible", kind="usage"):
     """Raised when a label names an action that could not have been taken."""
-
-    title = "That action was not possible"
-    kind = "usage"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +43,8 @@ class Labels(Queries):
     def put(self, run_id: str, seq: int, action: str, origin: Origin = "said", note: str = "") -> None:
         """Label a decision; an earlier label of it is replaced.
 
-        Raises:
-            UnknownDecision: it is not stored, or not yet, in a run in progress.
-            ImpossibleLabel: the action could not have been taken then.
+        Raises `UnknownDecision` if it is not stored, or not yet, in a run in progress, and
+        `ImpossibleLabel` if the action could not have been taken then.
         """
         with self._store.transaction() as db:
             valid = _valid_actions(db, run_id, seq)

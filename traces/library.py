@@ -13,20 +13,18 @@ import numpy.typing as npt
 from traces.records import (
     NO_FILTERS,
     SECTION_SEPARATOR,
+    Chunk,
     Collection,
     Document,
     Filters,
     Generation,
-    NewChunk,
     NewDocument,
     Passage,
     Scope,
-    Unembedded,
     UnknownCollection,
     UnknownDocument,
 )
-from traces.rows import columns, insert
-from traces.store import Queries, now
+from traces.store import Queries, columns, insert, now
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -76,8 +74,7 @@ class Library(Queries):
     def require_collections(self, names: Iterable[str]) -> list[Collection]:
         """The named collections, or all of them if no name is given.
 
-        Raises:
-            UnknownCollection: one of them does not exist.
+        Raises `UnknownCollection` if one of them does not exist.
         """
         existing = {c.name: c for c in self.collections()}
         requested = list(names) or list(existing)
@@ -100,8 +97,7 @@ class Library(Queries):
     def remove_collection(self, name: str) -> int:
         """Remove a collection, its documents and followed folders; returns how many documents there were.
 
-        Raises:
-            UnknownCollection: it does not exist.
+        Raises `UnknownCollection` if it does not exist.
         """
         self.require_collections([name])
         with self._store.transaction() as db:
@@ -165,10 +161,8 @@ class Library(Queries):
     def date_documents(self, modified: Mapping[int, int]) -> None:
         """Date documents as ingested now: their sources were read again and are unchanged.
 
-        The collections' generations stay, since nothing searchable has changed.
-
-        Args:
-            modified: By id, when the file was last changed, in nanoseconds since 1970; 0 if it is no file.
+        ``modified`` is by id, in nanoseconds since 1970; 0 if it is no file. The collections' generations
+        stay, since nothing searchable has changed.
         """
         with self._store.transaction() as db:
             for document_id, modified_ns in modified.items():
@@ -181,15 +175,13 @@ class Library(Queries):
         source: str,
         name: str,
         *,
-        title: str | None = None,
-        terms: Mapping[int, str] | None = None,
+        title: str | None,
+        terms: Mapping[int, Sequence[str]],
     ) -> None:
-        """Give a document, and the documents inside its file, a new source and name.
+        """Give a document, and the documents inside its file, a new source and name; ignores an unknown id.
 
-        Args:
-            document_id: An unknown id is ignored.
-            title: The new title; None keeps it.
-            terms: Space-joined keyword terms of chunks, by id, if they change with the title.
+        ``title`` is the new title, None keeps it; ``terms`` are the keyword terms of chunks, by id, if they
+        change with the title.
         """
         with self._store.transaction() as db:
             query = "SELECT collection, source, name FROM documents WHERE id = ?"
@@ -207,15 +199,14 @@ class Library(Queries):
             )
             if title is not None:
                 db.execute("UPDATE documents SET title = ? WHERE id = ?", [title, document_id])
-            for chunk_id, chunk_terms in (terms or {}).items():
-                db.execute("UPDATE chunks SET terms = ? WHERE id = ?", [chunk_terms, chunk_id])
+            for chunk_id, chunk_terms in terms.items():
+                db.execute("UPDATE chunks SET terms = ? WHERE id = ?", [" ".join(chunk_terms), chunk_id])
             _touch_collection(db, collection)
 
     def remove_document(self, document_id: int) -> None:
         """Remove one document with its chunks and vectors.
 
-        Raises:
-            UnknownDocument: there is none with this id.
+        Raises `UnknownDocument` if there is none with this id.
         """
         with self._store.transaction() as db:
             if not _delete_documents(db, "id = ?", [document_id]):
@@ -335,23 +326,13 @@ class Library(Queries):
             [(vectors,)] = self._store.rows("SELECT count(*) FROM vectors")
         return vectors, chunks
 
-    def unembedded(self, embedder: str, limit: int) -> list[Unembedded]:
+    def unembedded(self, embedder: str, limit: int) -> list[Passage]:
         """At most ``limit`` chunks without a vector of this model, oldest first."""
         with self.together():
             is_current = self.embedder() == embedder
             condition = "c.id NOT IN (SELECT chunk_id FROM vectors)" if is_current else "true"
-            rows = self._store.rows(
-                f"""
-                SELECT c.id, d.title, c.section, c.text
-                FROM chunks c JOIN documents d ON d.id = c.document_id
-                WHERE {condition} ORDER BY c.id LIMIT ?
-                """,
-                [limit],
-            )
-        return [
-            Unembedded(chunk_id, title, tuple(section.split(SECTION_SEPARATOR)) if section else (), text)
-            for chunk_id, title, section, text in rows
-        ]
+            rows = self._store.rows(f"{_PASSAGE} WHERE {condition} ORDER BY c.id LIMIT ?", [limit])
+        return [Passage(*row) for row in rows]
 
     def put_vectors(
         self, ids: Sequence[int], vectors: npt.NDArray[np.float32], embedder: str, *, first: bool
@@ -361,7 +342,6 @@ class Library(Queries):
         Args:
             ids: Chunk ids.
             vectors: Shape ``(len(ids), dimensions)``.
-            embedder: Name of the model that made them.
             first: Whether to drop the vectors of another model; otherwise nothing is done if the library
                 has meanwhile switched to another model.
         """
@@ -460,7 +440,7 @@ def _delete_documents(db: DuckDBPyConnection, condition: str, values: Sequence[A
 
 
 def _insert_chunks(
-    db: DuckDBPyConnection, document_id: int, chunks: Sequence[NewChunk], vectors: npt.NDArray[np.float32]
+    db: DuckDBPyConnection, document_id: int, chunks: Sequence[Chunk], vectors: npt.NDArray[np.float32]
 ) -> None:
     """Store the chunks of a document, with one row of ``vectors`` each."""
     if not chunks:

@@ -2,6 +2,9 @@
 
 The platform's own folders are used unless ``DEEPTHINK_HOME`` names one folder for everything;
 ``DEEPTHINK_MODELS`` moves only the model files, which are large and worth sharing.
+
+A path that a user types may have ``~``, or be incomplete, too long or inaccessible, for which `pathlib`
+raises: `expanded_path`, `existing_path` and `existing_file` do not.
 """
 
 from __future__ import annotations
@@ -81,3 +84,30 @@ def log_file() -> Path:
 def socket_file() -> Path:
     """The socket on which `deepthink serve` listens; private to the user."""
     return state_dir() / "serve.sock"
+
+
+def expanded_path(typed: str | Path) -> Path:
+    """``typed`` with ``~`` expanded.
+
+    If the user does not exist, the path is taken literally, in the current folder, as in a shell.
+    """
+    try:
+        return Path(typed).expanduser()
+    except (RuntimeError, ValueError):  # no such user; an invalid user name
+        return Path(typed).absolute()  # absolute, so its ``~`` is no longer expanded
+
+
+def existing_path(typed: str | Path) -> Path | None:
+    """``typed``, expanded; None if it does not exist or is not accessible."""
+    path = expanded_path(typed)
+    try:
+        path.stat()
+    except (OSError, ValueError):
+        return None
+    return path
+
+
+def existing_file(typed: str | Path) -> Path | None:
+    """As `existing_path`, for a file; None for a folder."""
+    path = existing_path(typed)
+    return path if path is not None and path.is_file() else None

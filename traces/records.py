@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from traces.errors import DeepthinkError
 
@@ -13,18 +13,12 @@ WEB_COLLECTION = "web"
 """Collection of web pages: searched by runs that may use the web, or that name it."""
 
 
-class UnknownCollection(DeepthinkError):
+class UnknownCollection(DeepthinkError, title="Unknown collection", kind="usage"):
     """Raised when a named collection is not in the library."""
 
-    title = "Unknown collection"
-    kind = "usage"
 
-
-class UnknownDocument(DeepthinkError):
+class UnknownDocument(DeepthinkError, title="Unknown document", kind="usage"):
     """Raised when a named document is not in the library."""
-
-    title = "Unknown document"
-    kind = "usage"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,28 +33,25 @@ class Collection:
 
 
 @dataclass(frozen=True, slots=True)
-class NewChunk:
-    """A chunk about to be stored; ``terms`` are its normalised keyword terms."""
+class Chunk:
+    """A passage about to be stored: the unit that is embedded, searched and cited."""
 
-    position: int
-    kind: str
-    section: tuple[str, ...]
-    page: int | None
+    position: int  # 0-based order in the document
+    kind: Literal["text", "table"]  # prose or (part of) a table
+    section: tuple[str, ...]  # headings above it, outermost first
+    page: int | None  # 1-based first page, if the format has pages
     text: str
-    terms: tuple[str, ...]
+    """The text to show and cite. For a table: caption, header line, rows; cells joined by `` | ``. Each
+    part of a split table repeats caption and header."""
+    terms: tuple[str, ...] = ()  # its normalised keyword terms
+    repeated: int = (
+        0  # leading characters of ``text`` that repeat an earlier chunk; coverage counts them once
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _DocumentFacts:
-    """What the library keeps about a document.
-
-    Attributes:
-        coverage: The share of its text that is in its chunks.
-        reader: Version of reading and chunking; negative if its scans were not read.
-        author: Its author, for a mail its sender, if the file names one.
-        sender: Sender of the mail that it is, or that it is attached to; else "".
-        modified: When its file was last changed, in nanoseconds since 1970; 0 if it is not a file.
-    """
+    """What the library keeps about a document."""
 
     collection: str
     source: str
@@ -71,19 +62,19 @@ class _DocumentFacts:
     bytes: int
     pages: int | None
     date: str
-    coverage: float
+    coverage: float  # the share of its text that is in its chunks
     notices: tuple[str, ...]
-    reader: int
-    author: str = ""
-    sender: str = ""
-    modified: int = 0
+    reader: int  # version of reading and chunking; negative if its scans were not read
+    author: str = ""  # its author, for a mail its sender, if the file names one
+    sender: str = ""  # sender of the mail that it is, or that it is attached to; else ""
+    modified: int = 0  # when its file was last changed, in nanoseconds since 1970; 0 if it is not a file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewDocument(_DocumentFacts):
     """A document about to be stored."""
 
-    chunks: tuple[NewChunk, ...]
+    chunks: tuple[Chunk, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,11 +93,7 @@ class Document(_DocumentFacts):
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A stored chunk with the facts about its document that a citation needs.
-
-    Attributes:
-        author: Author or sender of its document, if known.
-    """
+    """A stored chunk with the facts about its document that a citation needs."""
 
     id: int
     document_id: int
@@ -119,17 +106,12 @@ class Passage:
     position: int
     kind: str
     text: str
-    author: str = ""
+    author: str = ""  # author or sender of its document, if known
 
-
-@dataclass(frozen=True, slots=True)
-class Unembedded:
-    """A stored chunk without a vector, with what will be embedded: title, headings and text."""
-
-    id: int
-    title: str
-    section: tuple[str, ...]
-    text: str
+    @property
+    def headings(self) -> tuple[str, ...]:
+        """The headings above it, outermost first."""
+        return tuple(self.section.split(SECTION_SEPARATOR)) if self.section else ()
 
 
 Generation: TypeAlias = tuple[datetime, int]
@@ -188,18 +170,11 @@ NO_FILTERS: Final = Filters()
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Where to search; an empty field does not restrict.
+    """Where to search; an empty field does not restrict."""
 
-    Attributes:
-        collections: Collection names.
-        documents: Document ids.
-        sections: Stored section paths; a path includes everything beneath it.
-        filters: Facts about the documents.
-    """
-
-    collections: tuple[str, ...] = ()
-    documents: tuple[int, ...] = ()
-    sections: tuple[str, ...] = ()
+    collections: tuple[str, ...] = ()  # names
+    documents: tuple[int, ...] = ()  # document ids
+    sections: tuple[str, ...] = ()  # stored section paths; a path includes everything beneath it
     filters: Filters = NO_FILTERS
 
     @property

@@ -1,4 +1,8 @@
-"""The record of runs: their events, and every decision as the decider saw it."""
+"""The record of runs: their events, every decision as the decider saw it, ratings and sessions.
+
+A session is the runs of one conversation, in which a follow-up may refer to earlier questions. A run has
+one rating, how good its answer is according to the user; the last one counts.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +10,11 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from traces.errors import DeepthinkError
 from traces.labels import Label, write_labels
-from traces.rows import columns, insert
-from traces.store import Queries, now
+from traces.store import Queries, columns, insert, now
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -21,6 +24,12 @@ COLLECTED = "collected"
 
 RUN_ID = r"^[0-9A-Za-z_-]{1,200}$"
 """Pattern of run ids, including imported ones: they are used as file names."""
+
+Rating = Literal["good", "partly", "wrong"]
+RATINGS: tuple[Rating, ...] = get_args(Rating)
+
+ID_DIGITS = 4
+"""Minimum length of an id prefix; a shorter one is more likely meant as a name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,75 +96,36 @@ class StoredEvent:
 
 @dataclass(frozen=True, slots=True)
 class DecisionRow:
-    """One decision: a step of the Markov decision process.
+    """One decision: a step of the Markov decision process."""
 
-    Attributes:
-        seq: 0-based order within the run.
-        step: Research steps finished at the time.
-        state_version: Version of the state's encoding.
-        state: The state exactly as the decider saw it (JSON-like).
-        valid_actions: The actions that could be chosen.
-        action: The chosen action.
-        probabilities: One per action, summing to one.
-        behaviour_probability: Probability with which the acting source takes ``action`` here.
-        source: ``rules``, ``llm``, ``learned``, ``human`` or ``budget``.
-        latency_ms: Milliseconds the decision took.
-        justification: The source's reason in words, if it has one.
-        shadow: True for a second opinion that was recorded but not acted on.
-        path: First letters of the previous actions, in order: how the state was reached.
-        text: The state as text, for deciders that read.
-        features: The state as numbers, by name.
-    """
-
-    seq: int
-    step: int
-    state_version: int
-    state: Mapping[str, Any]
-    valid_actions: tuple[str, ...]
+    seq: int  # 0-based order within the run
+    step: int  # research steps finished at the time
+    state_version: int  # version of the state's encoding
+    state: Mapping[str, Any]  # the state exactly as the decider saw it (JSON-like)
+    valid_actions: tuple[str, ...]  # the actions that could be chosen
     action: str
-    probabilities: Mapping[str, float]
-    behaviour_probability: float
-    source: str
-    latency_ms: float
-    justification: str = ""
-    shadow: bool = False
-    path: str = ""
-    text: str = ""
-    features: Mapping[str, float] = field(default_factory=dict)
+    probabilities: Mapping[str, float]  # one per action, summing to one
+    behaviour_probability: float  # probability with which the acting source takes ``action`` here
+    source: str  # ``rules``, ``llm``, ``learned``, ``human`` or ``budget``
+    latency_ms: float  # milliseconds the decision took
+    justification: str = ""  # the source's reason in words, if it has one
+    shadow: bool = False  # True for a second opinion that was recorded but not acted on
+    path: str = ""  # first letters of the previous actions, in order: how the state was reached
+    text: str = ""  # the state as text, for deciders that read
+    features: Mapping[str, float] = field(default_factory=dict)  # the state as numbers, by name
 
 
-@dataclass(frozen=True, slots=True)
-class RunSummary:
-    """A run as shown in lists.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSummary(Run):
+    """A run as shown in lists."""
 
-    Attributes:
-        finished: None while it runs, or if it was killed.
-        seconds: Time spent running, without interruptions; None unless it finished.
-        rating: The user's, "" if there is none.
-        decisions: Number of decisions, without shadows.
-        labels: How many of them a person labelled.
-    """
-
-    id: str
-    question: str
-    status: str
-    started: datetime
-    finished: datetime | None
-    seconds: float | None
-    profile: str
-    chat_model: str
-    decider: str
-    session: str
-    rating: str
-    decisions: int
-    labels: int
+    rating: str  # the user's, "" if there is none
+    decisions: int  # without shadows
+    labels: int  # how many of them a person labelled
 
 
-class UnknownRun(DeepthinkError):
+class UnknownRun(DeepthinkError, title="Unknown run", kind="usage"):
     """Raised when a requested run is not in the store, or an id prefix matches several."""
-
-    title = "Unknown run"
-    kind = "usage"
 
 
 class Runs(Queries):
@@ -192,12 +162,10 @@ class Runs(Queries):
         superstep: int | None = None,
         labels: Sequence[Label] = (),
     ) -> None:
-        """Append events and decisions, and close the run if it ended, in one transaction.
+        """Append events, decisions and labels, and close the run if it ended, in one transaction.
 
-        Args:
-            superstep: The round of the graph these events belong to; `Run.superstep` is then at least
-                this, so that a resumed run does not store them again.
-            labels: Of the decisions that a person took.
+        ``superstep`` is the round of the graph these events belong to; `Run.superstep` is then at least
+        this, so that a resumed run does not store them again.
         """
         if not events and not decisions and end is None and superstep is None:
             return
@@ -243,8 +211,7 @@ class Runs(Queries):
     def find(self, prefix: str) -> Run:
         """The run with that id, or else the one whose id has that prefix; ``last`` is the newest.
 
-        Raises:
-            UnknownRun: none matches, or several do, or ``prefix`` is empty.
+        Raises `UnknownRun` if none matches, or several do, or ``prefix`` is empty.
         """
         if not prefix:  # an unset variable in a script; every id would match
             raise UnknownRun("No run is named.", "`deepthink runs list` shows the ids.")
@@ -268,12 +235,9 @@ class Runs(Queries):
         limit: int = 200,
         offset: int = 0,
     ) -> list[RunSummary]:
-        """A page of the matching runs, newest first.
+        """A page of the matching runs, newest first; an empty argument matches any.
 
-        Args:
-            text: Each of its words must occur in the question or the answer, ignoring case.
-            statuses: One of these; any if empty.
-            session: Id of the session they belong to; any if empty.
+        Each word of ``text`` must occur in the question or the answer, ignoring case.
         """
         where, values = _condition(text, statuses, session)
         # The page is selected first, so that only its runs are counted.
@@ -358,3 +322,146 @@ def _condition(text: str, statuses: Sequence[str], session: str) -> tuple[str, l
         conditions.append("session = ?")
         values.append(session)
     return " AND ".join(conditions), values
+
+
+@dataclass(frozen=True, slots=True)
+class RatingRow:
+    """A run's rating, the user's reason if given, and when."""
+
+    run_id: str
+    rating: Rating
+    note: str
+    rated: datetime
+
+
+class Ratings(Queries):
+    """Queries on ratings."""
+
+    def rate(self, run_id: str, rating: Rating, note: str = "") -> None:
+        """Rate a run; an earlier rating of it is replaced. Raises `UnknownRun`."""
+        with self._store.transaction() as db:
+            if db.execute("SELECT 1 FROM runs WHERE id = ?", [run_id]).fetchone() is None:
+                raise UnknownRun(f"There is no run {run_id}.", "`deepthink runs list` shows the ids.")
+            insert(db, "ratings", [columns(RatingRow(run_id, rating, note, now()))], replace=True)
+
+    def withdraw(self, run_id: str) -> None:
+        """Remove a run's rating, if it has one."""
+        with self._store.transaction() as db:
+            db.execute("DELETE FROM ratings WHERE run_id = ?", [run_id])
+
+    def of(self, run_id: str) -> RatingRow | None:
+        """The run's rating, None if it has none."""
+        return next(iter(self._store.records(RatingRow, "FROM ratings WHERE run_id = ?", [run_id])), None)
+
+
+class UnknownSession(DeepthinkError, title="Unknown session", kind="usage"):
+    """Raised when a requested session is not in the store, or an id prefix matches several."""
+
+
+class SeveralSessions(UnknownSession):
+    """Raised when an id prefix matches several sessions."""
+
+
+class NameTaken(DeepthinkError, title="That name cannot be used", kind="usage"):
+    """Raised when a session is given an invalid name: empty, or another session's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A stored session; ``name`` is "" until the user names it.
+
+    ``first`` is its first question; ``latest`` is when its last run began, or when it was created.
+    """
+
+    id: str
+    name: str
+    created: datetime
+    runs: int
+    first: str
+    latest: datetime
+
+
+class Sessions(Queries):
+    """Queries on sessions."""
+
+    def begin(self, name: str = "") -> str:
+        """Create a session; returns its id, 8 random hex digits.
+
+        Raises `NameTaken` if another session has that name.
+        """
+        session_id = uuid.uuid4().hex[:8]
+        with self._store.transaction() as db:
+            if name:
+                self._require_free_name(name)
+            db.execute("INSERT INTO sessions VALUES (?, ?, ?)", [session_id, name, now()])
+        return session_id
+
+    def recent(self, limit: int = 20) -> list[Session]:
+        """The most recently used sessions, newest first."""
+        return self._store.records(Session, f"FROM ({_SESSION}) ORDER BY latest DESC, id LIMIT ?", [limit])
+
+    def find(self, name: str) -> Session:
+        """The session with that name or id prefix; ``last`` is the most recently used one.
+
+        Raises:
+            UnknownSession: none matches. An id prefix has at least `ID_DIGITS` digits.
+            SeveralSessions: the prefix matches several ids.
+        """
+        if name == "last":
+            latest = self.recent(1)
+            if not latest:
+                raise UnknownSession("No session is stored yet.", "Ask something: `deepthink ask …`.")
+            return latest[0]
+        sessions = self._store.records(Session, f"FROM ({_SESSION}) WHERE name = ? AND name <> ''", [name])
+        if not sessions and len(name) >= ID_DIGITS:
+            query = f"FROM ({_SESSION}) WHERE starts_with(id, ?) LIMIT 2"
+            sessions = self._store.records(Session, query, [name])
+        if len(sessions) > 1:
+            raise SeveralSessions(f"Several sessions fit “{name}”.", "`deepthink sessions` lists them.")
+        if not sessions:
+            raise UnknownSession(f"There is no session “{name}”.", "`deepthink sessions` lists them.")
+        return sessions[0]
+
+    def rename(self, session_id: str, name: str) -> None:
+        """Give a session a name. Raises `NameTaken` if that is empty, ``last``, or another session's."""
+        with self._store.transaction() as db:
+            if not name.strip() or name == "last":
+                raise NameTaken(f"“{name}” is not a valid session name.", "Choose another.")
+            self._require_free_name(name, except_id=session_id)
+            db.execute("UPDATE sessions SET name = ? WHERE id = ?", [name, session_id])
+
+    def delete(self, session_id: str) -> int:
+        """Remove a session, its runs and everything stored about them; returns the number of runs."""
+        with self._store.transaction() as db:
+            runs = delete_runs(db, "session = ?", [session_id])
+            db.execute("DELETE FROM sessions WHERE id = ?", [session_id])
+        return runs
+
+    def delete_empty(self) -> None:
+        """Remove the sessions that have no run."""
+        with self._store.transaction() as db:
+            db.execute("DELETE FROM sessions WHERE id NOT IN (SELECT session FROM runs)")
+
+    def exchanges(self, session_id: str) -> list[tuple[str, str]]:
+        """The last six answered questions, worded to stand alone, and their answers, oldest first."""
+        rows = self._store.rows(
+            """
+            SELECT if(standalone = '', question, standalone), answer FROM runs
+            WHERE session = ? AND status IN ('answered', 'not_found')
+            ORDER BY started DESC, id DESC LIMIT 6
+            """,
+            [session_id],
+        )
+        return rows[::-1]
+
+    def _require_free_name(self, name: str, except_id: str = "") -> None:
+        if self._store.rows("SELECT 1 FROM sessions WHERE name = ? AND id <> ?", [name, except_id]):
+            raise NameTaken(f"Another session is called “{name}”.", "Choose another name.")
+
+
+_SESSION = """
+    SELECT s.id, s.name, s.created, count(r.id) AS runs,
+        coalesce(arg_min(r.question, r.started), '') AS first, coalesce(max(r.started), s.created) AS latest
+    FROM sessions s LEFT JOIN runs r ON r.session = s.id
+    GROUP BY s.id, s.name, s.created
+"""

@@ -8,7 +8,9 @@ connection; DuckDB lets those share the file.
 
 from __future__ import annotations
 
+import dataclasses
 import errno
+import json
 import os
 import random
 import re
@@ -16,17 +18,17 @@ import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from traces.errors import DeepthinkError
-from traces.rows import T, select
 
 if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
     from duckdb import DuckDBPyConnection
 
 _HOLDER = re.compile(r"PID (\d+)")
@@ -41,8 +43,6 @@ _FULL = ("no space left", "not enough space", "disk quota", "could not write", "
 _FULL_NUMBERS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _READ_ONLY = ("permission denied", "read-only file system")
 _DAMAGED = ("corrupt database file", "not a valid duckdb", "could not read enough bytes", "deserialize")
-
-
 _writers: dict[Path, threading.RLock] = {}
 # Threads open and close one at a time. A connection opened while another thread opens the first one of a
 # file may lack DuckDB's functions for Python, such as Arrow tables. And closing the last connection
@@ -50,49 +50,35 @@ _writers: dict[Path, threading.RLock] = {}
 _connecting = threading.Lock()
 _migrating = threading.Lock()  # other processes are kept out by DuckDB's own lock on the file
 
+T = TypeVar("T", bound="DataclassInstance")
 
-class StoreError(DeepthinkError):
+
+class StoreError(DeepthinkError, title="The library file cannot be used", kind="store"):
     """Raised when the store cannot be opened, read or written."""
 
-    title = "The library file cannot be used"
-    kind = "store"
 
-
-class StoreBusy(StoreError):
+class StoreBusy(StoreError, title="The library is busy"):
     """Raised when another process has held the store for too long."""
 
-    title = "The library is busy"
 
-
-class StoreFull(StoreError):
+class StoreFull(StoreError, title="The disk is full"):
     """Raised when the disk is full; the write is rolled back."""
 
-    title = "The disk is full"
 
-
-class StoreDamaged(StoreError):
+class StoreDamaged(StoreError, title="The library file is damaged"):
     """Raised when the store's file is damaged; it is not changed."""
 
-    title = "The library file is damaged"
 
-
-class NotAStore(StoreError):
+class NotAStore(StoreError, title="Not a deepthink store"):
     """Raised when a file named as a store is not one; nothing is written to it."""
 
-    title = "Not a deepthink store"
 
-
-class NotText(DeepthinkError):
+class NotText(DeepthinkError, title="Not valid text", kind="usage"):
     """Raised when a text cannot be encoded as UTF-8, such as an argument with invalid bytes."""
 
-    title = "Not valid text"
-    kind = "usage"
 
-
-class StoreTooNew(StoreError):
+class StoreTooNew(StoreError, title="The library was written by a newer version"):
     """Raised when the store was written by a newer version of deepthink."""
-
-    title = "The library was written by a newer version"
 
 
 def now() -> datetime:
@@ -179,7 +165,7 @@ class Store:
             return db.execute(query, list(values)).fetchall()
 
     def records(self, kind: type[T], source: str, values: Sequence[Any] = ()) -> list[T]:
-        """As `traces.rows.select`; raises what `connect` raises."""
+        """As `traces.store.select`; raises what `connect` raises."""
         with self.connect() as db:
             return select(db, kind, source, values)
 
@@ -398,3 +384,43 @@ def _migrate(connection: DuckDBPyConnection, path: Path) -> None:
         connection.rollback()
         raise
     connection.commit()
+
+
+def insert(
+    db: DuckDBPyConnection, table: str, rows: Sequence[Mapping[str, Any]], *, replace: bool = False
+) -> None:
+    """Insert rows that all have the same columns; ``replace``: replacing those with the same key."""
+    if not rows:
+        return
+    names, marks = ", ".join(rows[0]), ", ".join("?" * len(rows[0]))
+    db.executemany(
+        f"INSERT {'OR REPLACE ' if replace else ''}INTO {table} ({names}) VALUES ({marks})",
+        [[_encode(value) for value in row.values()] for row in rows],
+    )
+
+
+def columns(record: DataclassInstance) -> dict[str, Any]:
+    """The fields of a record by name; nested values stay as they are."""
+    return {field.name: getattr(record, field.name) for field in dataclasses.fields(record)}
+
+
+def select(db: DuckDBPyConnection, kind: type[T], source: str, values: Sequence[Any] = ()) -> list[T]:
+    """Records of ``source``, a query from FROM on, which has a column for each field of ``kind``."""
+    types = {field.name: str(field.type).partition("[")[0] for field in dataclasses.fields(kind)}
+    rows = db.execute(f"SELECT {', '.join(types)} {source}", list(values)).fetchall()
+    return [
+        kind(**{name: _decode(cell, types[name]) for name, cell in zip(types, row, strict=True)})
+        for row in rows
+    ]
+
+
+def _decode(cell: Any, type_name: str) -> Any:
+    if type_name in {"tuple", "Sequence"}:
+        return tuple(json.loads(cell))
+    return json.loads(cell) if type_name in {"dict", "Mapping"} else cell
+
+
+def _encode(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return json.dumps(dict(value))
+    return json.dumps(value) if isinstance(value, list | tuple) else value

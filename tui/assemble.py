@@ -18,9 +18,8 @@ from models.protocols import (
     Reranker,
     TextRecogniser,
 )
-from traces.paths import store_file
+from traces.paths import expanded_path, store_file
 from traces.store import Store
-from traces.typed_path import expanded_path
 from tui import failures
 from tui.settings.settings import DDGS, Settings
 from tui.terminal import size

@@ -64,7 +64,7 @@ def runs() -> Iterable[_Completion]:
 @_completer
 def sessions() -> Iterable[_Completion]:
     """The latest conversations by name, else by id."""
-    from traces.sessions import Sessions
+    from traces.runs import Sessions
 
     latest = Sessions(_store()).recent(_LATEST)
     return [("last", "the one used last"), *((one.name or one.id, one.first) for one in latest)]

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from traces import paths
-from traces.runs import Runs
-from traces.sessions import Sessions
+from traces.paths import expanded_path
+from traces.runs import Runs, Sessions
 from traces.store import Store, StoreDamaged
-from traces.typed_path import expanded_path
 from tui import failures
 from tui.assemble import open_store
 from tui.options import Yes, confirm
@@ -136,7 +135,7 @@ def forget_document(
     Later runs of the same conversations go too, since they may repeat it. The file itself stays where it
     is, as do exports and backups that you made. `deepthink library remove` keeps the runs.
     """
-    from agent.folders.sync import forget as remove
+    from agent.documents.following import forget as remove
     from traces.backup import drop_changes, runs_that_saw
     from traces.library import Library
     from tui.library.command import find_document

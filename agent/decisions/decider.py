@@ -76,11 +76,9 @@ class Decider(Protocol):
     @property
     def name(self) -> str:
         """``rules``, ``llm``, ``learned`` or ``human``."""
-        ...
 
     def decide(self, state: PolicyState, valid: Sequence[Action]) -> Decision:
         """One of ``valid``, which is never empty; actions outside it have probability zero."""
-        ...
 
 
 def certain(action: Action) -> dict[Action, float]:

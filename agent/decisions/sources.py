@@ -23,18 +23,12 @@ SOURCES = ("rules", "llm", LEARNED)
 _LETTERS = {"CONTINUE": "A", "REVISE": "B", "FINISH": "C"}
 
 
-class UnknownSource(DeepthinkError):
+class UnknownSource(DeepthinkError, title="Unknown decision source", kind="usage"):
     """Raised when a decision source is named that does not exist."""
 
-    title = "Unknown decision source"
-    kind = "usage"
 
-
-class NoPolicy(DeepthinkError):
+class NoPolicy(DeepthinkError, title="No learned policy", kind="input"):
     """Raised when a learned policy should decide but there is none."""
-
-    title = "No learned policy"
-    kind = "input"
 
 
 class Rules:
@@ -105,20 +99,16 @@ class Policy(Protocol):
     @property
     def name(self) -> str:
         """Its name."""
-        ...
 
     @property
     def warning(self) -> str:
         """A warning for the user about how it was chosen, or ""."""
-        ...
 
     def decider(self) -> Decider:
         """The loaded policy, always the same object. Thread-safe.
 
-        Raises:
-            DeepthinkError: It cannot be loaded; raised again at once on later calls.
+        Raises `DeepthinkError` if it cannot be loaded, and at once on later calls.
         """
-        ...
 
 
 class Learned:
@@ -172,8 +162,7 @@ class LearnedOrRules:
 def source(name: str, session: Session, learned: Policy | None = None, *, explain: bool = False) -> Decider:
     """The source called ``name``, without a fallback; ``explain``: the language model gives its reason.
 
-    Raises:
-        UnknownSource: There is none of that name.
+    Raises `UnknownSource` if there is none of that name.
     """
     match name:
         case "rules":

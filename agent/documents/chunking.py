@@ -15,13 +15,15 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import groupby, takewhile
+from operator import eq
 
-from agent.documents.document import Block, Chunk, ParsedDocument
-from agent.documents.lengths import estimate, split
+from agent.documents.document import Block, ParsedDocument
 from agent.documents.prose import is_blank
 from agent.documents.table_text import table_parts
 from agent.text.sentences import sentences
+from models.token_estimate import estimate, split
+from traces.records import Chunk
 
 _TARGET_TOKENS = 150
 _SLACK = 1.2  # times the target length that prose may reach before it is split
@@ -89,7 +91,7 @@ def _chunks(section: tuple[str, ...], blocks: Sequence[Block]) -> Iterator[Chunk
             prose = []
             caption_text = "\n".join(part for part in (caption, block.table.caption) if part)
             for text, repeated in table_parts(block.table, caption_text):
-                yield Chunk(text, "table", section, block.page, 0, repeated)
+                yield Chunk(0, "table", section, block.page, text, repeated=repeated)
             caption = ""
             continue
         text = block.text
@@ -115,7 +117,7 @@ def _prose(section: tuple[str, ...], blocks: Sequence[Block]) -> Iterator[Chunk]
     for page, group in groupby(blocks, key=lambda block: block.page):
         units = [unit for number, block in enumerate(group) for unit in _units(block.text, number)]
         for batch in _batches(units):
-            yield Chunk(_joined(batch), "text", section, page, 0)
+            yield Chunk(0, "text", section, page, _joined(batch))
 
 
 def _units(paragraph: str, number: int) -> Iterator[_Unit]:
@@ -184,14 +186,8 @@ def _unrepeated_texts(chunks: Iterable[Chunk]) -> Iterator[str]:
     """The texts of the chunks without their repeated parts, and each heading once."""
     previous_section: tuple[str, ...] = ()
     for piece in chunks:
-        shared = 0
-        while (
-            shared < min(len(previous_section), len(piece.section))
-            and previous_section[shared] == piece.section[shared]
-        ):
-            shared += 1
         text = piece.text[piece.repeated :]
-        new = piece.section[shared:]
+        new = piece.section[sum(takewhile(bool, map(eq, previous_section, piece.section))) :]
         if new[-1:] == (text,):
             new = new[:-1]  # a heading that is its own text
         yield from new

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Literal
 
 from traces.errors import DeepthinkError
 
 
-class UnreadableDocument(DeepthinkError):
+class UnreadableDocument(DeepthinkError, title="Cannot read this file", kind="input"):
     """Raised when a file cannot be read (damaged, encrypted, binary, empty)."""
-
-    title = "Cannot read this file"
-    kind = "input"
 
 
 def damaged(name: str, error: Exception) -> UnreadableDocument:
@@ -34,10 +31,8 @@ def encrypted(name: str) -> UnreadableDocument:
     )
 
 
-class NoText(UnreadableDocument):
+class NoText(UnreadableDocument, title="This document has no text"):
     """Raised when a document has no text, as in a scan."""
-
-    title = "This document has no text"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,35 +50,38 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
+class Look:
+    """How a paragraph looks, as far as it helps to tell headings from text."""
+
+    size: float = 0.0
+    bold: bool = False
+    italic: bool = False
+    underlined: bool = False
+    coloured: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Block:
     """One heading, paragraph, list item or table, in reading order.
 
-    Attributes:
-        kind: Its kind.
-        text: Its text (for a table: empty; see ``table``).
-        level: 1 (outermost) to 6 for a heading, else 0.
-        page: 1-based page if the format has pages, else None.
-        table: The cells, for a table.
+    Until `agent.documents.outline` finds the headings, they are text, with the level that the format gives.
     """
 
     kind: Literal["heading", "text", "table"]
-    text: str = ""
-    level: int = 0
-    page: int | None = None
-    table: Table | None = None
+    text: str = ""  # empty for a table
+    level: int = 0  # 1 (outermost) to 6 for a heading, else 0
+    page: int | None = None  # 1-based page if the format has pages, else None
+    table: Table | None = None  # the cells, for a table
+    look: Look = field(default=Look(), compare=False, repr=False)
+    item: bool = field(default=False, compare=False, repr=False)  # a list item, which is never a heading
 
 
 @dataclass(frozen=True, slots=True)
 class Enclosed:
-    """A file inside another: an attachment, a message of a mailbox, a file of an archive.
+    """A file inside another: an attachment, a message of a mailbox, a file of an archive."""
 
-    Attributes:
-        name: Its unique path inside the other file.
-        content: Returns its bytes.
-    """
-
-    name: str
-    content: Callable[[], bytes]
+    name: str  # its unique path inside the other file
+    content: Callable[[], bytes]  # returns its bytes
 
 
 def with_unique_names(files: Iterable[tuple[str, Callable[[], bytes]]]) -> Iterator[Enclosed]:
@@ -101,52 +99,16 @@ def with_unique_names(files: Iterable[tuple[str, Callable[[], bytes]]]) -> Itera
 
 @dataclass(frozen=True, slots=True)
 class ParsedDocument:
-    """A document as read.
-
-    Attributes:
-        blocks: Its content in reading order.
-        visible_text: All visible text, extracted independently of ``blocks``, so that coverage measures
-            the reader too.
-        title: The document's own title, else its file name.
-        media_type: e.g. ``text/html``; `agent.documents.reading` sets it.
-        pages: Number of pages, if the format has them.
-        date: The ISO date stated in the document, else "".
-        author: Its author, if the file names one; the sender of a mail.
-        notices: Sentences for the user (such as "3 of 12 pages are scans.").
-        enclosed: Files inside it, which are separate documents.
-        scans: 1-based pages that are pictures and whose text is not recognised yet.
-    """
+    """A document as read."""
 
     blocks: tuple[Block, ...]
     visible_text: str
-    title: str = ""
-    media_type: str = ""
+    """All visible text, extracted independently of ``blocks``, so that coverage measures the reader too."""
+    title: str = ""  # the document's own title, else its file name
+    media_type: str = ""  # e.g. ``text/html``; `agent.documents.reading` sets it
     pages: int | None = None
-    date: str = ""
-    author: str = ""
-    notices: tuple[str, ...] = ()
-    enclosed: tuple[Enclosed, ...] = ()
-    scans: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Chunk:
-    """A passage: the unit that is embedded, searched and cited.
-
-    Attributes:
-        text: The text to show and cite. For a table: caption, header line, rows; cells joined by `` | ``;
-            each part of a split table repeats caption and header.
-        kind: Prose or (part of) a table.
-        section: Headings above it, outermost first.
-        page: 1-based first page, if the format has pages.
-        position: 0-based order in the document.
-        repeated: The number of leading characters of ``text`` that repeat an earlier chunk (a split table's
-            caption and header); coverage counts them once.
-    """
-
-    text: str
-    kind: Literal["text", "table"]
-    section: tuple[str, ...]
-    page: int | None
-    position: int
-    repeated: int = 0
+    date: str = ""  # the ISO date stated in the document, else ""
+    author: str = ""  # its author, if the file names one; the sender of a mail
+    notices: tuple[str, ...] = ()  # sentences for the user (such as "3 of 12 pages are scans.")
+    enclosed: tuple[Enclosed, ...] = ()  # files inside it, which are separate documents
+    scans: tuple[int, ...] = ()  # 1-based pages that are pictures and whose text is not recognised yet

@@ -19,8 +19,23 @@ from typing import Literal
 
 from agent.documents.cover import title_of_name
 from agent.documents.document import NoText, ParsedDocument, UnreadableDocument
-from agent.documents.found_files import (
+from agent.documents.formats.pictures import Scanning
+from agent.documents.indexing import (
+    READER_VERSION,
+    Indexing,
+    Origin,
+    is_read_as_now,
+    keyword_terms,
+    stop_if,
+)
+from agent.documents.reading import PICTURES, SUFFIXES
+from agent.documents.sources import (
     NO_FILE_ERRORS,
+    Fetched,
+    File,
+    Item,
+    Member,
+    Page,
     Root,
     documents_inside,
     files_in,
@@ -31,11 +46,6 @@ from agent.documents.found_files import (
     located,
     renamed_documents,
 )
-from agent.documents.indexing import READER_VERSION, Indexing, Origin, is_read_as_now, keyword_text, stop_if
-from agent.documents.reading import PICTURES, SUFFIXES
-from agent.documents.scanning import Scanning
-from agent.documents.wanted import Fetched, File, Item, Member, Page
-from agent.text.terms import terms
 from models.catalogue import CATALOGUE
 from models.protocols import (
     Embedder,
@@ -48,9 +58,9 @@ from models.protocols import (
 from traces.errors import DeepthinkError
 from traces.folders import Folder, Folders, Unreadable
 from traces.library import Library
-from traces.records import SECTION_SEPARATOR, Document, UnknownCollection
+from traces.paths import expanded_path
+from traces.records import Document, UnknownCollection
 from traces.store import Store, StoreError
-from traces.typed_path import expanded_path
 
 _PROBE = "word"  # any text that a working embedder embeds
 
@@ -106,45 +116,29 @@ class FileDone(IngestEvent):
 
 @dataclass(frozen=True, slots=True)
 class LanguagesUnknown(IngestEvent):
-    """Documents are in languages that the embedder does not support; sent once, at the end.
-
-    Attributes:
-        documents: Number of documents.
-        languages: English names of the languages, the most frequent first.
-        embedder: Name of the embedder.
-    """
+    """Documents are in languages that the embedder does not support; sent once, at the end."""
 
     documents: int
-    languages: tuple[str, ...]
+    languages: tuple[str, ...]  # English names of the languages, the most frequent first
     embedder: str
 
 
 @dataclass(frozen=True, slots=True)
 class FileSetAside(IngestEvent):
-    """A file is not read now.
-
-    Attributes:
-        waits: Whether it has scans and is read after the others; else it is a picture without words.
-    """
+    """A file is not read now."""
 
     source: str
     name: str
-    waits: bool
+    waits: bool  # whether it has scans and is read after the others; else it is a picture without words
 
 
 @dataclass(frozen=True, slots=True)
 class ScansFound(IngestEvent):
-    """An estimate of the OCR time, sent before OCR starts.
+    """An estimate of the OCR time, sent before OCR starts."""
 
-    Attributes:
-        documents: Number of files with scans.
-        pages: Number of their scanned pages.
-        seconds: Estimated duration.
-    """
-
-    documents: int
-    pages: int
-    seconds: float
+    documents: int  # number of files with scans
+    pages: int  # number of their scanned pages
+    seconds: float  # estimated duration
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,18 +163,12 @@ class FilesUnread(IngestEvent):
 
 @dataclass(frozen=True, slots=True)
 class FolderAway(IngestEvent):
-    """A followed folder is missing or has no readable file, so its documents are kept.
-
-    Attributes:
-        path: The folder.
-        is_there: Whether the folder exists and is empty.
-        documents: Number of its documents in the library.
-    """
+    """A followed folder is missing or has no readable file, so its documents are kept."""
 
     collection: str
     path: str
-    is_there: bool
-    documents: int
+    is_there: bool  # whether the folder exists and is empty
+    documents: int  # its documents in the library
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,11 +195,8 @@ class IngestFinished(IngestEvent):
     seconds: float
 
 
-class NothingToIngest(DeepthinkError):
+class NothingToIngest(DeepthinkError, title="Nothing to read", kind="input"):
     """Raised when the paths contain no file of a supported type."""
-
-    title = "Nothing to read"
-    kind = "input"
 
 
 def ingest(
@@ -237,13 +222,10 @@ def ingest(
         paths: Files, and folders that are searched for readable files (except hidden ones).
         addresses: URLs of pages and files, each read like a file.
         fetch: Fetches a URL; required if there are ``addresses``.
-        collection: Name of the collection; created if new.
         description: What the collection contains, in one line for the planner.
-        store: The store with the library.
-        embedder: Makes the vectors.
         recogniser: Recognises the text of scans, which are read last; None skips scans.
         cancel: Stops the ingestion between files and between batches; stored documents stay.
-        follow: Whether the folders are followed once they are read (`agent.folders.sync`).
+        follow: Whether the folders are followed once they are read (`agent.documents.following`).
         exclude: Patterns to exclude from folders, as in a .gitignore file; None keeps the earlier ones.
 
     Raises:
@@ -342,12 +324,9 @@ class Reading:
     def read_all(
         self, items: Sequence[Item], existing: Container[str], missing: Iterable[Document]
     ) -> Iterator[IngestEvent]:
-        """Read files and pages, and remove the documents of missing files.
+        """Read ``items``, and remove the documents of ``missing`` files, unless they were only moved.
 
-        Args:
-            items: Files and pages to read.
-            existing: Sources of all files that exist.
-            missing: Documents whose files are gone; those whose files were only moved are kept.
+        ``existing`` are the sources of all files that exist.
         """
         self._to_remove = {document.id: document for document in missing}
         for document in self.documents.values():
@@ -484,19 +463,11 @@ class Reading:
         named_alike = (match for match in matches if PurePath(match.source).name == file.path.name)
         document = next(named_alike, matches[0])
         title = _title_after_move(document.title, Path(document.source), file.path)
-        terms_by_passage: dict[int, str] | None = None
+        terms_by_passage: dict[int, list[str]] = {}
         if title is not None:
+            people = (document.author, document.sender)
             terms_by_passage = {
-                passage.id: " ".join(
-                    terms(
-                        keyword_text(
-                            title,
-                            (document.author, document.sender),
-                            passage.section.split(SECTION_SEPARATOR) if passage.section else (),
-                            passage.text,
-                        )
-                    )
-                )
+                passage.id: keyword_terms(title, people, passage.headings, passage.text)
                 for passage in self._library.document_passages(document.id)
             }
         self._library.move_document(

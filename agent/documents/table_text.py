@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from agent.documents.document import Table
-from agent.documents.lengths import estimate, split
+from models.token_estimate import estimate, split
 
 SEPARATOR = " | "
 _Item = TypeVar("_Item")
@@ -214,20 +214,14 @@ def _shares(
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row of a table.
+    """One row of a table."""
 
-    Attributes:
-        line: The row as written.
-        label: The first cell that contains a letter: the name of the row.
-        cells: The other cells that are not empty, with the column of each; the column is "" if the row
-            has more cells than the header.
-        heading: The line without cells above the row, "" if none.
-    """
-
-    line: str
-    label: str
+    line: str  # the row as written
+    label: str  # the first cell that contains a letter: the name of the row
     cells: tuple[tuple[str, str], ...]
-    heading: str
+    """The other cells that are not empty, with the column of each; the column is "" if the row has more
+    cells than the header."""
+    heading: str  # the line without cells above the row, "" if none
 
     def spelled(self) -> str:
         """``Services: 236.4 (2024), 214.9 (2023)``."""

@@ -31,7 +31,7 @@ _UNIT = re.compile(
     r"|.{0,12}\bin (?:millions|thousands|billions)\b.{0,40}",
     re.IGNORECASE,
 )
-_PERIOD = re.compile(
+_PERIOD = re.compile(  # 13 Weeks Ended; As of June 30,; 2022
     r"\b(?:ended|ending|as of|fiscal|year|quarter|months|weeks|q[1-4]|[12]h|(?:19|20)\d\d)\b"
     r"|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\w*\.?\s+\d",
     re.IGNORECASE,
@@ -55,11 +55,6 @@ def is_year(text: str) -> bool:
 def is_unit(text: str) -> bool:
     """Whether ``text`` only gives the unit of the numbers, such as ``(In millions)``."""
     return bool(_UNIT.fullmatch(text.strip()))
-
-
-def names_period(text: str) -> bool:
-    """Whether ``text`` names a period: ``13 Weeks Ended``, ``As of June 30,``, ``2022``."""
-    return bool(_PERIOD.search(text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,10 +192,7 @@ def name_columns(
 ) -> tuple[list[str], tuple[str, ...]]:
     """Titles among the header rows, and one name for each column.
 
-    Args:
-        rows: The header rows, from top to bottom.
-        columns: The extents of the columns.
-        exact: Whether a cell's extent shows which columns it names, rather than only where its ink is.
+    ``rows`` are the header rows, from top to bottom; ``exact`` as for `build_table`.
     """
     titles: list[str] = []
     names: list[list[str]] = [[] for _ in columns]
@@ -238,7 +230,7 @@ def _covered(
         return
     taken_columns = {column for _, hit in others for column in hit}
     for cell, hit in others:
-        if names_period(cell.text):
+        if _PERIOD.search(cell.text):
             yield cell, _centred(cell, hit, columns, taken_columns - set(hit))
         else:
             yield cell, hit

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from datetime import date
 from typing import Final
 
-from agent.documents.media_types import FORMATS, MEDIA_TYPES
+from agent.documents.reading import FORMATS, MEDIA_TYPES
 from traces.errors import DeepthinkError
 from traces.records import Filters
 
@@ -18,11 +18,8 @@ _FILTER: Final = re.compile(rf"(?:^|(?<=\s))({'|'.join(NAMES)}):(?:\"([^\"]+)\"|
 _DAY: Final = re.compile(r"\d{4}(?:-\d\d){0,2}")
 
 
-class BadFilter(DeepthinkError):
+class BadFilter(DeepthinkError, title="Not a filter", kind="usage"):
     """Raised when a filter has an invalid value."""
-
-    title = "Not a filter"
-    kind = "usage"
 
 
 def taken_from(text: str) -> tuple[str, list[tuple[str, str]]]:
@@ -34,10 +31,8 @@ def taken_from(text: str) -> tuple[str, list[tuple[str, str]]]:
 def filters_of(pairs: Iterable[tuple[str, str]]) -> Filters:
     """The filters with the given names and values.
 
-    With several values of ``from``, ``type`` or ``folder``, any of them may match; all days must.
-
-    Raises:
-        BadFilter: A day or a type is invalid.
+    With several values of ``from``, ``type`` or ``folder``, any of them may match; all days must. Raises
+    `BadFilter` if a day or a type is invalid.
     """
     values: dict[str, list[str]] = {name: [] for name in NAMES}
     for name, value in pairs:
@@ -59,8 +54,7 @@ def _day(text: str) -> str:
         date.fromisoformat(first)
     except ValueError as error:
         raise BadFilter(
-            f"“{text}” is not a date.",
-            "Write the year, the month or the day: 2024, 2024-03 or 2024-03-05.",
+            f"“{text}” is not a date.", "Write the year, the month or the day: 2024, 2024-03 or 2024-03-05."
         ) from error
     return text
 

@@ -22,9 +22,7 @@ def reciprocal_rank_fusion(
 ) -> dict[int, float]:
     """Fuse rankings of ids into one score per id: the sum of ``weight / (k + rank)``, rank from 1.
 
-    Args:
-        rankings: Each a list of ids, best first, without repetition.
-        weights: One per ranking; all 1 if None.
+    Each ranking is best first, without repetition; all weights are 1 if None.
     """
     scores: dict[int, float] = {}
     for ranking, weight in zip(rankings, weights or [1.0] * len(rankings), strict=True):

@@ -19,8 +19,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.dtypes import StringDType
 
-from agent.retrieval.index_cache import Indexes
-from agent.retrieval.nearest import holds
+from agent.retrieval.nearest import Indexes, holds
 from agent.text.terms import terms
 from traces.library import Library
 from traces.records import Scope
@@ -31,10 +30,8 @@ _BATCH: Final = 10_000  # documents counted at once: some 30 MB of terms
 class KeywordIndex:
     """BM25 (Okapi, rank-bm25's defaults) over the chunks of one collection.
 
-    Immutable, so any thread may read it. Chunks are rows from 0, and terms have numbers.
-
-    Args:
-        chunks: ``(chunk id, space-joined terms)``, by id.
+    Immutable, so any thread may read it. Chunks are rows from 0, and terms have numbers. ``chunks`` are
+    ``(chunk id, space-joined terms)``, by id.
     """
 
     def __init__(self, chunks: Iterable[tuple[int, str]]) -> None:
@@ -160,8 +157,7 @@ class KeywordIndexes(Indexes[KeywordIndex]):
     """The keyword indexes of a library, one for each collection. Thread-safe."""
 
     def __init__(self, library: Library) -> None:
-        super().__init__(library.path, "keyword")
-        self._library = library
+        super().__init__(library, "keyword", lambda collection: KeywordIndex(library.terms(collection)))
 
     def search(
         self, query: str, scope: Scope, within: npt.NDArray[np.int64] | None, limit: int
@@ -177,6 +173,3 @@ class KeywordIndexes(Indexes[KeywordIndex]):
             for collection, generation in self._library.generations(scope.collections).items():
                 hits.extend(self.load(collection, generation).search(query_terms, within, limit))
         return sorted(hits, key=lambda pair: (-pair[1], pair[0]))[:limit]
-
-    def _build(self, collection: str) -> KeywordIndex:
-        return KeywordIndex(self._library.terms(collection))

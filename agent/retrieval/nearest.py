@@ -7,16 +7,18 @@ in `VectorIndex`, to choose the candidates that are then scored exactly.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any, Final
+import threading
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from agent.retrieval.index_cache import Indexes
 from models.protocols import Vectors
 from traces.library import Library
-from traces.records import Scope
+from traces.records import Generation, Scope
 
 _ROUNDING: Final = 1e-4
 """An upper bound of the error of an inner product of long unit vectors in single precision."""
@@ -24,14 +26,47 @@ _ROUNDING: Final = 1e-4
 _COPY_SHARE: Final = 0.2
 """The share of rows below which it is faster to copy them than to multiply all."""
 
+T = TypeVar("T")
+
+
+@lru_cache(maxsize=4)  # keyword and vector indexes of the last two stores
+def _cache(_store: Path, _kind: Hashable) -> tuple[threading.Lock, dict[str, tuple[Generation, Any]]]:
+    """The process's indexes of one kind and store by collection, and the lock for loading them."""
+    return threading.Lock(), {}
+
+
+class Indexes(Generic[T]):
+    """The indexes of a library, one for each collection, valid until it changes. Thread-safe.
+
+    They belong to the process, so the next run of a session uses those that are loaded. ``build`` makes the
+    index of a collection from its current content, on first use.
+    """
+
+    def __init__(self, library: Library, kind: Hashable, build: Callable[[str], T]) -> None:
+        self._library = library
+        self._build = build
+        self._lock, self._loaded = _cache(library.path, kind)
+
+    def ready(self, collection: str, generation: Generation) -> bool:
+        """Whether the index of this generation of the collection is loaded."""
+        index = self._loaded.get(collection)
+        return index is not None and index[0] == generation
+
+    def load(self, collection: str, generation: Generation) -> T:
+        """The collection's index, built if it is not ready.
+
+        ``generation`` is from `traces.library.Library.generations`, read before the content is.
+        """
+        with self._lock:
+            if not self.ready(collection, generation):
+                self._loaded.pop(collection, None)  # beforehand, because two may not fit into memory
+                self._loaded[collection] = generation, self._build(collection)
+            index: T = self._loaded[collection][1]
+            return index
+
 
 class VectorIndex:
-    """The vectors of one collection.
-
-    Args:
-        ids: Chunk ids, ascending.
-        vectors: Shape ``(len(ids), dimensions)``, unit length each.
-    """
+    """The vectors of one collection, shape ``(len(ids), dimensions)``, unit length each; ids ascend."""
 
     def __init__(self, ids: npt.NDArray[np.int64], vectors: Vectors) -> None:
         self._ids = ids
@@ -43,12 +78,8 @@ class VectorIndex:
         """``(chunk id, inner product)`` of the ``limit`` nearest chunks; ties are ordered by id.
 
         Single precision may order nearly equal vectors wrongly, so all candidates are scored again in
-        double precision.
-
-        Args:
-            query: Shape ``(dimensions,)``, unit length.
-            within: Ascending chunk ids to search; None for all.
-            limit: The number of chunks to return.
+        double precision. ``query`` has shape ``(dimensions,)`` and unit length; ``within`` contains the
+        ascending chunk ids to search, None for all.
         """
         if not len(self._ids):
             return []
@@ -83,9 +114,11 @@ class VectorIndexes(Indexes[VectorIndex]):
     """A library's vectors from one embedder, loaded by collection. Thread-safe."""
 
     def __init__(self, library: Library, embedder: str) -> None:
-        super().__init__(library.path, ("vectors", embedder))
-        self._library = library
-        self._embedder = embedder
+        super().__init__(
+            library,
+            ("vectors", embedder),
+            lambda collection: VectorIndex(*library.collection_vectors(collection, embedder)),
+        )
 
     def nearest(
         self, query: Vectors, scope: Scope, within: npt.NDArray[np.int64] | None, limit: int
@@ -110,9 +143,6 @@ class VectorIndexes(Indexes[VectorIndex]):
         with self._library.together():
             generations = self._library.vector_generations(collections)
             return [self.load(name, generation) for name, generation in generations.items()]
-
-    def _build(self, collection: str) -> VectorIndex:
-        return VectorIndex(*self._library.collection_vectors(collection, self._embedder))
 
 
 def holds(

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from agent.documents import table_text
-from agent.retrieval.sections import last_heading
 from agent.text.sentences import sentences
+from traces.records import SECTION_SEPARATOR
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +52,11 @@ def spelled(text: str) -> str:
             lines.append(heading)
         lines.append(row.spelled())
     return "\n".join([*captions, *lines]) if lines else text
+
+
+def last_heading(section: str) -> str:
+    """The innermost heading of a stored section path."""
+    return section.rsplit(SECTION_SEPARATOR, 1)[-1]
 
 
 def _offsets(body: str, parts: list[str], start: int) -> list[tuple[int, int]]:

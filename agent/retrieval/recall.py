@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -12,10 +13,10 @@ import numpy as np
 from agent.retrieval.fusion import best_first, maximal_marginal_relevance, reciprocal_rank_fusion
 from agent.retrieval.keyword import KeywordIndexes
 from agent.retrieval.nearest import VectorIndexes
-from agent.retrieval.sections import match_sections, mentioned_sections
+from agent.text.terms import terms
 from models.protocols import Embedder, Vectors
 from traces.library import Library
-from traces.records import NO_FILTERS, Filters, Passage, Scope
+from traces.records import NO_FILTERS, SECTION_SEPARATOR, Filters, Passage, Scope
 
 Strategy = Literal["vector", "keyword", "hybrid"]
 WEIGHTS: dict[Strategy, dict[str, float]] = {
@@ -31,6 +32,9 @@ vector with MMR 0.756 and 0.800, keyword 0.755 and 0.819, vector with keyword 0.
 0.796 and 0.848 (with a λ of 0.5 to 0.95: 0.791 to 0.796, and 0.846 to 0.849). MMR does no harm if it shares
 the weight of the dense ranking instead of adding to it. With vectors alone it does harm.
 """
+
+_ITEM = re.compile(r"\bitem\s*(\d{1,2}[a-c]?)\b", re.IGNORECASE)
+_LEAST_SIMILARITY = 0.6
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +69,7 @@ class Recall:
         self._vectors = VectorIndexes(library, embedder.name)
 
     def search(
-        self,
-        query: str,
-        strategy: Strategy,
-        scopes: Sequence[Scope],
-        limit: int,
-        *,
-        keywords: str = "",
+        self, query: str, strategy: Strategy, scopes: Sequence[Scope], limit: int, *, keywords: str = ""
     ) -> list[Hit]:
         """The ``limit`` best passages for ``query``, best first.
 
@@ -183,13 +181,7 @@ class _Ranking:
 
 
 def aim(
-    library: Library,
-    collections: Sequence[str],
-    question: str,
-    tool: str,
-    section: str,
-    *,
-    hard: bool,
+    library: Library, collections: Sequence[str], question: str, tool: str, section: str, *, hard: bool
 ) -> list[Scope]:
     """The scopes for a step: all collections, and the place where the passage is expected.
 
@@ -210,3 +202,60 @@ def aim(
     if matched:
         scopes.append(Scope(collections=narrow.collections, sections=tuple(matched)))
     return scopes[-1:] if hard else scopes
+
+
+def match_sections(description: str, paths: Sequence[str]) -> list[str]:
+    """The stored section paths that ``description`` refers to; empty if none is close.
+
+    ``Item 1A`` matches by its number alone. Otherwise a heading matches by the share of terms that it and
+    ``description`` have in common (Dice's coefficient, at least 0.6). The outermost matching heading of a
+    path includes everything below it.
+    """
+    description_terms = set(terms(description)) - {"section", "item"}
+    item = _ITEM.search(description)
+    matches: dict[str, float] = {}
+    for path in paths:
+        headings = path.split(SECTION_SEPARATOR)
+        for depth, heading in enumerate(headings, start=1):
+            score = _score(item.group(1) if item else None, description_terms, heading)
+            if score >= _LEAST_SIMILARITY:
+                prefix = SECTION_SEPARATOR.join(headings[:depth])
+                matches[prefix] = max(score, matches.get(prefix, 0.0))
+                break
+    if not matches:
+        return []
+    best = max(matches.values())
+    return [path for path, score in matches.items() if score == best]
+
+
+def mentioned_sections(question: str, paths: Sequence[str]) -> list[str]:
+    """The stored section paths whose heading the question mentions.
+
+    "According to the annual report's risk factors, …" names ``Item 1A. Risk Factors``: the question
+    contains all terms of the heading, at least two. "Item 7" names its section by number.
+    """
+    item = _ITEM.search(question)
+    question_terms = set(terms(question))
+    mentioned: dict[str, None] = {}
+    for path in paths:
+        headings = path.split(SECTION_SEPARATOR)
+        for depth, heading in enumerate(headings, start=1):
+            number = _ITEM.search(heading)
+            heading_terms = set(terms(_ITEM.sub("", heading)))
+            by_number = item and number and item.group(1).casefold() == number.group(1).casefold()
+            if by_number or (len(heading_terms) >= 2 and heading_terms <= question_terms):
+                mentioned[SECTION_SEPARATOR.join(headings[:depth])] = None
+                break
+    return list(mentioned)
+
+
+def _score(item: str | None, wanted_terms: set[str], heading: str) -> float:
+    number = _ITEM.search(heading)
+    if item and number:
+        return 1.0 if item.casefold() == number.group(1).casefold() else 0.0
+    heading_terms = set(terms(heading)) - {"section", "item"}
+    if number:
+        heading_terms.discard(number.group(1).casefold())
+    if not heading_terms or not wanted_terms:
+        return 0.0
+    return 2 * len(heading_terms & wanted_terms) / (len(heading_terms) + len(wanted_terms))

@@ -18,9 +18,8 @@ from agent.decisions.decider import (
     used_up,
     valid_actions,
 )
-from agent.decisions.features import features
+from agent.decisions.features import features, state_text
 from agent.decisions.sources import LEARNED
-from agent.decisions.state_text import state_text
 from agent.deps import Deps
 from agent.events import Asked, Decided, Planned, Replied, Steered, Warned
 from agent.state import ADDED, Action, PlanStep, RunState, added_and_open

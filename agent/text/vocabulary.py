@@ -18,62 +18,39 @@ CURRENCY = "currency"
 SPELLED = frozenset({"en", "fr", "es", "pt", "de", "it", "nl"})
 """Languages whose number words `text_to_num` reads."""
 
+# CLDR's units by what they measure.
+_MEASURES = {
+    "duration": "year month week day hour minute second millisecond",
+    "concentr": "percent permille",
+    "length": "kilometer meter centimeter millimeter mile yard foot inch",
+    "mass": "tonne kilogram gram milligram pound ounce",
+    "volume": "liter milliliter cubic-meter gallon",
+    "area": "square-kilometer square-meter square-foot hectare acre",
+    "temperature": "celsius fahrenheit",
+    "digital": "byte kilobyte megabyte gigabyte terabyte",
+    "power": "watt kilowatt megawatt",
+    "energy": "kilowatt-hour",
+    "electric": "volt ampere milliampere ohm",
+    "frequency": "hertz kilohertz megahertz gigahertz",
+    "speed": "kilometer-per-hour mile-per-hour",
+}
+# Where pint names a unit otherwise than CLDR.
+_PINT_NAMES = {
+    "tonne": "metric_ton",
+    "cubic-meter": "meter**3",
+    "square-kilometer": "kilometer**2",
+    "square-meter": "meter**2",
+    "square-foot": "foot**2",
+    "celsius": "degC",
+    "fahrenheit": "degF",
+    "kilometer-per-hour": "kilometer/hour",
+    "mile-per-hour": "mile/hour",
+}
 # CLDR's name of a unit, and pint's.
 _UNITS = {
-    "duration-year": "year",
-    "duration-month": "month",
-    "duration-week": "week",
-    "duration-day": "day",
-    "duration-hour": "hour",
-    "duration-minute": "minute",
-    "duration-second": "second",
-    "duration-millisecond": "millisecond",
-    "concentr-percent": "percent",
-    "concentr-permille": "permille",
-    "length-kilometer": "kilometer",
-    "length-meter": "meter",
-    "length-centimeter": "centimeter",
-    "length-millimeter": "millimeter",
-    "length-mile": "mile",
-    "length-yard": "yard",
-    "length-foot": "foot",
-    "length-inch": "inch",
-    "mass-tonne": "metric_ton",
-    "mass-kilogram": "kilogram",
-    "mass-gram": "gram",
-    "mass-milligram": "milligram",
-    "mass-pound": "pound",
-    "mass-ounce": "ounce",
-    "volume-liter": "liter",
-    "volume-milliliter": "milliliter",
-    "volume-cubic-meter": "meter**3",
-    "volume-gallon": "gallon",
-    "area-square-kilometer": "kilometer**2",
-    "area-square-meter": "meter**2",
-    "area-square-foot": "foot**2",
-    "area-hectare": "hectare",
-    "area-acre": "acre",
-    "temperature-celsius": "degC",
-    "temperature-fahrenheit": "degF",
-    "digital-byte": "byte",
-    "digital-kilobyte": "kilobyte",
-    "digital-megabyte": "megabyte",
-    "digital-gigabyte": "gigabyte",
-    "digital-terabyte": "terabyte",
-    "power-watt": "watt",
-    "power-kilowatt": "kilowatt",
-    "power-megawatt": "megawatt",
-    "energy-kilowatt-hour": "kilowatt_hour",
-    "electric-volt": "volt",
-    "electric-ampere": "ampere",
-    "electric-milliampere": "milliampere",
-    "electric-ohm": "ohm",
-    "frequency-hertz": "hertz",
-    "frequency-kilohertz": "kilohertz",
-    "frequency-megahertz": "megahertz",
-    "frequency-gigahertz": "gigahertz",
-    "speed-kilometer-per-hour": "kilometer/hour",
-    "speed-mile-per-hour": "mile/hour",
+    f"{measure}-{unit}": _PINT_NAMES.get(unit, unit.replace("-", "_"))
+    for measure, units in _MEASURES.items()
+    for unit in units.split()
 }
 KINDS = {unit: cldr.partition("-")[0] for cldr, unit in _UNITS.items()}
 """What each unit measures; only units of one kind can be converted."""

@@ -3,14 +3,21 @@
 Search engines, and sites through redirects, decide which pages are fetched. So each hop is checked, from
 the scheme to the address; time and size are limited; and no cookies or passwords are sent.
 
+Only addresses of the public internet are fetched. A name is looked up once, all its addresses must be
+public, and the connection is made to one of these by number. So a name that resolves to another address a
+moment later (DNS rebinding) cannot evade the check. Nor can odd spellings of an address (``2130706433``,
+``0x7f.1``, ``127.1``), because the result of the lookup is checked.
+
 A name lookup or a TLS handshake cannot be interrupted, and a server that sends a byte every few seconds
-never exceeds a timeout between bytes. So such work runs in its own thread, which the caller can abandon:
-it ends at its own timeouts or with the process, and its result is dropped.
+never exceeds a timeout between bytes. So such work runs in its own thread, which the caller can abandon: it
+ends at its own timeouts or with the process, and its result is dropped.
 """
 
 from __future__ import annotations
 
+import ipaddress
 import re
+import socket
 import threading
 import time
 import zlib
@@ -18,11 +25,10 @@ from collections.abc import Callable
 from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 from urllib.robotparser import RobotFileParser
 
-from agent.documents.wanted import Fetched
-from agent.web.addresses import PageFailed, look_up, public_addresses
+from agent.documents.sources import Fetched
 from models.protocols import GenerationCancelled
 from traces.errors import DeepthinkError
 
@@ -53,8 +59,80 @@ _CONTACT_DOMAIN: Final = "sec.gov"  # refuses programs that give no contact addr
 _SAVE_PAGE: Final = "Open the page in a browser, save it, and ingest the file."
 _TRY_LATER: Final = "Try again later."
 _TICK_SECONDS: Final = 0.1
-
 Result = TypeVar("Result")
+
+_Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
+# Networks that Python 3.11 calls global but that are not public: transition relays, documentation,
+# site-local addresses, and a large cloud's address for its own host.
+_NOT_PUBLIC: Final = tuple(
+    map(
+        ipaddress.ip_network,
+        ("192.0.0.0/24", "192.88.99.0/24", "168.63.129.16/32", "fec0::/10", "3fff::/20", "64:ff9b:1::/48"),
+    )
+)
+_NAT64: Final = ipaddress.IPv6Network("64:ff9b::/96")
+
+
+class PageFailed(DeepthinkError, title="This page cannot be fetched", kind="input"):
+    """Raised when a page cannot or must not be fetched.
+
+    ``status`` is the HTTP status if the site answered with an error, else 0.
+    """
+
+    def __init__(self, message: str, way_out: str = "", *, status: int = 0) -> None:
+        super().__init__(message, way_out)
+        self.status = status
+
+
+def is_public(address: str) -> bool:
+    """Whether a numeric IPv4 or IPv6 address is public.
+
+    If an IPv6 address embeds an IPv4 address (mapped, 6to4, NAT64), the embedded address decides.
+    """
+    ip = ipaddress.ip_address(address.partition("%")[0])
+    ip = _embedded_ipv4(ip) or ip
+    return (
+        ip.is_global
+        and not (ip.is_multicast or ip.is_reserved or ip.is_unspecified)
+        and not any(ip in network for network in _NOT_PUBLIC if network.version == ip.version)
+    )
+
+
+def look_up(host: str, port: int) -> list[str]:
+    """The numeric addresses of ``host``, in the system's order of preference.
+
+    Raises `PageFailed` if the host is unknown.
+    """
+    try:
+        entries = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:  # UnicodeError: a label that is empty or too long
+        raise PageFailed(
+            f"{host} cannot be found.", "Check the address, and that this machine has a network."
+        ) from error
+    return list(dict.fromkeys(str(entry[4][0]) for entry in entries))
+
+
+def public_addresses(host: str, port: int) -> list[str]:
+    """Like `look_up`, for a host that has only public addresses.
+
+    Raises `PageFailed` if the host is unknown, or one of its addresses is not public.
+    """
+    addresses = look_up(host, port)
+    for address in addresses:
+        if not is_public(address):
+            raise PageFailed(
+                f"{host} is on a private network or this machine ({address}) and is not fetched.",
+                "Save the page to a file, then ingest that.",
+            )
+    return addresses
+
+
+def _embedded_ipv4(address: _Address) -> ipaddress.IPv4Address | None:
+    if isinstance(address, ipaddress.IPv4Address):
+        return None
+    if address in _NAT64:
+        return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+    return address.ipv4_mapped or address.sixtofour
 
 
 def run_within(
@@ -90,17 +168,11 @@ def run_within(
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits of one fetch.
+    """The limits of one fetch."""
 
-    Attributes:
-        read: Seconds between two pieces of the response.
-        total: Seconds in total: lookup, redirects, robots.txt, the whole page.
-        size: Bytes of the decompressed page.
-    """
-
-    read: float = 10.0
-    total: float = 30.0
-    size: int = 10 * 1024 * 1024
+    read: float = 10.0  # seconds between two pieces of the response
+    total: float = 30.0  # seconds in total: lookup, redirects, robots.txt, the whole page
+    size: int = 10 * 1024 * 1024  # bytes of the decompressed page
 
 
 class Fetcher:
@@ -267,8 +339,7 @@ class Fetcher:
 def _web_address(text: str, page: httpx.URL | None = None) -> httpx.URL:
     """The address in ``text``, of a redirect if it comes from a ``page``.
 
-    Raises:
-        PageFailed: It is not the address of a web page, or must not be fetched.
+    Raises `PageFailed` if it is not the address of a web page, or must not be fetched.
     """
     import httpx
 

@@ -2,33 +2,36 @@
 
 A page becomes a document of the collection `WEB_COLLECTION`, with its URL and date, and its passages are
 then like any others. A page that was fetched within the last week is not fetched again.
+
+Trafilatura removes navigation, adverts and footers and keeps headings, lists and tables; our HTML reader
+then makes blocks of the rest. Other formats, filings (whose tables matter) and very long pages are kept
+whole.
 """
 
 from __future__ import annotations
 
+import re
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from datetime import timedelta
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from agent.documents.document import UnreadableDocument
+from agent.documents.document import NoText, ParsedDocument, UnreadableDocument
+from agent.documents.encoding import decode
 from agent.documents.indexing import READER_VERSION, Indexing, Origin, page_name
-from agent.documents.wanted import Fetched
-from agent.web.addresses import PageFailed
-from agent.web.extract import read_page
-from agent.web.fetch import Fetcher, run_within
+from agent.documents.reading import HTML, read_bytes
+from agent.documents.sources import Fetched
+from agent.web.fetch import Fetcher, PageFailed, run_within
 from agent.web.search import WAY_OUT, SearchEngine, WebUnreachable
 from models.protocols import Embedder
-from traces.errors import DeepthinkError
 from traces.library import Library
 from traces.records import WEB_COLLECTION, Document
 from traces.store import Store, now
 
 __all__ = ["WEB_COLLECTION", "Gathered", "Page", "Web", "WebUnreachable"]
-
 _DESCRIPTION: Final = "pages found on the web"
 _FRESH_FOR: Final = timedelta(days=7)
 _MOST_PAGES: Final = 3  # that one search adds
@@ -36,24 +39,88 @@ _ROUNDS: Final = 2  # rounds of fetching: the second makes up for pages that fai
 _LONGEST_QUERY: Final = 300  # characters; engines refuse long texts
 _SEARCH_SECONDS: Final = 30.0
 
+_FILING: Final = re.compile(rb"xbrl\.org/\d{4}/inlineXBRL|<(?:SEC-)?DOCUMENT>\s*<TYPE>", re.IGNORECASE)
+_HEAD: Final = 1 << 16  # bytes in which a filing identifies itself
+_LONGEST_ARTICLE: Final = 2 * 1024 * 1024  # bytes of HTML
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A page as read, and the content that identifies its version.
+
+    For an article, that content is the main text, because the rest of a page changes with every visit.
+    """
+
+    parsed: ParsedDocument
+    content: bytes
+
+
+def read_page(page: Fetched) -> Reading:
+    """Read a page found by a search.
+
+    Raises `UnreadableDocument` if it is damaged, or its type is not supported, and `NoText` if it has no
+    text.
+    """
+    full_document = page.parsed()
+    is_article = (
+        full_document.media_type == HTML
+        and len(page.data) <= _LONGEST_ARTICLE
+        and not _FILING.search(page.data, 0, _HEAD)
+    )
+    return (_main_text(page, full_document) if is_article else None) or Reading(full_document, page.data)
+
+
+def _main_text(page: Fetched, full_document: ParsedDocument) -> Reading | None:
+    """The main text of a web page; None if Trafilatura finds none."""
+    from trafilatura import extract_with_metadata
+
+    text = decode(page.data, page.charset)
+    try:
+        article = extract_with_metadata(
+            text,
+            url=page.url,
+            output_format="html",
+            include_comments=False,
+            # Otherwise it takes any date as the page's own, such as that of a copyright notice.
+            date_extraction_params={
+                "extensive_search": False,
+                "original_date": True,
+                "max_date": datetime.now(UTC).date().isoformat(),
+            },
+        )
+    except Exception:  # noqa: BLE001 - it raises all kinds of errors on odd pages, which are then read whole
+        return None
+    if article is None or not (article.text or "").strip():
+        return None
+    content = str(article.text).encode()
+    try:
+        main = read_bytes("page.html", content, served_as=HTML)
+    except NoText:
+        return None
+    document = replace(
+        main,
+        title=article.title or full_document.title,
+        date=article.date or main.date or full_document.date,
+        notices=()
+        if _words(main) == _words(full_document)
+        else ("Only the main text of the page is kept.",),
+    )
+    return Reading(document, content)
+
+
+def _words(document: ParsedDocument) -> list[str]:
+    return document.visible_text.split()
+
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page of the web in the library.
+    """A page of the web in the library."""
 
-    Attributes:
-        url: Where it was found.
-        title: Its title.
-        date: The ISO date that it states, else the date on which it was fetched.
-        document_id: Id of its document in the library.
-        cached: Whether it was already in the library.
-    """
-
-    url: str
+    url: str  # where it was found
     title: str
-    date: str
-    document_id: int
-    cached: bool
+    date: str  # the ISO date that it states, else the date on which it was fetched
+    document_id: int  # id of its document in the library
+    cached: bool  # whether it was already in the library
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +152,8 @@ class Web:
         """Search for ``query`` and store the pages found in the library.
 
         ``stop`` ends the work within about a second; pages stored by then stay. ``on_page`` is called in
-        this thread with the current activity, in a few words.
-
-        Raises:
-            WebUnreachable: The search failed.
-            GenerationCancelled: ``stop`` was set.
-            StoreError: The store cannot be written.
+        this thread with the current activity, in a few words. Raises `WebUnreachable` if the search failed,
+        `GenerationCancelled` if ``stop`` was set, and `StoreError` if the store cannot be written.
         """
         words = " ".join(query.split())[:_LONGEST_QUERY]
         if not words:
@@ -115,9 +178,11 @@ class Web:
                 try:
                     pages.append(self._store_page(url, fetched.get(url), document, stop, on_page))
                 except (PageFailed, UnreadableDocument) as failure:
-                    problems.append(_problem(url, failure, document))
+                    problem = f"{page_name(url)}: {failure.message}"
                     if document is not None:
+                        problem += f" The copy of {document.ingested.date().isoformat()} is used."
                         pages.append(_cached_page(document))
+                    problems.append(problem)
         return Gathered(tuple(pages), tuple(problems))
 
     def _search(self, words: str, stop: threading.Event | None) -> list[str]:
@@ -165,8 +230,7 @@ class Web:
     ) -> Page:
         """The page in the library; it is stored unless the library already has this content.
 
-        Raises:
-            PageFailed, UnreadableDocument: It could not be fetched or read.
+        Raises `PageFailed` or `UnreadableDocument` if it could not be fetched or read.
         """
         if isinstance(outcome, PageFailed):
             raise outcome
@@ -190,8 +254,3 @@ class Web:
 
 def _cached_page(document: Document) -> Page:
     return Page(document.source, document.title, document.date, document.id, cached=True)
-
-
-def _problem(url: str, failure: DeepthinkError, document: Document | None) -> str:
-    instead = f" The copy of {document.ingested.date().isoformat()} is used." if document else ""
-    return f"{page_name(url)}: {failure.message}{instead}"

@@ -14,11 +14,8 @@ _PATIENCE_SECONDS: Final = 5
 WAY_OUT: Final = "Check the network, or name another engine: `deepthink config set web_search URL`."
 
 
-class WebUnreachable(DeepthinkError):
+class WebUnreachable(DeepthinkError, title="The web cannot be searched", kind="input"):
     """Raised when the web cannot be searched: there is no network, or the engine does not answer."""
-
-    title = "The web cannot be searched"
-    kind = "input"
 
 
 class SearchEngine(Protocol):
@@ -27,15 +24,12 @@ class SearchEngine(Protocol):
     @property
     def name(self) -> str:
         """The engine's name for the user."""
-        ...
 
     def search(self, query: str, limit: int) -> list[str]:
         """The URLs of up to ``limit`` pages for ``query``, best first.
 
-        Raises:
-            WebUnreachable: The engine does not answer, or answers with an error.
+        Raises `WebUnreachable` if the engine does not answer, or answers with an error.
         """
-        ...
 
 
 class Ddgs:
@@ -53,7 +47,6 @@ class Ddgs:
     _NOTHING: Final = "No results found."  # the package raises its base exception with this message
 
     def search(self, query: str, limit: int) -> list[str]:
-        """See `SearchEngine.search`."""
         from ddgs import DDGS
         from ddgs.exceptions import DDGSException, RatelimitException, TimeoutException
 
@@ -106,7 +99,6 @@ class Searxng:
         self.name = f"SearXNG at {urlsplit(url).netloc.rpartition('@')[2]}"
 
     def search(self, query: str, limit: int) -> list[str]:
-        """See `SearchEngine.search`."""
         import httpx
 
         try:

@@ -20,11 +20,7 @@ _CONTEXT: Final = 1024
 
 
 class BoxedPlanner:
-    """The boxed planner, loaded at its first use. Thread-safe.
-
-    Args:
-        base: The GGUF file of `BASE`.
-    """
+    """The boxed planner, loaded at its first use; ``base`` is the GGUF file of `BASE`. Thread-safe."""
 
     name: Final = "boxed-planner"
 
@@ -35,18 +31,15 @@ class BoxedPlanner:
         self._engine: Engine | None = None
 
     def ready(self) -> bool:
-        """Whether the model is loaded, so that the next call is quick."""
         return self._engine is not None
 
     def warm_up(self) -> None:
-        """Load the model and run it once; meant for a worker thread. Raises `ModelError`."""
         self.complete("Question: warm up\nPlan:", 1)
 
     def complete(self, text: str, max_tokens: int) -> str:
         """The continuation of ``text`` by greedy decoding; "" if it does not fit.
 
-        Raises:
-            ModelError: the base or the adapter cannot be loaded.
+        Raises `ModelError` if the base or the adapter cannot be loaded.
         """
         with self._lock:
             if self._engine is None:
@@ -57,8 +50,7 @@ class BoxedPlanner:
 def shipped_planner() -> BoxedPlanner | None:
     """The boxed planner, not yet loaded; None if its base is not on this machine.
 
-    Raises:
-        ChecksumMismatch: the base's file is not the published one.
+    Raises `ChecksumMismatch` if the base's file is not the published one.
     """
     base = checked(BASE)
     return BoxedPlanner(base) if base else None

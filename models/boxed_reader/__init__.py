@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import hashlib
 import math
+import re
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -24,10 +25,9 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import TypeAdapter, ValidationError
 
-from models.boxed_reader.spans import Found, apart, found
 from models.boxed_reader.windows import Window, Windows, answered
 from models.encoders.onnx import open_session
-from models.processor import usable_threads
+from models.library_loading import usable_threads
 from models.protocols import Loadable, ModelError, Reader, Reading, Reranker, Span, Support
 
 SHIPPED: Final = Path(__file__).parent
@@ -36,8 +36,15 @@ TOKENIZER: Final = "tokenizer.json"
 MANIFEST: Final = "manifest.json"
 WORTH_CHECKING: Final = 0.2
 """Minimum probability of a span for a second reading."""
+
 _RERANKER_WEIGHT = 0.1
 _LEAST = 1e-4  # scores are clipped to this distance from 0 and 1
+
+Scores = npt.NDArray[np.float32]
+MOST_SPANS: Final = 3
+_LONGEST = 30  # tokens
+_CANDIDATES = 400  # examined for ones that do not overlap: the best one's neighbours rank high too
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +76,7 @@ class Manifest:
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """The manifest in ``folder``.
-
-    Raises:
-        ModelError: it is missing or invalid.
-    """
+    """The manifest in ``folder``. Raises `ModelError` if it is missing or invalid."""
     try:
         return TypeAdapter(Manifest).validate_json((folder / MANIFEST).read_bytes())
     except (OSError, ValidationError) as error:
@@ -84,18 +87,98 @@ def read_manifest(folder: Path) -> Manifest:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """The network's scores for one window.
+    """The network's scores for one window."""
 
-    Attributes:
-        answers: Logit of "this passage answers the question".
-        start: For each token as the first of the answer; ``end``: as the last.
-        support: For the three verdicts: supported, refuted, neither.
+    answers: float  # logit of "this passage answers the question"
+    start: npt.NDArray[np.float32]  # for each token as the first of the answer; ``end``: as the last
+    end: npt.NDArray[np.float32]
+    support: npt.NDArray[np.float32]  # for the three verdicts: supported, refuted, neither
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The likeliest spans of one window, best first, and the log-odds of any span against "not here".
+
+    The probability of a span is uncalibrated: its share among all spans of the window and "not here".
     """
 
-    answers: float
-    start: npt.NDArray[np.float32]
-    end: npt.NDArray[np.float32]
-    support: npt.NDArray[np.float32]
+    margin: float
+    spans: tuple[Span, ...]
+
+
+def found(window: Window, passage: str, start: Scores, end: Scores) -> Found:
+    """The likeliest answers in a window of ``passage``.
+
+    A span's score is the sum of its start and end scores, as in Devlin et al. (2019); "not here" has the
+    scores of ``[CLS]``. One softmax covers all spans of at most 30 tokens and "not here".
+    """
+    count = len(window.offsets)
+    not_here = float(start[0] + end[0])
+    if not count:
+        return Found(-not_here, ())
+    first = start[window.body : window.body + count].astype(np.float64)
+    last = end[window.body : window.body + count].astype(np.float64)
+    sums = np.full((count, min(_LONGEST, count)), -np.inf)
+    for length in range(sums.shape[1]):
+        sums[: count - length, length] = first[: count - length] + last[length:]
+    highest = max(not_here, float(sums.max()))
+    weights = np.exp(sums - highest)
+    span_mass, not_here_mass = float(weights.sum()), float(np.exp(not_here - highest))
+    likeliest = np.argsort(weights, axis=None)[::-1][:_CANDIDATES]
+    shares = weights.ravel()[likeliest] / (span_mass + not_here_mass)
+    positions = [divmod(int(index), sums.shape[1]) for index in likeliest]
+    spans = (
+        Span(*_whole_words(passage, window.offsets[at][0], window.offsets[at + extra][1]), float(share))
+        for (at, extra), share in zip(positions, shares, strict=True)
+        if share > 0
+    )
+    complete = (span for span in spans if _is_complete(passage[span.start : span.end]))
+    epsilon = 1e-12
+    return Found(float(np.log(span_mass + epsilon) - np.log(not_here_mass + epsilon)), apart(complete))
+
+
+def apart(spans: Iterable[Span]) -> tuple[Span, ...]:
+    """The first `MOST_SPANS` of ``spans`` that do not overlap an earlier one."""
+    selected: list[Span] = []
+    for span in spans:
+        if all(span.end <= other.start or span.start >= other.end for other in selected):
+            selected.append(span)
+            if len(selected) == MOST_SPANS:
+                break
+    return tuple(selected)
+
+
+def _is_complete(text: str) -> bool:
+    """Whether the text has words, on one line, and balanced brackets, as a table cell does."""
+    depth = 0
+    for character in text:
+        depth += (character in "([（") - (character in ")]）")
+        if depth < 0 or character == "\n":
+            return False
+    return not depth and any(map(str.isalnum, text))
+
+
+def _whole_words(passage: str, start: int, end: int) -> tuple[int, int]:
+    """The span extended so that it cuts no word or number."""
+    while start > 0 and _is_inside_word(passage, start):
+        start -= 1
+    while end < len(passage) and _is_inside_word(passage, end):
+        end += 1
+    line = passage.rfind("\n", 0, start) + 1
+    for number in _NUMBER.finditer(passage, line):
+        if number.start() >= end:
+            break
+        if number.start() < start < number.end():
+            start = number.start()
+        if number.start() < end < number.end():
+            end = number.end()
+    return start, end
+
+
+def _is_inside_word(passage: str, position: int) -> bool:
+    """Whether the characters on both sides of a position are in one word (scripts without spaces aside)."""
+    before, after = passage[position - 1], passage[position]
+    return before.isalnum() and after.isalnum() and max(before, after) < "\u2e80"
 
 
 class BoxedReader:
@@ -109,11 +192,9 @@ class BoxedReader:
         self._loaded: tuple[Any, Windows, Manifest] | None = None
 
     def ready(self) -> bool:
-        """Whether the model is loaded, so that the next call is quick."""
         return self._loaded is not None
 
     def warm_up(self) -> None:
-        """Load the model and run it once; meant for a worker thread. Raises `ModelError`."""
         self.read("warm up", ["warm up\nwarm up"])
 
     def read(self, question: str, passages: Sequence[str]) -> list[Reading]:
@@ -157,7 +238,6 @@ class BoxedReader:
         return [min(windows, key=lambda support: support.neither) for windows in judgements]
 
     def judge(self, question: str, pairs: Sequence[tuple[str, str]]) -> list[Support]:
-        """One judgement per ``(answer, passage)`` pair, in order: does the passage give this answer?"""
         return self.support([(answered(question, answer), passage) for answer, passage in pairs])
 
     def scores(self, pairs: Sequence[tuple[str, str]]) -> list[list[tuple[Window, Score]]]:
@@ -222,25 +302,20 @@ def _run(session: Any, window: Window) -> Score:
 
 def reading(passage: str, windows: Sequence[tuple[Window, Score]], calibration: Calibration) -> Reading:
     """The reading from the scores of a passage's windows."""
-    matches: list[tuple[float, Found]] = []
+    logit, margin, intercept = calibration.answers
+    share_weight, reading_weight, span_intercept = calibration.span
+    likeliest = 0.0
+    spans: list[tuple[float, Span]] = []
     for window, score in windows:
         match = found(window, passage, score.start, score.end)
-        logit, margin, intercept = calibration.answers
-        matches.append((logit * score.answers + margin * match.margin + intercept, match))
-    share_weight, reading_weight, intercept = calibration.span
-    spans = sorted(
-        (
-            (share_weight * log_odds(candidate.share) + reading_weight * odds + intercept, candidate)
-            for odds, match in matches
-            for candidate in match.candidates
-        ),
-        key=lambda pair: -pair[0],
-    )
-    probabilities = {candidate: probability(odds) for odds, candidate in spans}
-    return Reading(
-        max(probability(odds) for odds, _ in matches),
-        tuple(Span(c.start, c.end, probabilities[c]) for c in apart([candidate for _, candidate in spans])),
-    )
+        odds = logit * score.answers + margin * match.margin + intercept
+        likeliest = max(likeliest, probability(odds))
+        spans += [
+            (share_weight * log_odds(span.probability) + reading_weight * odds + span_intercept, span)
+            for span in match.spans
+        ]
+    spans.sort(key=lambda pair: -pair[0])
+    return Reading(likeliest, apart(replace(span, probability=probability(odds)) for odds, span in spans))
 
 
 def checked(read: Reading, judged: Mapping[Span, Support], calibration: Calibration) -> Reading:
@@ -283,10 +358,6 @@ class RankedReader:
     with the reader alone, for 78 % with this weight, and for 79 % with an equal one. But with an equal
     weight the best passage's probability no longer separated answerable questions from others (AUROC 0.49;
     with this weight 0.85). Spans keep the reader's probability.
-
-    Args:
-        reader: Marks the spans, and judges claims.
-        reranker: Scores the passages; its score is used as a probability.
     """
 
     def __init__(self, reader: Reader, reranker: Reranker) -> None:
@@ -295,11 +366,9 @@ class RankedReader:
         self._reranker = reranker
 
     def ready(self) -> bool:
-        """Whether both are loaded, so that the next call is quick."""
         return all(model.ready() for model in (self._reader, self._reranker) if isinstance(model, Loadable))
 
     def warm_up(self) -> None:
-        """Load both and run them once; meant for a worker thread. Raises `ModelError`."""
         self.read("warm up", ["warm up\nwarm up"])
 
     def read(self, question: str, passages: Sequence[str]) -> list[Reading]:
@@ -309,11 +378,9 @@ class RankedReader:
         return [_combine(reading, score) for reading, score in zip(readings, scores, strict=True)]
 
     def support(self, pairs: Sequence[tuple[str, str]]) -> list[Support]:
-        """The reader's judgements."""
         return self._reader.support(pairs)
 
     def judge(self, question: str, pairs: Sequence[tuple[str, str]]) -> list[Support]:
-        """The reader's judgements."""
         return self._reader.judge(question, pairs)
 
 

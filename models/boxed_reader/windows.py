@@ -19,18 +19,12 @@ _OVERLAP = 64  # body tokens that two neighbouring windows share
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """One input of the network.
+    """One input of the network."""
 
-    Attributes:
-        ids: Token ids: ``[CLS] question [SEP] heading body [SEP]``.
-        second: Position of the first token of the second segment; ``body``: of the body.
-        offsets: For each body token its start and end offset in the passage.
-    """
-
-    ids: list[int]
-    second: int
+    ids: list[int]  # token ids: ``[CLS] question [SEP] heading body [SEP]``
+    second: int  # position of the first token of the second segment; ``body``: of the body
     body: int
-    offsets: list[tuple[int, int]]
+    offsets: list[tuple[int, int]]  # for each body token its start and end offset in the passage
 
 
 def answered(question: str, answer: str) -> str:

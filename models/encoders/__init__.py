@@ -112,8 +112,7 @@ def is_onnx(folder: Path) -> bool:
 def read_recipe(folder: Path) -> Recipe:
     """The recipe in the files of sentence-transformers in ``folder``.
 
-    Raises:
-        ModelError: the files do not define the pooling, or define an unknown one.
+    Raises `ModelError` if the files do not define the pooling, or define an unknown one.
     """
     modes = _json(folder / _POOLING) or {}
     mode = modes.get("pooling_mode") or [key for key, enabled in modes.items() if enabled is True]

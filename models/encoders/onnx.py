@@ -16,8 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from models.encoders import Recipe, onnx_file, read_dimensions, read_recipe
-from models.library_loading import library_errors
-from models.processor import usable_threads
+from models.library_loading import library_errors, usable_threads
 from models.protocols import ModelError, ModelMissing, Vectors
 
 if TYPE_CHECKING:
@@ -45,7 +44,6 @@ class OnnxModel:
         self._loaded: tuple[InferenceSession, Tokenizer] | None = None
 
     def ready(self) -> bool:
-        """Whether the network is loaded, so that the next call is quick."""
         return self._loaded is not None
 
     def encode(self, text: str, second: str | None = None) -> Encoding:
@@ -121,18 +119,15 @@ class OnnxEmbedder(OnnxModel):
         return read_dimensions(self.folder) or len(self.embed_query("?"))
 
     def warm_up(self) -> None:
-        """Load the model and run it once; meant for a worker thread."""
         self.embed_query("warm up")
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
-        """Vectors of shape ``(len(texts), dimensions)``, float32, unit length."""
         if not texts:
             return np.zeros((0, self.dimensions), dtype=np.float32)
         recipe = self._recipe or read_recipe(self.folder)
         return np.stack([self._vector(recipe.passage + text, recipe) for text in texts])
 
     def embed_query(self, text: str) -> Vectors:
-        """One vector of shape ``(dimensions,)``, float32, unit length."""
         recipe = self._recipe or read_recipe(self.folder)
         return self._vector(recipe.query + text, recipe)
 
@@ -150,11 +145,9 @@ class OnnxReranker(OnnxModel):
         self.name = folder.name
 
     def warm_up(self) -> None:
-        """Load the model and run it once; meant for a worker thread."""
         self.score("warm up", ["warm up"])
 
     def score(self, query: str, passages: Sequence[str]) -> list[float]:
-        """One score in [0, 1] per passage, in their order; passages that are too long are truncated."""
         return [self._score(query, passage) for passage in passages]
 
     def _score(self, query: str, passage: str) -> float:

@@ -44,15 +44,12 @@ class LocalEmbedder:
         return read_dimensions(self._folder) or len(self.embed_query("?"))
 
     def ready(self) -> bool:
-        """Whether the model is loaded, so that the next call is quick."""
         return self._model is not None
 
     def warm_up(self) -> None:
-        """Load the model and run it once; meant for a worker thread (4 to 8 seconds)."""
         self.embed_query("warm up")
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
-        """Vectors of shape ``(len(texts), dimensions)``, float32, unit length."""
         if not texts:
             return np.zeros((0, self.dimensions), dtype=np.float32)
         # A batch is as slow as its longest text, so texts of similar length share one. Length in tokens:
@@ -72,7 +69,6 @@ class LocalEmbedder:
         return vectors
 
     def embed_query(self, text: str) -> Vectors:
-        """One vector of shape ``(dimensions,)``, float32, unit length."""
         with self._running:
             vector: Vectors = _encode(self._load().encode_query, [text])[0]
         return vector
@@ -89,11 +85,7 @@ class LocalEmbedder:
 
 def _encode(encode: Callable[..., Any], texts: list[str]) -> Vectors:
     encoded = encode(
-        texts,
-        batch_size=_TEXTS,
-        show_progress_bar=False,
-        convert_to_numpy=True,
-        normalize_embeddings=True,
+        texts, batch_size=_TEXTS, show_progress_bar=False, convert_to_numpy=True, normalize_embeddings=True
     )
     vectors: Vectors = np.asarray(encoded, dtype=np.float32)
     return vectors
@@ -112,15 +104,12 @@ class CrossEncoderReranker:
         self._running = threading.Lock()
 
     def ready(self) -> bool:
-        """Whether the model is loaded, so that the next call is quick."""
         return self._model is not None
 
     def warm_up(self) -> None:
-        """Load the model and run it once; meant for a worker thread."""
         self.score("warm up", ["warm up"])
 
     def score(self, query: str, passages: Sequence[str]) -> list[float]:
-        """One score in [0, 1] per passage, in their order; passages that are too long are truncated."""
         if not passages:
             return []
         with self._running:

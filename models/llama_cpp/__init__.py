@@ -1,9 +1,16 @@
-"""llama.cpp in this process, behind the `models.protocols.Chat` contract."""
+"""llama.cpp in this process, behind the `models.protocols.Chat` contract: prompts, grammars, generation.
+
+JSON schemas become grammars by llama-cpp-python's converter, with two of its rules replaced. Its strings
+admit raw line breaks, which are not JSON, and unlimited white space, in which small models get lost. The
+replacements allow one blank at a time, inside strings and between them.
+"""
 
 from __future__ import annotations
 
 import codecs
 import copy
+import json
+import logging
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -11,13 +18,14 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from models.llama_cpp.engine import Aborted, Engine
+from models.control_tokens import StreamedAnswer, control_pattern, defused, opens_thinking
+from models.llama_cpp.engine import Aborted, Engine, Logits
 from models.llama_cpp.gguf import read_head
-from models.llama_cpp.grammar import Picker
-from models.llama_cpp.template import ChatTemplate
 from models.protocols import (
     Chat,
     ChatOptions,
@@ -25,14 +33,153 @@ from models.protocols import (
     ContextOverflow,
     FinishReason,
     GenerationCancelled,
+    JsonSchema,
     Message,
     ModelError,
     Reply,
     Usage,
 )
-from models.think_tags import StreamedAnswer, opens_thinking
 
 _POLL_SECONDS = 0.05
+CHATML = (
+    "{% for message in messages %}"
+    "{{ '<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>\\n' }}"
+    "{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}"
+)
+
+_log = logging.getLogger("deepthink.llama_cpp")
+_STRICTER_RULES = {
+    "char": r'[^"\\ \x00-\x1F\x7F] | "\\" (["\\/bfnrt] | "u" [0-9a-fA-F]{4})',
+    "string": r'"\"" (" "? char)* " "? "\"" space',
+}
+_SHORTLIST_SIZE = 256
+
+
+class ChatTemplate:
+    """One model's chat template; ChatML if the file has none.
+
+    Any of ``control_texts`` in a message, for example from a document, is broken up, so that a passage
+    cannot pose as a turn of the conversation. Raises `ModelError` if ``source`` is no Jinja template.
+    """
+
+    def __init__(
+        self, source: str | None, *, begin: str = "", end: str = "", control_texts: Sequence[str] = ()
+    ) -> None:
+        import jinja2
+        from llama_cpp.llama_chat_format import Jinja2ChatFormatter
+
+        try:
+            self._formatter: Any = Jinja2ChatFormatter(
+                template=source or CHATML, bos_token=begin, eos_token=end
+            )
+        except jinja2.TemplateError as error:
+            raise ModelError(
+                f"The model's chat template cannot be read: {error}.", "Choose another model file."
+            ) from error
+        self._controls = control_pattern(control_texts)
+
+    def render(self, messages: Sequence[Message], *, may_think: bool = True) -> str:
+        """The prompt, up to where the assistant's answer begins. Raises `ModelError`.
+
+        ``may_think``: as the template's default; otherwise thinking is off if the template has a switch.
+        """
+        import jinja2
+
+        defused_messages = [
+            {"role": m.role, "content": defused(m.content, self._controls)} for m in messages
+        ]
+        options = {} if may_think else {"enable_thinking": False}
+        try:
+            return self._format_prompt(defused_messages, options)
+        except (jinja2.TemplateError, ValueError, TypeError):
+            # Some templates have no system role and require alternating turns.
+            try:
+                return self._format_prompt(_alternate_roles(defused_messages), options)
+            except (jinja2.TemplateError, ValueError, TypeError) as error:
+                raise ModelError(
+                    f"The model's chat template does not accept these messages: {error}.",
+                    "Choose another model file.",
+                ) from error
+
+    def _format_prompt(self, messages: list[dict[str, str]], options: dict[str, bool]) -> str:
+        prompt: str = self._formatter(messages=messages, **options).prompt
+        return prompt
+
+
+def _alternate_roles(messages: list[dict[str, str]]) -> list[dict[str, str]]:
+    """The conversation with system turns as user turns, and consecutive turns of one role joined."""
+    turns: list[dict[str, str]] = []
+    for message in messages:
+        role = "user" if message["role"] == "system" else message["role"]
+        if turns and turns[-1]["role"] == role:
+            turns[-1]["content"] += "\n\n" + message["content"]
+        else:
+            turns.append({"role": role, "content": message["content"]})
+    return turns
+
+
+def gbnf(schema: JsonSchema) -> str | None:
+    """The grammar of a JSON schema; None, with a logged warning, if the converter does not support it."""
+    from llama_cpp.llama_grammar import json_schema_to_gbnf
+
+    try:
+        text: str = json_schema_to_gbnf(json.dumps(schema))
+    except (AssertionError, KeyError, ValueError, TypeError, AttributeError) as error:
+        _log.warning("no grammar for the schema %s: %s", schema.get("title", ""), error)
+        return None
+    rules = dict(line.split(" ::= ", 1) for line in text.splitlines())
+    rules.update({name: rule for name, rule in _STRICTER_RULES.items() if name in rules})
+    return "\n".join(f"{name} ::= {rule}" for name, rule in rules.items())
+
+
+class Picker:
+    """Picks the likeliest next token, constrained by a schema or not.
+
+    The grammar checks the best token first, then a shortlist, and only then the whole vocabulary, which
+    would take longer than computing the token. If a schema has no grammar, the answer is unconstrained;
+    the caller has to validate it anyway.
+    """
+
+    def __init__(self, engine: Engine, schema: JsonSchema | None) -> None:
+        self._engine = engine
+        self._grammar: Any = None
+        text = gbnf(schema) if schema is not None else None
+        if text is not None:
+            self._grammar = engine.grammar(text)
+            if not self._grammar:
+                _log.warning("llama.cpp could not compile this grammar:\n%s", text)
+
+    def next(self) -> int | None:
+        """The next token after those in the engine; None at the end of the answer."""
+        logits = self._engine.logits()
+        token: int | None = int(np.argmax(logits))
+        if self._grammar and not self._admits(np.array([token], dtype=np.int32))[0]:
+            token = self._pick_admitted(logits)
+        if token is None or self._engine.ends(token):
+            return None
+        if self._grammar:
+            self._engine.accept(self._grammar, token)
+        return token
+
+    def close(self) -> None:
+        if self._grammar:
+            self._engine.free_sampler(self._grammar)
+            self._grammar = None
+
+    def _admits(self, tokens: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_]:
+        return self._engine.allowed(self._grammar, tokens)
+
+    def _pick_admitted(self, logits: Logits) -> int | None:
+        size = min(_SHORTLIST_SIZE, len(logits))
+        shortlist = np.argpartition(logits, -size)[-size:].astype(np.int32)
+        admitted = shortlist[self._admits(shortlist)]
+        if not len(admitted):
+            vocabulary = np.arange(len(logits), dtype=np.int32)
+            admitted = vocabulary[self._admits(vocabulary)]
+        if not len(admitted):
+            return None  # no token fits: the answer ends here, and fails validation
+        admitted.sort()  # of equals the first one is chosen, as without a grammar
+        return int(admitted[np.argmax(logits[admitted])])
 
 
 @dataclass(slots=True)
@@ -96,9 +243,8 @@ class LlamaCppChat:
     def loaded(self) -> tuple[Engine, ChatTemplate]:
         """The model and its template; loads them if need be.
 
-        Raises:
-            ModelMissing: if there is no such file.
-            ModelError: if it is damaged, memory is too small, or llama.cpp is not installed.
+        Raises `ModelMissing` if there is no such file, and `ModelError` if it is damaged, memory is too
+        small, or llama.cpp is not installed.
         """
         with self._memory.lock:
             if self._memory.model is None:
@@ -111,7 +257,6 @@ class LlamaCppChat:
             return len(self.loaded()[0].tokenize(text, special=False))
 
     def generate(self, messages: Sequence[Message], options: ChatOptions) -> Reply:
-        """Answer ``messages``; raises what `models.protocols.Chat` names."""
         free = options.schema is None
         with self._held(options.cancel) as (engine, template):
             started = time.perf_counter()
@@ -131,10 +276,8 @@ class LlamaCppChat:
     ) -> Choice:
         """Pick one of the labels by the model's own probabilities of the answer's first token.
 
-        A label counts with and without a leading space, whichever the model would write.
-
-        Raises:
-            ModelError: if a label is not a single token, or two labels are the same one.
+        A label counts with and without a leading space, whichever the model would write. Raises
+        `ModelError` if a label is not a single token, or two labels are the same one.
         """
         with self._held(cancel) as (engine, template):
             started = time.perf_counter()
@@ -261,7 +404,6 @@ def _label_tokens(engine: Engine, label: str) -> list[int]:
     single = sorted({tokens[0] for tokens in variants if len(tokens) == 1})
     if not single:
         raise ModelError(
-            f"The label {label!r} is not a single token of this model.",
-            "Use single letters as labels.",
+            f"The label {label!r} is not a single token of this model.", "Use single letters as labels."
         )
     return single

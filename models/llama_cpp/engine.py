@@ -39,8 +39,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from models.library_loading import usable_threads
 from models.llama_cpp.gguf import read_head
-from models.processor import usable_threads
 from models.protocols import ModelError
 
 Logits = npt.NDArray[np.float32]
@@ -84,12 +84,7 @@ class Engine:
     """
 
     def __init__(
-        self,
-        path: Path,
-        *,
-        context_tokens: int,
-        threads: int | None = None,
-        adapter: Path | None = None,
+        self, path: Path, *, context_tokens: int, threads: int | None = None, adapter: Path | None = None
     ) -> None:
         _refuse_without_memory(path, context_tokens)
         self._lib: Any = _load_library()
@@ -378,8 +373,7 @@ def _available_memory() -> int | None:
 def _load_library() -> Any:
     """The low-level llama.cpp bindings, with logging set up for this process.
 
-    Raises:
-        ImportError: if llama-cpp-python is not installed.
+    Raises `ImportError` if llama-cpp-python is not installed.
     """
     with _lock:
         library = _import_bindings()

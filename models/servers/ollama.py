@@ -28,8 +28,7 @@ from models.protocols import (
     Reply,
     Vectors,
 )
-from models.servers.chat import Bill, Part, ServerChat
-from models.servers.wire import Patience, Wire
+from models.servers.chat import Bill, Part, Patience, ServerChat, Wire
 
 DEFAULT_URL = "http://127.0.0.1:11434"
 _PORT = 11434
@@ -326,7 +325,6 @@ class OllamaEmbedder:
         return int(self._embed(["dimensions"]).shape[1])
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
-        """Vectors of shape ``(len(texts), dimensions)``."""
         prefixed = [self._passage + text for text in texts]
         batches = [
             self._embed(prefixed[start : start + _BATCH]) for start in range(0, len(prefixed), _BATCH)
@@ -334,7 +332,6 @@ class OllamaEmbedder:
         return np.concatenate(batches) if batches else np.zeros((0, self.dimensions), dtype=np.float32)
 
     def embed_query(self, text: str) -> Vectors:
-        """One vector of shape ``(dimensions,)``."""
         vector: Vectors = self._embed([self._query + text])[0]
         return vector
 

@@ -26,8 +26,7 @@ from models.protocols import (
     ModelMissing,
     ModelUnreachable,
 )
-from models.servers.chat import Bill, Part, ServerChat
-from models.servers.wire import Patience, Wire
+from models.servers.chat import Bill, Part, Patience, ServerChat, Wire
 from models.token_estimate import at_most
 
 if TYPE_CHECKING:
@@ -42,8 +41,7 @@ _DIALECTS = (("json_schema", True), ("json_schema", False), ("json_object", Fals
 def base_url(text: str) -> str:
     """The complete address for one that a user typed: ``box:8080`` is ``http://box:8080/v1``.
 
-    Raises:
-        ValueError: it is not the address of a web server.
+    Raises `ValueError` if it is not the address of a web server.
     """
     text = text.strip()
     parts = urlsplit(text if "://" in text else f"http://{text}")

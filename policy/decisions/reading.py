@@ -19,8 +19,8 @@ from policy.decisions.trees import Node, Seen, Tree
 from traces.decisions import Counts
 from traces.errors import DeepthinkError
 from traces.exchange import take_in
+from traces.paths import existing_file
 from traces.store import Store
-from traces.typed_path import existing_file
 
 NEEDED = 3_000
 """Decisions with today's encoding needed for a first training.

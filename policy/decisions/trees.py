@@ -27,7 +27,7 @@ class Seen:
     """A state as a decider sees it.
 
     Attributes:
-        text: `agent.decisions.state_text.state_text` of it.
+        text: `agent.decisions.features.state_text` of it.
         features: `agent.decisions.features.features` of it.
         valid: The valid actions; never empty.
     """

@@ -20,15 +20,14 @@ from agent.budget import Budget, Ledger
 from agent.cognition import Distilled
 from agent.decisions.sources import Policy, Rules
 from agent.deps import Deps
+from agent.graph import research_step, updated
 from agent.profiles import profile
 from agent.prompts import NOT_FOUND
-from agent.request import searchable
 from agent.retrieval.recall import Recall, aim
-from agent.run import Request, run
+from agent.run import Request, run, searchable
 from agent.session import Session
 from agent.state import Candidate, Claim, Evidence, new_state
 from agent.steering import Steering
-from agent.stepping import research_step, updated
 from agent.steps.answering import abstains
 from agent.steps.distil import as_evidence
 from agent.steps.look import single_shot

@@ -10,9 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from agent.decisions.decider import Decision, PolicyState
-from agent.decisions.features import features
+from agent.decisions.features import features, state_text
 from agent.decisions.sources import LEARNED
-from agent.decisions.state_text import state_text
 from agent.state import Action
 from policy.decisions.trees import Seen, default_action
 from policy.serving.folder import MANIFEST, open_policy

@@ -13,7 +13,7 @@ from models.protocols import ModelMissing
 from policy.decisions.returns import COST
 from policy.serving.manifest import Method
 from policy.training.progress import UnusedOption
-from traces.typed_path import existing_path
+from traces.paths import existing_path
 
 DEFAULT: Final[Method] = "reward"
 """The encoder that the protocol favours (`tests/benchmarks/results/policies.md`)."""

@@ -23,7 +23,7 @@ from typing import Any
 import duckdb
 from langgraph.checkpoint.sqlite import SqliteSaver
 
-from agent import checkpoints, events, recording
+from agent import checkpoints, events
 from agent.checkpoints import Journal
 from agent.run import Request, resume, run
 from agent.state import Logged
@@ -32,8 +32,7 @@ from agent.text.vocabulary import vocabulary
 from models.protocols import ChatOptions, Choice, Message, Reading, Reply, Usage
 from tests.agent.conftest import UnsureReader, fill
 from tests.scripted import HashEmbedder
-from traces.runs import Runs
-from traces.sessions import Sessions
+from traces.runs import Runs, Sessions
 from traces.store import Store
 
 QUESTION = "Name the supplier of Orlavane's ceramic bearings and the event that halted its plant."
@@ -188,9 +187,9 @@ def _watch_moments(kill_at: str | None) -> list[str]:
                 os.kill(os.getpid(), signal.SIGKILL)
             moments.append(name)
 
-    emit = recording.Recorder.emit
+    emit = checkpoints.Recorder.emit
 
-    def emitting(self: recording.Recorder, event: events.Event) -> None:
+    def emitting(self: checkpoints.Recorder, event: events.Event) -> None:
         if isinstance(event, events.NodeStarted):
             nodes.append(event.node)
             moment(BEGINS)
@@ -202,9 +201,9 @@ def _watch_moments(kill_at: str | None) -> list[str]:
         keep(self, prompt, reply)
         moment("a reply was kept")
 
-    checkpointed = recording.Recorder.checkpointed
+    checkpointed = checkpoints.Recorder.checkpointed
 
-    def checkpointing(self: recording.Recorder, log: Sequence[Logged], *rest: Any) -> None:
+    def checkpointing(self: checkpoints.Recorder, log: Sequence[Logged], *rest: Any) -> None:
         moment(CHECKPOINTED)
         checkpointed(self, log, *rest)
         moment(EVENTS_STORED)
@@ -223,9 +222,9 @@ def _watch_moments(kill_at: str | None) -> list[str]:
         moment("the run was closed")
         discard(store, run_id)
 
-    recording.Recorder.emit = emitting  # type: ignore[method-assign]
+    checkpoints.Recorder.emit = emitting  # type: ignore[method-assign]
     Journal.keep = keeping  # type: ignore[method-assign]
-    recording.Recorder.checkpointed = checkpointing  # type: ignore[method-assign]
+    checkpoints.Recorder.checkpointed = checkpointing  # type: ignore[method-assign]
     SqliteSaver.put_writes = keeping_writes  # type: ignore[method-assign,assignment]
     checkpoints.discard = discarding
     return moments

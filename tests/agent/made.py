@@ -14,7 +14,7 @@ from agent.state import AnswerSpan, Candidate, Evidence, Note, PlanStep, RunStat
 from agent.text.terms import terms
 from tests.scripted import HashEmbedder, Scripted, ScriptedChat
 from traces.library import Library
-from traces.records import NewChunk, NewDocument
+from traces.records import Chunk, NewDocument
 
 E = TypeVar("E", bound=ev.Event)
 
@@ -131,7 +131,7 @@ def put(
 ) -> int:
     """Store a document with one passage a text; its id."""
     chunks = tuple(
-        NewChunk(i, "text", (f"Item {i}",), None, text, tuple(terms(text))) for i, text in enumerate(texts)
+        Chunk(i, "text", (f"Item {i}",), None, text, tuple(terms(text))) for i, text in enumerate(texts)
     )
     document = NewDocument(
         collection=collection,

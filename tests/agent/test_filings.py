@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 import agent.events as ev
-from agent.retrieval.recall import Recall, aim
-from agent.retrieval.sections import match_sections
+from agent.retrieval.recall import Recall, aim, match_sections
 from agent.run import Request, run
 from models.llama_cpp import LlamaCppChat
 from models.protocols import Chat, Embedder

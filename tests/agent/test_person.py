@@ -21,8 +21,7 @@ from tests.agent.conftest import Ask, UnsureReader
 from tests.agent.made import FIRST, ONE_STEP, QUESTION, TWO_STEPS, answered, end, only
 from tests.scripted import Scripted, ScriptedCompleter, WordReader
 from traces.labels import Labels
-from traces.runs import RunEnd, Runs
-from traces.sessions import Sessions
+from traces.runs import RunEnd, Runs, Sessions
 from traces.store import Store
 
 DEEP = Request(QUESTION, route="deep", approve="ask", interactive=True)

@@ -13,7 +13,7 @@ import pytest
 
 from agent import events as ev
 from agent.budget import Budget, Ledger
-from agent.recording import Recorder
+from agent.checkpoints import Recorder
 from agent.state import Logged, unstored
 from tests.agent.killing import CHECKPOINTED
 from traces.runs import NewRun, Runs

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from agent.budget import Budget
 from agent.decisions.decider import PolicyState, policy_state, valid_actions
-from agent.decisions.features import features
+from agent.decisions.features import features, state_text
 from agent.decisions.sources import Rules
-from agent.decisions.state_text import state_text
 from agent.deps import Deps
 from agent.events import Planned
+from agent.graph import begun, finish, planned_step, updated
 from agent.profiles import profile
 from agent.retrieval.recall import Recall
 from agent.session import Session
 from agent.steering import Steering
-from agent.stepping import begun, finish, planned_step, updated
 from tests.agent.conftest import Ask, UnsureReader
 from tests.agent.made import FIRST, QUESTION, TWO_STEPS
 from tests.scripted import HashEmbedder, Scripted, ScriptedChat

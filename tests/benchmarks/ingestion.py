@@ -8,13 +8,14 @@ import tempfile
 from pathlib import Path
 
 from agent.documents.chunking import coverage
-from agent.documents.document import Chunk, ParsedDocument
+from agent.documents.document import ParsedDocument
 from agent.documents.reading import read
 from tests.benchmarks.library import FILINGS, NVIDIA
 from tests.benchmarks.process import beside_others, run
 from tests.benchmarks.table import Row, Table
 from traces import paths
 from traces.library import Library
+from traces.records import Chunk
 from traces.store import Store
 
 _NOTES = [
@@ -45,7 +46,7 @@ def _rows(
         ran = run(command, DEEPTHINK_HOME=folder, OMP_NUM_THREADS=str(os.cpu_count() or 1))
         library = Library(Store(next(Path(folder).rglob(paths.store_file().name))))
         chunks = [
-            Chunk(p.text, "table" if p.kind == "table" else "text", (p.section,), p.page, p.position, 0)
+            Chunk(p.position, "table" if p.kind == "table" else "text", (p.section,), p.page, p.text)
             for document in library.documents("filings")
             for p in library.document_passages(document.id)
         ]

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from agent.documents.document import Block, ParsedDocument
-from agent.documents.embedding import embed_library
-from agent.documents.indexing import Indexing, Origin
+from agent.documents.indexing import Indexing, Origin, embed_library
 from models.protocols import Embedder, Vectors
 from policy.questions import BadQuestions, Case, CaseSet, Place, records
 from traces.library import Library

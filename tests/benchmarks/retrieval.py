@@ -5,8 +5,7 @@ from __future__ import annotations
 import statistics
 import time
 
-from agent.retrieval.recall import Recall, Strategy
-from agent.retrieval.sections import match_sections
+from agent.retrieval.recall import Recall, Strategy, match_sections
 from tests.benchmarks.library import NVIDIA, embedder, read_into
 from tests.benchmarks.table import Row, Table
 from traces import paths

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from agent.documents.following import sync
 from agent.documents.ingest import FileDone, ingest
-from agent.folders.sync import sync
 from agent.retrieval.recall import Recall
 from models.protocols import Embedder, Vectors
 from tests.benchmarks.process import beside_others

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.documents.embedding import embed_library
+from agent.documents.indexing import embed_library
 from agent.documents.ingest import IngestEvent
 from agent.retrieval.filters import BadFilter, filters_of, taken_from
 from agent.retrieval.recall import Recall

@@ -22,11 +22,11 @@ from models.boxed_reader import (
     RankedReader,
     Score,
     checked,
+    found,
     judgement,
     read_manifest,
     reading,
 )
-from models.boxed_reader.spans import found
 from models.boxed_reader.windows import Window, Windows
 from models.protocols import ModelError, Reader, Reading, Span, Support
 from tests.scripted import WordReader
@@ -81,21 +81,21 @@ def test_a_long_passage_is_read_in_windows_that_overlap(tokenizer: Any) -> None:
 def test_a_passage_without_words_is_read_too(tokenizer: Any) -> None:
     [[window]] = Windows(tokenizer).of([("what", "\n")])
     zeros = np.zeros(len(window.ids), dtype=np.float32)
-    assert not found(window, "\n", zeros, zeros).candidates
+    assert not found(window, "\n", zeros, zeros).spans
 
 
 def test_a_number_is_never_cut(window: Window) -> None:
     start, end = scored(window, PASSAGE, "500")
-    best = found(window, PASSAGE, start, end).candidates[0]
+    best = found(window, PASSAGE, start, end).spans[0]
     assert PASSAGE[best.start : best.end] == "2,500.75"
 
 
 def test_candidates_do_not_overlap_and_shares_sum_to_at_most_one(window: Window) -> None:
     start, end = scored(window, PASSAGE, "6,000")
-    candidates = found(window, PASSAGE, start, end).candidates
+    candidates = found(window, PASSAGE, start, end).spans
     assert PASSAGE[candidates[0].start : candidates[0].end] == "6,000"
     assert len(candidates) > 1
-    assert sum(one.share for one in candidates) <= 1
+    assert sum(one.probability for one in candidates) <= 1
     for one in candidates:
         assert all(one is other or one.end <= other.start or one.start >= other.end for other in candidates)
 
@@ -105,7 +105,7 @@ def test_an_answer_is_not_cut_from_two_cells(tokenizer: Any) -> None:
     [[window]] = Windows(tokenizer).of([("What does the optician pay?", passage)])
     start, _ = scored(window, passage, "17,000")
     _, end = scored(window, passage, "20,100")
-    told = [passage[one.start : one.end] for one in found(window, passage, start, end).candidates]
+    told = [passage[one.start : one.end] for one in found(window, passage, start, end).spans]
     assert told
     for words in told:
         assert "\n" not in words
@@ -117,7 +117,7 @@ def test_not_here_wins_where_cls_is_highest(window: Window) -> None:
     start[0] = end[0] = 9.0
     here = found(window, PASSAGE, start, end)
     assert here.margin < 0
-    assert here.candidates[0].share < 0.5
+    assert here.spans[0].probability < 0.5
 
 
 def test_of_several_windows_the_surest_counts(window: Window) -> None:

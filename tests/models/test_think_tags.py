@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from models.think_tags import StreamedAnswer, opens_thinking
+from models.control_tokens import StreamedAnswer, opens_thinking
 
 CASES = {
     "none": ("Paris is the capital.", "Paris is the capital.", ""),

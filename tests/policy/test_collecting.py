@@ -13,7 +13,7 @@ from policy.decisions.reading import load_trees
 from policy.questions import Case
 from tests.agent.conftest import UnsureReader, fill
 from tests.scripted import HashEmbedder, Scripted, ScriptedChat
-from traces.outcomes import Collected
+from traces.decisions import Collected
 from traces.runs import Runs
 from traces.store import Store
 

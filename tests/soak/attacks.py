@@ -44,7 +44,7 @@ def undefended() -> Iterator[None]:
     """Prompts as they would be without the defences."""
     with (
         mock.patch.object(notebook, "fenced", str),
-        mock.patch("models.llama_cpp.template.control_pattern", return_value=_NOTHING),
+        mock.patch("models.llama_cpp.control_pattern", return_value=_NOTHING),
     ):
         yield
 

@@ -44,7 +44,7 @@ from models.protocols import (
 from tests.agent.conftest import fill
 from tests.scripted import HashEmbedder
 from traces.library import Library
-from traces.records import NewChunk, NewDocument
+from traces.records import Chunk, NewDocument
 from traces.runs import Runs
 from traces.store import Store
 
@@ -298,7 +298,7 @@ def filled(folder: Path) -> Store:
         notices=(),
         reader=1,
         chunks=tuple(
-            NewChunk(i, "table" if "|" in text else "text", ("",), None, text, tuple(text.split()))
+            Chunk(i, "table" if "|" in text else "text", ("",), None, text, tuple(text.split()))
             for i, text in enumerate(texts)
         ),
     )

@@ -15,7 +15,7 @@ from agent.citations import claims
 from agent.state import without_marks
 from agent.steps import lookups
 from models.control_tokens import control_pattern, defused
-from models.llama_cpp.template import ChatTemplate
+from models.llama_cpp import ChatTemplate
 from models.protocols import Message
 from tests.agent.made import candidate, evidence
 from tests.soak.attacks import prompt

@@ -8,8 +8,7 @@ from agent.decisions.decider import STATE_VERSION
 from tests.traces.test_runs import NEW, decision
 from traces.decisions import count_decisions
 from traces.labels import Label, Labels
-from traces.ratings import Ratings
-from traces.runs import DecisionRow, Runs
+from traces.runs import DecisionRow, Ratings, Runs
 from traces.store import Store
 
 

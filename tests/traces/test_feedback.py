@@ -9,14 +9,10 @@ import pytest
 
 from tests.traces.old_stores import old_store
 from tests.traces.test_runs import NEW, decision, measure
-from traces.decisions import Traces
+from traces.decisions import Gold, ImpossibleOutcome, Outcome, Traces, write_gold
 from traces.labels import ImpossibleLabel, Label, Labels, UnknownDecision
-from traces.outcomes import Gold, ImpossibleOutcome, Outcome, write_gold
-from traces.ratings import Ratings
-from traces.rows import select
-from traces.runs import Runs, StoredEvent, UnknownRun
-from traces.sessions import Sessions
-from traces.store import Store, now
+from traces.runs import Ratings, Runs, Sessions, StoredEvent, UnknownRun
+from traces.store import Store, now, select
 
 
 @pytest.fixture

@@ -7,13 +7,13 @@ import numpy.typing as npt
 import pytest
 
 from traces.library import Library
-from traces.records import NewChunk, NewDocument, Scope, UnknownCollection, UnknownDocument
+from traces.records import Chunk, NewDocument, Scope, UnknownCollection, UnknownDocument
 from traces.store import Store
 
 
 def _document(source: str, texts: list[str], collection: str = "c", section: str = "") -> NewDocument:
     chunks = tuple(
-        NewChunk(i, "text", (section, f"part {i}") if section else (), None, text, tuple(text.split()))
+        Chunk(i, "text", (section, f"part {i}") if section else (), None, text, tuple(text.split()))
         for i, text in enumerate(texts)
     )
     return NewDocument(
@@ -112,7 +112,7 @@ def test_a_library_goes_over_to_another_embedder_and_mixes_no_vectors(library: L
 def test_stored_passages_are_given_vectors_later(library: Library) -> None:
     library.put_document(_document("a", ["one", "two"], section="Item 1"), _unit([1, 0], [0, 1]), "e")
     (first,) = library.unembedded("other", 1)
-    assert (first.text, first.section) == ("one", ("Item 1", "part 0"))
+    assert (first.text, first.headings) == ("one", ("Item 1", "part 0"))
     generation = library.generations([])
     assert not library.put_vectors([first.id], _unit([1, 0, 0]), "other", first=False)
     assert library.put_vectors([first.id, 999], _unit([1, 0, 0], [0, 0, 1]), "other", first=True)

@@ -11,10 +11,9 @@ import pytest
 
 from tests.traces.old_stores import OLD_RUN, old_store
 from tests.traces.test_runs import NEW, decision, measure
+from traces.decisions import Outcome
 from traces.labels import Labels
-from traces.outcomes import Outcome
-from traces.ratings import Ratings
-from traces.runs import DecisionRow, RunEnd, Runs, StoredEvent
+from traces.runs import DecisionRow, Ratings, RunEnd, Runs, StoredEvent
 from traces.store import Store
 
 ALL = ("CONTINUE", "REVISE", "FINISH")

@@ -7,8 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.traces.test_runs import NEW
-from traces.runs import RunEnd, Runs
-from traces.sessions import NameTaken, Sessions, SeveralSessions, UnknownSession
+from traces.runs import NameTaken, RunEnd, Runs, Sessions, SeveralSessions, UnknownSession
 from traces.store import Store
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from traces.typed_path import existing_file, existing_path, expanded_path
+from traces.paths import existing_file, existing_path, expanded_path
 
 
 @pytest.fixture

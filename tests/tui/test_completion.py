@@ -11,7 +11,7 @@ from policy.serving.registry import policies_dir
 from tests.tui.conftest import Run
 from tests.tui.stored import QUESTION, store_run
 from traces.paths import store_file
-from traces.sessions import Sessions
+from traces.runs import Sessions
 from tui.assemble import open_store
 
 _PREFIX = "_DEEPTHINK_COMPLETE"

@@ -15,8 +15,7 @@ from tests.traces.damage import damage_table
 from tests.tui.conftest import QUESTION, Answer, Run
 from traces import paths
 from traces.library import Library
-from traces.runs import Runs
-from traces.sessions import Sessions
+from traces.runs import Runs, Sessions
 from traces.store import Store
 from tui.assemble import open_store
 from tui.library.passage import find_original

@@ -9,7 +9,7 @@ import pytest
 
 from tests.tui import stored
 from tests.tui.conftest import Run
-from traces.sessions import Sessions
+from traces.runs import Sessions
 from tui.assemble import open_store
 from tui.terminal import cells, columns, console, unmarked
 

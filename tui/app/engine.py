@@ -195,7 +195,7 @@ class Engine:
 
         It starts once the models are loaded, and runs until the app ends.
         """
-        from agent.folders.watch import due
+        from agent.documents.following import due
 
         while not self._prepared.wait(_POLL_SECONDS):
             if self.closing.is_set():
@@ -205,8 +205,8 @@ class Engine:
             self._sync(collections)
 
     def _sync(self, collections: Sequence[str]) -> None:
+        from agent.documents.following import SyncUnderWay, sync
         from agent.documents.ingest import FileStarted
-        from agent.folders.sync import SyncUnderWay, sync
         from models.protocols import GenerationCancelled, ModelMissing
         from tui import assemble
 
@@ -239,7 +239,7 @@ class Engine:
 
         It ends if another embedder is chosen: loading that one starts it again.
         """
-        from agent.documents.embedding import embed_library
+        from agent.documents.indexing import embed_library
         from models.protocols import GenerationCancelled
         from traces.library import Library
 

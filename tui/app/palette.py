@@ -27,7 +27,7 @@ from tui.terminal import one_line
 
 if TYPE_CHECKING:
     from traces.records import Document
-    from traces.sessions import Session
+    from traces.runs import Session
     from tui.ask.screen import AskScreen
     from tui.library.screen import LibraryScreen
 
@@ -207,7 +207,7 @@ class Stored(Provider):
 
     def _read(self) -> tuple[list[Document], list[Session]]:
         from traces.library import Library
-        from traces.sessions import Sessions
+        from traces.runs import Sessions
 
         store = self._app.engine.store
         with store.connect():

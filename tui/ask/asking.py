@@ -9,14 +9,14 @@ from functools import partial
 
 from agent import events as ev
 from agent import run as agent_run
+from agent.deps import Approve
 from agent.retrieval.filters import filters_of
-from agent.run import Approve, Request, resumable
+from agent.run import Request, resumable
 from models.catalogue import entry
 from models.fetch import installed
 from models.protocols import Embedder, Loadable, ModelMissing, Reader
 from traces.errors import DeepthinkError
-from traces.runs import Run, Runs
-from traces.sessions import Sessions, SeveralSessions, UnknownSession
+from traces.runs import Run, Runs, Sessions, SeveralSessions, UnknownSession
 from tui import failures
 from tui.ask.terminal import Form, follow, is_interactive, tell_nearest
 from tui.ask.warm import AskOptions

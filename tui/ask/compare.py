@@ -16,8 +16,8 @@ from rich.table import Table
 from rich.text import Text
 
 from agent import events as ev
-from agent.request import checked_question, searchable
 from agent.retrieval.recall import Recall
+from agent.run import checked_question, searchable
 from agent.state import Evidence
 from models.protocols import ChatOptions, Message
 from policy.evaluation.systems import LEAN, SYSTEMS, Answered, Cost, Looped, Parts, System

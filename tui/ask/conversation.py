@@ -66,8 +66,7 @@ def load_beginning(engine: Engine) -> Beginning:
 
 def load_session(engine: Engine, session: str, except_run: str = "") -> SessionLoaded:
     """Read a session's latest turns, except the run ``except_run``. Raises `UnknownSession`."""
-    from traces.runs import Runs
-    from traces.sessions import Sessions
+    from traces.runs import Runs, Sessions
     from tui.run.fold import fold_of
 
     with engine.store.connect():

@@ -21,7 +21,7 @@ from textual.message import Message
 from textual.widgets import OptionList, TextArea
 from textual.widgets.option_list import Option
 
-from traces.typed_path import existing_path
+from traces.paths import existing_path
 from tui.app.keys import bindings
 from tui.run.live import Begin, LiveRun
 from tui.terminal import one_line
@@ -117,7 +117,7 @@ def begin(run: LiveRun, typed: Typed, session: str, warn: Callable[[str], None])
 
 
 def _existing_session(engine: Engine, session: str, warn: Callable[[str], None]) -> str:
-    from traces.sessions import Sessions, UnknownSession
+    from traces.runs import Sessions, UnknownSession
 
     try:
         return Sessions(engine.store).find(session).id if session else ""

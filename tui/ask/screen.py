@@ -38,8 +38,7 @@ from tui.terminal import one_line
 if TYPE_CHECKING:
     from agent import events as ev
     from agent.run import Resumable
-    from traces.ratings import Rating
-    from traces.runs import Run
+    from traces.runs import Rating, Run
     from tui.decisions.strip import DecisionStrip
     from tui.run.exchange import AskedBox, Exchange, WaysOn
     from tui.run.fold import Part, RunFold

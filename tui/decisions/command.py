@@ -20,10 +20,9 @@ from traces import exchange
 from traces.decisions import Traces, TraceSummary, count_decisions
 from traces.exchange import take_in
 from traces.labels import Label, Labels
-from traces.ratings import Ratings
-from traces.runs import DecisionRow, Run, Runs
+from traces.paths import expanded_path
+from traces.runs import DecisionRow, Ratings, Run, Runs
 from traces.store import Store
-from traces.typed_path import expanded_path
 from tui.assemble import open_store
 from tui.failures import WrongUsage
 from tui.options import AsJson, RunId

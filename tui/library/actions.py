@@ -19,9 +19,9 @@ from models.protocols import Embedder, GenerationCancelled
 from traces.errors import DeepthinkError
 from traces.folders import Change, Folders
 from traces.library import Library
+from traces.paths import existing_file, existing_path
 from traces.records import Document, Scope
 from traces.store import Store
-from traces.typed_path import existing_file, existing_path
 from tui import failures
 from tui.bars import show_progress
 from tui.interrupts import ctrl_c
@@ -30,7 +30,7 @@ from tui.terminal import clean, counted, one_line
 
 if TYPE_CHECKING:
     from agent.documents.ingest import IngestEvent
-    from agent.documents.wanted import Fetched
+    from agent.documents.sources import Fetched
     from agent.retrieval.recall import Hit
     from tui.settings.settings import Settings
 
@@ -278,7 +278,7 @@ def as_json_object(hit: Hit) -> dict[str, object]:
 
 def scope_of(library: Library, collections: Sequence[str]) -> Scope:
     """Where to search: the named collections, or all. Raises `UnknownCollection`, `EmptyLibrary`."""
-    from agent.request import EmptyLibrary
+    from agent.run import EmptyLibrary
 
     names = tuple(c.name for c in library.require_collections(collections) if c.chunks)
     if not names:
@@ -292,7 +292,7 @@ def embed_few(store: Store, embedder: Embedder) -> None:
     Raises:
         ModelError: the embedder fails.
     """
-    from agent.documents.embedding import embed_library
+    from agent.documents.indexing import embed_library
 
     library = Library(store)
     done, total = library.embedded(embedder.name)
@@ -317,7 +317,7 @@ def embed(store: Store, embedder: Embedder, cancel: threading.Event | None = Non
     Raises:
         ModelError: the embedder fails.
     """
-    from agent.documents.embedding import embed_library
+    from agent.documents.indexing import embed_library
 
     library = Library(store)
     with nullcontext(cancel) if cancel is not None else ctrl_c() as stop:

@@ -13,16 +13,16 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from agent.documents.found_files import is_folder
-from agent.documents.media_types import FORMATS
-from agent.folders.sync import forget
-from agent.folders.sync import sync as sync_folders
+from agent.documents.following import forget
+from agent.documents.following import sync as sync_folders
+from agent.documents.reading import FORMATS
+from agent.documents.sources import is_folder
 from agent.retrieval.filters import filters_of
 from agent.retrieval.recall import Hit, Recall, Strategy
 from traces.folders import Folders
 from traces.library import Library
+from traces.paths import expanded_path
 from traces.records import NO_FILTERS, Document, Scope, UnknownCollection, UnknownDocument
-from traces.typed_path import expanded_path
 from tui import completion, failures
 from tui.assemble import open_embedder, open_recogniser, open_store
 from tui.failures import WrongUsage

@@ -25,7 +25,7 @@ from textual.widgets.tree import TreeNode
 from agent.documents.reading import SUFFIXES
 from traces.errors import DeepthinkError
 from traces.library import Library
-from traces.typed_path import existing_path
+from traces.paths import existing_path
 from tui.app.key_line import KeyLine
 from tui.app.keys import bindings
 from tui.app.offers import deepthink

@@ -67,7 +67,7 @@ class PagePicture(Container):
 
     def show(self, document: Document | None, page: int | None) -> None:
         """Show a page of a document, counted from 1; hide the picture for types without page images."""
-        from agent.documents.media_types import BY_TYPE
+        from agent.documents.reading import BY_TYPE
 
         kind = BY_TYPE.get(document.media_type) if document is not None else None
         if document is None or kind is None or not kind.has_scans:
@@ -589,7 +589,7 @@ def find_original(engine: Engine, passage_id: int) -> tuple[str, str]:
     Raises:
         UnreadableDocument: the enclosing file can no longer be read.
     """
-    from agent.documents.media_types import BY_TYPE, PDF
+    from agent.documents.reading import BY_TYPE, PDF
     from traces.library import Library
 
     library = Library(engine.store)

@@ -15,8 +15,8 @@ from textual.widgets import ContentSwitcher, Input, Static, Tree
 
 from traces.folders import Folders
 from traces.library import Library
+from traces.paths import expanded_path
 from traces.records import Collection, Document, Passage
-from traces.typed_path import expanded_path
 from tui.app.base import DeepScreen
 from tui.app.engine import EngineState
 from tui.app.keys import bindings
@@ -267,7 +267,7 @@ class LibraryScreen(DeepScreen):
         ConfirmScreen.ask(self, question, detail, "Remove", remove)
 
     def _remove(self, item: Collection | Document) -> str:
-        from agent.folders.sync import forget
+        from agent.documents.following import forget
 
         if isinstance(item, Document):
             left_out = LEFT_OUT if forget(self.deepthink.engine.store, item) else ""

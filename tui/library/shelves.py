@@ -20,7 +20,7 @@ from textual.widgets import Input, OptionList, Static, Tree
 from textual.widgets.option_list import Option
 from textual.widgets.tree import TreeNode
 
-from agent.documents.media_types import BY_TYPE
+from agent.documents.reading import BY_TYPE
 from traces.folders import Change, Folder, Folders
 from traces.records import SECTION_SEPARATOR, Collection, Document, Passage
 from tui.app.key_line import KeyLine

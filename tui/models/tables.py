@@ -13,12 +13,11 @@ from models.encoders import is_onnx
 from models.fetch import begun, installed
 from models.probe import ProbeResult, recall
 from models.protocols import ModelMissing
+from models.servers.chat import Patience
 from models.servers.ollama import OllamaServer
 from models.servers.openai import OpenAiServer
-from models.servers.wire import Patience
 from traces.errors import DeepthinkError
-from traces.paths import models_dir
-from traces.typed_path import expanded_path
+from traces.paths import expanded_path, models_dir
 from tui import assemble
 from tui.assemble import OLLAMA, OPENAI
 from tui.settings.file import put

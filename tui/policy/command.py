@@ -17,8 +17,7 @@ from policy.serving.card import sections
 from policy.serving.folder import CARD, read, require_base
 from policy.serving.manifest import BOX, is_name
 from policy.serving.registry import Activation, Registry
-from traces.paths import store_file
-from traces.typed_path import expanded_path
+from traces.paths import expanded_path, store_file
 from tui import completion
 from tui.failures import DONE, warn
 from tui.options import AsJson, Plain, Yes, confirm

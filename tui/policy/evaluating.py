@@ -20,8 +20,8 @@ from policy.evaluation.systems import LEAN, Parts
 from policy.questions import CaseSet, Progress, fill, read_set, sets_in
 from traces import paths
 from traces.errors import DeepthinkError
+from traces.paths import expanded_path
 from traces.store import Store
-from traces.typed_path import expanded_path
 from tui import failures
 from tui.assemble import open_chat, open_embedder, open_learned, open_planner, open_reader, open_store
 from tui.bars import show_progress

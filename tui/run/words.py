@@ -14,7 +14,7 @@ from typing import Final, Literal
 from agent import events as ev
 from agent.state import Candidate, Claim, Evidence, PlanStep, citation_marks
 from traces.records import SECTION_SEPARATOR
-from traces.runs import Run, RunSummary
+from traces.runs import Run
 from tui.run.fold import RunFold
 from tui.terminal import clean, counted, duration, one_line, unmarked
 
@@ -113,7 +113,7 @@ def local(moment: datetime) -> datetime:
     return moment.replace(tzinfo=UTC).astimezone()
 
 
-def status(run: Run | RunSummary) -> str:
+def status(run: Run) -> str:
     """How a run ended, or that it is unfinished, in a word or two."""
     if run.finished is None:
         return "waiting" if run.status == "waiting" else "unfinished"

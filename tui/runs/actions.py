@@ -7,9 +7,7 @@ from __future__ import annotations
 
 from agent import checkpoints
 from agent import events as ev
-from traces.ratings import Rating, Ratings
-from traces.runs import Run, RunEnd, Runs, StoredEvent
-from traces.sessions import Session, Sessions
+from traces.runs import Rating, Ratings, Run, RunEnd, Runs, Session, Sessions, StoredEvent
 from traces.store import Store
 from tui.run.fold import fold_of
 from tui.terminal import clean

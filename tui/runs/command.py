@@ -10,10 +10,8 @@ from typing import Annotated, Literal
 import typer
 from rich.text import Text
 
-from traces.ratings import RATINGS, Ratings
-from traces.runs import Run, Runs
-from traces.sessions import Sessions
-from traces.typed_path import expanded_path
+from traces.paths import expanded_path
+from traces.runs import RATINGS, Ratings, Run, Runs, Sessions
 from tui import completion
 from tui.assemble import open_store
 from tui.failures import WrongUsage

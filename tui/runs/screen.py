@@ -15,8 +15,7 @@ from textual.content import Content
 from textual.timer import Timer
 from textual.widgets import DataTable, Static
 
-from traces.ratings import Rating
-from traces.runs import Run, Runs, RunSummary
+from traces.runs import Rating, Run, Runs, RunSummary
 from tui.app.base import DeepScreen
 from tui.app.keys import bindings
 from tui.app.work import Failed, in_background

@@ -16,10 +16,9 @@ from textual.screen import ModalScreen, Screen, ScreenResultCallbackType
 from textual.widgets import DataTable, Input, OptionList, RadioButton, RadioSet, Static
 from textual.widgets.option_list import Option
 
-from traces.runs import Run, Runs
-from traces.sessions import Session, Sessions
+from traces.paths import existing_path, expanded_path
+from traces.runs import Run, Runs, Session, Sessions
 from traces.store import Store
-from traces.typed_path import existing_path, expanded_path
 from tui.app.key_line import KeyLine
 from tui.app.keys import bindings
 from tui.app.offers import deepthink

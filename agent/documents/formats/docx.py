@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent.documents.cover import with_cover
-from agent.documents.document import ParsedDocument
-from agent.documents.outline import Look, Passage, outlined
+from agent.documents.document import Block, Look, ParsedDocument
+from agent.documents.outline import outlined
 from agent.documents.prose import bulleted, normal, on_one_line
 from agent.documents.tables import Cell, build_table
 
@@ -36,10 +36,10 @@ def read_docx(path: Path, data: bytes) -> ParsedDocument:
     import docx
 
     document = docx.Document(BytesIO(data))
-    passages = [*_body(document, document.element.body), *_notes(document)]
+    blocks = [*_body(document, document.element.body), *_notes(document)]
     properties = document.core_properties
     parsed = ParsedDocument(
-        tuple(outlined(passages)),
+        tuple(outlined(blocks)),
         _visible_text(data),
         title=properties.title or "",
         author=properties.author or "",
@@ -47,7 +47,7 @@ def read_docx(path: Path, data: bytes) -> ParsedDocument:
     return with_cover(parsed, path)
 
 
-def _body(document: Document, parent: Any) -> Iterator[Passage]:
+def _body(document: Document, parent: Any) -> Iterator[Block]:
     for element in parent:
         if element.tag == f"{_W}p":
             yield from _paragraph(document, element)
@@ -57,7 +57,7 @@ def _body(document: Document, parent: Any) -> Iterator[Passage]:
             yield from _body(document, element)
 
 
-def _paragraph(document: Document, element: Any) -> Iterator[Passage]:
+def _paragraph(document: Document, element: Any) -> Iterator[Block]:
     from docx.text.paragraph import Paragraph
 
     text = normal(_text(element))
@@ -76,7 +76,7 @@ def _paragraph(document: Document, element: Any) -> Iterator[Passage]:
         italic=bool(runs) and all(run.italic for run in runs),
         underlined=bool(runs) and all(run.underline for run in runs),
     )
-    yield Passage(bulleted(text), look, level, item=item)
+    yield Block("text", bulleted(text), level, look=look, item=item)
 
 
 def _level(style: str, element: Any) -> int:
@@ -91,7 +91,7 @@ def _level(style: str, element: Any) -> int:
     return int(outline_level) + 1 if outline_level.isdecimal() and int(outline_level) < 6 else 0
 
 
-def _table(document: Document, element: Any) -> Iterator[Passage]:
+def _table(document: Document, element: Any) -> Iterator[Block]:
     """The table, then the tables in its cells; or its cells one by one, if it is only layout."""
     rows: list[list[Cell]] = []
     header = 0
@@ -128,11 +128,11 @@ def _table(document: Document, element: Any) -> Iterator[Passage]:
         for part in parts:
             yield from _body(document, part)
         return
-    yield Passage("", table=table)
+    yield Block("table", table=table)
     for label, nested in inner:
-        for passage in _table(document, nested):
-            table_with_caption = passage.table and replace(passage.table, caption=label)
-            yield replace(passage, table=table_with_caption)
+        for block in _table(document, nested):
+            table_with_caption = block.table and replace(block.table, caption=label)
+            yield replace(block, table=table_with_caption)
 
 
 def _is_real_table(nested: Any, cell: Any) -> bool:
@@ -175,14 +175,14 @@ def _is_raised(run: Any) -> bool:
     return position is not None and position.get(f"{_W}val") == "superscript"
 
 
-def _notes(document: Document) -> Iterator[Passage]:
+def _notes(document: Document) -> Iterator[Block]:
     from lxml import etree
 
     for relation in document.part.rels.values():
         if not relation.is_external and relation.reltype.endswith(_NOTES):
             for note in etree.fromstring(relation.target_part.blob).iter(f"{_W}footnote", f"{_W}endnote"):
                 if text := normal(_text(note)):
-                    yield Passage(text, Look(size=_BODY_SIZE))
+                    yield Block("text", text, look=Look(size=_BODY_SIZE))
 
 
 def _visible_text(data: bytes) -> str:

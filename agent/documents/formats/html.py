@@ -1,7 +1,7 @@
 """Web pages and EDGAR filings, inline XBRL included.
 
-lxml parses; a walk over the tree splits it into passages where blocks begin and end. Filings have neither
-headings nor paragraphs, only styled ``div`` and ``span``, so each passage keeps its look for `outline` to
+lxml parses; a walk over the tree splits it where its own blocks begin and end. Filings have neither
+headings nor paragraphs, only styled ``div`` and ``span``, so each block keeps its look for `outline` to
 judge, and page breaks help to tell running headers from text.
 """
 
@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.documents.cover import stated_date, with_cover
-from agent.documents.document import Block, ParsedDocument, Table, UnreadableDocument
+from agent.documents.document import Block, Look, ParsedDocument, Table, UnreadableDocument
 from agent.documents.encoding import decode
 from agent.documents.formats.furniture import without_furniture
-from agent.documents.outline import Look, Passage, outlined, without_breaks
+from agent.documents.outline import outlined, without_breaks
 from agent.documents.prose import bulleted, is_marker, normal, separator
 from agent.documents.tables import Cell, build_table
 
@@ -51,7 +51,7 @@ _MARKING_TAGS = {
     **dict.fromkeys(("i", "em", "cite"), "italic"),
     **dict.fromkeys(("u", "ins"), "underlined"),
 }
-_HEADINGS = {"h1": 1, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6}
+_HEADINGS = {f"h{level}": level for level in range(1, 7)}
 # Characters not allowed in XML, and references to them: the parser accepts them, the tree does not.
 _NOT_XML = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]"
@@ -67,8 +67,7 @@ class _Style:
     size: tuple[float, str] | None
     raised: bool
     inline: bool
-    breaks_before: bool
-    breaks_after: bool
+    breaks: tuple[bool, bool]  # whether a printed page ends before the element, and after it
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +93,6 @@ def is_hidden(element: HtmlElement) -> bool:
 def is_block(element: HtmlElement) -> bool:
     """Whether the element begins a new line."""
     return element.tag in BLOCKS and not _style(element.get("style", "")).inline
-
-
-def breaks_page(element: HtmlElement) -> tuple[bool, bool]:
-    """Whether a printed page ends before the element, and after it."""
-    style = _style(element.get("style", ""))
-    return style.breaks_before, style.breaks_after
 
 
 def look_of(element: HtmlElement, inherited: Look) -> Look:
@@ -144,8 +137,10 @@ def _style(css: str) -> _Style:
         raised=values.get("vertical-align") == "super"
         or (values.get("position") == "relative" and values.get("top", "").startswith("-")),
         inline=values.get("display", "").startswith("inline"),
-        breaks_before=_ends_page(values.get("page-break-before") or values.get("break-before")),
-        breaks_after=_ends_page(values.get("page-break-after") or values.get("break-after")),
+        breaks=(
+            _ends_page(values.get("page-break-before") or values.get("break-before")),
+            _ends_page(values.get("page-break-after") or values.get("break-after")),
+        ),
     )
 
 
@@ -337,19 +332,15 @@ def _text(element: HtmlElement, look: Look) -> str:
 
 
 def read_html(path: Path, data: bytes) -> ParsedDocument:
-    """Read ``data`` as HTML.
-
-    Raises:
-        UnreadableDocument: The parser finds no document.
-    """
+    """Read ``data`` as HTML. Raises `UnreadableDocument` if the parser finds no document."""
     root = _parse(data, path.name)
-    passages = _passages(root)
-    pages: list[list[Passage]] = [[] for _ in range(passages[-1].page or 1)] if passages else []
-    for passage in passages:
-        pages[(passage.page or 1) - 1].append(passage)
-    passages = list(chain.from_iterable(without_furniture(pages, lambda passage: passage.text)))
+    blocks = _blocks(root)
+    pages: list[list[Block]] = [[] for _ in range(blocks[-1].page or 1)] if blocks else []
+    for block in blocks:
+        pages[(block.page or 1) - 1].append(block)
+    blocks = list(chain.from_iterable(without_furniture(pages, lambda block: block.text)))
     document = ParsedDocument(
-        tuple(replace(block, page=None) for block in outlined(without_breaks(passages))),
+        tuple(replace(block, page=None) for block in outlined(without_breaks(blocks))),
         visible_text(_parse(data, path.name)),
         title=root.findtext(".//title") or "",
         date=_meta_date(root),
@@ -360,8 +351,7 @@ def read_html(path: Path, data: bytes) -> ParsedDocument:
 
 def fragment_blocks(html: str) -> list[Block]:
     """The blocks of an HTML fragment, such as one inside Markdown."""
-    passages = _passages(_fragment(html))
-    return [Block("table", table=p.table) if p.table else Block("text", p.text) for p in passages]
+    return [replace(block, level=0, page=None) for block in _blocks(_fragment(html))]
 
 
 def fragment_text(html: str) -> str:
@@ -413,9 +403,9 @@ def _tree(html: str) -> HtmlElement:
 
 @dataclass(slots=True)
 class _Walk:
-    """The passages so far, and the text of the current one."""
+    """The blocks so far, and the text of the current one."""
 
-    passages: list[Passage] = field(default_factory=list)
+    blocks: list[Block] = field(default_factory=list)
     parts: list[Run] = field(default_factory=list)
     page: int = 1
     level: int = 0
@@ -431,11 +421,11 @@ class _Walk:
             if item and not text.startswith("• "):
                 text = f"• {text}"
             look = common_look(self.parts)
-            self.passages.append(Passage(text, look, self.level, self.page, item=item))
+            self.blocks.append(Block("text", text, self.level, self.page, look=look, item=item))
         self.parts = []
 
 
-def _passages(root: HtmlElement) -> list[Passage]:
+def _blocks(root: HtmlElement) -> list[Block]:
     separate_raised(root)
     walk = _Walk()
     stack: list[tuple[HtmlElement, Look, bool]] = [(root, ROOT_LOOK, False)]
@@ -452,22 +442,24 @@ def _passages(root: HtmlElement) -> list[Passage]:
         if element.tail and element is not root:
             walk.parts.append(Run(element.tail, look))
     walk.end_passage()
-    return walk.passages
+    return walk.blocks
 
 
 def _enter(walk: _Walk, element: HtmlElement, look: Look) -> bool:
     """Begin an element; returns False if it was already read completely, with its children."""
     if is_block(element):
         walk.end_passage()
-    walk.page += breaks_page(element)[0]
+    walk.page += _style(element.get("style", "")).breaks[0]
     if element.tag == "table":
         content = read_table(element, look)
         if isinstance(content, list):
             row_look = common_look(list(runs(element, look)))
-            walk.passages.extend(Passage(bulleted(row), row_look, page=walk.page) for row in content)
+            walk.blocks.extend(
+                Block("text", bulleted(row), page=walk.page, look=row_look) for row in content
+            )
         elif content is not None:
-            walk.passages.append(Passage("", page=walk.page, table=content))
-        walk.page += breaks_page(element)[1] if content is not None else 0
+            walk.blocks.append(Block("table", page=walk.page, table=content))
+        walk.page += _style(element.get("style", "")).breaks[1] if content is not None else 0
         return content is None
     walk.level = _HEADINGS.get(str(element.tag), walk.level)
     walk.items += element.tag == "li"
@@ -486,7 +478,7 @@ def _leave(walk: _Walk, element: HtmlElement) -> None:
         walk.level = 0
     walk.items -= element.tag == "li"
     walk.keep_lines -= element.tag == "pre"
-    walk.page += breaks_page(element)[1]
+    walk.page += _style(element.get("style", "")).breaks[1]
 
 
 def _meta_date(root: HtmlElement) -> str:

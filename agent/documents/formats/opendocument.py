@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Iterator
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 from agent.documents.cover import with_cover
 from agent.documents.document import Block, ParsedDocument
 from agent.documents.formats.slides import slide_heading
-from agent.documents.outline import Passage, outlined
+from agent.documents.outline import outlined
 from agent.documents.prose import normal
 from agent.documents.tables import Cell, build_table
 
@@ -51,8 +52,8 @@ def read_opendocument(path: Path, data: bytes) -> ParsedDocument:
     if slides:
         blocks = [block for number, slide in enumerate(slides, 1) for block in _slide(slide, number)]
     else:
-        notes = (p for note in body.iter(_NOTE) for p in _passages(note))
-        blocks = outlined([*_passages(body), *notes], by_look=False)
+        notes = (p for note in body.iter(_NOTE) for p in _blocks(note))
+        blocks = outlined([*_blocks(body), *notes], by_look=False)
     properties = (
         {} if meta is None else {name: meta.findtext(f".//{name}", "", _NAMES) for name in _PROPERTIES}
     )
@@ -66,7 +67,7 @@ def read_opendocument(path: Path, data: bytes) -> ParsedDocument:
     return with_cover(document, path)
 
 
-def _passages(parent: Any) -> Iterator[Passage]:
+def _blocks(parent: Any) -> Iterator[Block]:
     """The paragraphs and tables in an element; those of notes only if the element is a note."""
     for element in parent:
         if element.tag in _PARAGRAPHS:
@@ -74,13 +75,13 @@ def _passages(parent: Any) -> Iterator[Passage]:
             item = any(ancestor.tag == _ITEM for ancestor in element.iterancestors())
             if text := normal("".join(_own_text(element))):
                 bullet = "• " if item and level == "0" else ""
-                yield Passage(bullet + text, level=min(6, int(level)), item=item)
+                yield Block("text", bullet + text, level=min(6, int(level)), item=item)
             for frame in element.iter(_tag("draw:text-box")):
-                yield from _passages(frame)
+                yield from _blocks(frame)
         elif element.tag == _TABLE:
             yield from _table(element)
         else:
-            yield from _passages(element)
+            yield from _blocks(element)
 
 
 def _own_text(paragraph: Any) -> Iterator[str]:
@@ -94,7 +95,7 @@ def _own_text(paragraph: Any) -> Iterator[str]:
         yield part.tail or ""
 
 
-def _table(element: Any) -> Iterator[Passage]:
+def _table(element: Any) -> Iterator[Block]:
     """The table, or the content of its cells if it is only layout."""
     rows: list[list[Cell]] = []
     header = 0
@@ -111,11 +112,11 @@ def _table(element: Any) -> Iterator[Passage]:
         header += row.getparent().tag == _tag("table:table-header-rows")
         rows.append(cells)
     if table := build_table(rows, exact=True, header_rows=header or None):
-        yield Passage("", table=table)
+        yield Block("table", table=table)
     else:
         for cell in element.iter(_tag("table:table-cell")):
             if next(cell.iterancestors(_TABLE)) is element:
-                yield from _passages(cell)
+                yield from _blocks(cell)
 
 
 def _slide(slide: Any, number: int) -> Iterator[Block]:
@@ -125,14 +126,10 @@ def _slide(slide: Any, number: int) -> Iterator[Block]:
     title = ""
     for frame in slide.findall("draw:frame", _NAMES):
         if frame.get(_tag("presentation:class")) == "title":
-            title = title or normal(" ".join(passage.text for passage in _passages(frame)))
+            title = title or normal(" ".join(block.text for block in _blocks(frame)))
             slide.remove(frame)
     yield slide_heading(title, number)
-    for passage in _passages(slide):
-        if passage.table is not None:
-            yield Block("table", page=number, table=passage.table)
-        else:
-            yield Block("text", passage.text, page=number)
-    note_texts = [] if notes is None else [passage.text for passage in _passages(notes)]
+    yield from (replace(block, level=0, page=number) for block in _blocks(slide))
+    note_texts = [] if notes is None else [block.text for block in _blocks(notes)]
     if notes_text := normal(" ".join(note_texts)):
         yield Block("text", f"Notes: {notes_text}", page=number)

@@ -18,7 +18,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.documents.cover import with_cover
-from agent.documents.document import Block, NoText, ParsedDocument, Table, UnreadableDocument, encrypted
+from agent.documents.document import (
+    Block,
+    Look,
+    NoText,
+    ParsedDocument,
+    Table,
+    UnreadableDocument,
+    encrypted,
+)
 from agent.documents.formats.furniture import without_furniture
 from agent.documents.formats.pdf_lines import (
     Line,
@@ -30,12 +38,12 @@ from agent.documents.formats.pdf_lines import (
     scanned_text,
     split_at_gaps,
 )
-from agent.documents.outline import Look, Passage, outlined, without_breaks
+from agent.documents.outline import outlined, without_breaks
 from agent.documents.prose import bulleted, is_marker, joined, mended, words_of
 from agent.documents.tables import Cell, build_table, is_unit, is_value
 
 if TYPE_CHECKING:
-    from pypdfium2 import PdfDocument, PdfPage, PdfTextPage
+    from pypdfium2 import PdfDocument, PdfPage
 
 _MOST_LINES_BETWEEN = 5  # consecutive lines of one segment that a table may contain
 _HEADER_GAP = 0.5
@@ -183,11 +191,9 @@ def read_pdf(
 ) -> ParsedDocument:
     """Read ``data`` as PDF.
 
-    ``recognised`` is the text of scanned pages by page number; None if recognition is off.
-
-    Raises:
-        UnreadableDocument: The file is encrypted or damaged.
-        NoText: No page has text (as in a scan), and recognition is off.
+    ``recognised`` is the text of scanned pages by page number; None if recognition is off. Raises
+    `UnreadableDocument` if the file is encrypted or damaged, and `NoText` if no page has text (as in a
+    scan) and recognition is off.
     """
     with open_pdf(path.name, data) as pdf:
         declared, author = pdf.get_metadata_value("Title"), pdf.get_metadata_value("Author")
@@ -247,7 +253,8 @@ def _content(pdf: PdfDocument) -> tuple[list[str], list[list[Line]], list[int]]:
                     f"Page {number} has over {_MOST_CHARACTERS:,} characters, more than a page holds.",
                     "Print it to a new PDF without that page, and add that.",
                 )
-            texts.append(_page_text(text_page))
+            text = text_page.get_text_range(errors="replace")
+            texts.append(text.replace("\ufffe", "-\n").replace("\x02", "-").replace("\x00", ""))
             pages.append(page_lines(text_page))
             if len(texts[-1].split()) < _FEW_WORDS and _is_scan(page, has_text=bool(texts[-1].strip())):
                 scans.append(number)
@@ -268,18 +275,13 @@ def _is_scan(page: PdfPage, *, has_text: bool) -> bool:
     return False
 
 
-def _page_text(text_page: PdfTextPage) -> str:
-    text: str = text_page.get_text_range(errors="replace")
-    return text.replace("\ufffe", "-\n").replace("\x02", "-").replace("\x00", "")
-
-
 def blocks_of_pages(pages: Sequence[Sequence[Line]], vocabulary: Container[str] = ()) -> list[Block]:
     """Headings, paragraphs, list items and tables; ``vocabulary`` contains the words of the document."""
     kept = without_furniture(pages, lambda line: line.text if len(line.segments) == 1 else "")
-    return outlined(without_breaks(list(_passages(kept, vocabulary))))
+    return outlined(without_breaks(list(_blocks(kept, vocabulary))))
 
 
-def _passages(pages: Sequence[Sequence[Line]], vocabulary: Container[str]) -> Iterator[Passage]:
+def _blocks(pages: Sequence[Sequence[Line]], vocabulary: Container[str]) -> Iterator[Block]:
     for number, lines in enumerate(pages, start=1):
         right = max((line.x1 for line in lines), default=0.0)
         paragraph: list[Line] = []
@@ -287,7 +289,7 @@ def _passages(pages: Sequence[Sequence[Line]], vocabulary: Container[str]) -> It
             if isinstance(part, Table):
                 yield from _paragraph(paragraph, number, vocabulary)
                 paragraph = []
-                yield Passage("", page=number, table=part)
+                yield Block("table", page=number, table=part)
             elif paragraph and not _same_paragraph(paragraph, part, right):
                 yield from _paragraph(paragraph, number, vocabulary)
                 paragraph = [part]
@@ -320,7 +322,7 @@ def _same_paragraph(paragraph: Sequence[Line], line: Line, right: float) -> bool
     return not (last.text.endswith((".", ":")) and last.x1 < right * _SHORT_LINE)
 
 
-def _paragraph(lines: Sequence[Line], page: int, vocabulary: Container[str]) -> Iterator[Passage]:
+def _paragraph(lines: Sequence[Line], page: int, vocabulary: Container[str]) -> Iterator[Block]:
     if not lines:
         return
     text = bulleted(joined(mended("\n".join(line.text for line in lines), vocabulary).split("\n")))
@@ -329,4 +331,4 @@ def _paragraph(lines: Sequence[Line], page: int, vocabulary: Container[str]) -> 
         bold=all(line.bold for line in lines),
         italic=all(line.italic for line in lines),
     )
-    yield Passage(text, look, page=page, item=text.startswith("• "))
+    yield Block("text", text, page=page, look=look, item=text.startswith("• "))

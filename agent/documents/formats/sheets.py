@@ -1,4 +1,4 @@
-"""Spreadsheets (XLSX, XLSM, XLSB, XLS, ODS), by calamine.
+"""Spreadsheets (XLSX, XLSM, XLSB, XLS, ODS), by calamine, and CSV with any separator.
 
 A sheet is a section. Adjacent cells form a region, and each region is a table: lines of one cell above it
 are its caption, and rows of names its header. Formulas are read as their stored values.
@@ -6,7 +6,11 @@ are its caption, and rows of names its header. Formulas are read as their stored
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import csv
+import io
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, datetime, time, timedelta
 from io import BytesIO
 from itertools import groupby, pairwise
@@ -14,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from agent.documents.document import Block, ParsedDocument, Table, encrypted
-from agent.documents.formats.delimited import names_columns
+from agent.documents.encoding import decode
 from agent.documents.prose import joined, normal
 from agent.documents.tables import is_value
 
@@ -26,13 +30,16 @@ _Row: TypeAlias = list[str]
 _MIDNIGHT = time()
 _FEWEST_COLUMNS = 2  # beside an empty column; a single column belongs to the other side
 
+_SEPARATORS = ";\t|,"  # the comma last: numbers and sentences contain it
+_LONGEST_CELL = 1 << 24
+_SAMPLE = 200  # lines that decide on the separator
+_FEWEST_SWALLOWED = 2  # rows inside one cell whose quote is never closed
+_FEWEST_NUMBERS = 3  # consecutive numbers that name columns; fewer may be values
+_COMMA_IN_NUMBER = re.compile(r"(?<=\d),(?=\d)")
+
 
 def read_sheets(path: Path, data: bytes) -> ParsedDocument:
-    """Read ``data`` as a spreadsheet.
-
-    Raises:
-        UnreadableDocument: The file needs a password.
-    """
+    """Read ``data`` as a spreadsheet. Raises `UnreadableDocument` if the file needs a password."""
     from python_calamine import CalamineWorkbook, PasswordError
 
     blocks: list[Block] = []
@@ -133,3 +140,118 @@ def _head_rows(rows: Sequence[_Row]) -> int:
     if upper + 1 < len(rows) and not any(is_value(cell) for row in rows[: upper + 1] for cell in row):
         return upper + 1
     return int(len(rows) > 1 and names_columns(rows[0], rows[1:]))
+
+
+def read_delimited(_path: Path, data: bytes) -> ParsedDocument:
+    """Read ``data`` as a table with text lines above it, or as text if it is not a table."""
+    text = decode(data)
+    csv.field_size_limit(_LONGEST_CELL)
+    rows = [[normal(cell) for cell in row] for row in _rows(text, _separator(text))]
+    rows = [row for row in rows if any(row)]
+    width = max((len(row) for row in rows), default=0)
+    usual = Counter(sum(map(bool, row)) > 1 for row in rows).most_common(1)
+    if width < 2 or not usual or not usual[0][0]:
+        blocks = [Block("text", normal(line)) for line in text.splitlines() if line.strip()]
+    else:
+        start = _start(rows)
+        text_blocks = [Block("text", " ".join(filter(None, row))) for row in rows[:start]]
+        blocks = [*text_blocks, Block("table", table=_table(rows[start:], width))]
+    return ParsedDocument(tuple(blocks), text)
+
+
+def _rows(text: str, separator: str) -> Iterator[list[str]]:
+    """The rows; a line with an unclosed quote, which would swallow rows, is split without quoting."""
+    lines = list(io.StringIO(text))
+    counts = Counter(line.count(separator) for line in lines if line.strip())
+    usual = max(counts, key=counts.__getitem__, default=0)
+    start = 0
+    while start < len(lines):
+        reader = csv.reader(lines[start:], delimiter=separator)
+        begin = start
+        for row in reader:
+            end = start + reader.line_num
+            if any(_holds_rows(cell, separator, usual) for cell in row) and not _is_closed(
+                lines[begin:end], separator
+            ):
+                yield lines[begin].rstrip("\r\n").split(separator)
+                start = begin + 1
+                break
+            yield row
+            begin = end
+        else:
+            return
+
+
+def _holds_rows(cell: str, separator: str, usual: int) -> bool:
+    """Whether the cell's lines after the first are rows, with the ``usual`` number of separators."""
+    _, *lines = cell.split("\n")
+    rows = sum(line.count(separator) == usual for line in lines)
+    return usual > 0 and rows >= max(_FEWEST_SWALLOWED, len(lines) / 2)
+
+
+def _is_closed(lines: Sequence[str], separator: str) -> bool:
+    """Whether each quote in a row is closed at the end of its cell."""
+    try:
+        return bool(list(csv.reader(lines, delimiter=separator, strict=True)))
+    except csv.Error:
+        return False
+
+
+def _start(rows: Sequence[Sequence[str]]) -> int:
+    """The table's first row: below lines of one cell and sparse rows that are above the columns' names."""
+    start = next(index for index, row in enumerate(rows) if sum(map(bool, row)) > 1)
+    usual = Counter(len(row) for row in rows).most_common(1)[0][0]
+    full = next((index for index, row in enumerate(rows) if sum(map(bool, row)) >= usual), start)
+    rows_above = rows[start:full]
+    if (
+        all(len(row) < usual or sum(map(bool, row)) <= usual / 2 for row in rows_above)
+        and not any(is_value(cell) for cell in rows[full])
+        and any(is_value(cell) for row in rows[full + 1 :] for cell in row)
+    ):
+        return full
+    return start
+
+
+def _table(rows: Sequence[Sequence[str]], width: int) -> Table:
+    padded = [(*row, *[""] * (width - len(row))) for row in rows]
+    has_header = len(padded) > 1 and names_columns(padded[0], padded[1:])
+    return Table(
+        header=(padded[0],) if has_header else (), rows=tuple(padded[1:] if has_header else padded)
+    )
+
+
+def names_columns(row: Sequence[str], rows_below: Sequence[Sequence[str]]) -> bool:
+    """Whether the row has no values, or only values that name columns: all different, with an empty
+    corner or consecutive (months, weeks), above a first column that names the rows."""
+    values = [cell for cell in row if is_value(cell)]
+    if not values:
+        return True
+    if len({*row}) < len(row) or is_value(row[0]):
+        return False
+    if not row[0]:
+        return all(other[0] for other in rows_below)
+    numbers = [int(value) for value in values if value.isdecimal()]
+    is_consecutive = numbers == list(range(numbers[0], numbers[0] + len(values))) if numbers else False
+    return (
+        is_consecutive
+        and len(values) >= _FEWEST_NUMBERS
+        and not any(is_value(other[0]) for other in rows_below)
+    )
+
+
+def _separator(text: str) -> str:
+    """The separator that most often splits the first lines into the same number of cells."""
+    lines = text.splitlines()[:_SAMPLE]
+
+    def cells(lines: Iterable[str], sign: str) -> tuple[int, float]:
+        counts = Counter(len(row) for row in csv.reader(lines, delimiter=sign) if row)
+        cells, times = counts.most_common(1)[0] if counts else (1, 0)
+        return cells, times / counts.total() if cells > 1 else 0.0
+
+    def evenness(sign: str) -> tuple[float, int]:
+        number, share = cells(lines, sign)
+        if sign == ",":
+            number, _ = cells((_COMMA_IN_NUMBER.sub("", line) for line in lines), sign)
+        return share, number
+
+    return max(_SEPARATORS, key=evenness)

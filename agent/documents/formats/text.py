@@ -1,6 +1,7 @@
 """Plain text: paragraphs between blank lines, and texts that look like headings, lists or tables.
 
-Source code and settings stay as they are, split before unindented lines.
+Source code and settings stay as they are, split before unindented lines. Rich text (RTF) becomes plain text
+by striprtf; its headings are found by paragraph styles, its tables by rows.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ from pathlib import Path
 from statistics import median
 
 from agent.documents.cover import with_cover
-from agent.documents.document import Block, ParsedDocument, Table
+from agent.documents.document import Block, Look, ParsedDocument, Table
 from agent.documents.encoding import decode
-from agent.documents.outline import Look, Passage, outlined
+from agent.documents.outline import outlined
 from agent.documents.prose import bulleted, is_blank, is_marker, joined, mended, normal, words_of
 from agent.documents.tables import Cell, build_table, is_value
 
@@ -31,22 +32,27 @@ _WIDEST_SPACE = 3 * _CHARACTER_WIDTH  # the widest gap in justified text, or aft
 _FEWEST_ALIGNED = 4  # rows; in fewer rows, gaps may align by chance
 _SHORTEST_WRAPPED = 35  # characters; shorter lines were broken on purpose
 
+# A style sheet's entry for a heading; the names are in English whatever the language of the document.
+_HEADING = re.compile(r"\{\\s(\d+)[^{}]*?\bheading ([1-6]);\}", re.IGNORECASE)
+_PROPERTY = re.compile(r"\{\\(title|author) ([^{}]*)\}")
+_MARKS = "\x01\x02\x03\x04\x05\x06"  # inserted before a heading, one for each level
+
 
 def read_text(path: Path, data: bytes) -> ParsedDocument:
     """Read ``data`` as plain text."""
     text = decode(data)
     text = mended(text, words_of(text))
-    passages = list(_passages(text.replace("\f", "\n\n").expandtabs(8).split("\n")))
-    return with_cover(ParsedDocument(tuple(outlined(passages, by_look=False)), text), path)
+    blocks = list(_blocks(text.replace("\f", "\n\n").expandtabs(8).split("\n")))
+    return with_cover(ParsedDocument(tuple(outlined(blocks, by_look=False)), text), path)
 
 
-def _passages(lines: Sequence[str]) -> Iterator[Passage]:
+def _blocks(lines: Sequence[str]) -> Iterator[Block]:
     for blank, group in groupby(lines, key=is_blank):
         if blank:
             continue
         paragraph = list(group)
         if table := _table(paragraph):
-            yield Passage("", table=table)
+            yield Block("table", table=table)
             continue
         if len(paragraph) >= 2 and _UNDERLINE.fullmatch(paragraph[1].strip()):
             yield _heading(paragraph[0], 1 if paragraph[1].strip()[0] == "=" else 2)
@@ -57,8 +63,8 @@ def _passages(lines: Sequence[str]) -> Iterator[Passage]:
         yield from _prose(paragraph)
 
 
-def _heading(line: str, level: int) -> Passage:
-    return Passage(normal(line), Look(bold=True), level=level)
+def _heading(line: str, level: int) -> Block:
+    return Block("text", normal(line), level, look=Look(bold=True))
 
 
 def _heading_level(paragraph: Sequence[str]) -> int:
@@ -122,7 +128,7 @@ def _gaps(row: Sequence[Cell]) -> list[tuple[float, float]]:
     ]
 
 
-def _prose(lines: Sequence[str]) -> Iterator[Passage]:
+def _prose(lines: Sequence[str]) -> Iterator[Block]:
     """List items one by one, wrapped lines as one paragraph, and short lines, as in a poem, as lines."""
     parts: list[list[str]] = [[]]
     for line in lines:
@@ -137,9 +143,9 @@ def _prose(lines: Sequence[str]) -> Iterator[Passage]:
         lengths = [len(line.strip()) for line in part]
         is_wrapped = max(lengths) > _SHORTEST_WRAPPED and median(lengths) > 0.7 * max(lengths)
         if item or is_wrapped or len(part) < 3:
-            yield Passage(bulleted(joined(normal(line) for line in part)), item=item)
+            yield Block("text", bulleted(joined(normal(line) for line in part)), item=item)
         else:
-            yield Passage("\n".join(line.rstrip() for line in part))
+            yield Block("text", "\n".join(line.rstrip() for line in part))
 
 
 def read_source_code(path: Path, data: bytes) -> ParsedDocument:
@@ -161,3 +167,53 @@ def _stretches(lines: Sequence[str]) -> Iterator[str]:
         stretch = "\n".join(line for line in lines[start:end] if line)
         if not is_blank(stretch):
             yield stretch
+
+
+def read_rich_text(path: Path, data: bytes) -> ParsedDocument:
+    """Read ``data`` as RTF."""
+    source = data.decode("latin-1")
+    levels = dict(_HEADING.findall(source))
+
+    def mark_heading(style: re.Match[str]) -> str:
+        level = levels.get(style[1])
+        return f"{style[0]}{_MARKS[int(level) - 1]}" if level else style[0]
+
+    head, separator, body = source.partition(r"\pard")
+    lines = _without_markup(
+        head + separator + re.sub(r"\\s(\d+)(?![\d-])", mark_heading, body)
+    ).splitlines()
+    properties = {
+        name: normal(_without_markup(rf"{{\rtf1 {value}}}")) for name, value in _PROPERTY.findall(source)
+    }
+    blocks = outlined(list(_rich_blocks(lines)), by_look=False)
+    document = ParsedDocument(
+        tuple(blocks),
+        _without_markup(source),
+        title=properties.get("title", ""),
+        author=properties.get("author", ""),
+    )
+    return with_cover(document, path)
+
+
+def _without_markup(source: str) -> str:
+    from striprtf.striprtf import rtf_to_text
+
+    text: str = rtf_to_text(source, errors="replace")  # type: ignore[no-untyped-call]
+    return text
+
+
+def _rich_blocks(lines: list[str]) -> Iterator[Block]:
+    for in_table, group in groupby(lines, key=lambda line: line.endswith("|")):
+        if in_table:
+            rows = [line.strip(_MARKS)[:-1].split("|") for line in group]
+            cells = [[Cell(normal(t), n, n + 1) for n, t in enumerate(row)] for row in rows]
+            if table := build_table(cells, exact=True):
+                yield Block("table", table=table)
+            else:
+                yield from (Block("text", normal(" ".join(row))) for row in rows if any(row))
+            continue
+        for line in group:
+            if text := normal(line.strip(_MARKS)):
+                level = 1 + max(_MARKS.find(mark) for mark in line[:1])
+                item = bulleted(text) != text
+                yield Block("text", bulleted(text), level=level, item=item)

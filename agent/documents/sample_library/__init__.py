@@ -35,42 +35,28 @@ COLLECTIONS: dict[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A passage that supports a gold answer.
+    """A passage that supports a gold answer."""
 
-    Attributes:
-        document: Path relative to ``root()``.
-        quote: Verbatim in the visible text of the document, with runs of white space as one space. The row
-            of a table is its label and its figures, separated by spaces.
-    """
-
-    document: str
+    document: str  # path relative to ``root()``
     quote: str
+    """Verbatim in the visible text of the document, with runs of white space as one space. The row of a
+    table is its label and its figures, separated by spaces."""
 
 
 @dataclass(frozen=True, slots=True)
 class SampleQuestion:
-    """A question about the sample library.
-
-    Attributes:
-        kind: What it exercises.
-        answer: The parts that a right answer contains, separated by ``; ``; "" if it is unanswerable.
-        aliases: Other complete lists of parts, just as acceptable.
-        must_not_contain: What makes an answer wrong.
-        evidence: The gold passages; none if it is unanswerable.
-        steps: The gold sub-questions in order, for questions that take more than one.
-        demo: Whether the program offers it on its first run.
-    """
+    """A question about the sample library."""
 
     id: str
-    kind: Kind
+    kind: Kind  # what it exercises
     question: str
-    answer: str
-    aliases: tuple[str, ...]
-    must_not_contain: tuple[str, ...]
+    answer: str  # the parts that a right answer contains, separated by ``; ``; "" if it is unanswerable
+    aliases: tuple[str, ...]  # other complete lists of parts, just as acceptable
+    must_not_contain: tuple[str, ...]  # what makes an answer wrong
     collections: tuple[str, ...]
-    evidence: tuple[Evidence, ...]
-    steps: tuple[str, ...]
-    demo: bool = False
+    evidence: tuple[Evidence, ...]  # the gold passages; none if it is unanswerable
+    steps: tuple[str, ...]  # the gold sub-questions in order, for questions that take more than one
+    demo: bool = False  # whether the program offers it on its first run
 
 
 def root() -> Path:

@@ -23,8 +23,7 @@ from torch import Tensor, nn
 from transformers import AutoTokenizer, PrinterCallback, TrainerCallback
 from trl import RewardConfig, RewardTrainer
 
-from models.library_loading import loading
-from models.processor import trains_in_bfloat16
+from models.library_loading import loading, trains_in_bfloat16
 from models.protocols import ModelMissing
 from policy.decisions.returns import Examples
 from policy.decisions.trees import INDEX, Floats, Seen, fold

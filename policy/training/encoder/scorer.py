@@ -18,8 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from models.library_loading import loading
-from models.processor import processor_has_bfloat16
+from models.library_loading import loading, processor_has_bfloat16
 from policy.decisions.trees import INDEX, Floats, Seen, default_columns, valid_columns
 from policy.serving.scorers import Scores
 from policy.training.encoder.network import Fusion, merge, pooled, read_base
@@ -31,7 +30,7 @@ ADAPTER: Final = "adapter_model.safetensors"
 ADAPTER_CONFIG: Final = "adapter_config.json"
 HEAD: Final = "head.safetensors"
 TOKENS: Final = 192
-"""Maximum length of a text; truncation removes the weakest evidence (`agent.decisions.state_text`)."""
+"""Maximum length of a text; truncation removes the weakest evidence (`agent.decisions.features`)."""
 BINS: Final = 8
 _HEAD_NAME: Final = "fusion."
 _BATCH = 32

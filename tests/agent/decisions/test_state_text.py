@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.decisions.decider import PolicyState
-from agent.decisions.features import features
-from agent.decisions.state_text import MOST_TOKENS, state_text
+from agent.decisions.features import MOST_TOKENS, features, state_text
 from agent.state import ACTIONS
 from models.token_estimate import at_most
 from tests.agent.made import observed

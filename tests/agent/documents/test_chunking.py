@@ -9,10 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent.documents.chunking import chunk, coverage
-from agent.documents.document import Block, Chunk, ParsedDocument, Table
-from agent.documents.lengths import estimate
+from agent.documents.document import Block, ParsedDocument, Table
 from agent.documents.table_text import parts, row_text, rows, with_headings
+from models.token_estimate import estimate
 from tests.agent.documents.formats.parsed import doubled_sentences
+from traces.records import Chunk
 
 LIMIT = 150 * 1.2
 LONG = " ".join(["We sell things."] * 40)
@@ -282,7 +283,7 @@ def test_a_long_label_is_shortened_beside_other_columns() -> None:
 
 
 def piece(text: str, *section: str, repeated: int = 0) -> Chunk:
-    return Chunk(text, "text", section, None, 0, repeated)
+    return Chunk(0, "text", section, None, text, repeated=repeated)
 
 
 @pytest.mark.parametrize(

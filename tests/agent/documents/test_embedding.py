@@ -8,7 +8,7 @@ import filelock
 import numpy as np
 import pytest
 
-from agent.documents.embedding import embed_library
+from agent.documents.indexing import embed_library
 from agent.retrieval.recall import Recall
 from models.protocols import GenerationCancelled
 from tests.agent.documents.ingesting import Counting

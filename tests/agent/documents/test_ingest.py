@@ -23,9 +23,9 @@ from agent.documents.ingest import (
     NothingToIngest,
     ingest,
 )
-from agent.documents.wanted import Fetched
+from agent.documents.sources import Fetched
 from agent.retrieval.recall import Recall
-from agent.web.addresses import PageFailed
+from agent.web.fetch import PageFailed
 from models.protocols import GenerationCancelled, ModelError, ModelMissing, ModelUnreachable, Vectors
 from tests.agent.documents.ingesting import Counting, names, outcomes, read_in
 from tests.agent.web.pages import FILING

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.documents import media_types
+from agent.documents import reading
 from agent.documents.document import NoText, UnreadableDocument
 from agent.documents.reading import SUFFIXES, read, read_bytes
 from tests.agent.documents.formats.parsed import parse
@@ -126,7 +126,7 @@ def test_what_is_no_document(content: bytes, word: str) -> None:
 
 
 def test_archive_that_unpacks_to_too_much(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(media_types, "LEAST_UNPACKED", 1 << 20)
+    monkeypatch.setattr(reading, "LEAST_UNPACKED", 1 << 20)
     path = tmp_path / "bomb.docx"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("word/document.xml", b" " * (4 << 20))

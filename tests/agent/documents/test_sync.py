@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from agent.documents.following import SyncUnderWay, due, forget, sync
 from agent.documents.ingest import (
     FileFailed,
     FilesUnsettled,
@@ -19,8 +20,6 @@ from agent.documents.ingest import (
     IngestFinished,
     ingest,
 )
-from agent.folders.sync import SyncUnderWay, forget, sync
-from agent.folders.watch import due
 from models.protocols import Vectors
 from tests.agent.documents.ingesting import Counting, names, outcomes, read_in
 from tests.scripted import HashEmbedder
@@ -72,7 +71,7 @@ def test_a_change_in_the_second_of_the_reading_is_not_missed(
 ) -> None:
     about = (folder / "a.md").stat()
     monkeypatch.setattr(
-        "agent.documents.wanted._DATE_RESOLUTION", 1e6
+        "agent.documents.sources._DATE_RESOLUTION", 1e6
     )  # everything was read in the tick of its last change
     (folder / "a.md").write_text("Alpha is the worst letter.")  # as long, and dated alike
     os.utime(folder / "a.md", ns=(about.st_atime_ns, about.st_mtime_ns))
@@ -127,7 +126,7 @@ def test_a_folder_that_is_away_loses_nothing_and_is_told_once(
 def test_a_file_that_is_being_written_waits(
     store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("agent.folders.sync._PATIENCE", 0.0)
+    monkeypatch.setattr("agent.documents.following._PATIENCE", 0.0)
     _write(folder / "d.md", "Delta is the", age=0)
     events = _sync(store)
     assert [e.names for e in events if isinstance(e, FilesUnsettled)] == [("d.md",)]

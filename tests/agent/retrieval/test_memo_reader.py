@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agent.retrieval.memo_reader import MemoReader
+from agent.session import MemoReader
 from models.protocols import Reading, Support
 from tests.scripted import WordReader
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent.retrieval.sections import match_sections, mentioned_sections
+from agent.retrieval.recall import match_sections, mentioned_sections
 
 _STORED = [
     "Part I › Item 1. Business",

@@ -6,7 +6,7 @@ import socket
 
 import pytest
 
-from agent.web.addresses import PageFailed, is_public, public_addresses
+from agent.web.fetch import PageFailed, is_public, public_addresses
 
 _PRIVATE = (
     "127.0.0.1 127.8.9.10 10.1.2.3 172.16.0.1 172.31.255.255 192.168.1.1 169.254.169.254 100.64.0.1 "

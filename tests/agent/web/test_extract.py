@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from agent.documents.document import NoText, ParsedDocument, UnreadableDocument
-from agent.documents.wanted import Fetched
-from agent.web.extract import read_page
+from agent.documents.sources import Fetched
+from agent.web.gather import read_page
 from tests.agent.web.pages import FILING, article
 
 _PARAGRAPHS = (

@@ -14,8 +14,7 @@ from typing import Any
 
 import pytest
 
-from agent.web.addresses import PageFailed
-from agent.web.fetch import Fetcher, Limits
+from agent.web.fetch import Fetcher, Limits, PageFailed
 from models.protocols import GenerationCancelled
 from tests.agent.web.loopback import Answer, Site
 

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from models.library_loading import loading
-from models.processor import trains_in_bfloat16
+from models.library_loading import loading, trains_in_bfloat16
 from policy.serving.folder import fingerprint
 from traces.paths import models_dir
 

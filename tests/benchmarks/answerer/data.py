@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from agent import notebook, prompts
-from agent.documents.document import Chunk
 from agent.retrieval.keyword import KeywordIndex
 from agent.state import Evidence
 from agent.text.language import readable
 from agent.text.terms import terms
 from tests.benchmarks.reader.data import as_typed, held_out_articles, records, tables, written
 from tests.benchmarks.reader.passages import cut
+from traces.records import Chunk
 
 Record = dict[str, Any]
 """A text with questions on it, as the lines of `written/` have it."""

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from agent.prompts import TAUGHT
-from models.processor import trains_in_bfloat16
+from models.library_loading import trains_in_bfloat16
 from tests.benchmarks.adapters.base import Base, load_tokenizer, load_weights, write_adapter
 from tests.benchmarks.adapters.export import load_exported
 from tests.benchmarks.answerer.data import Tree

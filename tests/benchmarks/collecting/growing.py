@@ -1,6 +1,6 @@
 """Growing the tree of a question: every path of CONTINUE and REVISE that the budget allows.
 
-No language model is asked. Each step is the run's own (`agent.stepping`) over the real library;
+No language model is asked. Each step is the run's own (`agent.graph`) over the real library;
 `tests.benchmarks.collecting.unread` describes what differs. FINISH's quality at a state is that of the
 evidence held there.
 """
@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 
 from agent.budget import Budget
 from agent.decisions.decider import PolicyState, policy_state, valid_actions
-from agent.retrieval.memo_reader import MemoReader
+from agent.graph import research_step
 from agent.retrieval.recall import Hit, Recall, Strategy
+from agent.session import MemoReader
 from agent.state import Action, RunState, new_state
-from agent.stepping import research_step
 from models.protocols import Embedder, Reader
 from tests.benchmarks.collecting.unread import first_plan, graded, resolved, revised, unread
 from tests.benchmarks.multihop import Question, RememberingEmbedder

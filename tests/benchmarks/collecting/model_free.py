@@ -15,7 +15,7 @@ from policy.decisions.trees import default_action
 from policy.questions import Progress
 from tests.benchmarks.collecting.growing import Grower
 from tests.benchmarks.multihop import RememberingEmbedder, pool, read_questions
-from traces.outcomes import Collected, CollectedQuestion, Outcome
+from traces.decisions import Collected, CollectedQuestion, Outcome
 from traces.store import Store
 
 EXPLORER = "explorer"

@@ -15,7 +15,7 @@ from tests.benchmarks.collecting.growing import Grower, Grown
 from tests.benchmarks.collecting.model_free import behaviour, collect
 from tests.benchmarks.multihop import RememberingEmbedder, pool, read_questions
 from tests.scripted import HashEmbedder, WordReader
-from traces.outcomes import Collected
+from traces.decisions import Collected
 from traces.store import Store
 
 QUESTION = "Where was the singer of Hello Love born?"

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from agent.steps.lookups import prompt, reply
-from models.processor import trains_in_bfloat16
+from models.library_loading import trains_in_bfloat16
 from policy.training.workplace import newest
 from tests.benchmarks.adapters.base import Base, load_tokenizer, load_weights, with_adapter, write_adapter
 from tests.benchmarks.planner.data import Example

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from models.boxed_reader import WORTH_CHECKING, Calibration, Score, judgement, log_odds, reading
-from models.boxed_reader.spans import found
+from models.boxed_reader import WORTH_CHECKING, Calibration, Score, found, judgement, log_odds, reading
 from models.boxed_reader.windows import Window
 from models.protocols import Reading, Span, Support
 from policy.evaluation.measures import exact_match
@@ -56,10 +55,10 @@ def calibrated(questions: Sequence[ScoredQuestion], claims: Sequence[tuple[Claim
             inputs.append([logit, here.margin])
             right.append(number in question.gold)
             shares.append(1 / len(scored))
-            for one in here.candidates:
+            for one in here.spans:
                 words = passage[one.start : one.end]
                 same = bool(question.answers) and exact_match(words, question.answers) > 0
-                spans.append(([log_odds(one.share), logit, here.margin], same, 1 / len(scored)))
+                spans.append(([log_odds(one.probability), logit, here.margin], same, 1 / len(scored)))
     first, second, intercept = _logistic(np.array(inputs), np.array(right), np.array(shares))
     of_spans = np.array(
         [[share, first * logit + second * margin + intercept] for (share, logit, margin), _, _ in spans]

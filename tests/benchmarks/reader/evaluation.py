@@ -14,8 +14,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, Final
 
-from models.boxed_reader import BoxedReader, Calibration, checked, judgement, reading
-from models.boxed_reader.spans import found
+from models.boxed_reader import BoxedReader, Calibration, checked, found, judgement, reading
 from models.boxed_reader.windows import answered
 from models.protocols import Reading, Support
 from policy.evaluation.measures import f1
@@ -67,8 +66,8 @@ def _read(reader: BoxedReader, questions: Sequence[Question]) -> ScoredQuestions
             (number, one.start, one.end): question.passages[number][one.start : one.end]
             for number, windows in enumerate(passages)
             for window, score in windows
-            for one in found(window, question.passages[number], score.start, score.end).candidates
-            if one.share >= _SOME_SHARE
+            for one in found(window, question.passages[number], score.start, score.end).spans
+            if one.probability >= _SOME_SHARE
         }
         for question, passages in zip(questions, read, strict=True)
     ]

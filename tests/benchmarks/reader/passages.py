@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from agent.documents.chunking import chunk
-from agent.documents.document import Block, Chunk, ParsedDocument, Table
+from agent.documents.document import Block, ParsedDocument, Table
 from agent.documents.table_text import SEPARATOR
 from agent.retrieval.passage_text import show
 from agent.text.terms import terms
+from traces.records import Chunk
 
 Span = tuple[int, int]
 

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from models.processor import trains_in_bfloat16
+from models.library_loading import trains_in_bfloat16
 from tests.benchmarks.reader.network import network
 from tests.benchmarks.reader.rows import NOTHING, collate, load
 

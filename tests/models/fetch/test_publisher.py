@@ -12,10 +12,9 @@ import httpx
 import pytest
 
 from models.fetch import FetchFailed, pull
-from models.fetch import publisher as http_source
+from models.fetch import sources as http_source
 from models.fetch.files import ChecksumMismatch, PullCancelled, PullProgress
-from models.fetch.publisher import PublisherSource
-from models.fetch.wheels import WheelSource
+from models.fetch.sources import PublisherSource, WheelSource
 from tests.loopback import Handler, serving
 from tests.models.fetch.carriers import CONTENT, PIECE, Listener, TinyIndex, sha256, tiny_entry
 

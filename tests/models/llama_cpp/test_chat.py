@@ -14,10 +14,9 @@ from unittest.mock import MagicMock
 import pytest
 
 import models.llama_cpp.engine as engine_module
-from models.llama_cpp import LlamaCppChat
+from models.library_loading import usable_threads
+from models.llama_cpp import LlamaCppChat, gbnf
 from models.llama_cpp.engine import Engine, _steps
-from models.llama_cpp.grammar import gbnf
-from models.processor import usable_threads
 from models.protocols import (
     ChatOptions,
     ContextOverflow,

@@ -18,8 +18,8 @@ from models.protocols import (
     ModelMissing,
     ModelUnreachable,
 )
+from models.servers.chat import Patience
 from models.servers.ollama import OllamaChat, OllamaEmbedder, OllamaServer, base_url, full_name
-from models.servers.wire import Patience
 from tests.models.servers.ollama_server import Fault, LoopbackOllama
 
 HELLO = [Message("system", "Be brief."), Message("user", "Say hello.")]

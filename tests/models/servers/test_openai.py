@@ -18,8 +18,8 @@ from models.protocols import (
     ModelMissing,
     ModelUnreachable,
 )
+from models.servers.chat import Patience
 from models.servers.openai import OpenAiChat, OpenAiServer, base_url, is_this_machine
-from models.servers.wire import Patience
 from tests.loopback import Handler, serving
 
 HELLO = [Message("user", "Say hello.")]

@@ -11,7 +11,7 @@ import pytest
 from agent.budget import Budget
 from agent.events import AnswerText, Event, NodeStarted, RunFinished, RunStarted, Searched
 from agent.prompts import NOT_FOUND
-from agent.request import EmptyLibrary
+from agent.run import EmptyLibrary
 from models.protocols import GenerationCancelled, Reading, Reply, Usage
 from policy.evaluation.systems import (
     SYSTEMS,

@@ -14,8 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.decisions.decider import Decider, valid_actions
-from agent.decisions.features import features
-from agent.decisions.state_text import state_text
+from agent.decisions.features import features, state_text
 from agent.state import ACTIONS, Action
 from policy.decisions.trees import Seen
 from policy.serving import folder as folders

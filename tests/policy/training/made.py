@@ -7,11 +7,10 @@ from pathlib import Path
 import numpy as np
 
 from agent.decisions.decider import STATE_VERSION, PolicyState
-from agent.decisions.features import features
-from agent.decisions.state_text import state_text
+from agent.decisions.features import features, state_text
 from policy.decisions.trees import Node
 from tests.policy.trees import random_trees
-from traces.outcomes import Collected, CollectedQuestion, Outcome
+from traces.decisions import Collected, CollectedQuestion, Outcome
 from traces.runs import DecisionRow
 from traces.store import Store
 

@@ -18,7 +18,7 @@ from textual.widgets import Input, OptionList
 from tests.tui.conftest import Look, MakeApp, Snap, looks
 from tests.tui.stored import QUESTION, everything, store_run
 from tests.tui.waiting import PATIENCE, until
-from traces.sessions import Sessions
+from traces.runs import Sessions
 from tui.app.app import DeepthinkApp
 from tui.app.help import HelpScreen
 from tui.app.keys import ACTIONS, modes

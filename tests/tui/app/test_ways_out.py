@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent.request import EmptyLibrary
+from agent.run import EmptyLibrary
 from models.protocols import ModelMissing
 from traces.errors import DeepthinkError
 from traces.store import StoreError

@@ -16,8 +16,7 @@ import pytest
 from agent.run import Request
 from models.protocols import ChatOptions, GenerationCancelled, ModelUnreachable
 from tests.tui.conftest import QUESTION, Answer, Run
-from traces.runs import Runs
-from traces.sessions import Sessions
+from traces.runs import Runs, Sessions
 from tui import failures
 from tui.ask import asking
 from tui.ask.terminal import Form, is_interactive

@@ -13,8 +13,7 @@ from tests.tui.ask.test_screen import asked, begun, ready
 from tests.tui.conftest import QUESTION, Answering, Gate, MakeApp
 from tests.tui.run.test_steering import UNSUPPORTED, asking, notified, over
 from tests.tui.waiting import until
-from traces.ratings import Ratings
-from traces.runs import Runs
+from traces.runs import Ratings, Runs
 from tui.app.app import DeepthinkApp
 from tui.ask.conversation import Conversation
 from tui.ask.prompt import Prompt

@@ -17,8 +17,7 @@ from tests.tui.ask.test_screen import asked, begun, ready, shown
 from tests.tui.conftest import QUESTION, Answering, Gate, MakeApp
 from tests.tui.run.test_steering import accept, asking, over
 from tests.tui.waiting import PATIENCE, until
-from traces.runs import Runs
-from traces.sessions import Sessions
+from traces.runs import Runs, Sessions
 from tui.app.confirm import ConfirmScreen
 from tui.ask.conversation import Conversation
 from tui.ask.prompt import Prompt

@@ -9,7 +9,7 @@ from textual.app import ComposeResult
 
 from tests.scripted import HashEmbedder
 from traces.library import Library
-from traces.records import NewChunk, NewDocument
+from traces.records import Chunk, NewDocument
 from traces.store import Store
 from tui.app.app import DeepthinkApp
 from tui.app.base import DeepScreen
@@ -55,7 +55,7 @@ def put(
 
     embedder = HashEmbedder()
     chunks = tuple(
-        NewChunk(
+        Chunk(
             position=position,
             kind="table" if " | " in text else "text",
             section=tuple(section.split(" › ")) if section else (),

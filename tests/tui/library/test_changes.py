@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from textual.widgets import OptionList, Static
 
+from agent.documents.following import sync
 from agent.documents.ingest import ingest
-from agent.folders.sync import sync
 from tests.scripted import HashEmbedder
 from tests.tui.conftest import MakeApp
 from tests.tui.waiting import until

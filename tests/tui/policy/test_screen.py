@@ -16,7 +16,7 @@ from tests.tui.conftest import MakeApp
 from tests.tui.decisions.test_screen import store_decided
 from tests.tui.waiting import until
 from traces.decisions import Counts
-from traces.ratings import Ratings
+from traces.runs import Ratings
 from traces.store import Store
 from tui.app.app import DeepthinkApp
 from tui.policy.screen import PolicyScreen

@@ -19,8 +19,7 @@ from tests.tui.conftest import Look, MakeApp, Snap, looks
 from tests.tui.runs.test_compare import two_runs
 from tests.tui.stored import cut_off
 from tests.tui.waiting import until
-from traces.ratings import Ratings
-from traces.sessions import Sessions
+from traces.runs import Ratings, Sessions
 from tui.assemble import open_store
 from tui.run.exchange import Answer
 from tui.runs.compare import CompareScreen
@@ -38,7 +37,7 @@ _NOON = datetime(2026, 3, 14, 12, 0)
 def fixed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Moments a minute apart by a clock in UTC, ids in order."""
     moments, ids = count(), count(1)
-    for module in ("traces.runs", "traces.sessions", "traces.ratings", "traces.store"):
+    for module in ("traces.runs", "traces.runs", "traces.runs", "traces.store"):
         monkeypatch.setattr(f"{module}.now", lambda: _NOON + timedelta(minutes=next(moments)))
     monkeypatch.setattr("tui.runs.list.now", lambda: _NOON)
     monkeypatch.setattr("uuid.uuid4", lambda: UUID(int=next(ids) * (2**96 + 2**80)))

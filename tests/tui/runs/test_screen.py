@@ -16,8 +16,7 @@ from tests.tui.app.bare import BareScreen
 from tests.tui.conftest import MakeApp
 from tests.tui.stored import cut_off
 from tests.tui.waiting import until
-from traces.ratings import Ratings
-from traces.runs import Runs
+from traces.runs import Ratings, Runs
 from traces.store import StoreError
 from tui.app.app import DeepthinkApp
 from tui.app.confirm import ConfirmScreen

@@ -11,8 +11,7 @@ from textual.widgets import Input, Static
 from tests.tui import stored
 from tests.tui.conftest import MakeApp
 from tests.tui.waiting import until
-from traces.runs import Runs
-from traces.sessions import Sessions
+from traces.runs import Runs, Sessions
 from tui.app.confirm import ConfirmScreen
 from tui.assemble import open_store
 from tui.runs.windows import SessionList, SessionsScreen

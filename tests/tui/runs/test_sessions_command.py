@@ -8,8 +8,7 @@ from agent import checkpoints
 from agent import events as ev
 from tests.tui import stored
 from tests.tui.conftest import Run
-from traces.runs import Runs
-from traces.sessions import Sessions
+from traces.runs import Runs, Sessions
 from tui.assemble import open_store
 
 

@@ -14,8 +14,7 @@ from tests.tui.conftest import QUESTION, Answering, Gate, MakeApp
 from tests.tui.stored import store_run
 from tests.tui.waiting import PATIENCE, until
 from traces.paths import store_file
-from traces.runs import Run
-from traces.sessions import Sessions
+from traces.runs import Run, Sessions
 from traces.store import Store
 from tui.app.engine import Engine
 from tui.ask import conversation

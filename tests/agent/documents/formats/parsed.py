@@ -8,9 +8,10 @@ from functools import lru_cache
 from pathlib import Path
 
 from agent.documents.chunking import words
-from agent.documents.document import Block, Chunk, ParsedDocument, Table
+from agent.documents.document import Block, ParsedDocument, Table
 from agent.documents.reading import read, read_bytes
 from agent.text.sentences import sentences
+from traces.records import Chunk
 
 _SHORTEST = 5  # words that make a sentence worth naming; "Not applicable." is often said twice
 

@@ -1,4 +1,4 @@
-"""Syncing the library with the folders that collections follow.
+"""Following folders: syncing the library with them, and watching which ones change.
 
 A file is unchanged if its size and date are, and was moved if its content is known. A file that is being
 written waits for the next sync. Nothing is removed when a folder is missing or suddenly empty, as with a
@@ -7,9 +7,12 @@ drive that is not mounted.
 
 from __future__ import annotations
 
+import logging
 import re
 import threading
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing as closed
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
@@ -19,11 +22,10 @@ from typing import Final
 
 import filelock
 
-from agent.documents.found_files import Root, gone_documents, is_folder, is_settled, located
+from agent.documents.formats.pictures import Scanning
 from agent.documents.indexing import stop_if
 from agent.documents.ingest import FileDone, FileFailed, FilesUnsettled, FolderAway, IngestEvent, Reading
-from agent.documents.scanning import Scanning
-from agent.documents.wanted import File
+from agent.documents.sources import File, Root, gone_documents, is_folder, is_left_out, is_settled, located
 from models.protocols import Embedder, TextRecogniser
 from traces.errors import DeepthinkError
 from traces.folders import AWAY, BACK, Change, Folder, Folders
@@ -35,11 +37,16 @@ _PATIENCE: Final = 5.0  # seconds to wait for files that are being written
 _POLL: Final = 0.25
 _SPECIAL: Final = re.compile(r"([\\*?\[\]!# ])")
 
+_log = logging.getLogger("deepthink.folders")
+_DEBOUNCE: Final = 400  # milliseconds within which changes are reported together
+_STEP: Final = 100
+_TURN: Final = 1_000  # milliseconds
+_TURNS: Final = 10  # between checks for folders that are new, gone or mounted
+_LOOK_AGAIN: Final = 600.0  # seconds; network drives report no changes
 
-class SyncUnderWay(DeepthinkError):
+
+class SyncUnderWay(DeepthinkError, title="Sync already running"):
     """Raised when another process or thread is syncing."""
-
-    title = "Sync already running"
 
 
 def sync(
@@ -62,14 +69,13 @@ def sync(
         SyncUnderWay: Another sync is running.
         GenerationCancelled, ModelError, StoreError: As `agent.documents.ingest.ingest`.
     """
-    lock = filelock.FileLock(store.path.absolute().with_suffix(".sync.lock"))
     try:
-        lock.acquire(timeout=0)
+        lock = filelock.FileLock(store.path.absolute().with_suffix(".sync.lock")).acquire(timeout=0)
     except filelock.Timeout as error:
         raise SyncUnderWay(
             "Another deepthink is already syncing the followed folders.", "Wait until it has finished."
         ) from error
-    try:
+    with lock:
         at = now()
         for collection, folders in groupby(Folders(store).followed(), key=lambda folder: folder.collection):
             if collections and collection not in collections:
@@ -77,8 +83,6 @@ def sync(
             reading = Reading(store, collection, embedder, Scanning(recogniser), cancel, must_follow=True)
             with suppress(UnknownCollection):  # the user removed it in the meantime
                 yield from _record(store, collection, at, _sync(reading, collection, list(folders), cancel))
-    finally:
-        lock.release()
 
 
 def _sync(
@@ -161,8 +165,7 @@ def _new_changes(
 def forget(store: Store, document: Document) -> bool:
     """Remove a document, and exclude its file from followed folders; returns whether it was in one.
 
-    Raises:
-        UnknownDocument: It was already removed.
+    Raises `UnknownDocument` if it was already removed.
     """
     Library(store).remove_document(document.id)
     folders = Folders(store)
@@ -174,3 +177,65 @@ def forget(store: Store, document: Document) -> bool:
             folders.follow(replace(folder, exclude=(*folder.exclude, pattern)))
             left_out = True
     return left_out
+
+
+def due(store: Store, closing: threading.Event) -> Iterator[list[str]]:
+    """Names of the collections to sync: all at first, then those whose folders change.
+
+    Every ten minutes all are due again, because some drives report no changes. Setting ``closing`` ends the
+    watch within a second.
+    """
+    watched: list[Folder] = []
+    last_look = time.monotonic()
+    while not closing.is_set():
+        folders = _available(store)
+        collections = {folder.collection for folder in folders if folder not in watched}
+        watched = folders
+        with closed(_changed_paths([folder.path for folder in folders], store, closing)) as changes:
+            # The first sync starts only when the watch is running, so that no change is missed.
+            for turn, paths in enumerate(changes, start=1):
+                collections |= {folder.collection for folder in folders if folder.holds(paths)}
+                if time.monotonic() - last_look > _LOOK_AGAIN:
+                    last_look = time.monotonic()
+                    collections |= {folder.collection for folder in Folders(store).followed()}
+                if collections:
+                    yield sorted(collections)
+                    collections = set()
+                if turn % _TURNS == 0 and _available(store) != folders:
+                    break  # a folder was added or removed, or its drive was mounted
+
+
+def _available(store: Store) -> list[Folder]:
+    return [folder for folder in Folders(store).followed() if is_folder(Path(folder.path))]
+
+
+def _changed_paths(roots: Sequence[str], store: Store, closing: threading.Event) -> Generator[set[str]]:
+    """Paths that changed in the folders; an empty set for each second without a change."""
+    from watchfiles import watch
+
+    store_prefix = f"{store.path.absolute().with_suffix('')}."
+
+    def matters(path: str) -> bool:
+        root = max((folder for folder in roots if path.startswith(folder)), key=len, default="")
+        return not path.startswith(store_prefix) and not any(
+            map(is_left_out, Path(path[len(root) :]).parts)
+        )
+
+    try:
+        if roots:
+            for changes in watch(
+                *dict.fromkeys(roots),
+                watch_filter=None,
+                debounce=_DEBOUNCE,
+                step=_STEP,
+                stop_event=closing,
+                rust_timeout=_TURN,
+                yield_on_timeout=True,
+                raise_interrupt=False,
+                ignore_permission_denied=True,
+            ):
+                yield {path for _, path in changes if matters(path)}
+    except (OSError, RuntimeError) as error:
+        _log.info("folders cannot be watched, checking every ten minutes: %s", error)
+    while not closing.wait(_TURN / 1000):
+        yield set()

