@@ -1,4 +1,8 @@
-"""Composition: opens the store and the models that the settings name. Nothing loads before its use."""
+"""Composition: opens the store and the models that the settings name. Nothing loads before its use.
+
+A function that opens a model raises `ModelMissing` if it is not on this machine (`NoModelYet` if it is a
+language model that could be fetched), and `ChecksumMismatch` if its file is not the published one.
+"""
 
 from __future__ import annotations
 
@@ -61,8 +65,6 @@ def open_chat(settings: Settings) -> Chat:
     """The language model in the settings, not yet loaded.
 
     Raises:
-        ModelMissing: it is not on this machine; `NoModelYet` if it could be fetched.
-        ChecksumMismatch: its file is not the published one.
         AddressNotConfirmed: it is on another machine, without the user's consent.
     """
     forbid_hubs()
@@ -117,12 +119,7 @@ def unconfirmed_address(settings: Settings) -> str:
 
 
 def open_embedder(settings: Settings) -> Embedder:
-    """The embedder in the settings, not yet loaded.
-
-    Raises:
-        ModelMissing: it is not on this machine.
-        ChecksumMismatch: one of its files is not the published one.
-    """
+    """The embedder in the settings, not yet loaded."""
     forbid_hubs()
     name = settings.embedder
     if name.startswith(OLLAMA):
@@ -135,12 +132,7 @@ def open_embedder(settings: Settings) -> Embedder:
 
 
 def open_reranker(settings: Settings) -> Reranker | None:
-    """The reranker in the settings, not yet loaded; None if they name none.
-
-    Raises:
-        ModelMissing: it is not on this machine.
-        ChecksumMismatch: one of its files is not the published one.
-    """
+    """The reranker in the settings, not yet loaded; None if they name none."""
     forbid_hubs()
     if settings.reranker == NO_RERANKER:
         return None
@@ -159,29 +151,17 @@ def open_recogniser(settings: Settings) -> TextRecogniser | None:
 
 
 def open_reader(settings: Settings) -> Reader:
-    """The boxed reader, not yet loaded; with a reranker in the settings, that orders the passages.
+    """The boxed reader, not yet loaded; with a reranker in the settings, that orders the passages."""
+    from models.boxed_reader import BoxedReader, RankedReader
 
-    Raises:
-        ModelMissing: the reranker is not on this machine.
-    """
-    from models.boxed_reader import BoxedReader
-
-    reader = BoxedReader()
-    reranker = open_reranker(settings)
-    if reranker is None:
-        return reader
-    from models.boxed_reader import RankedReader
-
-    return RankedReader(reader, reranker)
+    reader, reranker = BoxedReader(), open_reranker(settings)
+    return reader if reranker is None else RankedReader(reader, reranker)
 
 
 def open_planner(settings: Settings) -> Completer | None:
     """The boxed planner, not yet loaded; None if the language model plans.
 
     It plans if the settings say so, or if the planner's base is not on this machine.
-
-    Raises:
-        ChecksumMismatch: the file of the base is not the published one.
     """
     if settings.planner == "model":
         return None
@@ -191,7 +171,7 @@ def open_planner(settings: Settings) -> Completer | None:
 
 
 def open_learned() -> Served | None:
-    """The active learned policy, not yet loaded; None if there is none, not even a boxed one."""
+    """The active learned policy, loaded at its first decision; None if there is not even a boxed one."""
     forbid_hubs()
     from policy.serving.learned import active_policy
 
@@ -199,11 +179,7 @@ def open_learned() -> Served | None:
 
 
 def open_parts(settings: Settings) -> dict[str, Any]:
-    """The parts that every run needs besides the store, by parameter of `agent.run.run`; not yet loaded.
-
-    Raises:
-        ModelMissing, ChecksumMismatch, AddressNotConfirmed: as the functions above.
-    """
+    """The parts that every run needs besides the store, by parameter of `agent.run.run`; not yet loaded."""
     return {
         "chat": open_chat(settings),
         "embedder": open_embedder(settings),
@@ -231,12 +207,7 @@ def open_fetcher(settings: Settings, limits: Limits | None = None) -> Fetcher:
 
 
 def chat_file(name: str) -> tuple[Path, str]:
-    """The GGUF file of a language model, by catalogue name or path, and its name for the user.
-
-    Raises:
-        ModelMissing: there is no such model or file; `NoModelYet` if it could be fetched.
-        ChecksumMismatch: its file is not the published one.
-    """
+    """The GGUF file of a language model, by catalogue name or path, and its name for the user."""
     if _is_path(name):
         path = expanded_path(name)
         if not path.is_file():
@@ -250,12 +221,7 @@ def chat_file(name: str) -> tuple[Path, str]:
 
 
 def model_folder(name: str, role: CatalogueRole) -> Path:
-    """The folder of an embedder or reranker, by catalogue name or path.
-
-    Raises:
-        ModelMissing: there is no such model or folder.
-        ChecksumMismatch: its files are not the published ones.
-    """
+    """The folder of an embedder or reranker, by catalogue name or path."""
     if _is_path(name):
         folder = expanded_path(name)
         if not folder.is_dir():

@@ -37,13 +37,13 @@ _COMMANDS: Final[dict[str, dict[str, tuple[str, str]]]] = {
     },
     "Learn and measure": {
         "traces": ("tui.decisions.command:app", "See, label and exchange the decisions that runs took."),
-        "collect": ("tui.policy.command:collect", "Gather decisions to learn a policy from."),
+        "collect": ("tui.policy.collecting:collect", "Gather decisions to learn a policy from."),
         "train-policy": (
-            "tui.policy.command:train_policy",
+            "tui.policy.training:train_policy",
             "Train a policy that decides when to go on, revise or finish.",
         ),
         "policy": ("tui.policy.command:app", "See and choose learned policies."),
-        "evaluate": ("tui.policy.command:evaluate_app", "Compare systems on questions with known answers."),
+        "evaluate": ("tui.policy.evaluating:app", "Compare systems on questions with known answers."),
         "graph": ("tui.ask.command:graph", "Print the graph of a run; needs no model."),
     },
     "Set up": {

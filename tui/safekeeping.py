@@ -196,7 +196,7 @@ def _erase_runs(store: Store, runs: list[str]) -> None:
 
 def _erase_traces(store: Store, documents: list[Document]) -> None:
     """Rewrite the stores, and delete everything else that may contain words of the erased documents."""
-    from policy.training.workplace import folder as trainings_folder
+    from policy.training.course import folder as trainings_folder
     from traces.backup import older_copies, rewrite
 
     for opened_store in (store, *_collected_stores()):

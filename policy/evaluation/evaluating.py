@@ -6,24 +6,108 @@ questions.
 
 from __future__ import annotations
 
+import json
 import threading
 import time
-from collections.abc import Iterator, Sequence
-from typing import ClassVar, Literal
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from pydantic import TypeAdapter, ValidationError
 
 from models.protocols import GenerationCancelled
 from policy.evaluation.measures import lost, measured
-from policy.evaluation.rows import Key, Row, Rows
 from policy.evaluation.systems import SYSTEMS, Parts
 from policy.questions import Case, CaseSet, Progress
 from traces.errors import DeepthinkError
+
+
+class BadLines(DeepthinkError):
+    """Raised when a line of the file is not a valid row."""
+
+    title = "Not a file of these records"
+    kind = "input"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The outcome of one question under one system with one model.
+
+    Attributes:
+        questions: Name of the set.
+        question: Its id there.
+        stopped: Why the research ended; "" if there was none.
+        lost: The first stage that lost a wrong answer, by `policy.evaluation.measures`; "" for a right one.
+        measures: By name, see `policy.evaluation.measures`; unknown ones are left out.
+        case: `policy.questions.Case.digest` of the question.
+    """
+
+    questions: str
+    question: str
+    system: str
+    model: str
+    answer: str = ""
+    stopped: str = ""
+    lost: str = ""
+    measures: Mapping[str, float] = field(default_factory=dict)
+    case: str = ""
+
+    @property
+    def key(self) -> Key:
+        """Identifies the row: there is one of each."""
+        return self.questions, self.question, self.system, self.model
+
+
+Key: TypeAlias = tuple[str, str, str, str]
+_ROW: Final = TypeAdapter(Row)
+
+
+class Rows:
+    """The rows in a file of JSON lines, the newest of each key; `add` appends.
+
+    An invalid line raises `BadLines`. An incomplete last line, left by a killed run, is cut off.
+    """
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._rows: dict[Key, Row] = {}
+        content = file.read_bytes() if file.exists() else b""
+        whole = content.rfind(b"\n") + 1
+        if whole < len(content):
+            with file.open("r+b") as stream:
+                stream.truncate(whole)
+        for number, line in enumerate(content[:whole].split(b"\n"), start=1):
+            if not line.strip():
+                continue
+            try:
+                row = _ROW.validate_json(line)
+            except ValidationError as error:
+                first = error.errors(include_url=False)[0]
+                place = ".".join(str(part) for part in first["loc"])
+                raise BadLines(
+                    f"Line {number} of {file.name} is damaged: {place} {first['msg']}.",
+                    "Remove the line; its question will be asked again.",
+                ) from error
+            self._rows[row.key] = row
+
+    def all(self) -> list[Row]:
+        """Every row, in the order in which their keys were first added."""
+        return list(self._rows.values())
+
+    def add(self, row: Row) -> None:
+        """Append ``row`` to the file at once."""
+        self._file.parent.mkdir(parents=True, exist_ok=True)
+        with self._file.open("a", encoding="utf-8") as out:
+            out.write(json.dumps(asdict(row), ensure_ascii=False) + "\n")
+        self._rows[row.key] = row
 
 
 class UnknownSystem(DeepthinkError):
     """Raised when a named system does not exist."""
 
     title = "No such system"
-    kind: ClassVar[Literal["usage"]] = "usage"
+    kind = "usage"
 
 
 def checked(systems: Sequence[str]) -> tuple[str, ...]:
@@ -64,11 +148,8 @@ def evaluate(
     def key(name: str, case: Case) -> Key:
         return cases.name, case.id, name, parts.chat.name
 
-    def finished_row(name: str, case: Case) -> bool:
-        row = rows.get(key(name, case))
-        return row is not None and row.case == case.digest
-
-    todo = [pair for pair in pairs if not finished_row(*pair)]
+    finished_rows = {row.key: row.case for row in rows.all()}
+    todo = [(name, case) for name, case in pairs if finished_rows.get(key(name, case)) != case.digest]
     began, earlier = time.monotonic(), len(pairs) - len(todo)
     finished, failed = 0, list[str]()
 
@@ -82,7 +163,7 @@ def evaluate(
             return
         yield progress(name)
         try:
-            result = SYSTEMS[name].answer(case.question, parts)
+            result = SYSTEMS[name](case.question, parts)
         except GenerationCancelled:
             raise
         except DeepthinkError as error:

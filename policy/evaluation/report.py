@@ -18,11 +18,11 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
-from policy.decisions.trees import Floats
+from policy.decisions import Floats
+from policy.evaluation.evaluating import Row
 from policy.evaluation.measures import STAGES
-from policy.evaluation.rows import Row
 from policy.evaluation.systems import GUESS, SEARCH, SEED, SHALLOW, SYSTEMS
-from policy.judging.bootstrap import Interval, means
+from policy.judging import Interval, means
 
 _BASELINES: Final = (SHALLOW, SEARCH, GUESS, SEED)
 """The systems that every system is compared with."""

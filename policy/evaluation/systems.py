@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Final, Protocol
+from typing import Final, TypeAlias
 
 from agent import events as ev
 from agent import notebook
@@ -127,17 +127,8 @@ class Answered:
     first_words: float | None = None
 
 
-class System(Protocol):
-    """A way to answer questions."""
-
-    @property
-    def name(self) -> str:
-        """As in the tables."""
-        ...
-
-    def answer(self, question: str, parts: Parts) -> Answered:
-        """Answer one question. Raises `GenerationCancelled`, or another `DeepthinkError`."""
-        ...
+System: TypeAlias = Callable[[str, Parts], Answered]
+"""A way to answer a question. Raises `GenerationCancelled`, or another `DeepthinkError`."""
 
 
 def places_of(passages: Iterable[Evidence | Candidate]) -> tuple[Place, ...]:
@@ -145,27 +136,20 @@ def places_of(passages: Iterable[Evidence | Candidate]) -> tuple[Place, ...]:
     return tuple(dict.fromkeys(Place(passage["document"], passage["page"]) for passage in passages))
 
 
-class ClosedBook:
-    """``closed-book``: the model alone, from memory."""
-
-    name: ClassVar[str] = CLOSED_BOOK
-
-    def answer(self, question: str, parts: Parts) -> Answered:
-        """One prompt with nothing but the question. Raises what the model raises."""
-        ledger = Ledger(parts.budget)
-        began = time.monotonic()
-        parts.on_event(ev.NodeStarted("answer_directly", 0))
-        instruction = (
-            f"Answer in one or two short sentences. If you do not know, write only: {_UNKNOWN[0]}."
-        )
-        prompt = [
-            Message("system", "You answer questions from what you know."),
-            Message("user", f"QUESTION: {question}\n{instruction}"),
-        ]
-        text = _generate(prompt, parts, ledger)
-        stripped = text.strip()
-        abstained = not stripped or abstains(stripped) or stripped.startswith(_UNKNOWN)
-        return Answered(text, abstained, cost=_cost(ledger, 0, time.monotonic() - began))
+def _from_memory(question: str, parts: Parts) -> Answered:
+    """The model alone: one prompt with nothing but the question."""
+    ledger = Ledger(parts.budget)
+    began = time.monotonic()
+    parts.on_event(ev.NodeStarted("answer_directly", 0))
+    instruction = f"Answer in one or two short sentences. If you do not know, write only: {_UNKNOWN[0]}."
+    prompt = [
+        Message("system", "You answer questions from what you know."),
+        Message("user", f"QUESTION: {question}\n{instruction}"),
+    ]
+    text = _generate(prompt, parts, ledger)
+    stripped = text.strip()
+    abstained = not stripped or abstains(stripped) or stripped.startswith(_UNKNOWN)
+    return Answered(text, abstained, cost=_cost(ledger, 0, time.monotonic() - began))
 
 
 def _nearest_passages(question: str, deps: Deps) -> list[Evidence]:
@@ -204,12 +188,11 @@ class OnePrompt:
         otherwise: The instruction for passages without the answer.
     """
 
-    name: str
     find: Callable[[str, Deps], list[Evidence]]
     depth: int = 50
     otherwise: str = _MAY_REFUSE
 
-    def answer(self, question: str, parts: Parts) -> Answered:
+    def __call__(self, question: str, parts: Parts) -> Answered:
         """Find, answer, check. Raises `EmptyLibrary` or `UnknownCollection`, and what the model raises."""
         library = Library(parts.store)
         session = Session(parts.chat, parts.budget, parts.on_event, Steering(parts.cancel))
@@ -317,12 +300,11 @@ class Looped:
         route: Of every question; the router chooses if empty.
     """
 
-    name: str
     profile: str
     decider: str = ""
     route: str = "deep"
 
-    def answer(self, question: str, parts: Parts) -> Answered:
+    def __call__(self, question: str, parts: Parts) -> Answered:
         """Run the question. An ungrounded answer is accepted, flagged as such.
 
         Raises:
@@ -394,15 +376,15 @@ class Looped:
 
 
 SYSTEMS: Final[Mapping[str, System]] = {
-    CLOSED_BOOK: ClosedBook(),
+    CLOSED_BOOK: _from_memory,
     # One ranking, not fused with another, the baseline of the seed.
-    SHALLOW: OnePrompt(SHALLOW, _nearest_passages, depth=100),
-    SEARCH: OnePrompt(SEARCH, _best_passages),
+    SHALLOW: OnePrompt(_nearest_passages, depth=100),
+    SEARCH: OnePrompt(_best_passages),
     # A small model that may refuse does so on most questions that need several steps. A lead over this
     # system does not come from refusals alone.
-    GUESS: OnePrompt(GUESS, _best_passages, otherwise=_MUST_ANSWER),
-    CRAG: OnePrompt(CRAG, _steps_passages),
-    SEED: Looped(SEED, profile="seed"),
-    LEAN: Looped(LEAN, profile="lean", route=""),
+    GUESS: OnePrompt(_best_passages, otherwise=_MUST_ANSWER),
+    CRAG: OnePrompt(_steps_passages),
+    SEED: Looped(profile="seed"),
+    LEAN: Looped(profile="lean", route=""),
 }
 """In table order, from simple to complex. ``lean`` is the product with its defaults."""

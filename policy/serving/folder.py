@@ -1,38 +1,183 @@
 """Policy folders: a manifest, weights as safetensors, a model card. Written completely or not at all.
 
 Nothing in a folder is executable: weights are safetensors, everything else is JSON or text, and a folder
-with any other file in it, such as a pickle, is rejected. Every file must match the manifest.
+with any other file in it, such as a pickle, is rejected. Every file must match the manifest, which says
+what the policy is and where it comes from.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
+import re
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, Literal, TypeAlias
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from agent.decisions.decider import STATE_VERSION
 from models.catalogue import entry
 from models.fetch import installed
 from models.library_loading import import_torch
 from models.protocols import ModelMissing
-from policy.serving.card import card
-from policy.serving.manifest import BadPolicy, Manifest, parse, render
-from policy.serving.scorers import Rule, Scorer
+from policy.serving.scorers import Rule, Scorer, calibrated
 from traces.errors import DeepthinkError
 from traces.paths import models_dir
+
+Method = Literal["forest", "reward"]
+
+FORMAT: Final = 1
+BOX: Final = "box"
+"""The name that stands for the policy shipped with this version."""
+
+GAIN: Final = "utility over the default schedule"
+"""The measure of the gate that says what a policy is worth."""
 
 MANIFEST: Final = "manifest.json"
 CARD: Final = "README.md"
 _ALLOWED: Final = frozenset({".safetensors", ".json", ".md"})
 _ABANDONED_SECONDS = 24 * 3600.0
+_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+_SHA256 = r"[0-9a-f]{64}"
+_SEAL = "seal"
+
+
+class BadPolicy(DeepthinkError):
+    """Raised when a policy folder cannot be used; other policies are not affected."""
+
+    title = "This policy cannot be used"
+    kind = "input"
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="null")
+
+
+class Base(_Part):
+    """The model that a policy is an adapter of: its catalogue name, and the sha256 of its weights."""
+
+    name: str
+    sha256: str = Field(pattern=f"^{_SHA256}$")
+
+
+class Data(_Part):
+    """What a policy was trained on.
+
+    Attributes:
+        sha256: Of the examples, independent of the form they were read in.
+        questions: How many, held-out ones included.
+        decisions: States learned from.
+        datasets: Questions by data set.
+        sources: States by the source of their quality (answer, evidence, rating, …).
+    """
+
+    sha256: str
+    questions: int = Field(ge=0)
+    decisions: int = Field(ge=0)
+    datasets: dict[str, int] = {}
+    sources: dict[str, int] = {}
+
+
+class Gate(_Part):
+    """The gate's verdict when the policy was made: its rule in words, and the measures judged."""
+
+    passed: bool
+    reason: str
+    rule: str
+    measures: dict[str, Any] = {}
+
+
+class Manifest(_Part):
+    """Everything about a policy but its weights.
+
+    Attributes:
+        name: Of the policy and of its folder.
+        method: How it was trained, which determines how it is loaded.
+        state_version: `agent.decisions.decider.STATE_VERSION` of the states it reads.
+        created: ISO 8601, with the zone.
+        base: None for a method without a base model.
+        features: Names of the numeric features it reads, in column order.
+        settings: Of the method, with seeds and the cost of a step.
+        metrics: Measured on held-out questions.
+        gate: None if it was not judged.
+        versions: Of the packages it was trained with.
+        command: The command that trained it.
+        files: sha256 of each file by its path in the folder, except this manifest.
+    """
+
+    name: str
+    method: Method
+    state_version: int
+    created: str
+    base: Base | None
+    data: Data
+    features: list[str]
+    rule: Rule
+    settings: dict[str, Any] = {}
+    metrics: dict[str, Any] = {}
+    gate: Gate | None = None
+    versions: dict[str, str] = {}
+    command: str = ""
+    files: dict[str, str] = {}
+    format: int = FORMAT
+
+    @field_validator("name")
+    @classmethod
+    def _check_name(cls, value: str) -> str:
+        if not is_name(value):
+            raise ValueError(
+                f"a policy's name is of small letters, digits, dots and dashes, and not “{BOX}”"
+            )
+        return value
+
+
+def is_name(text: str) -> bool:
+    """Whether a policy may have this name; `BOX` is reserved."""
+    return text != BOX and _NAME.fullmatch(text) is not None
+
+
+def render(manifest: Manifest) -> bytes:
+    """The manifest as JSON with a digest of itself, so that changes are noticed.
+
+    Non-finite numbers become null.
+    """
+    values = json.loads(manifest.model_dump_json())
+    values[_SEAL] = seal(values)
+    return (json.dumps(values, ensure_ascii=False, indent=2) + "\n").encode()
+
+
+def seal(values: Mapping[str, Any]) -> str:
+    """The digest of a manifest's other values."""
+    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
+
+
+def parse(content: bytes) -> Manifest:
+    """The manifest in ``content``.
+
+    Raises:
+        ValueError, TypeError: it is not byte for byte what `render` writes.
+    """
+    values = json.loads(content)
+    if not isinstance(values, dict):
+        raise TypeError("it is not a JSON object")
+    values.pop(_SEAL, None)
+    if values.get("format") != FORMAT:
+        raise ValueError(f"it is of format {values.get('format')}, and this version reads {FORMAT}")
+    manifest = Manifest.model_validate(values)
+    if render(manifest) != content:
+        raise ValueError("it was changed after it was written")
+    return manifest
+
+
+# --- the folder ----------------------------------------------------------------------------------
+
+_AGAIN = "Train it again: `deepthink train-policy`; `deepthink policy list` shows what else there is."
 
 
 class CannotWritePolicy(DeepthinkError):
@@ -106,14 +251,12 @@ def read(folder: Path) -> Manifest:
     digests = _digests(folder)
     try:
         manifest = parse(content)
-    except ValidationError as error:
-        problem = error.errors()[0]
-        where = ".".join(str(part) for part in problem["loc"])
-        raise BadPolicy(
-            f"The manifest of {name} is not valid: {where}: {problem['msg']}.", _AGAIN
-        ) from error
     except (ValueError, TypeError, RecursionError) as error:
-        raise BadPolicy(f"The manifest of {name} is not valid: {_first_line(error)}.", _AGAIN) from error
+        reason = _first_line(error)
+        if isinstance(error, ValidationError):
+            problem = error.errors()[0]
+            reason = f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}"
+        raise BadPolicy(f"The manifest of {name} is not valid: {reason}.", _AGAIN) from error
     if manifest.name != name:
         raise BadPolicy(f"The policy in {folder} is called {manifest.name}.", "Give the folder that name.")
     _compare(manifest, folder, digests)
@@ -126,43 +269,46 @@ def read(folder: Path) -> Manifest:
     return manifest
 
 
-def open_policy(folder: Path) -> tuple[Scorer, Rule, Manifest]:
+def open_policy(folder: Path) -> tuple[Scorer, Manifest]:
     """Load a policy. Only the libraries that its method needs are imported.
 
     Raises:
         BadPolicy: as `read` and `require_base`; or it cannot be loaded.
     """
-    from policy.judging.calibration import calibrated
-
     manifest = read(folder)
     base = require_base(manifest)
     try:
         if base is not None:
             import_torch()  # first, so that its threads do not compete for the cores
-        scorer = calibrated(read_scorer(folder, manifest.features, base), folder)
+        scorer = read_scorer(folder, manifest.features, base)
     except DeepthinkError:
         raise
     except Exception as error:
         raise BadPolicy(
             f"The policy {manifest.name} cannot be loaded: {_first_line(error)}.", _AGAIN
         ) from error
-    return scorer, Rule(manifest.rule.margin, manifest.rule.temperature), manifest
+    return scorer, manifest
 
 
 def read_scorer(folder: Path, features: Sequence[str], base: Path | None) -> Scorer:
     """The scorer whose weights are in ``folder``: an encoder on ``base``, else a forest on ``features``.
 
+    It is calibrated by the curve in the folder, if there is one.
+
     Raises:
         ModelMissing, ModelError: the base cannot be loaded.
         OSError, ValueError, KeyError: the weights are not of that kind.
     """
+    scorer: Scorer
     if base is None:
         from policy.training.forest import Forest
 
-        return Forest.read(folder, features)
-    from policy.training.encoder.scorer import read as read_encoder
+        scorer = Forest.read(folder, features)
+    else:
+        from policy.training.encoder import read as read_encoder
 
-    return read_encoder(folder, base)
+        scorer = read_encoder(folder, base)
+    return calibrated(scorer, folder)
 
 
 def require_base(manifest: Manifest) -> Path | None:
@@ -268,4 +414,127 @@ def _first_line(error: BaseException) -> str:
     return lines[0].rstrip(".") if lines else type(error).__name__
 
 
-_AGAIN = "Train it again: `deepthink train-policy`; `deepthink policy list` shows what else there is."
+# --- the model card ------------------------------------------------------------------------------
+
+Facts: TypeAlias = tuple[tuple[str, str], ...]
+"""Names with their values."""
+
+_METHODS = {
+    "forest": "a random forest on the numeric features",
+    "reward": "an encoder that scores state and action, trained on preferences (LoRA adapter and head)",
+}
+
+
+def card(manifest: Manifest) -> str:
+    """README.md in Markdown, with the front matter that model hubs read."""
+    return "\n".join([*_front_matter(manifest), *_body(manifest)]).rstrip() + "\n"
+
+
+def method_in_words(method: str) -> str:
+    """A description of the method."""
+    return _METHODS.get(method, method)
+
+
+def _front_matter(manifest: Manifest) -> Iterator[str]:
+    yield "---"
+    yield "license: apache-2.0"
+    yield "library_name: deepthink"
+    if manifest.base:
+        yield f"base_model: {manifest.base.name}"
+    yield f"tags: [retrieval, markov-decision-process, {manifest.method}]"
+    yield "---"
+
+
+def _body(manifest: Manifest) -> Iterator[str]:
+    yield f"\n# {manifest.name}\n"
+    yield (
+        "A policy for deepthink's research loop: after each research step it says CONTINUE (take the "
+        "plan's next step), REVISE (plan anew what is left) or FINISH (answer). It is "
+        f"{method_in_words(manifest.method)}. It leaves the default schedule, which works the plan off and "
+        f"then finishes, only where the advantage it expects is above {manifest.rule.margin:g}."
+    )
+    for title, facts in sections(manifest):
+        yield from _table(title, facts)
+    yield "\n## Gate\n"
+    gate = manifest.gate
+    yield f"{'Passed' if gate.passed else 'Not passed'}: {gate.reason}" if gate else "It was not asked."
+    yield "\n## Limits\n"
+    yield (
+        "It was trained on the questions named above and knows nothing of others; how it carries over to "
+        "your own is for your own traces to say. It reads the state of a run only, never a document as a "
+        "whole, and decides when to stop, not what is true."
+    )
+    yield from _table("Files (sha256)", tuple((path, f"`{sha}`") for path, sha in manifest.files.items()))
+
+
+def sections(manifest: Manifest) -> tuple[tuple[str, Facts], ...]:
+    """How a policy was made, measured and configured, as titled tables."""
+    data, base, gate = manifest.data, manifest.base, manifest.gate
+    origin = (
+        ("policy", manifest.name),
+        ("method", method_in_words(manifest.method)),
+        ("made", manifest.created),
+        ("by", manifest.command or "a command that was not recorded"),
+        ("base model", f"{base.name}, sha256 {base.sha256}" if base else "none"),
+        ("questions", f"{data.questions:,}{_count_list(data.datasets)}"),
+        ("decisions", f"{data.decisions:,}{_count_list(data.sources)}"),
+        ("data", f"sha256 {data.sha256}"),
+        ("margin", f"{manifest.rule.margin:g}, temperature {manifest.rule.temperature:g}"),
+        ("reads", f"states of version {manifest.state_version}, {len(manifest.features)} numbers of each"),
+    )
+    titled: list[tuple[str, Facts]] = [
+        ("Made from", origin),
+        ("Measured on held-out questions", _facts(manifest.metrics)),
+    ]
+    if gate is not None:
+        titled.append(("What the gate measured", (*_facts(gate.measures), ("the rule", gate.rule))))
+    titled += [("Settings", _facts(manifest.settings)), ("Trained with", _facts(manifest.versions))]
+    return tuple((title, facts) for title, facts in titled if facts)
+
+
+def figure(value: Any) -> str:
+    """A setting or a measure as text; three numbers as estimate [low, high]."""
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, list | tuple) and len(value) == 3 and all(isinstance(n, float) for n in value):
+        return difference(tuple(value))
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(figure, value))}]"
+    return str(value)
+
+
+def difference(interval: tuple[float, ...]) -> str:
+    """Estimate, low and high end with their signs."""
+    estimate, low, high = (f"{value:+.3f}" for value in interval)
+    return f"{estimate} [{low}, {high}]"
+
+
+def _facts(values: Mapping[str, Any], prefix: str = "") -> Facts:
+    facts: list[tuple[str, str]] = []
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            facts += _facts(value, f"{prefix}{name}, ")
+        else:
+            facts.append((f"{prefix}{name}", figure(value)))
+    return tuple(facts)
+
+
+def _count_list(counts: Mapping[str, int]) -> str:
+    items = ", ".join(f"{name} {count:,}" for name, count in counts.items())
+    return f" ({items})" if items else ""
+
+
+def _table(title: str, facts: Facts) -> Iterator[str]:
+    yield f"\n## {title}\n"
+    yield "| | |"
+    yield "| --- | --- |"
+    for name, value in facts:
+        yield f"| {_cell(name)} | {_cell(value)} |"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")

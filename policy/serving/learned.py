@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +14,8 @@ from agent.decisions.decider import Decision, PolicyState
 from agent.decisions.features import features, state_text
 from agent.decisions.sources import LEARNED
 from agent.state import Action
-from policy.decisions.trees import Seen, default_action
-from policy.serving.folder import MANIFEST, open_policy
-from policy.serving.manifest import BadPolicy
+from policy.decisions import Seen, default_action
+from policy.serving.folder import MANIFEST, BadPolicy, open_policy
 from policy.serving.registry import Registry
 from policy.serving.scorers import Rule, Scorer
 from traces.errors import DeepthinkError
@@ -117,13 +117,11 @@ class Served:
 
     Attributes:
         warning: What the user should know about how it was selected.
-        made_of: Distinguishes it from a changed policy of the same name.
     """
 
     def __init__(self, folder: Path, warning: str = "") -> None:
         self.folder = folder
         self.warning = warning
-        self.made_of = (folder, _modified_ns(folder), warning)
         self._lock = threading.Lock()
         self._decider: LearnedDecider | None = None
         self._failure: DeepthinkError | None = None
@@ -149,23 +147,30 @@ class Served:
                 raise self._failure
             if self._decider is None:
                 try:
-                    scorer, rule, _ = open_policy(self.folder)
+                    scorer, manifest = open_policy(self.folder)
                 except DeepthinkError as failure:
                     self._failure = failure
                     raise
-                self._decider = LearnedDecider(scorer, rule)
+                self._decider = LearnedDecider(scorer, manifest.rule)
             return self._decider
 
 
 def active_policy(registry: Registry | None = None) -> Served | None:
-    """The active policy, not yet loaded; None if the box is empty and none was chosen."""
+    """The active policy, loaded at its first decision; None if the box is empty and none was chosen.
+
+    It is looked up each time, since another process may change it, and stays the same object until then.
+    One that could not be loaded is tried again.
+    """
     active = (registry or Registry()).active()
-    return Served(active.folder, active.warning) if active.folder else None
+    if active.folder is None:
+        return None
+    manifest = active.folder / MANIFEST
+    key = active.folder, active.warning, manifest.stat().st_mtime_ns if manifest.exists() else 0
+    if _served(*key).failed:
+        _served.cache_clear()
+    return _served(*key)
 
 
-def _modified_ns(folder: Path) -> int:
-    """Modification time of the manifest in nanoseconds; 0 if it is missing."""
-    try:
-        return (folder / MANIFEST).stat().st_mtime_ns
-    except OSError:
-        return 0
+@lru_cache(maxsize=1)
+def _served(folder: Path, warning: str, _changed_ns: int) -> Served:
+    return Served(folder, warning)

@@ -15,10 +15,20 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
-from policy.serving.folder import MANIFEST, CannotWritePolicy, read, require_base
-from policy.serving.manifest import BOX, GAIN, BadPolicy, Gate, Manifest, is_name
+from policy.serving.folder import (
+    BOX,
+    GAIN,
+    MANIFEST,
+    BadPolicy,
+    CannotWritePolicy,
+    Gate,
+    Manifest,
+    is_name,
+    read,
+    require_base,
+)
 from traces.errors import DeepthinkError
 from traces.paths import data_dir
 
@@ -76,7 +86,7 @@ class Activation(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: _Name
-    at: str
+    at: str = Field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
     how: How
     forced: bool = False
     reason: str = ""
@@ -160,9 +170,16 @@ class Registry:
         """Every policy: boxed ones first, then the newest first; unusable ones included."""
         record, _ = self._record()
         active = self._place(record.active)
-        places = [(folder, True) for folder in _folders(self._box)]
-        places += [(folder, False) for folder in reversed(_folders(self.root))]
-        return [_inspect(folder, boxed=boxed, active=folder == active) for folder, boxed in places]
+        rows: list[Listed] = []
+        for folder in (*_folders(self._box), *reversed(_folders(self.root))):
+            manifest, problem = None, ""
+            try:
+                manifest = _read_usable(folder)
+            except BadPolicy as error:
+                problem = error.message
+            boxed = folder.parent == self._box
+            rows.append(Listed(folder.name, folder, boxed, folder == active, manifest, problem))
+        return rows
 
     def active(self) -> Active:
         """The active policy; the boxed one if `active.json` cannot be read."""
@@ -218,7 +235,7 @@ class Registry:
                 f"`deepthink policy use {folder.name} --force` uses it all the same, and records that.",
             )
         new_name = BOX if name == BOX else folder.name
-        activation = Activation(name=new_name, at=_now(), how=how, forced=not passed, reason=reason)
+        activation = Activation(name=new_name, how=how, forced=not passed, reason=reason)
         with self._locked_record() as record:
             before = record.before if record.active == new_name else (record.active, *record.before)
             self._write(record, activation, before)
@@ -245,9 +262,7 @@ class Registry:
                 reason = f"instead of {record.active}"
                 if skipped:
                     reason += f"; passed over {' '.join(skipped)}"
-                activation = Activation(
-                    name=name, at=_now(), how="rollback", forced=not passed, reason=reason
-                )
+                activation = Activation(name=name, how="rollback", forced=not passed, reason=reason)
                 self._write(record, activation, record.before[position + 1 :])
                 return activation
         usable = " that can still be used" if skipped else ""
@@ -353,22 +368,12 @@ def _read_usable(folder: Path) -> Manifest:
     return manifest
 
 
-def _inspect(folder: Path, *, boxed: bool, active: bool) -> Listed:
-    try:
-        return Listed(folder.name, folder, boxed, active, _read_usable(folder))
-    except BadPolicy as error:
-        return Listed(folder.name, folder, boxed, active, None, error.message)
-
-
 def _folders(root: Path) -> list[Path]:
     """Folders that are, or were meant to be, policies, sorted by name."""
     if not root.is_dir():
         return []
-    return sorted(f for f in root.iterdir() if f.is_dir() and is_name(f.name) and _is_policy(f))
-
-
-def _is_policy(folder: Path) -> bool:
-    return (folder / MANIFEST).is_file() or any(folder.glob("*.safetensors"))
+    folders = (folder for folder in root.iterdir() if folder.is_dir() and is_name(folder.name))
+    return sorted(f for f in folders if (f / MANIFEST).is_file() or any(f.glob("*.safetensors")))
 
 
 def _load(path: Path) -> tuple[_Record, str]:
@@ -380,7 +385,3 @@ def _load(path: Path) -> tuple[_Record, str]:
     except (OSError, ValidationError) as error:
         cause = error.strerror if isinstance(error, OSError) else "it is damaged"
         return _Record(), f"{path} cannot be read ({cause}): the policy in the box is active."
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")

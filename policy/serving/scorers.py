@@ -1,15 +1,17 @@
-"""The interface of a learned policy: scores for states, and the frozen rule that picks an action."""
+"""A learned policy: its scores of states, the curve that calibrates them, the rule that picks an action."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from pathlib import Path
+from typing import Annotated, Any, Final, Protocol
 
 import numpy as np
+from pydantic import Field
 
 from agent.state import ACTIONS, Action
-from policy.decisions.trees import INDEX, Floats, Seen, default_action
+from policy.decisions import INDEX, Floats, Seen, default_action
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +38,15 @@ class Scorer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """The frozen part of a policy.
+    """The frozen part of a policy; its manifest holds it, and validates the values.
 
     Attributes:
         margin: An action other than the default is taken if its advantage exceeds this.
         temperature: Of the displayed probabilities, the softmax of advantages divided by this.
     """
 
-    margin: float
-    temperature: float
+    margin: Annotated[float, Field(allow_inf_nan=False)]
+    temperature: Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
     def action(self, valid: Sequence[Action], advantages: Floats) -> Action:
         """The action for one state; ``advantages`` has shape (3,)."""
@@ -61,3 +63,52 @@ class Rule:
         weights = np.exp((margins - margins.max()) / self.temperature)
         share = dict(zip(valid, (weights / weights.sum()).tolist(), strict=True))
         return {action: share.get(action, 0.0) for action in ACTIONS}
+
+
+CURVE: Final = "calibration.safetensors"
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """A monotone map of raw probabilities ``x`` to calibrated ones ``y``, linear between its points."""
+
+    x: Floats
+    y: Floats
+
+    def __call__(self, raw: Floats) -> Floats:
+        """Calibrated probabilities; beyond the ends the curve is constant."""
+        return np.asarray(np.interp(raw, self.x, self.y), dtype=np.float64)
+
+
+IDENTITY = Curve(np.array([0.0, 1.0]), np.array([0.0, 1.0]))
+
+
+class Calibrated:
+    """A scorer whose sufficiency is calibrated by a curve."""
+
+    def __init__(self, inner: Scorer, curve: Curve) -> None:
+        self._inner = inner
+        self.curve = curve
+
+    def score(self, states: Sequence[Seen]) -> Scores:
+        """The inner scorer's advantages, and its sufficiency calibrated by the curve."""
+        raw = self._inner.score(states)
+        return Scores(raw.advantages, self.curve(raw.sufficiency))
+
+    def save(self, folder: Path) -> None:
+        """Write the inner scorer and the curve into ``folder``."""
+        from safetensors.numpy import save_file
+
+        inner: Any = self._inner
+        inner.save(folder)
+        save_file({"x": self.curve.x, "y": self.curve.y}, folder / CURVE)
+
+
+def calibrated(scorer: Scorer, folder: Path) -> Scorer:
+    """``scorer`` with the curve in its folder; ``scorer`` itself if there is no curve."""
+    from safetensors.numpy import load_file
+
+    if not (folder / CURVE).is_file():
+        return scorer
+    points = load_file(folder / CURVE)
+    return Calibrated(scorer, Curve(points["x"], points["y"]))

@@ -6,30 +6,135 @@ user forced it.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
+import shlex
+import shutil
 import threading
-from collections.abc import Generator
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from agent.decisions.decider import STATE_VERSION
+from models.catalogue import ALL_MINILM_L6_V2, entry
+from models.fetch import checked
 from models.library_loading import forbid_hubs, import_torch
-from policy.decisions.returns import Examples, examples
-from policy.judging.calibration import Frozen, freeze
-from policy.judging.gate import ask, too_few
-from policy.serving.folder import fingerprint, read_scorer, require_free, write
-from policy.serving.manifest import Base, Data, Gate, Manifest, RuleValues
+from models.protocols import ModelMissing
+from policy.decisions import COST, Examples, examples
+from policy.judging import Frozen, ask, freeze, too_few
+from policy.serving.folder import (
+    Base,
+    Data,
+    Gate,
+    Manifest,
+    Method,
+    fingerprint,
+    read_scorer,
+    require_free,
+    write,
+)
 from policy.serving.registry import Registry
 from policy.training.forest import improved
 from policy.training.material import Material, gather, sheet
-from policy.training.progress import Began, DataSheet, Finished, TrainingCancelled, TrainingEvent, Warned
-from policy.training.request import TrainingRequest, base_model
-from policy.training.watching import Emit, Watch, mean, run_in_background
-from policy.training.workplace import Workplace, folder
+from policy.training.progress import (
+    Began,
+    DataSheet,
+    Emit,
+    Finished,
+    TrainingCancelled,
+    TrainingEvent,
+    UnusedOption,
+    Warned,
+    Watch,
+    mean,
+    run_in_background,
+)
+from traces.paths import data_dir, existing_path
 
 _PACKAGES: Final = "torch transformers trl peft accelerate datasets scikit-learn numpy".split()
+
+
+DEFAULT: Final[Method] = "reward"
+"""The encoder that the protocol favours (`tests/benchmarks/results/policies.md`)."""
+
+Activation = Literal["gate", "never", "force"]
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingRequest:
+    """A training, as the user requests it.
+
+    Attributes:
+        sources: Collected stores (``.duckdb``) or exported traces (Parquet); the user's own if empty.
+        base: Catalogue name, folder or file of the base model; "" for the method's default.
+        cost: Of a research step, in units of quality.
+        name: Of the policy; "" for one generated from method and time.
+        seed: Of all random numbers.
+        epochs: Passes over the examples; None for the method's default. Encoders only.
+        steps: Optimiser steps; takes precedence over ``epochs``. Encoders only.
+        activation: Whether it becomes active: if it passes the gate, never, or always.
+    """
+
+    method: Method = DEFAULT
+    sources: tuple[Path, ...] = ()
+    base: str = ""
+    cost: float = COST
+    name: str = ""
+    seed: int = 0
+    epochs: float | None = None
+    steps: int | None = None
+    activation: Activation = "gate"
+
+    def __post_init__(self) -> None:
+        """Raise `UnusedOption` if a forest is to have a base, passes or steps."""
+        if self.method == "forest" and self.base:
+            raise UnusedOption(
+                "A forest adapts no base model.", "Leave --base out, or name another --method."
+            )
+        if self.method == "forest" and (self.epochs is not None or self.steps is not None):
+            raise UnusedOption(
+                "A forest is grown in one go, not in passes or steps.",
+                "Leave --epochs and --steps out, or name another --method.",
+            )
+
+    @property
+    def command(self) -> str:
+        """The command line for it; files by name, wherever they are."""
+        default = TrainingRequest(method=self.method)
+        words = ["deepthink", "train-policy", "--method", self.method]
+        for source in self.sources:
+            words += ["--from", source.name]
+        for option in ("base", "cost", "name", "seed", "epochs", "steps"):
+            value = getattr(self, option)
+            if value != getattr(default, option):
+                words += [f"--{option}", f"{value:g}" if isinstance(value, float) else str(value)]
+        return shlex.join(words)
+
+
+def base_model(request: TrainingRequest) -> tuple[str, Path] | None:
+    """Name and path of the base that the method adapts; None for the forest, which has none.
+
+    A folder or file that is not in the catalogue goes by its path, so that it is found again.
+
+    Raises:
+        ModelMissing: it is not on this machine.
+    """
+    if request.method == "forest":
+        return None
+    name = request.base or ALL_MINILM_L6_V2.name
+    path = existing_path(name)
+    if path is not None:
+        return str(path.resolve()), path.resolve()
+    model_path = checked(entry(name))
+    if model_path is None:
+        raise ModelMissing(
+            f"The base model {name} is not on this machine.", f"Fetch it: “deepthink models pull {name}”."
+        )
+    return name, model_path
 
 
 def train(
@@ -52,13 +157,12 @@ def train(
     cancel = cancel or threading.Event()
 
     def work(emit: Emit) -> Finished | None:
-        return _run_phases(request, _ignore if _is_helper() else emit, cancel, registry or Registry())
+        # Only the first process reports.
+        return _run_phases(
+            request, (lambda _event: None) if _is_helper() else emit, cancel, registry or Registry()
+        )
 
     return (yield from run_in_background(work, cancel))
-
-
-def _ignore(_event: TrainingEvent) -> None:
-    """Only the first process reports."""
 
 
 def _is_helper() -> bool:
@@ -136,6 +240,63 @@ def _run_phases(
     return finished
 
 
+_TRAINED: Final = "trained"
+_TARGETS: Final = "targets.safetensors"
+
+
+class Workplace:
+    """The folder of one training, determined by the request and the sha256 of its data and base."""
+
+    def __init__(self, request: TrainingRequest, data: str, base: str) -> None:
+        options = [request.method, request.cost, request.seed, request.epochs, request.steps]
+        key = json.dumps([*options, data, base, STATE_VERSION]).encode()
+        self.folder = folder() / hashlib.sha256(key).hexdigest()[:16]
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.checkpoints = self.folder / "checkpoints"
+        """Folder of the checkpoints."""
+
+    @property
+    def trained(self) -> Path | None:
+        """The trained scorer, if training is finished."""
+        path = self.folder / _TRAINED
+        return path if path.is_dir() else None
+
+    def keep_trained(self, save: Callable[[Path], None]) -> None:
+        """Save the trained scorer; it appears completely or not at all."""
+        temporary = self.folder / f".{_TRAINED}"
+        shutil.rmtree(temporary, ignore_errors=True)
+        temporary.mkdir()
+        save(temporary)
+        temporary.rename(self.folder / _TRAINED)
+
+    def targets(self, plain: Examples, make: Callable[[], Examples]) -> Examples:
+        """``make()``, which takes minutes, or its earlier result.
+
+        Args:
+            plain: The same states in the same order, with targets that are quick to compute.
+            make: Computes the targets to learn from.
+        """
+        from safetensors.numpy import load_file, save_file
+
+        path = self.folder / _TARGETS
+        if path.is_file():
+            return replace(plain, values=load_file(path)["values"])
+        targets = make()
+        temporary = path.with_suffix(f".{os.getpid()}")  # several processes may train together
+        save_file({"values": targets.values}, temporary)
+        temporary.rename(path)
+        return targets
+
+    def clear(self) -> None:
+        """Remove the folder once the policy is written."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def folder() -> Path:
+    """The folder of all unfinished trainings."""
+    return data_dir() / "training"
+
+
 def _fit(
     request: TrainingRequest, learned_from: Examples, base: Path | None, work: Path, watch: Watch
 ) -> Any:
@@ -144,7 +305,7 @@ def _fit(
         from policy.training import forest
 
         return forest.fit(learned_from, seed=request.seed)
-    from policy.training.encoder import fitting
+    from policy.training import fitting
 
     return fitting.fit(
         learned_from,
@@ -181,7 +342,7 @@ def _manifest(
             sources=material.sources,
         ),
         features=list(learned_from.states[0].features),
-        rule=RuleValues(margin=frozen.rule.margin, temperature=frozen.rule.temperature),
+        rule=frozen.rule,
         settings={
             "cost": request.cost,
             "seed": request.seed,
@@ -189,7 +350,7 @@ def _manifest(
             "steps": request.steps,
         },
         metrics={
-            "held-out questions": len(crossed.walks),
+            "held-out questions": len(crossed.ends),
             "quality": round(mean(crossed.quality), 4),
             "evidence complete": round(mean(crossed.detail("complete")), 4),
             "steps": round(mean(crossed.steps), 4),
@@ -197,16 +358,6 @@ def _manifest(
             "sufficiency: calibration error (ECE)": round(frozen.calibration_error, 4),
         },
         gate=gate,
-        versions=_versions(),
+        versions={name: version(name) for name in _PACKAGES},
         command=request.command,
     )
-
-
-def _versions() -> dict[str, str]:
-    versions: dict[str, str] = {}
-    for name in _PACKAGES:
-        try:
-            versions[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return versions

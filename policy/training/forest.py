@@ -15,8 +15,18 @@ import numpy as np
 import numpy.typing as npt
 
 from agent.state import ACTIONS, Action
-from policy.decisions.returns import COST, Examples, examples
-from policy.decisions.trees import INDEX, Floats, Seen, Tree, default_columns, fold, valid_columns
+from policy.decisions import (
+    COST,
+    INDEX,
+    Examples,
+    Floats,
+    Seen,
+    Tree,
+    default_columns,
+    examples,
+    fold,
+    valid_columns,
+)
 from policy.serving.scorers import Rule, Scores
 
 FILE: Final = "forest.safetensors"

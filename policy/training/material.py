@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -14,9 +14,16 @@ from typing import Final
 import numpy as np
 
 from agent.decisions.decider import STATE_VERSION
-from policy.decisions.reading import Read, distinct, load_trees, open_source
-from policy.decisions.returns import Examples
-from policy.decisions.trees import INDEX, Tree, default_columns, split
+from policy.decisions import (
+    INDEX,
+    Examples,
+    Read,
+    Tree,
+    default_columns,
+    load_trees,
+    open_source,
+    split,
+)
 from policy.training.progress import CannotTrain
 from traces.paths import store_file
 from traces.store import Store
@@ -67,15 +74,11 @@ def gather(sources: Sequence[Path], work: Path) -> Material:
         BadTraces, StoreError: a file is neither an export of traces nor a store, or cannot be read.
     """
     stores = [open_source(source, work) for source in sources] or [Store(store_file())]
-    parts = [load_trees(store) for store in stores]
-    all_trees = [tree for part in parts for tree in part.trees]
-    trees = distinct(all_trees)
-    read = Read(trees, sum(part.other_versions for part in parts), sum(part.unmeasured for part in parts))
-    return material(read, len(all_trees) - len(trees))
+    return material(load_trees(*stores))
 
 
-def material(read: Read, duplicates: int = 0) -> Material:
-    """Check and split the trees; ``duplicates``: runs that were given more than once.
+def material(read: Read) -> Material:
+    """Check and split the trees.
 
     Raises:
         CannotTrain: as `gather`.
@@ -86,27 +89,21 @@ def material(read: Read, duplicates: int = 0) -> Material:
     held_out = {_words(tree) for tree in validation} - {""}
     leaked = [tree for tree in training if _words(tree) in held_out]
     training = [tree for tree in training if _words(tree) not in held_out]
-    warnings: list[str] = []
-    if duplicates:
-        warnings.append(
-            f"{duplicates:,} runs were given more than once; each counts once, as the first source has it."
-        )
-    if leaked:
-        warnings.append(
-            f"{len(leaked)} questions are among the held-out ones in the same words; they are not learned "
-            "from."
-        )
-    if read.other_versions:
-        warnings.append(
-            f"{read.other_versions} decisions have a state of another version than {STATE_VERSION}; they "
-            "are left out."
-        )
-    if read.unmeasured:
-        warnings.append(
-            f"{read.unmeasured} runs are left out: nobody knows how good their answers are. Rate them, or "
-            "label decisions: “deepthink traces label”."
-        )
-    return Material(training, validation, _digest(read.trees), tuple(warnings))
+    warnings = {
+        "{:,} runs were given more than once; each counts once, as the first source has it.": (
+            read.duplicates
+        ),
+        "{} questions are among the held-out ones in the same words; they are not learned from.": (
+            len(leaked)
+        ),
+        f"{{}} decisions have a state of another version than {STATE_VERSION}; they are left out.": (
+            read.other_versions
+        ),
+        "{} runs are left out: nobody knows how good their answers are. Rate them, or label decisions: "
+        "“deepthink traces label”.": read.unmeasured,
+    }
+    given = tuple(warning.format(count) for warning, count in warnings.items() if count)
+    return Material(training, validation, _digest(read.trees), given)
 
 
 def _check_enough(read: Read) -> None:
@@ -133,16 +130,17 @@ def _check_enough(read: Read) -> None:
 
 def _check_numbers(trees: Sequence[Tree]) -> None:
     for tree in trees:
+        question = tree.text or tree.question
         for node in tree.nodes.values():
             problem = ""
             wrong = [name for name, value in node.seen.features.items() if not math.isfinite(value)]
             if wrong or not node.seen.features:
-                number = wrong[0] if wrong else "anything"
-                problem = f"A decision of “{tree.text or tree.question}” has no number for {number}."
+                problem = (
+                    f"A decision of “{question}” has no number for {wrong[0] if wrong else 'anything'}."
+                )
             elif node.quality is not None and not 0.0 <= node.quality <= 1.0:
                 problem = (
-                    f"Finishing “{tree.text or tree.question}” has the quality {node.quality}; it has to "
-                    "lie between 0 and 1."
+                    f"Finishing “{question}” has the quality {node.quality}; it has to lie between 0 and 1."
                 )
             if problem:
                 raise CannotTrain(problem, "These traces are damaged; collect or import them anew.")
@@ -154,18 +152,14 @@ def _words(tree: Tree) -> str:
 
 def _digest(trees: Sequence[Tree]) -> str:
     """sha256 of all training data, independent of the order it is stored in."""
-    digest = hashlib.sha256()
-    for line in sorted(line for tree in trees for line in _lines(tree)):
-        digest.update(line.encode())
-    return digest.hexdigest()
-
-
-def _lines(tree: Tree) -> Iterator[str]:
-    for node in tree.nodes.values():
-        state: list[object] = [node.seen.text, dict(node.seen.features), node.valid]
-        fields = [tree.question, tree.dataset, node.path, *state, node.quality, node.source]
-        fields += [dict(node.detail), node.label]
-        yield json.dumps(fields, sort_keys=True, ensure_ascii=False) + "\n"
+    lines: list[str] = []
+    for tree in trees:
+        for node in tree.nodes.values():
+            state: list[object] = [node.seen.text, dict(node.seen.features), node.valid]
+            fields = [tree.question, tree.dataset, node.path, *state, node.quality, node.source]
+            fields += [dict(node.detail), node.label]
+            lines.append(json.dumps(fields, sort_keys=True, ensure_ascii=False) + "\n")
+    return hashlib.sha256("".join(sorted(lines)).encode()).hexdigest()
 
 
 def sheet(

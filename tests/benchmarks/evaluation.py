@@ -22,10 +22,9 @@ from typing import Final
 
 from agent.text.terms import terms
 from models.protocols import Chat, ChatOptions, Message
-from policy.evaluation.evaluating import checked, evaluate
+from policy.evaluation.evaluating import Row, Rows, checked, evaluate
 from policy.evaluation.measures import exact_match, f1
 from policy.evaluation.report import markdown
-from policy.evaluation.rows import Row, Rows
 from policy.evaluation.systems import CLOSED_BOOK, CRAG, GUESS, LEAN, SEARCH, SEED, SHALLOW, Parts
 from policy.questions import CaseSet, Progress
 from tests.benchmarks.multihop import RememberingEmbedder, pool, pooled, read_questions

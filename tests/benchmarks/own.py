@@ -14,12 +14,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 
-from policy.evaluation.rows import Row, Rows
+from policy.evaluation.evaluating import Row, Rows
 from policy.evaluation.systems import GUESS, LEAN
 from tests.benchmarks.table import RESULTS, write_rows
 from tests.conftest import DATA
 from tui.failures import EXIT_CODES
-from tui.policy.evaluating import EvaluationRequest, run_evaluation
+from tui.policy.evaluating import run
 
 SYSTEMS = (GUESS, LEAN)
 
@@ -35,10 +35,8 @@ def main() -> None:
     options = parser.parse_args()
     work: Path = options.work
     tables = RESULTS / f"{options.name}.md"
-    request = EvaluationRequest(
-        [str(options.data)], SYSTEMS, options.models, options.limit, work=work, out=tables
-    )
-    code = run_evaluation(request)
+    sets, systems = [str(options.data)], ",".join(SYSTEMS)
+    code = run(sets, systems, options.models, options.limit, work=work, out=tables)
     if code == EXIT_CODES["cancelled"]:
         raise SystemExit(code)
     rows = sorted(Rows(work / "rows.jsonl").all(), key=lambda row: row.key)

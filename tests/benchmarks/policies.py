@@ -23,21 +23,27 @@ from typing import cast, get_args
 import numpy as np
 
 from agent.state import Action
-from policy.decisions.reading import distinct, load_trees
-from policy.decisions.returns import COST
-from policy.decisions.trees import Node, Tree
+from policy.decisions import COST, Node, Tree, load_trees
 from policy.evaluation.report import Table, machine, markdown_table
-from policy.judging.bootstrap import RESAMPLES, SEED, mean, means
-from policy.judging.calibration import calibration_error
-from policy.judging.gate import processor_ms
-from policy.judging.walking import Decide, Outcomes, Scored, default_schedule, follow, score
-from policy.serving.folder import CARD, open_policy, read, write
-from policy.serving.manifest import Method
+from policy.judging import (
+    RESAMPLES,
+    SEED,
+    Decide,
+    Outcomes,
+    Scored,
+    calibration_error,
+    default_schedule,
+    follow,
+    mean,
+    means,
+    processor_ms,
+    score,
+)
+from policy.serving.folder import CARD, Manifest, Method, open_policy, read, write
 from policy.serving.registry import ACTIVE, Registry
-from policy.serving.scorers import Rule, Scorer
-from policy.training.course import train
+from policy.serving.scorers import Scorer
+from policy.training.course import TrainingRequest, train
 from policy.training.material import gather
-from policy.training.request import TrainingRequest
 from tests.benchmarks.collecting.model_free import collect
 from traces.store import Store
 from tui.assemble import open_embedder, open_reader
@@ -104,7 +110,7 @@ def tables(
     """The tables in Markdown: all sets together, and each."""
     known = {" ".join(tree.text.split()).casefold() for tree in _trees(training)}
     test = [tree for tree in _trees(testing) if " ".join(tree.text.split()).casefold() not in known]
-    opened = {one.name: open_policy(one)[:2] for one in policies}
+    opened = {one.name: open_policy(one) for one in policies}
     names = sorted({tree.dataset for tree in test})
     made = [_table("all", test, opened, cost)]
     for name in names if len(names) > 1 else []:
@@ -144,7 +150,7 @@ def pack(policies: Path, box: Path, methods: Sequence[str]) -> None:
 
 
 def _table(
-    title: str, test: Sequence[Tree], policies: dict[str, tuple[Scorer, Rule]], cost: float
+    title: str, test: Sequence[Tree], policies: dict[str, tuple[Scorer, Manifest]], cost: float
 ) -> Table:
     default = follow(test, default_schedule)
 
@@ -164,9 +170,9 @@ def _table(
 
     rows = [[*row(f"fixed {k}", follow(test, _fixed(k))), "", ""] for k in range(1, _FIXED + 1)]
     rows.append([*row("plan done", default), "", ""])
-    for name, (scorer, rule) in policies.items():
+    for name, (scorer, manifest) in policies.items():
         scored = score(test, scorer)
-        outcomes = follow(test, scored.decide(rule))
+        outcomes = follow(test, scored.decide(manifest.rule))
         milliseconds = processor_ms(scorer, test)
         rows.append([*row(name, outcomes), f"{_ece(scored):.3f}", f"{milliseconds:.1f}"])
     head = ["policy", "quality", "complete", "steps", f"utility at {cost:g}", "over plan done", "ECE", "ms"]
@@ -196,8 +202,8 @@ def _ece(scored: Scored) -> float:
 
 
 def _trees(stores: Sequence[Path]) -> list[Tree]:
-    found = distinct([tree for store in stores for tree in load_trees(Store(store, named=True)).trees])
-    return [tree for tree in found if any(node.quality is not None for node in tree.nodes.values())]
+    trees = load_trees(*(Store(store, named=True) for store in stores)).trees
+    return [tree for tree in trees if any(node.quality is not None for node in tree.nodes.values())]
 
 
 def _dev(file: Path) -> Path:

@@ -14,7 +14,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from policy.evaluation import rows as outcomes
+from policy.evaluation import evaluating
 
 RESULTS = Path(__file__).parent / "results"
 _PACKAGES = (
@@ -78,7 +78,7 @@ def _circumstances(command: str) -> str:
     )
 
 
-def write_rows(file: Path, rows: Iterable[outcomes.Row]) -> None:
+def write_rows(file: Path, rows: Iterable[evaluating.Row]) -> None:
     """Write an evaluation's rows without the words of the answers; the file is replaced as a whole."""
     part = file.with_name(f"{file.name}.part")
     with part.open("w", encoding="utf-8") as out:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from models import boxed_planner, boxed_reader
-from policy.evaluation.rows import Row, Rows
+from policy.evaluation.evaluating import Row, Rows
 from tests.benchmarks.evaluation import PAGE, ROWS, SETS, digest
 from tests.benchmarks.planner.evaluation import table as of_planner
 from tests.benchmarks.reader.evaluation import table as of_reader

@@ -5,9 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from policy.training.course import train
-from policy.training.encoder import fitting
-from policy.training.request import TrainingRequest
+from policy.training import fitting
+from policy.training.course import TrainingRequest, train
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="tests.benchmarks.train_process")

@@ -11,10 +11,9 @@ from safetensors.numpy import load_file, save_file
 
 from agent.decisions.decider import STATE_VERSION, PolicyState
 from agent.state import Action
-from policy.decisions.trees import INDEX, Floats, Seen, default_action
-from policy.serving.folder import write
-from policy.serving.manifest import Data, Gate, Manifest, RuleValues
-from policy.serving.scorers import Scores
+from policy.decisions import INDEX, Floats, Seen, default_action
+from policy.serving.folder import Data, Gate, Manifest, write
+from policy.serving.scorers import Rule, Scores
 
 
 class Preferring:
@@ -62,7 +61,7 @@ def manifest(name: str = "forest-20261121-203000", **changes: Any) -> Manifest:
             sources={"evidence": 9},
         ),
         "features": ["step", "held"],
-        "rule": RuleValues(margin=0.05, temperature=0.1),
+        "rule": Rule(margin=0.05, temperature=0.1),
         "settings": {"cost": 0.05, "seed": 0},
         "metrics": {"utility": 0.41, "interval": [0.01, 0.03]},
         "gate": Gate(passed=True, reason="It is better.", rule="Better than the default.", measures={}),

@@ -9,7 +9,7 @@ import pytest
 
 from agent.budget import Budget
 from policy.collecting import Collection, collect, exploration
-from policy.decisions.reading import load_trees
+from policy.decisions import load_trees
 from policy.questions import Case
 from tests.agent.conftest import UnsureReader, fill
 from tests.scripted import HashEmbedder, Scripted, ScriptedChat

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from agent.state import Action
-from policy.decisions.trees import Node, Seen, Tree, default_action
-from policy.judging.walking import Decide
+from policy.decisions import Node, Seen, Tree, default_action
+from policy.judging import Decide
 
 
 def node(

@@ -22,8 +22,7 @@ from agent.documents.ingest import ingest
 from agent.run import Request, resumable, resume, run
 from policy.serving.registry import Registry
 from policy.training import forest
-from policy.training.course import train
-from policy.training.request import TrainingRequest
+from policy.training.course import TrainingRequest, train
 from tests.agent.killing import QUESTION, Oracle, Reader, warm_up
 from tests.scripted import HashEmbedder
 from traces.errors import DeepthinkError

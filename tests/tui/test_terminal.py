@@ -30,14 +30,14 @@ def test_a_line_of_markdown_is_told_without_its_marks(line: str, told: str) -> N
     "command",
     [
         *("library", "library list", "library search bearings", "sessions"),
-        *("sessions show", "runs", "runs --unfinished", "runs show", "policy", "policy history", "models"),
+        *("sessions show", "runs", "runs --unfinished", "runs show", "policy", "models"),
     ],
 )
 def test_what_lists_or_shows_does_it_as_json_too(command: str, library: Path, deepthink: Run) -> None:
     stored.store_run(session=Sessions(open_store()).begin("one"))
     ran = deepthink(*command.split(), "--json")
     assert ran.code == 0
-    assert json.loads(ran.out) or command in {"runs --unfinished", "policy", "policy history"}
+    assert json.loads(ran.out) or command in {"runs --unfinished", "policy"}
 
 
 def test_in_a_pipe_text_stays_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,13 +9,17 @@ from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.content import Content
+from textual.geometry import Size
+from textual.layout import ArrangeResult, Layout
+from textual.layouts.horizontal import HorizontalLayout
 from textual.message import Message
 from textual.screen import Screen
-from textual.widgets import Static
+from textual.widget import Widget
+from textual.widgets import Footer, Static
+from textual.widgets._footer import FooterKey
 
 from tui.app.engine import EngineState
-from tui.app.key_line import KeyLine
-from tui.app.keys import modes
+from tui.app.keys import ACTIONS, modes
 from tui.app.offers import Deepthink, deepthink
 
 
@@ -95,6 +99,40 @@ def _engine_text(states: Mapping[str, tuple[EngineState, str]]) -> str:
         ((part, state) for part, state in parts.items() if state[0] != "ready"), ("", parts["model"])
     )
     return f"{_STATE_SIGNS[state]} {part or name.removeprefix('llama.cpp:')}"
+
+
+_EVERYWHERE = frozenset(action.does for action in ACTIONS["app"])
+
+
+class _WholeKeys(HorizontalLayout):
+    """Left to right; drops keys from the end until the rest fit, those of every screen last."""
+
+    def arrange(
+        self, parent: Widget, children: list[Widget], size: Size, greedy: bool = True
+    ) -> ArrangeResult:
+        arrangement = super().arrange(parent, children, size, greedy)
+        by_importance = sorted(
+            children,
+            key=lambda key: isinstance(key, FooterKey) and key.action in _EVERYWHERE,
+            reverse=True,
+        )
+        while by_importance and arrangement[-1].region.right > size.width:
+            child_to_drop = by_importance.pop()
+            children = [child for child in children if child is not child_to_drop]
+            arrangement = super().arrange(parent, children, size, greedy)
+        return arrangement
+
+
+class KeyLine(Footer):
+    """One line of whole keys; help and palette list those that do not fit."""
+
+    def __init__(self) -> None:
+        super().__init__(compact=True, show_command_palette=False)
+
+    @property
+    def layout(self) -> Layout:
+        """`_WholeKeys`; the styles can only name Textual's own layouts."""
+        return _WholeKeys()
 
 
 class DeepScreen(Screen[None]):

@@ -18,7 +18,6 @@ from tui.app.work import failed
 
 if TYPE_CHECKING:
     from models.protocols import Chat, Completer, Embedder, Reader
-    from policy.serving.learned import Served
     from tui.settings.settings import Settings
 
 _VIEW_MODULES = ("tui.run.exchange", "tui.run.panel")  # show a run
@@ -78,7 +77,6 @@ class Engine:
         self._settings: Settings | None = None
         self._chat: _OpenChat | None = None
         self._open_parts: dict[tuple[str, ...], tuple[list[object], Any]] = {}  # settings: values, instance
-        self._learned: Served | None = None
         self._embedding = threading.Lock()
         self.closing = threading.Event()
         self._prepared = threading.Event()
@@ -160,20 +158,6 @@ class Engine:
             instance: T = self._open_parts[names][1]
             return instance
 
-    def learned(self) -> Served | None:
-        """The active learned policy, loaded at its first decision; None if there is none.
-
-        The active policy is looked up each time, since another process may change it.
-        """
-        from tui import assemble
-
-        active = assemble.open_learned()
-        with self._lock:
-            current = self._learned
-            if current is None or active is None or current.failed or current.made_of != active.made_of:
-                self._learned = active
-            return self._learned
-
     def prepare(self) -> None:
         """Load everything that the first question needs, and post each state; for a worker.
 
@@ -231,7 +215,7 @@ class Engine:
 
     def _let_answer(self) -> None:
         """Wait while the language model is in use, since it needs the whole processor."""
-        while self._answers() and not self.closing.wait(_POLL_SECONDS):
+        while self._chat is not None and self._chat.users and not self.closing.wait(_POLL_SECONDS):
             pass
 
     def embed_library(self) -> None:
@@ -258,11 +242,6 @@ class Engine:
                 self.tell(failed(error))
             if started:
                 self.tell(EngineChanged("library", "ready", ""))
-
-    def _answers(self) -> bool:
-        """Whether the language model is in use."""
-        with self._lock:
-            return self._chat is not None and self._chat.users > 0
 
     def _warm_chat(self) -> str:
         from models.llama_cpp import LlamaCppChat

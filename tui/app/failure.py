@@ -13,7 +13,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Static, TextArea
 
 from traces.errors import DeepthinkError
-from tui.app.key_line import KeyLine
+from tui.app.base import KeyLine
 from tui.app.keys import ACTIONS_BY_ID, bindings
 from tui.app.work import Failed
 
@@ -82,7 +82,14 @@ class FailureScreen(ModalScreen[None]):
 
     def __init__(self, failures: Sequence[Failed], keys: Mapping[str, str]) -> None:
         super().__init__()
-        self._text = "\n\n".join(_failure_text(failure, keys) for failure in reversed(failures))
+        texts: list[str] = []
+        for failure in reversed(failures):
+            error = failure.error
+            traceback = ["", failure.detail] * (error.kind == "internal")  # other errors need none
+            texts.append(
+                "\n".join((f"{error.title}: {error.message}", in_the_app(error, keys), *traceback))
+            )
+        self._text = "\n\n".join(texts)
 
     def compose(self) -> ComposeResult:
         with Vertical(id="failure"):
@@ -96,11 +103,3 @@ class FailureScreen(ModalScreen[None]):
 
     def action_close(self) -> None:
         self.dismiss()
-
-
-def _failure_text(failure: Failed, keys: Mapping[str, str]) -> str:
-    error = failure.error
-    is_fault = error.kind == "internal"  # other errors need no traceback
-    return "\n".join(
-        (f"{error.title}: {error.message}", in_the_app(error, keys), *(["", failure.detail] * is_fault))
-    )

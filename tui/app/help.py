@@ -17,7 +17,7 @@ from textual.screen import ModalScreen, Screen
 from textual.widget import Widget
 from textual.widgets import Markdown, Static
 
-from tui.app.key_line import KeyLine
+from tui.app.base import KeyLine
 from tui.app.keys import ACTIONS, ACTIONS_BY_ID, bindings
 
 _PLACES: Final[Mapping[str, str]] = {

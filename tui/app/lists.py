@@ -22,7 +22,7 @@ _QUIET = "$foreground 65%"
 _NARROWEST = 12
 
 
-def facts(rows: Sequence[tuple[str, str]], width: int, column: int = 0) -> list[Content]:
+def facts(rows: Sequence[tuple[str, Content | str]], width: int, column: int = 0) -> list[Content]:
     """Names and texts in two columns, wrapped to ``width`` cells.
 
     With ``column`` 0, the first column is as wide as the longest name, at most half the width.
@@ -31,9 +31,9 @@ def facts(rows: Sequence[tuple[str, str]], width: int, column: int = 0) -> list[
     column = column or max(_NARROWEST, min(widest, width // 2))
     lines: list[Content] = []
     for name, text in rows:
-        left = folded(name, column - 2)
-        right = folded(text, max(width - column, _NARROWEST))
-        for first, second in zip_longest(left, right, fillvalue=""):
+        room = max(width - column, _NARROWEST)
+        right: Sequence[str | Content] = folded(text, room) if isinstance(text, str) else text.wrap(room)
+        for first, second in zip_longest(folded(name, column - 2), right, fillvalue=""):
             lines.append(Content.assemble((padded(first, column), _QUIET), second))
     return lines
 

@@ -152,7 +152,8 @@ def possible(screen: Screen[Any]) -> Iterator[tuple[Action, DOMNode, str]]:
                 yield action, node, key
         elif action.place == "app" or action.place in places:
             owner = screen.app if action.place == "app" else _owner(screen, action)
-            if owner is not None and _is_allowed(owner, action):
+            destination, name, parameters = parse(action.does)
+            if owner is not None and (destination or owner.check_action(name, parameters)):
                 yield action, owner, ""
 
 
@@ -160,7 +161,7 @@ def take_theme(app: App[Any], name: str) -> None:
     """Change to a theme at once, and save it in the settings in the background."""
 
     def store() -> None:
-        from tui.settings.file import put
+        from tui.settings.settings import put
 
         put("app.theme", name)
         deepthink(app).engine.reload()
@@ -186,11 +187,6 @@ def _binds(node: DOMNode, action_id: str) -> bool:
         for kind in type(node).__mro__
         for binding in kind.__dict__.get("BINDINGS", ())
     )
-
-
-def _is_allowed(owner: DOMNode, action: Action) -> bool:
-    destination, name, parameters = parse(action.does)
-    return bool(destination) or bool(owner.check_action(name, parameters))
 
 
 T = TypeVar("T")

@@ -209,38 +209,27 @@ async def _end_app(service: AppService) -> None:
 def _listen(host: str, port: int) -> socket.socket:
     if not 0 <= port <= 65535:  # the system would take it modulo 65536
         raise CannotServe(f"There is no port {port}.", "Ports go from 1 to 65535; 0 takes a free one.")
+    here = "Leave --host out to serve to this machine alone."
     try:
-        family, kind, protocol, _, address = socket.getaddrinfo(
+        family, _, _, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
+        dual = family == socket.AF_INET6 and socket.has_dualstack_ipv6()
+        listener = socket.create_server(address, family=family, dualstack_ipv6=dual)
     except (socket.gaierror, UnicodeError) as error:
-        raise CannotServe(
-            f"“{host}” is not a valid address.", "Leave --host out to serve to this machine alone."
-        ) from error
-    listener = socket.socket(family, kind, protocol)
-    try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # can be reused at once after a stop
-        listener.bind(address)
-        listener.listen()
+        raise CannotServe(f"“{host}” is not a valid address.", here) from error
     except OSError as error:
-        listener.close()
-        raise _listen_error(error, host, port) from error
+        message = f"{host} is not an address of this machine ({os.strerror(error.errno or 0)})."
+        way_out = here
+        if error.errno == errno.EADDRINUSE:
+            message = f"Port {port} is in use."
+            way_out = f"Take another: deepthink-tui --serve --port {port + 1 if port < 65535 else 0}"
+        elif error.errno == errno.EACCES:
+            message = f"Port {port} is not allowed."
+            way_out = "Take one above 1023, for example --port 8000."
+        raise CannotServe(message, way_out) from error
     listener.setblocking(False)
     return listener
-
-
-def _listen_error(error: OSError, host: str, port: int) -> CannotServe:
-    if error.errno == errno.EADDRINUSE:
-        return CannotServe(
-            f"Port {port} is in use.",
-            f"Take another: deepthink-tui --serve --port {port + 1 if port < 65535 else 0}",
-        )
-    if error.errno == errno.EACCES:
-        return CannotServe(f"Port {port} is not allowed.", "Take one above 1023, for example --port 8000.")
-    return CannotServe(
-        f"{host} is not an address of this machine ({os.strerror(error.errno or 0)}).",
-        "Leave --host out to serve to this machine alone.",
-    )
 
 
 def _warn_about_access(server: AppServer) -> None:

@@ -10,7 +10,6 @@ from typing import Any, Final, Generic, TypeVar
 
 from textual.dom import DOMNode
 from textual.message import Message
-from textual.message_pump import MessagePump
 from textual.widget import Widget
 from textual.worker import Worker
 
@@ -26,34 +25,6 @@ class Failed(Message):
 
     error: DeepthinkError
     detail: str
-
-
-class Batch(Generic[T]):
-    """Items from a thread, handed over in batches; a message is posted when the first item is waiting."""
-
-    def __init__(self, message: Callable[[], Message]) -> None:
-        self._message = message
-        self._target: MessagePump | None = None
-        self._lock = threading.Lock()
-        self._waiting: list[T] = []
-
-    def post_to(self, pump: MessagePump) -> None:
-        """Set where messages are posted."""
-        self._target = pump
-
-    def put(self, item: T) -> None:
-        """Add an item to the batch."""
-        with self._lock:
-            self._waiting.append(item)
-            first = len(self._waiting) == 1
-        if first and self._target is not None:  # later items are drained with it
-            self._target.post_message(self._message())
-
-    def drain(self) -> list[T]:
-        """The items since the last call."""
-        with self._lock:
-            items, self._waiting = self._waiting, []
-            return items
 
 
 def in_background(
@@ -120,12 +91,14 @@ class Job(Generic[T]):
     def __init__(self, work: Callable[[threading.Event], Iterator[T]]) -> None:
         self.cancel = threading.Event()
         self._work = work
-        self._events: Batch[T] = Batch(lambda: self.Progressed(self))
+        self._lock = threading.Lock()
+        self._waiting: list[T] = []
+        self._widget: Widget | None = None
         self._ended = threading.Event()
 
     def start(self, widget: Widget) -> None:
         """Start the thread; it posts `Progressed` and finally `Ended` to ``widget``."""
-        self._events.post_to(widget)
+        self._widget = widget
         in_background(widget, self._run, group="job")
 
     def leave(self) -> None:
@@ -135,13 +108,23 @@ class Job(Generic[T]):
 
     def drain(self) -> list[T]:
         """The events since the last call."""
-        return self._events.drain()
+        with self._lock:
+            events, self._waiting = self._waiting, []
+            return events
+
+    def put(self, event: T) -> None:
+        """Report an event."""
+        with self._lock:
+            self._waiting.append(event)
+            is_first = len(self._waiting) == 1
+        if is_first and self._widget is not None:  # later events are drained with it
+            self._widget.post_message(self.Progressed(self))
 
     def _run(self) -> Message:
         failure: Failed | None = None
         try:
             for event in self._work(self.cancel):
-                self._events.put(event)
+                self.put(event)
         except BaseException as error:  # noqa: BLE001 - sent as a message: a worker never closes the app
             failure = failed(error)
         self._ended.set()

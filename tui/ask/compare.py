@@ -193,7 +193,7 @@ def compare(
         DeepthinkError: no system can answer.
     """
     systems = _parse_systems(names, settings)
-    columns = [Column(system.name) for system in systems]
+    columns = [Column(name) for name in systems]
     store, models = open_store(), open_parts(settings)
     chat, embedder, reader = models["chat"], models["embedder"], models["reader"]
     embed_few(store, embedder)
@@ -214,7 +214,7 @@ def compare(
         clean_question = _run_in_thread(lambda _tell: _load_models(question, parts), cancel).result()
         setup = one_line(f"{chat.name} · in {', '.join(places)}")
         printer.show(Block("question", clean_question, (setup,), "opening"))
-        for system, column in zip(systems, columns, strict=True):
+        for system, column in zip(systems.values(), columns, strict=True):
             if not cancel.is_set():
                 _answer(system, column, clean_question, parts, cancel, printer)
     if form != "json":
@@ -234,7 +234,7 @@ def compare(
     return _exit_code(columns)
 
 
-def _parse_systems(names: str, settings: Settings) -> list[System]:
+def _parse_systems(names: str, settings: Settings) -> dict[str, System]:
     requested = dict.fromkeys(name.strip() for name in names.split(",") if name.strip())
     choices = f"There are: {', '.join(SYSTEMS)}."
     for name in requested:
@@ -242,8 +242,8 @@ def _parse_systems(names: str, settings: Settings) -> list[System]:
             raise failures.WrongUsage(f"There is no system “{clean(name)}”.", choices)
     if not requested:
         raise failures.WrongUsage("--systems names no system.", choices)
-    lean = Looped(LEAN, LEAN, settings.decider)  # it decides as the settings say
-    return [lean if name == LEAN else SYSTEMS[name] for name in requested]
+    lean = Looped(LEAN, settings.decider)  # it decides as the settings say
+    return {name: lean if name == LEAN else SYSTEMS[name] for name in requested}
 
 
 def _load_models(question: str, parts: Parts) -> str:
@@ -302,9 +302,7 @@ def _answer(
 
     began = time.monotonic()
     printer.show(Block("system", column.system, tone="part"))
-    future = _run_in_thread(
-        lambda tell: system.answer(question, replace(parts, on_event=tell)), cancel, take
-    )
+    future = _run_in_thread(lambda tell: system(question, replace(parts, on_event=tell)), cancel, take)
     error = future.exception()
     if error is None:
         column.answered = future.result()

@@ -17,8 +17,8 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
+from tui.app.base import KeyLine
 from tui.app.failure import in_the_app
-from tui.app.key_line import KeyLine
 from tui.app.keys import bindings
 from tui.app.offers import deepthink
 from tui.app.work import Failed, Job, in_background
@@ -205,7 +205,7 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
         engine, model = deepthink(self).engine, self._model
 
         def use_models() -> None:
-            from tui.settings.file import put
+            from tui.settings.settings import put
 
             if model:
                 put("model", model)

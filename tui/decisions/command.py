@@ -15,7 +15,7 @@ import typer
 from rich.text import Text
 
 from agent.decisions.decider import STATE_VERSION
-from policy.decisions.reading import NEEDED, usable
+from policy.decisions import NEEDED, usable
 from traces import exchange
 from traces.decisions import Traces, TraceSummary, count_decisions
 from traces.exchange import take_in

@@ -11,7 +11,6 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container, VerticalScroll
 from textual.content import Content
-from textual.timer import Timer
 from textual.widgets import Static
 
 from agent import events as ev
@@ -20,6 +19,7 @@ from agent.state import ACTIONS
 from traces.runs import Run
 from tui.app.base import DeepScreen
 from tui.app.keys import bindings
+from tui.app.lists import facts, titled
 from tui.app.work import Failed, in_background
 from tui.decisions.strip import (
     NOT_POSSIBLE,
@@ -98,24 +98,24 @@ def detail(row: Row, width: int) -> list[Content]:
     """The details of a decision, in lines of at most ``width`` cells."""
     event, label = row.decided, row.label
     if isinstance(event, ev.Asked):
-        facts: list[Fact] = [
+        rows: list[Fact] = [
             ("it asks", one_line(event.question)),
             ("suggested", action(event.suggested)),
             ("how sure", _bars(event.probabilities, event.options, width)),
             ("your turn", "1 CONTINUE, 2 REVISE, 3 FINISH, with the cursor on its row"),
         ]
-        return _section("The run waits for you", facts, width)[:-1]
+        return _section("The run waits for you", rows, width)[:-1]
     lines = _section("Decision", _decision(event, width), width)
     lines += _section("What the decider saw", _state(event), width)
     if event.shadow:
         lines += _section("Second opinion, not acted on", _opinion(event.shadow, event, width), width)
     if label:
-        facts = [
+        rows = [
             ("you say", Content.styled(judgement(label, event.action), "bold $accent")),
             ("given", ORIGINS.get(label.origin, label.origin)),
             ("because", one_line(label.note)),
         ]
-        lines += _section("Your label", facts, width)
+        lines += _section("Your label", rows, width)
     return lines[:-1]
 
 
@@ -203,18 +203,12 @@ def _bars(probabilities: Mapping[str, float], valid: Sequence[str], width: int) 
     return Content("\n").join(lines)
 
 
-def _section(title: str, facts: Iterable[Fact], width: int) -> list[Content]:
-    """A heading, the facts that are not empty, wrapped with a hanging indent, and an empty line."""
-    lines = [Content.styled(title, "bold $primary")]
-    room = width - _NAME_WIDTH
-    for name, value in facts:
-        if not value:
-            continue
-        content = value if isinstance(value, Content) else Content(clean(value))
-        for place, line in enumerate(content.wrap(room)):
-            about = "" if place else name
-            lines.append(Content.assemble((f"{about:<{_NAME_WIDTH}}", _QUIET), line))
-    return [*lines, Content("")]
+def _section(title: str, rows: Iterable[Fact], width: int) -> list[Content]:
+    """The facts that are not empty under a title, wrapped, and an empty line."""
+    shown = [
+        (name, Content(clean(value)) if isinstance(value, str) else value) for name, value in rows if value
+    ]
+    return titled(title, facts(shown, width, _NAME_WIDTH))
 
 
 _POLL_SECONDS = 0.4  # how often a live run is checked; it is drawn only if it has changed
@@ -262,7 +256,6 @@ would have done.
         self._fold: RunFold | None = None
         self._run: Run | None = None
         self._drawn_state: tuple[object, ...] = ()
-        self._timer: Timer | None = None
 
     def body(self) -> ComposeResult:
         yield Static(id="run")
@@ -274,21 +267,14 @@ would have done.
     def on_mount(self) -> None:
         """Read the stored runs; while this screen is shown, poll the live run."""
         self._show_message("Reading the stored runs …")
-        self._timer = self.set_interval(_POLL_SECONDS, self._follow_ask_run, pause=True)
+        self.set_interval(_POLL_SECONDS, self._follow_ask_run)
         self._list_runs()
 
     @on(events.ScreenResume)
-    def _resume_polling(self) -> None:
-        if self._timer is not None:
-            self._timer.resume()
+    def _read_again(self) -> None:
         if self._stored_runs is not None:  # runs may have been added or deleted
             self._list_runs()
         self._follow_ask_run()
-
-    @on(events.ScreenSuspend)
-    def _suspend_polling(self) -> None:
-        if self._timer is not None:
-            self._timer.pause()
 
     def show_run(self, run_id: str) -> None:
         """Show the run with this id, live or stored."""
@@ -347,7 +333,7 @@ would have done.
 
     def _follow_ask_run(self) -> None:
         fold = self._ask_fold()
-        if fold is None:
+        if fold is None or not self.is_current:
             return
         if fold.run_id != self._followed_id:
             self._followed_id = fold.run_id
@@ -417,17 +403,17 @@ would have done.
         ask_screen = self._ask_screen()
         decisions = counted(len(fold.decisions), "decision")
         if run is not None:
-            facts = [f"{local(run.started):%Y-%m-%d %H:%M}", status(run), decisions]
+            about = [f"{local(run.started):%Y-%m-%d %H:%M}", status(run), decisions]
         elif ask_screen is not None and fold is ask_screen.fold and not fold.over:
             teaching, paused = ["teach mode"] * ask_screen.teaching, ["paused"] * fold.paused
-            facts = ["● live", decisions, *teaching, *paused]
+            about = ["● live", decisions, *teaching, *paused]
         else:
-            facts = [ENDINGS.get(fold.status, fold.status), decisions]
+            about = [ENDINGS.get(fold.status, fold.status), decisions]
         order = self._order()
         if len(order) > 1 and self._shown_id in order:
-            facts.append(f"run {order.index(self._shown_id) + 1} of {len(order)}")
+            about.append(f"run {order.index(self._shown_id) + 1} of {len(order)}")
         question = one_line(fold.question) or "…"
-        text = Content.assemble((question, "bold"), "\n", (" · ".join(facts), _QUIET))
+        text = Content.assemble((question, "bold"), "\n", (" · ".join(about), _QUIET))
         if fold.unanswered is not None and fold.unanswered.about == "decide":
             wait = "? It waits for you: 1, 2 or 3 on the last row takes the decision."
             text = Content.assemble(text, "\n", (wait, "bold $accent"))

@@ -194,7 +194,7 @@ Where the run waits for you (teach mode), the last row asks, and **1 2 3** answe
         self._decided: Sequence[ev.Decided] = ()
         self._asked: ev.Asked | None = None
         self._labels: Mapping[int, Label] = {}
-        self._stored = 0
+        self._stored = 0  # decisions in the store; those after them have the labels of their events
         self._run_id = ""
 
     def show(self, fold: RunFold, changed: frozenset[Part] = EVERYTHING) -> None:
@@ -210,31 +210,8 @@ Where the run waits for you (teach mode), the last row asks, and **1 2 3** answe
         self._asked = fold.unanswered if fold.unanswered and fold.unanswered.about == "decide" else None
         self.redraw()
 
-    def show_labels(self, labels: Mapping[int, Label], stored: int | None = None) -> None:
-        """Show what people said of the decisions.
-
-        Args:
-            labels: By the decision's order within the run, from 0.
-            stored: Decisions that the store holds: those after them have the labels that their events
-                report. All that are shown if not given.
-        """
-        self._labels = dict(labels)
-        self._stored = len(self._decided) if stored is None else stored
-        self.redraw()
-
-    def read_labels(self) -> None:
-        """Read what people said of the decisions in a worker, and show it."""
-        self._work(lambda _labels: None)
-
-    def label(self, seq: int, action: str | None) -> None:
-        """Store in a worker what decision ``seq`` should have been, or take that back where it is None."""
-        run_id = self._run_id
-        if action is None:
-            self._work(lambda labels: labels.drop(run_id, seq))
-        else:
-            self._work(lambda labels: labels.put(run_id, seq, action))
-
-    def _work(self, change: Callable[[Labels], None]) -> None:
+    def read_labels(self, change: Callable[[Labels], None] = lambda _labels: None) -> None:
+        """Read what people said of the decisions in a worker, after a ``change`` to it, and show it."""
         store, run_id = deepthink(self).engine.store, self._run_id
 
         def work() -> tuple[dict[int, Label], int]:
@@ -248,7 +225,8 @@ Where the run waits for you (teach mode), the last row asks, and **1 2 3** answe
 
         def show(read: tuple[dict[int, Label], int]) -> None:
             if run_id == self._run_id:
-                self.show_labels(*read)
+                self._labels, self._stored = read
+                self.redraw()
 
         in_background(self, work, show, group="labels")
 
@@ -270,7 +248,8 @@ Where the run waits for you (teach mode), the last row asks, and **1 2 3** answe
         elif isinstance(here.decided, ev.Asked):
             self.post_message(self.Answered(action))
         else:
-            self.label(self.highlighted, action)
+            run_id, seq = self._run_id, self.highlighted
+            self.read_labels(lambda labels: labels.put(run_id, seq, action))
             self.notify(f"Labelled {action}. Backspace removes the label.")
 
     def action_unsay(self) -> None:
@@ -278,7 +257,8 @@ Where the run waits for you (teach mode), the last row asks, and **1 2 3** answe
         if here is None or here.label is None or self.highlighted is None:
             self.notify("You haven't labelled this decision.")
         else:
-            self.label(self.highlighted, None)
+            run_id, seq = self._run_id, self.highlighted
+            self.read_labels(lambda labels: labels.drop(run_id, seq))
 
     def on_mount(self) -> None:
         self.redraw()

@@ -26,7 +26,7 @@ from agent.documents.reading import SUFFIXES
 from traces.errors import DeepthinkError
 from traces.library import Library
 from traces.paths import existing_path
-from tui.app.key_line import KeyLine
+from tui.app.base import KeyLine
 from tui.app.keys import bindings
 from tui.app.offers import deepthink
 from tui.app.work import Failed, in_background

@@ -32,7 +32,7 @@ from textual.widgets import Input, Static
 from agent.text.sentences import sentences
 from traces.paths import originals_dir
 from traces.records import Document, Passage
-from tui.app.key_line import KeyLine
+from tui.app.base import KeyLine
 from tui.app.keys import bindings
 from tui.app.offers import deepthink
 from tui.app.work import in_background

@@ -23,7 +23,7 @@ from textual.widgets.tree import TreeNode
 from agent.documents.reading import BY_TYPE
 from traces.folders import Change, Folder, Folders
 from traces.records import SECTION_SEPARATOR, Collection, Document, Passage
-from tui.app.key_line import KeyLine
+from tui.app.base import KeyLine
 from tui.app.keys import bindings
 from tui.app.lists import facts
 from tui.app.offers import deepthink

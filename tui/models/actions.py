@@ -160,7 +160,7 @@ def use(engine: Engine, name: str, role: CatalogueRole | None, *, confirmed: boo
     from traces.library import Library
     from tui.assemble import OPENAI, unconfirmed_address
     from tui.models.tables import choose, role_of
-    from tui.settings.file import put
+    from tui.settings.settings import put
 
     if name.startswith(OPENAI) and (url := unconfirmed_address(engine.reload())):
         if not confirmed:

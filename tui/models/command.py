@@ -20,8 +20,7 @@ from tui.interrupts import ctrl_c
 from tui.models import tables
 from tui.models.pulling import pull_models
 from tui.options import AsJson
-from tui.settings.file import put
-from tui.settings.settings import load
+from tui.settings.settings import load, put
 from tui.terminal import console, print_json, size
 
 app = typer.Typer(

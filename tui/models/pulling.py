@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import typer
 from rich.console import Console
@@ -40,19 +39,13 @@ def pull_models(entries: Sequence[ModelEntry], *, recheck: bool = False) -> None
     out = console()
     with ctrl_c() as cancel, shared_sources() as sources:
         for entry in entries:
-            if not recheck and _is_here(entry, cancel):
-                out.print(f"{entry.name} is already here.")
-                continue
+            with suppress(ChecksumMismatch):  # then it is fetched, as if it were missing
+                if not recheck and checked(entry, cancel=cancel) is not None:
+                    out.print(f"{entry.name} is already here.")
+                    continue
             with _progress_display(out, entry) as show_progress:
                 pull(entry, progress=show_progress, cancel=cancel, recheck=recheck, sources=sources)
             out.print(f"{entry.name}: {size(entry.size)} in place, sha256 as the catalogue lists it.")
-
-
-def _is_here(entry: ModelEntry, cancel: threading.Event) -> bool:
-    try:
-        return checked(entry, cancel=cancel) is not None
-    except ChecksumMismatch:  # fetch it, as if it were missing
-        return False
 
 
 class GivenUp:

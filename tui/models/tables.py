@@ -20,8 +20,7 @@ from traces.errors import DeepthinkError
 from traces.paths import expanded_path, models_dir
 from tui import assemble
 from tui.assemble import OLLAMA, OPENAI
-from tui.settings.file import put
-from tui.settings.settings import Settings
+from tui.settings.settings import Settings, put
 from tui.terminal import counted, size
 
 SHORT: Final = Patience(connect=1.5, first_token=3.0, idle=3.0)
@@ -132,11 +131,9 @@ def served_rows(servers: Sequence[ServerModels], settings: Settings) -> list[Mod
 
 def _of_catalogue(entry: ModelEntry, settings: Settings) -> ModelRow:
     is_here, fetched_bytes = installed(entry) is not None, begun(entry)
-    progress = (
-        f" {size(fetched_bytes)} of it is fetched; fetching resumes there."
-        if fetched_bytes and not is_here
-        else ""
-    )
+    progress = ""
+    if fetched_bytes and not is_here:
+        progress = f" {size(fetched_bytes)} of it is fetched; fetching resumes there."
     return _row(
         entry.role,
         entry.name,
@@ -152,23 +149,18 @@ def _of_catalogue(entry: ModelEntry, settings: Settings) -> ModelRow:
 def _of_folder(settings: Settings) -> Iterator[ModelRow]:
     """Files and folders in the models folder that are not in the catalogue."""
     catalogue_names = {entry.name for entry in CATALOGUE}
-    folder = models_dir()
-    paths = sorted(folder.iterdir()) if folder.is_dir() else []
-    for item in paths:
-        if item.name in catalogue_names or item.name.startswith("."):
+    for item in sorted(models_dir().glob("[!.]*")):
+        if item.name in catalogue_names or (item.is_file() and item.suffix.lower() != ".gguf"):
             continue
-        candidates = sorted(item.glob("*.gguf")) if item.is_dir() else [item]
-        for path in candidates or [item]:
-            if path.is_file() and path.suffix.lower() != ".gguf":
-                continue
+        for path in sorted(item.glob("*.gguf")) or [item]:
             try:
                 role: CatalogueRole = role_of(str(path))
             except ModelMissing:
                 continue
-            size = path.stat().st_size if path.is_file() else _folder_size(path)
-            yield _row(
-                role, str(path), path.stem if path.is_file() else path.name, settings, str(path), size
-            )
+            files = [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]
+            size = sum(file.stat().st_size for file in files)
+            label = path.stem if path.is_file() else path.name
+            yield _row(role, str(path), label, settings, str(path), size)
 
 
 def _row(
@@ -193,10 +185,6 @@ def _row(
 def in_use(settings: Settings) -> dict[CatalogueRole, str]:
     """The model that the settings name for each role."""
     return {role: getattr(settings, key) for role, key in KEYS.items()}
-
-
-def _folder_size(folder: Path) -> int:
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
 def _is_path(name: str) -> bool:
@@ -232,7 +220,10 @@ def choose(name: str, role: CatalogueRole | None) -> tuple[str, str]:
             f"{name} can only be the language model.", "Choose another embedder or reranker."
         )
     elif not name.startswith(SERVERS):
-        name = _stored_name(name, role)
+        is_path = _is_path(name) or expanded_path(name).is_dir()
+        place = str(expanded_path(name).absolute()) if is_path else name
+        path = assemble.chat_file(place)[0] if role == "chat" else assemble.model_folder(place, role)
+        name = str(path) if is_path else entry(name).name
     put(KEYS[role], name)
     return KEYS[role], name
 
@@ -259,11 +250,3 @@ def role_of(name: str) -> CatalogueRole:
         raise ModelMissing(f"{config} is not valid JSON.", "Fetch the model's folder again.") from error
     scores = any("SequenceClassification" in str(architecture) for architecture in architectures)
     return "reranker" if scores else "embedder"
-
-
-def _stored_name(name: str, role: CatalogueRole) -> str:
-    """The name to store: a catalogue name, or an absolute path. Raises `ModelMissing`."""
-    is_path = "/" in name or name.lower().endswith(".gguf") or expanded_path(name).is_dir()
-    place = str(expanded_path(name).absolute()) if is_path else name
-    path = assemble.chat_file(place)[0] if role == "chat" else assemble.model_folder(place, role)
-    return str(path) if is_path else entry(name).name

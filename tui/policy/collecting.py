@@ -1,4 +1,4 @@
-"""Collecting decisions on the command line: progress and result."""
+"""``deepthink collect``: progress and result."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ import time
 from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
+from typing import Annotated
 
+import typer
 from rich.text import Text
 
-from policy.collecting import Collection, collect
+from policy import collecting
 from policy.questions import Progress, read_set
 from tui import failures
 from tui.assemble import open_chat, open_embedder, open_planner, open_reader, open_store
@@ -21,26 +23,51 @@ from tui.settings.settings import load
 from tui.terminal import clean, console, duration
 
 
-def collect_own(
-    file: Path, collections: list[str], answers: bool, limit: int | None, epsilon: float, seed: int
+def collect(
+    questions: Annotated[
+        Path,
+        typer.Option(
+            "--questions",
+            metavar="FILE",
+            help='About your own library, a JSON object a line: {"question": …, "answer": …}.',
+        ),
+    ],
+    answers: Annotated[
+        bool, typer.Option("--answers", help="Answer at every state, a model call each.")
+    ] = False,
+    collections: Annotated[
+        list[str] | None, typer.Option("--collection", "-c", metavar="NAME", help="Where to look.")
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", min=1, metavar="N", help="The first N by a fixed shuffle.")
+    ] = None,
+    epsilon: Annotated[
+        float, typer.Option("--epsilon", min=0.0, max=1.0, help="Share of exploration.")
+    ] = 0.1,
+    seed: Annotated[int, typer.Option("--seed", help="Random seed of shuffle and exploration.")] = 0,
 ) -> int:
-    """Collect decisions on the user's own questions with the language model; returns the exit code.
+    """Gather decisions to learn a policy from.
 
-    Raises:
-        BadQuestions: the file does not contain questions.
-        EmptyLibrary, UnknownCollection, ModelMissing: before anything is collected.
+    Questions are worked through to the full horizon. What was collected is kept: the same command resumes
+    where it was stopped.
     """
     settings = load()
-    case_set = read_set(str(file))
-    questions = list(case_set.cases)
-    random.Random(seed).shuffle(questions)
-    task = Collection(
-        case_set.name, questions[:limit], answers, tuple(collections), epsilon, seed, settings.run_budget()
+    case_set = read_set(str(questions))
+    cases = list(case_set.cases)
+    random.Random(seed).shuffle(cases)
+    task = collecting.Collection(
+        case_set.name,
+        cases[:limit],
+        answers,
+        tuple(collections or ()),
+        epsilon,
+        seed,
+        settings.run_budget(),
     )
     store, embedder = open_store(), open_embedder(settings)
     with ctrl_c() as cancel, closing(open_chat(settings)) as chat:
         embed(store, embedder, cancel)
-        events = collect(
+        events = collecting.collect(
             task,
             chat=chat,
             embedder=embedder,

@@ -1,21 +1,22 @@
-"""Evaluating whole systems: running an evaluation, its tables, and all answers to one question."""
+"""``deepthink evaluate``: whole systems on questions, their tables, and all answers to one question."""
 
 from __future__ import annotations
 
 import shlex
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Annotated, Final
 
+import typer
 from rich.text import Text
+from typer.core import TyperGroup
 
 from models.protocols import Embedder
-from policy.evaluation.evaluating import checked, evaluate
+from policy.evaluation import evaluating
+from policy.evaluation.evaluating import Rows, checked
 from policy.evaluation.report import markdown, sections
-from policy.evaluation.rows import Rows
 from policy.evaluation.systems import LEAN, Parts
 from policy.questions import CaseSet, Progress, fill, read_set, sets_in
 from traces import paths
@@ -28,64 +29,99 @@ from tui.bars import show_progress
 from tui.failures import WrongUsage
 from tui.interrupts import ctrl_c
 from tui.library.actions import embed
+from tui.options import AsJson
 from tui.settings.settings import load
 from tui.terminal import cells, clean, columns, console, duration, print_json
+
+_ROWS: Final = "rows.jsonl"
 
 
 class NothingEvaluated(DeepthinkError):
     """Raised if there is no row to show."""
 
     title = "Nothing was evaluated"
-    kind: ClassVar[Literal["usage"]] = "usage"
+    kind = "usage"
 
 
-@dataclass(frozen=True, slots=True)
-class EvaluationRequest:
-    """An evaluation as requested on the command line.
+class _RunByDefault(TyperGroup):
+    """Runs an evaluation if the first argument is a set of questions, not a command."""
 
-    Attributes:
-        sets: Files of questions, or ``sample``.
-        systems: Their names; all if empty.
-        models: Language models; the settings' if empty.
-        limit: Questions of each set; None for all.
-        seed: Random seed of the order of questions.
-        work: Folder for rows and libraries; None for the default.
-        out: Markdown file; None for none.
+    def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
+        """Insert `run` before the name of a set."""
+        if args and args[0] not in {*self.commands, "-h", "--help"}:
+            args = ["run", *args]
+        return super().parse_args(ctx, args)
+
+
+app = typer.Typer(
+    help="Compare systems on questions with known answers.",
+    cls=_RunByDefault,
+    invoke_without_command=True,
+    rich_markup_mode=None,
+)
+_Work = Annotated[
+    Path | None,
+    typer.Option(
+        "--work", metavar="DIR", help="Keeps rows, answers and libraries; the same folder continues them."
+    ),
+]
+_Out = Annotated[Path | None, typer.Option("--out", metavar="FILE.md", help="The tables, as Markdown.")]
+
+
+@app.callback()
+def evaluate(context: typer.Context) -> None:
+    """Compare whole systems on questions with known answers.
+
+    Begin with `deepthink evaluate sample`. A finished question is kept: the same command continues.
     """
-
-    sets: Sequence[str]
-    systems: Sequence[str] = ()
-    models: Sequence[str] = ()
-    limit: int | None = None
-    seed: int = 0
-    work: Path | None = None
-    out: Path | None = None
-
-    @property
-    def command(self) -> str:
-        """The command that requests it; files by name, without their folders."""
-        words = ["deepthink", "evaluate", *(Path(name).name for name in self.sets)]
-        words += ["--systems", ",".join(self.systems)] if self.systems else []
-        words += [word for name in self.models for word in ("--model", name)]
-        words += ["--limit", str(self.limit)] if self.limit else []
-        words += ["--seed", str(self.seed)] if self.seed else []
-        return shlex.join(words)
+    if not context.invoked_subcommand:
+        typer.echo(context.get_help())
 
 
-def run_evaluation(request: EvaluationRequest) -> int:
-    """Run an evaluation and print its tables; returns the exit code.
+@app.command("run")
+def run(
+    sets: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="SET",
+            help="JSON lines of question, answer and evidence about your own library; a folder with "
+            "documents in docs and questions.jsonl, or of such folders; or sample, the sample library's "
+            "questions.",
+        ),
+    ],
+    systems: Annotated[
+        str,
+        typer.Option(
+            "--systems", metavar="A,B", help="closed-book, shallow, search-and-answer, …; all if left out."
+        ),
+    ] = "",
+    models: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--model",
+            "-m",
+            metavar="NAME",
+            help="As in ask; from the settings if left out; may be repeated.",
+        ),
+    ] = None,
+    limit: Annotated[
+        int | None,
+        typer.Option("--limit", min=1, metavar="N", help="The first N of each set by a fixed shuffle."),
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", help="Random seed of the order of questions.")] = 0,
+    work: _Work = None,
+    out: _Out = None,
+) -> int:
+    """Ask every system every question, and print the tables.
 
-    Raises:
-        WrongUsage, UnknownSystem, BadQuestions, ModelMissing: before any question is asked.
-        DeepthinkError: a library cannot be created, or a file of the work folder is damaged.
+    A finished question is a row on disk: stopped or killed, the same command continues.
     """
-    out = tables_file(request.out)
-    systems = checked(request.systems)
-    names = [name for source in request.sets for name in sets_in(source)]
-    case_sets = [read_set(name).first(request.limit, request.seed) for name in names]
-    all_settings = [load({"model": name}) for name in request.models] or [load()]
-    folder = work_folder(request.work)
-    rows = Rows(folder / "rows.jsonl")
+    out_file = _tables_file(out)
+    names = checked([" ".join(name.split()) for name in systems.split(",") if name.strip()])
+    case_sets = [read_set(name).first(limit, seed) for source in sets for name in sets_in(source)]
+    all_settings = [load({"model": name}) for name in models or ()] or [load()]
+    folder = _work_folder(work)
+    rows = Rows(folder / _ROWS)
     embedder, reader = open_embedder(all_settings[0]), open_reader(all_settings[0])
     failed: list[str] = []
     with ctrl_c() as cancel:
@@ -100,89 +136,42 @@ def run_evaluation(request: EvaluationRequest) -> int:
                         store=store,
                         collections=case_set.collections,
                         budget=settings.run_budget(),
-                        learned=open_learned() if LEAN in systems else None,
-                        planner=open_planner(settings) if LEAN in systems else None,
+                        learned=open_learned() if LEAN in names else None,
+                        planner=open_planner(settings) if LEAN in names else None,
                     )
-                    last = _show_progress(case_set, evaluate(case_set, systems, parts, rows, cancel))
+                    last = _show_progress(
+                        case_set, evaluating.evaluate(case_set, names, parts, rows, cancel)
+                    )
                 failed += last.failed if last else ()
         if cancel.is_set():
             failures.warn("Stopped. Finished questions are kept; the same command continues.")
             return failures.EXIT_CODES["cancelled"]
     for reason in failed:
         failures.warn(clean(reason))
-    show_tables(folder, request.command, out)
+    words = ["deepthink", "evaluate", *(Path(name).name for name in sets)]
+    words += ["--systems", systems] if systems else []
+    words += [word for name in models or () for word in ("--model", name)]
+    words += ["--limit", str(limit)] if limit else []
+    words += ["--seed", str(seed)] if seed else []
+    _show_tables(folder, shlex.join(words), out_file)
     return failures.EXIT_CODES["input"] if failed else failures.DONE
 
 
-def _open_library(case_set: CaseSet, folder: Path, embedder: Embedder, cancel: threading.Event) -> Store:
-    if not case_set.files:
-        store = open_store()
-        embed(store, embedder, cancel)
-        return store
-    store = Store(folder / "library.duckdb")
-    _show_progress(case_set, fill(case_set, store, embedder, cancel))
-    return store
+@app.command("report")
+def report(work: _Work = None, out: _Out = None) -> int:
+    """Print the tables again, without asking questions."""
+    _show_tables(_work_folder(work), "deepthink evaluate report", _tables_file(out))
+    return failures.DONE
 
 
-def _show_progress(case_set: CaseSet, events: Iterator[Progress]) -> Progress | None:
-    return show_progress(events, lambda progress: f"{clean(case_set.name)}: {progress.doing}")
-
-
-def work_folder(folder: Path | None) -> Path:
-    """The folder for rows and libraries, by default in the data folder."""
-    return expanded_path(folder) if folder else paths.data_dir() / "evaluation"
-
-
-def tables_file(file: Path | None) -> Path | None:
-    """The Markdown file to write; None for none.
-
-    Raises:
-        WrongUsage: it is a folder.
-    """
-    if file is None:
-        return None
-    out = expanded_path(file)
-    if out.is_dir():
-        raise WrongUsage(f"--out {file} is a folder.", "Name a file in it, as in tables.md.")
-    return out
-
-
-def show_tables(folder: Path, command: str, out: Path | None) -> None:
-    """Print a work folder's tables; with ``out``, from `tables_file`, also write them as Markdown.
-
-    Raises:
-        NothingEvaluated: the folder has no rows.
-        BadLines: a file of the folder is damaged.
-    """
-    rows = Rows(folder / "rows.jsonl").all()
-    if not rows:
-        raise NothingEvaluated("There is no finished question yet.", "Begin: deepthink evaluate sample")
-    terminal = console()
-    for heading, tables in sections(rows):
-        terminal.print(Text(f"\n{clean(heading)}", style="bold"))
-        for table in tables:
-            terminal.print(Text(f"\n{table.title}", style="dim"))
-            first, *numbers = table.head
-            grid = columns(first, *numbers, whole=(first,))
-            for column in grid.columns[1:]:  # these headings fold, unlike those of `columns(right=…)`
-                column.justify = "right"
-            for row in table.rows:
-                grid.add_row(*cells(*row))
-            terminal.print(grid)
-    if out is not None:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        out.write_text(markdown(rows, command), encoding="utf-8")
-        terminal.print(Text(f"Written: {out}"), soft_wrap=True)
-
-
-def show_question(question: str, work: Path | None, *, as_json: bool = False) -> int:
-    """Show every system's answer to one question.
-
-    Raises:
-        NothingEvaluated: no finished question's id begins like this, or several do.
-    """
-    folder = work_folder(work)
-    rows = Rows(folder / "rows.jsonl").all()
+@app.command("show")
+def show_evaluation(
+    question: Annotated[str, typer.Argument(metavar="ID", help="Id of the question, or its beginning.")],
+    work: _Work = None,
+    as_json: AsJson = False,
+) -> int:
+    """Show one question: every answer, and what it took."""
+    rows = Rows(_work_folder(work) / _ROWS).all()
     ids = sorted({row.question for row in rows if row.question.startswith(question)})
     if question in ids:
         ids = [question]
@@ -216,6 +205,67 @@ def show_question(question: str, work: Path | None, *, as_json: bool = False) ->
     terminal.print()
     terminal.print(table)
     return failures.DONE
+
+
+def _open_library(case_set: CaseSet, folder: Path, embedder: Embedder, cancel: threading.Event) -> Store:
+    if not case_set.files:
+        store = open_store()
+        embed(store, embedder, cancel)
+        return store
+    store = Store(folder / "library.duckdb")
+    _show_progress(case_set, fill(case_set, store, embedder, cancel))
+    return store
+
+
+def _show_progress(case_set: CaseSet, events: Iterator[Progress]) -> Progress | None:
+    return show_progress(events, lambda progress: f"{clean(case_set.name)}: {progress.doing}")
+
+
+def _work_folder(folder: Path | None) -> Path:
+    """The folder for rows and libraries, by default in the data folder."""
+    return expanded_path(folder) if folder else paths.data_dir() / "evaluation"
+
+
+def _tables_file(file: Path | None) -> Path | None:
+    """The Markdown file to write; None for none.
+
+    Raises:
+        WrongUsage: it is a folder.
+    """
+    if file is None:
+        return None
+    out = expanded_path(file)
+    if out.is_dir():
+        raise WrongUsage(f"--out {file} is a folder.", "Name a file in it, as in tables.md.")
+    return out
+
+
+def _show_tables(folder: Path, command: str, out: Path | None) -> None:
+    """Print a work folder's tables; with ``out``, from `_tables_file`, also write them as Markdown.
+
+    Raises:
+        NothingEvaluated: the folder has no rows.
+        BadLines: a file of the folder is damaged.
+    """
+    rows = Rows(folder / _ROWS).all()
+    if not rows:
+        raise NothingEvaluated("There is no finished question yet.", "Begin: deepthink evaluate sample")
+    terminal = console()
+    for heading, tables in sections(rows):
+        terminal.print(Text(f"\n{clean(heading)}", style="bold"))
+        for table in tables:
+            terminal.print(Text(f"\n{table.title}", style="dim"))
+            first, *numbers = table.head
+            grid = columns(first, *numbers, whole=(first,))
+            for column in grid.columns[1:]:  # these headings fold, unlike those of `columns(right=…)`
+                column.justify = "right"
+            for row in table.rows:
+                grid.add_row(*cells(*row))
+            terminal.print(grid)
+    if out is not None:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        out.write_text(markdown(rows, command), encoding="utf-8")
+        terminal.print(Text(f"Written: {out}"), soft_wrap=True)
 
 
 def _outcome(measures: Mapping[str, float]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final
 
@@ -11,10 +11,9 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container, Vertical, VerticalScroll
 from textual.content import Content
-from textual.message import Message
 from textual.widgets import OptionList, Static, TabbedContent, TabPane
 
-from policy.serving.card import difference, sections
+from policy.serving.folder import difference, sections
 from tui.app.base import DeepScreen
 from tui.app.confirm import ConfirmScreen
 from tui.app.keys import bindings
@@ -22,9 +21,8 @@ from tui.app.lists import Line, ScreenRows, facts, titled
 from tui.app.work import Failed, in_background
 from tui.decisions.strip import bar, percent
 from tui.policy import actions
-from tui.policy.actions import LEARNED, LLM, RULES, Deciding, Policies
-from tui.policy.training_choice import TrainingChoice
-from tui.policy.training_panel import TrainingPanel
+from tui.policy.actions import LEARNED, LLM, RULES, PolicyState
+from tui.policy.training_panel import TrainingChoice, TrainingPanel
 from tui.terminal import clean, counted, one_line, padded
 
 if TYPE_CHECKING:
@@ -58,62 +56,6 @@ default schedule on held-out questions; the gate says whether that is enough. On
 """
 
 
-class PolicyBook(Container):
-    """The list of policies, and the card of the one under the cursor."""
-
-    DEFAULT_CSS = """
-    PolicyBook { layout: vertical; height: 1fr; }
-    PolicyBook #head { height: 1; padding: 0 1; color: $foreground 65%; }
-    PolicyBook #listed { height: auto; max-height: 8; }
-    PolicyBook #card { height: 1fr; padding: 0 1; border-top: solid $panel; scrollbar-gutter: stable; }
-    PolicyBook #card:focus { border-top: solid $primary; }
-    """
-
-    class Moved(Message):
-        """Another policy is under the cursor."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._policies = Policies()
-
-    def compose(self) -> ComposeResult:
-        with Container(id="listed"):
-            yield Static(_HEAD, id="head")
-            yield PolicyRows(id="policy-rows")
-        with VerticalScroll(id="card"):
-            yield Static(markup=False)
-
-    @property
-    def row(self) -> Listed | None:
-        """The policy under the cursor."""
-        name = self.query_one(PolicyRows).chosen
-        return next((row for row in self._policies.rows if row.name == name), None)
-
-    def show(self, policies: Policies) -> None:
-        """Draw the policies."""
-        self._policies = policies
-        active = policies.active
-        lines = [Line(row.name, partial(_line, row)) for row in policies.rows]
-        self.query_one(PolicyRows).show(lines, active.name if active else "")
-        self._draw_card()
-
-    def on_resize(self) -> None:
-        self.call_after_refresh(self._draw_card)
-
-    @on(OptionList.OptionHighlighted)
-    def _show_highlighted(self, event: OptionList.OptionHighlighted) -> None:
-        event.stop()
-        self.query_one("#card").scroll_home(animate=False)
-        self._draw_card()
-        self.post_message(self.Moved())
-
-    def _draw_card(self) -> None:
-        row = self.row
-        card = self.query_one("#card Static", Static)
-        width = max(self.query_one("#card").scrollable_content_region.width - 1, 40)
-        card.update(Content("\n").join(_card(row, self._policies, width)) if row else _NOTHING)
-
-
 def _line(row: Listed, width: int) -> Content:
     """Name, method, gain, verdict of the gate, and whether it is active."""
     room = min(width - _METHOD - _GAINS - 2 - _GATE - _ACTIVE, 24)
@@ -128,7 +70,7 @@ def _line(row: Listed, width: int) -> Content:
     )
 
 
-def _card(row: Listed, policies: Policies, width: int) -> list[Content]:
+def _card(row: Listed, changes: Sequence[tuple[str, str]], width: int) -> list[Content]:
     sign, style = _GATE_SIGNS[row.verdict]
     gain = [("gain", f"{difference(row.gain)} over the default schedule")] if row.gain else []
     gate = sign if row.verdict == "unusable" else f"{sign[0]} gate {sign[2:]}"
@@ -144,8 +86,8 @@ def _card(row: Listed, policies: Policies, width: int) -> list[Content]:
     lines.append(Content(""))
     for title, rows in sections(row.manifest) if row.manifest else ():
         lines += titled(title, facts(rows, width))
-    if row.active and policies.changes:
-        lines += titled("How the active policy came to be", facts(policies.changes, width))
+    if row.active and changes:
+        lines += titled(actions.CHANGES, facts(changes, width))
     return lines
 
 
@@ -167,13 +109,13 @@ _HOW: Mapping[str, str] = {
 }
 
 
-def _decider_lines(deciding: Deciding, policies: Policies, width: int) -> Content:
+def _decider_lines(state: PolicyState, width: int) -> Content:
     """Who decides, whose second opinion is recorded, and the warning if there is one, a line each."""
-    decider, shadow = deciding.decider, deciding.shadow
+    decider, shadow = state.decider, state.shadow
     how = _HOW.get(decider, "")
     if decider == LEARNED:
-        how = f"the policy {policies.active.name}" if policies.active else "there is none: the rules do"
-    origin = f"default of the profile {deciding.profile}" if deciding.profile else "as set"
+        how = f"the policy {state.active.name}" if state.active else "there is none: the rules do"
+    origin = f"default of the profile {state.profile}" if state.profile else "as set"
     second = ("off", "with one, you can see where they agree")
     if shadow:
         second = (f"{shadow}, recorded and not acted on", "")
@@ -184,14 +126,14 @@ def _decider_lines(deciding: Deciding, policies: Policies, width: int) -> Conten
         line = Content.assemble((f"{name:<16}", _QUIET), value)
         full_line = Content.assemble(line, (f" · {reason}", _QUIET)) if reason else line
         lines.append(full_line if full_line.cell_length <= width else line)
-    if policies.warning:
-        lines.append(Content.styled(f"! {one_line(policies.warning)}", "$warning"))
+    if state.warning:
+        lines.append(Content.styled(f"! {one_line(state.warning)}", "$warning"))
     return Content("\n").join(lines)
 
 
 def _data_summary(counts: Counts) -> Content:
     """How many decisions there are to learn from, and how many are missing."""
-    from policy.decisions.reading import NEEDED, usable
+    from policy.decisions import NEEDED, usable
 
     decisions, fitting = sum(counts.sources.values()), usable(counts)
     lines = [
@@ -250,8 +192,7 @@ both, and how often two sources agree.
 
     def __init__(self) -> None:
         super().__init__()
-        self._deciding: Deciding | None = None
-        self._policies = Policies()
+        self._policy_state: PolicyState | None = None
 
     def body(self) -> ComposeResult:
         yield Static(id="message", classes="empty")
@@ -259,7 +200,11 @@ both, and how often two sources agree.
             yield Static(id="deciding")
             with TabbedContent(id="tabs"):
                 with Pane(_TITLES["policies"], id="policies"):
-                    yield PolicyBook()
+                    with Container(id="listed"):
+                        yield Static(_HEAD, id="head")
+                        yield PolicyRows(id="policy-rows")
+                    with VerticalScroll(id="card"):
+                        yield Static(markup=False)
                 with Pane(_TITLES["training"], id="training"):
                     yield TrainingChoice()
                     yield TrainingPanel()
@@ -275,12 +220,12 @@ both, and how often two sources agree.
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Whether an action is possible now; before everything is loaded, only reloading is."""
-        if self._deciding is None:
+        if self._policy_state is None:
             return action == "reload" or not hasattr(self, f"action_{action}")
         if action == "use":
             return self._tab == "policies" and self._usable is not None
         if action == "rollback":
-            return bool(self._policies.changes)
+            return bool(self._policy_state.changes)
         if action == "train":
             return not self._panel.running or self._tab != "training"
         if action == "stop":
@@ -347,11 +292,10 @@ both, and how often two sources agree.
 
     # --- results of the workers ------------------------------------------------------------------
 
-    def _show_state(self, state: actions.PolicyState) -> None:
-        from policy.decisions.reading import usable
+    def _show_state(self, state: PolicyState) -> None:
+        from policy.decisions import usable
 
-        self._deciding = state.deciding
-        self._policies = state.policies
+        self._policy_state = state
         self.query_one("#message").display = False
         container = self.query_one("#all")
         is_first, container.display = not container.display, True
@@ -363,7 +307,7 @@ both, and how often two sources agree.
             self.call_after_refresh(self._take_focus)
 
     def _report_change(self, activation: Activation) -> None:
-        forced = ", although the gate did not pass it" if activation.forced else ""
+        forced = actions.FORCED if activation.forced else ""
         self.notify(
             f"{activation.name} is active{forced}. It decides from the next question on.", markup=False
         )
@@ -386,14 +330,19 @@ both, and how often two sources agree.
             self.tell_ask()
         self.action_reload()
 
-    @on(PolicyBook.Moved)
     @on(TabbedContent.TabActivated)
-    def _update_keys(self) -> None:
+    def _redraw(self) -> None:
+        self._draw()
+
+    @on(OptionList.OptionHighlighted, "#policy-rows")
+    def _show_highlighted(self) -> None:
+        self.query_one("#card").scroll_home(animate=False)
+        self._draw_card()
         self.refresh_bindings()
 
     @on(Failed)
     def _show_failure(self, message: Failed) -> None:
-        if self._deciding is None:  # the app shows later failures, and the screen stays as it is
+        if self._policy_state is None:  # the app shows later failures, and the screen stays as it is
             error = message.error
             hint = f"{self.deepthink.key_of('policy.reload') or 'u'} reads again."
             text = "\n".join(filter(None, (error.message, error.way_out, f"\n{hint}")))
@@ -414,9 +363,16 @@ both, and how often two sources agree.
         return self.query_one(TrainingPanel)
 
     @property
+    def row(self) -> Listed | None:
+        """The policy under the cursor."""
+        name = self.query_one(PolicyRows).chosen
+        rows = self._policy_state.rows if self._policy_state else ()
+        return next((row for row in rows if row.name == name), None)
+
+    @property
     def _usable(self) -> Listed | None:
         """The policy under the cursor, if it could become active."""
-        row = self.query_one(PolicyBook).row
+        row = self.row
         return row if row is not None and not row.active and row.verdict != "unusable" else None
 
     @property
@@ -424,14 +380,26 @@ both, and how often two sources agree.
         return self.deepthink.key_for("policy.train")
 
     def _draw(self) -> None:
-        deciding = self._deciding
-        if deciding is None:
+        state = self._policy_state
+        if state is None:
             return
         width = self.size.width - 2
-        self.query_one("#deciding", Static).update(_decider_lines(deciding, self._policies, width))
-        self._panel.learned_decides = deciding.decider == LEARNED
-        self.query_one(PolicyBook).show(self._policies)
+        self.query_one("#deciding", Static).update(_decider_lines(state, width))
+        self._panel.learned_decides = state.decider == LEARNED
+        active = state.active
+        lines = [Line(row.name, partial(_line, row)) for row in state.rows]
+        self.query_one(PolicyRows).show(lines, active.name if active else "")
+        self._draw_card()
+        self.call_after_refresh(self._draw_card)  # the card may not be laid out yet
         self.refresh_bindings()
+
+    def _draw_card(self) -> None:
+        row, state = self.row, self._policy_state
+        lines = [Content(_NOTHING)]
+        if row is not None and state is not None:
+            width = self.query_one("#card").scrollable_content_region.width - 1
+            lines = _card(row, state.changes, max(width, 40))
+        self.query_one("#card Static", Static).update(Content("\n").join(lines))
 
     def _label(self) -> None:
         """Show the progress of the training in the label of its tab."""

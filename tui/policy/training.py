@@ -1,18 +1,89 @@
-"""A training on the command line: data, progress, held-out measures and verdict."""
+"""``deepthink train-policy``: data, progress, held-out measures and verdict."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from typing import Annotated, Literal
 
-from rich.console import Console
+import typer
 from rich.text import Text
 
-from policy.serving.manifest import Gate
-from policy.training import progress
+from policy.serving.folder import BOX, Gate, is_name
+from policy.training import course, progress
+from traces.paths import expanded_path, store_file
 from tui import failures
 from tui.bars import bar
+from tui.interrupts import ctrl_c
+from tui.options import Plain
 from tui.terminal import cells, clean, columns, console, duration
+
+
+def train_policy(
+    method: Annotated[
+        Literal["forest", "reward"],
+        typer.Option(
+            "--method", help="forest (seconds), or an encoder that also reads the text of a state."
+        ),
+    ] = "reward",
+    base: Annotated[
+        str,
+        typer.Option("--base", metavar="MODEL", help="The model to adapt: a catalogue name or a folder."),
+    ] = "",
+    sources: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--from",
+            metavar="traces|FILE",
+            help="Your own traces (the default), collected stores, exports; can be given several times.",
+        ),
+    ] = None,
+    cost: Annotated[
+        float, typer.Option("--cost", min=0.0, max=1.0, help="What a step costs, in quality.")
+    ] = 0.05,
+    name: Annotated[
+        str, typer.Option("--name", metavar="NAME", help="Name of the policy; by default method and time.")
+    ] = "",
+    epochs: Annotated[
+        float | None, typer.Option("--epochs", min=0.01, help="Passes over the decisions.")
+    ] = None,
+    steps: Annotated[
+        int | None, typer.Option("--steps", min=1, help="Optimiser steps, in place of passes.")
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", help="Random seed.")] = 0,
+    activate: Annotated[
+        bool, typer.Option("--activate/--no-activate", help="Make it active if the gate passes it.")
+    ] = True,
+    force: Annotated[
+        bool, typer.Option("--force", help="Make it active whatever the gate says; that is recorded.")
+    ] = False,
+    plain: Plain = False,
+) -> int:
+    """Train a policy that decides when to go on, revise or finish.
+
+    It learns from your own runs or from collected questions, is judged on questions it has not seen, and
+    becomes active only if it beats what is active now. Stopped or killed, the same command resumes it.
+    """
+    if name and not is_name(name):
+        raise typer.BadParameter(
+            f"a policy's name has only small letters, digits, dots and dashes, and is not {BOX}."
+        )
+    if force and not activate:
+        raise typer.BadParameter("--force and --no-activate contradict each other.")
+    places = [store_file() if source == "traces" else expanded_path(source) for source in sources or []]
+    request = course.TrainingRequest(
+        method=method,
+        sources=tuple(places),
+        base=base,
+        cost=cost,
+        name=name,
+        seed=seed,
+        epochs=epochs,
+        steps=steps,
+        activation="force" if force else "gate" if activate else "never",
+    )
+    with ctrl_c() as cancel:
+        return show_training(course.train(request, cancel), plain=plain)
 
 
 def show_training(events: Iterable[progress.TrainingEvent], *, plain: bool = False) -> int:
@@ -26,57 +97,37 @@ def show_training(events: Iterable[progress.TrainingEvent], *, plain: bool = Fal
                     phase = clean(event.message)
                     progress_bar.show(phase)
                 case progress.Trained():
-                    progress_bar.show(phase, event.step, event.steps, _step_note(event))
+                    notes = [] if math.isnan(event.loss) else [f"loss {event.loss:.3f}"]
+                    if not math.isnan(event.seconds_left) and event.step < event.steps:
+                        notes.append(f"about {duration(event.seconds_left)} left")
+                    progress_bar.show(phase, event.step, event.steps, ", ".join(notes))
                 case progress.HeldOut():
-                    out.print(Text(_held_out_line(event)))
+                    line = (
+                        f"  held-out questions after step {event.step}: value {event.utility:.3f} with "
+                        f"{event.steps:.2f} steps, default schedule {event.default:.3f}"
+                    )
+                    out.print(Text(line))
                 case progress.DataSheet():
                     progress_bar.clear()
-                    _show_sheet(out, event)
+                    table = columns("learned from", "")
+                    for name, figures in event.rows.items():
+                        table.add_row(*cells(name, figures))
+                    out.print("", table, "", sep="\n")
                 case progress.Warned():
                     progress_bar.clear()
                     failures.warn(clean(event.message))
                 case Gate():
                     progress_bar.clear()
-                    _show_verdict(out, event)
+                    passed = f"The gate: {'passed' if event.passed else 'not passed'}. "
+                    reason = Text(clean(event.reason), style="not bold")
+                    out.print("", Text(passed, style="bold") + reason, sep="\n")
                 case progress.Finished():
                     progress_bar.clear()
-                    _show_result(out, event)
+                    name = clean(event.name)
+                    status = f"It is not active. `deepthink policy show {name}` shows more."
+                    if event.active:
+                        status = (
+                            "It is active now; `deepthink policy rollback` goes back to the previous one."
+                        )
+                    out.print(Text(f"{name} is in {event.folder}"), Text(status), sep="\n")
     return failures.DONE
-
-
-def _step_note(event: progress.Trained) -> str:
-    parts = [] if math.isnan(event.loss) else [f"loss {event.loss:.3f}"]
-    if not math.isnan(event.seconds_left) and event.step < event.steps:
-        parts.append(f"about {duration(event.seconds_left)} left")
-    return ", ".join(parts)
-
-
-def _held_out_line(event: progress.HeldOut) -> str:
-    return (
-        f"  held-out questions after step {event.step}: value {event.utility:.3f} with {event.steps:.2f} "
-        f"steps, default schedule {event.default:.3f}"
-    )
-
-
-def _show_sheet(out: Console, event: progress.DataSheet) -> None:
-    table = columns("learned from", "")
-    for name, figures in event.rows.items():
-        table.add_row(*cells(name, figures))
-    out.print()
-    out.print(table)
-    out.print()
-
-
-def _show_verdict(out: Console, event: Gate) -> None:
-    out.print()
-    passed = Text("The gate: passed. " if event.passed else "The gate: not passed. ", style="bold")
-    out.print(passed + Text(clean(event.reason), style="not bold"))
-
-
-def _show_result(out: Console, event: progress.Finished) -> None:
-    name = clean(event.name)
-    out.print(Text(f"{name} is in {event.folder}"))
-    if event.active:
-        out.print(Text("It is active now; `deepthink policy rollback` goes back to the previous one."))
-    else:
-        out.print(Text(f"It is not active. `deepthink policy show {name}` shows more."))

@@ -1,11 +1,13 @@
-"""The panel that shows a training: phases, progress, verdict, data sheet."""
+"""Choosing a training by its method and data, and the panel that shows it until its verdict."""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from textual import on
@@ -14,22 +16,171 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.message import Message
 from textual.timer import Timer
-from textual.widgets import Static
+from textual.widgets import OptionList, Static
 
-from policy.serving.card import figure
-from policy.serving.manifest import Gate
+from policy.serving.folder import Gate, figure
 from policy.training import progress
 from tui.app.failure import in_the_app
-from tui.app.lists import facts, folded, gauge, titled
+from tui.app.lists import Line, MarkedList, facts, folded, gauge, titled
 from tui.app.offers import deepthink
 from tui.app.work import Failed, Job
-from tui.policy.training_choice import learned_from
-from tui.terminal import duration, one_line
+from tui.terminal import duration, one_line, padded
 
 if TYPE_CHECKING:
-    from policy.training.request import TrainingRequest
-    from traces.errors import DeepthinkError
+    from policy.serving.folder import Method
+    from policy.training.course import TrainingRequest
 
+
+_QUIET = "$foreground 65%"
+_NAME, _SUMMARY, _COST = 9, 42, 18  # cells
+_OWN = "own"
+
+_METHODS: Final[dict[Method, tuple[str, str, str]]] = {
+    "forest": (
+        "a forest on the numbers of a state",
+        "a few minutes",
+        "Quick, needs no base model, and is the floor that nothing may fall below.",
+    ),
+    "reward": (
+        "MiniLM reads the state, learns by pairs",
+        "half an hour",
+        "The usual one: reads text and numbers, learned from pairs of a better and a worse action. "
+        "Needs the embedder’s weights.",
+    ),
+}
+"""Each method in plain words: what it is, how long it takes on two cores, and details."""
+
+
+def learned_from(request: TrainingRequest) -> str:
+    """The sources of a training in a few words."""
+    return ", ".join(path.stem for path in request.sources) or "your own runs"
+
+
+class TrainingChoice(VerticalScroll, can_focus=False):
+    """Methods above, sources below, and an explanation of the choice."""
+
+    DEFAULT_CSS = """
+    TrainingChoice { height: 1fr; scrollbar-gutter: stable; }
+    TrainingChoice Static { height: auto; padding: 0 1; }
+    TrainingChoice #methods { margin-bottom: 1; }
+    TrainingChoice #sources { max-height: 5; margin-bottom: 1; }
+    """
+
+    class Submitted(Message):
+        """The user starts the training."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._stores: Sequence[Path] = ()
+        self._shortfall = Content("")
+        self._key = ""
+
+    def compose(self) -> ComposeResult:
+        yield Static("Method", classes="title")
+        yield MethodList(id="methods")
+        yield Static("Learn from", classes="title")
+        yield SourceList(id="sources")
+        yield Static(id="means")
+        yield Static(id="until")
+
+    def on_mount(self) -> None:
+        from policy.training.course import DEFAULT
+
+        lines = [Line(name, partial(_method_line, name)) for name in _METHODS]
+        self.query_one(MethodList).show(lines, DEFAULT)
+
+    def show(self, stores: Sequence[Path], decisions: int, shortfall: Content, key: str) -> None:
+        """Draw the sources to learn from: the user's usable ``decisions``, and collected stores."""
+        self._stores, self._shortfall, self._key = stores, shortfall, key
+        lines = [Line(_OWN, partial(_source_line, "your own runs", f"{decisions:,} decisions"))]
+        lines += [Line(str(path), partial(_source_line, path.stem, "collected")) for path in stores]
+        self.query_one(SourceList).show(lines)
+        self._explain()
+
+    @property
+    def request(self) -> TrainingRequest:
+        """The training with the chosen method and sources."""
+        from policy.training.course import TrainingRequest
+
+        chosen, source = self.query_one(MethodList).chosen, self.query_one(SourceList).chosen
+        method = next(name for name in _METHODS if name == chosen)
+        return TrainingRequest(method, tuple(path for path in self._stores if str(path) == source))
+
+    def take_focus(self) -> None:
+        """Focus the methods."""
+        self.query_one(MethodList).focus()
+
+    @on(OptionList.OptionHighlighted)
+    def _explain_highlighted(self, event: OptionList.OptionHighlighted) -> None:
+        event.stop()
+        self._explain()
+
+    @on(OptionList.OptionSelected)
+    def _advance(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
+        if isinstance(event.option_list, MethodList):
+            self.query_one(SourceList).focus()
+        else:
+            self.post_message(self.Submitted())
+
+    def _explain(self) -> None:
+        if not self.query_one(MethodList).chosen or not self.query_one(SourceList).chosen:
+            return
+        request = self.request
+        lines = [
+            Content.assemble((request.method, "bold"), ": ", (_METHODS[request.method][2], _QUIET)),
+            Content.assemble(
+                (self._key, "bold $accent"),
+                f" trains {request.method} on {one_line(learned_from(request), 60)}.",
+                (" Only what the gate passes becomes active.", _QUIET),
+            ),
+        ]
+        if not self._stores:
+            hint = "“deepthink collect” gathers decisions from questions with known answers."
+            lines.append(Content.styled(hint, _QUIET))
+        self.query_one("#means", Static).update(Content("\n").join(lines))
+        shortfall = self.query_one("#until", Static)
+        shortfall.update(Content.assemble("\n", self._shortfall))
+        shortfall.display = not request.sources  # it is about the user's own runs
+
+
+class MethodList(MarkedList):
+    """The methods."""
+
+    HELP = """\
+### What is trained
+
+**Enter** goes to the data. The times are for two cores and 7,000 decisions.
+"""
+
+
+class SourceList(MarkedList):
+    """The sources to learn from."""
+
+    HELP = """\
+### What it learns from
+
+Your own runs whose outcome is known, or questions that `deepthink collect` worked through to the end.
+**Enter** starts the training.
+"""
+
+
+def _method_line(name: Method, width: int) -> Content:
+    summary, cost, _ = _METHODS[name]
+    room = min(width - _NAME - _COST, _SUMMARY)
+    return Content.assemble(
+        (name.ljust(_NAME), "bold"),
+        one_line(summary, room - 1).ljust(room),
+        (f"{cost:>{_COST}}", _QUIET),
+    )
+
+
+def _source_line(name: str, amount: str, width: int) -> Content:
+    room = min(width - _COST, _NAME + _SUMMARY)
+    return Content.assemble(padded(name, room), (f"{amount:>{_COST}}", _QUIET))
+
+
+# --- the panel -----------------------------------------------------------------------------------
 
 _PHASES: Final[Mapping[str, str]] = {
     "data": "data",
@@ -45,8 +196,7 @@ _PHASES: Final[Mapping[str, str]] = {
 class TrainingFold:
     """The state of a training, folded from its events: the latest of each kind, and all warnings."""
 
-    phase: str = ""
-    message: str = ""
+    began: progress.Began = field(default_factory=lambda: progress.Began("", ""))
     sheet: Mapping[str, str] = field(default_factory=dict)
     trained: progress.Trained | None = None
     held_out: progress.HeldOut | None = None
@@ -62,8 +212,8 @@ class TrainingFold:
     def take(self, event: progress.TrainingEvent) -> None:
         """Add an event."""
         match event:
-            case progress.Began(phase, message):
-                self.phase, self.message = phase, message
+            case progress.Began():
+                self.began = event
             case progress.DataSheet(rows):
                 self.sheet = rows
             case progress.Trained():
@@ -78,131 +228,8 @@ class TrainingFold:
                 self.finished = event
 
 
-_QUIET = "$foreground 65%"
 _BAR = 30
 _UNCHANGED = Content.styled("The active policy has not changed.", _QUIET)
-
-
-def _state(
-    fold: TrainingFold,
-    request: TrainingRequest,
-    *,
-    running: bool,
-    stopping: bool,
-    elapsed: float,
-    width: int,
-) -> list[Content]:
-    """What is trained, the phases, the progress of the current one, and the latest measures.
-
-    ``elapsed`` is seconds of the phase so far; NaN leaves them out.
-    """
-    doing = "Stopping" if stopping else "Training"
-    title = f"{doing} {request.method}" if running else request.method
-    lines = [
-        Content.assemble((title, "bold $primary"), f"  on {one_line(learned_from(request), width - 30)}"),
-        _phases(fold, "▸" if running else "■" if stopping else "✗"),
-    ]
-    step = fold.trained
-    if running:
-        if fold.phase == "train" and step is not None:
-            time_left = ""
-            if math.isfinite(step.seconds_left) and step.step < step.steps:
-                time_left = f", about {duration(step.seconds_left)} left"
-            lines.append(gauge(fold.share, _BAR) + f" step {step.step:,} of {step.steps:,}{time_left}")
-        else:
-            so_far = "" if math.isnan(elapsed) else f"  {duration(elapsed)} so far"
-            lines.append(Content.assemble(one_line(fold.message) or "Preparing …", (so_far, _QUIET)))
-        if stopping:
-            lines.append(Content.styled("It ends after the step under way.", _QUIET))
-    lines += [
-        Content.styled(("  " if index else "! ") + line, "$warning")
-        for warning in fold.warnings
-        for index, line in enumerate(folded(warning, width - 2))
-    ]
-    if step is not None:
-        lines.append(Content.assemble(("Loss", "bold"), f"  {step.loss:.3f} at step {step.step:,}"))
-    if fold.held_out is not None:
-        learned = f"  learned {fold.held_out.utility:.3f}"
-        default = (f"  default {fold.held_out.default:.3f}", _QUIET)
-        lines.append(Content.assemble(("Held-out utility", "bold"), learned, default))
-    return lines
-
-
-def _phases(fold: TrainingFold, sign: str) -> Content:
-    """The phases with a sign each: done, to come, and ``sign`` for the current or last one."""
-    names = list(_PHASES)
-    current = names.index(fold.phase) if fold.phase in names else -1
-    if fold.finished is not None:
-        current = len(names)
-    pieces = []
-    for number, name in enumerate(_PHASES.values()):
-        if number < current:
-            pieces.append(Content.assemble(("✓ ", "$success"), name))
-        elif number == current:
-            pieces.append(Content.styled(f"{sign} {name}", "bold $accent"))
-        else:
-            pieces.append(Content.styled(f"· {name}", _QUIET))
-    return Content("  ").join(pieces)
-
-
-def _outcome(
-    fold: TrainingFold,
-    error: DeepthinkError | None,
-    key_of: Callable[[str], str],
-    width: int,
-    *,
-    decides: bool,
-    remapped: Mapping[str, str],
-) -> list[Content]:
-    """The result of a finished training; empty if there is none. ``decides``: whether `learned` does."""
-
-    def paragraph(text: str, style: str = "") -> list[Content]:
-        return [Content.styled(line, style) for part in text.splitlines() for line in folded(part, width)]
-
-    if error is not None and error.kind == "cancelled":
-        kept = (
-            "What it saved is kept: the same method on the same decisions continues from there, "
-            f"now ({key_of('train')}) or another day."
-        )
-        return [*paragraph(f"■ {error.message}", "bold"), *paragraph(kept), _UNCHANGED]
-    if error is not None:
-        return [
-            *paragraph(f"✗ {error.title}", "bold $error"),
-            *paragraph(error.message),
-            *paragraph(in_the_app(error, remapped)),
-            _UNCHANGED,
-        ]
-    verdict, finished = fold.verdict, fold.finished
-    if verdict is None or finished is None:
-        return []
-    sign, style = ("✓ The gate passed it.", "$success")
-    if not verdict.passed:
-        sign, style = ("✗ The gate did not pass it.", "$error")
-    measures = [(name, figure(value)) for name, value in verdict.measures.items()]
-    if finished.active:
-        headline, style_of_name = f"● {finished.name} is active now", "bold $primary"
-        effect = (
-            "It decides from the next question on"
-            if decides
-            else "Set decider to learned to have it decide"
-        )
-        next_step = f"{effect}; {key_of('rollback')} goes back to the policy before."
-    else:
-        headline, style_of_name = f"· {finished.name} is not active", "bold"
-        next_step = (
-            f"It is kept: among the policies ({key_of('policies')}), {key_of('use')} uses it all the same; "
-            "that is recorded."
-        )
-    return [
-        Content.styled(sign, f"bold {style}"),
-        *paragraph(verdict.reason),
-        *facts(measures, width),
-        Content(""),
-        Content.styled(one_line(headline), style_of_name),
-        *paragraph(next_step),
-    ]
-
-
 _REDRAW = 0.25  # seconds between two drawings
 _SILENT = 10.0  # seconds of a phase after which its duration is shown, so that it does not look like a hang
 
@@ -244,7 +271,7 @@ screen meanwhile; leaving the app stops the training, and starting the same one 
         self.fold = TrainingFold()
         self.failure: Failed | None = None
         self.learned_decides = False
-        self._phase, self._since = ("", ""), 0.0
+        self._drawn_phase, self._since = self.fold.began, 0.0
         self._redraw_timer: Timer | None = None
 
     def compose(self) -> ComposeResult:
@@ -262,7 +289,7 @@ screen meanwhile; leaving the app stops the training, and starting the same one 
         self.job = Job(lambda cancel: train(request, cancel))
         self.fold, self.failure, self._request = TrainingFold(), None, request
         self.running = True
-        self._phase, self._since = ("", ""), time.monotonic()
+        self._drawn_phase, self._since = self.fold.began, time.monotonic()
         self.scroll_home(animate=False)
         self._draw()
         self.job.start(self)
@@ -291,7 +318,7 @@ screen meanwhile; leaving the app stops the training, and starting the same one 
         if self.job is None:
             return ""
         if self.running:
-            phase = self.fold.phase
+            phase = self.fold.began.phase
             return f"▸ {f'{self.fold.share:.0%}' if phase == 'train' else _PHASES.get(phase, '…')}"
         if self.failure is not None and self.failure.error.kind == "cancelled":
             return "■"
@@ -338,35 +365,123 @@ screen meanwhile; leaving the app stops the training, and starting the same one 
         if self.running and time.monotonic() - self._since >= _SILENT:
             self._draw()
 
+    # --- drawing ---------------------------------------------------------------------------------
+
     def _draw(self) -> None:
         if self.job is None or self._request is None or not self.is_mounted:
             return
-        fold, width = self.fold, max(self.scrollable_content_region.width - 1, 40)
-        if (fold.phase, fold.message) != self._phase:
-            self._phase, self._since = (fold.phase, fold.message), time.monotonic()
-        elapsed = time.monotonic() - self._since
-        lines = _state(
-            fold,
-            self._request,
-            running=self.running,
-            stopping=self.stopping,
-            elapsed=elapsed if elapsed >= _SILENT else math.nan,
-            width=width,
+        width = max(self.scrollable_content_region.width - 1, 40)
+        if self.fold.began != self._drawn_phase:
+            self._drawn_phase, self._since = self.fold.began, time.monotonic()
+        result = [] if self.running else self._outcome(width)
+        sheet = titled("What is learned from", facts(tuple(self.fold.sheet.items()), width))[:-1]
+        for name, lines in (
+            ("#state", self._state(self._request, width)),
+            ("#outcome", result),
+            ("#sheet", sheet if self.fold.sheet else []),
+        ):
+            view = self.query_one(name, Static)
+            view.display = bool(lines)
+            view.update(Content("\n").join(lines))
+
+    def _state(self, request: TrainingRequest, width: int) -> list[Content]:
+        """What is trained, the phases, the progress of the current one, and the latest measures."""
+        fold, step = self.fold, self.fold.trained
+        doing = "Stopping" if self.stopping else "Training"
+        title = f"{doing} {request.method}" if self.running else request.method
+        lines = [
+            Content.assemble(
+                (title, "bold $primary"), f"  on {one_line(learned_from(request), width - 30)}"
+            ),
+            self._phases(),
+        ]
+        if self.running and fold.began.phase == "train" and step is not None:
+            time_left = ""
+            if math.isfinite(step.seconds_left) and step.step < step.steps:
+                time_left = f", about {duration(step.seconds_left)} left"
+            lines.append(gauge(fold.share, _BAR) + f" step {step.step:,} of {step.steps:,}{time_left}")
+        elif self.running:
+            elapsed = time.monotonic() - self._since
+            so_far = f"  {duration(elapsed)} so far" if elapsed >= _SILENT else ""
+            lines.append(Content.assemble(one_line(fold.began.message) or "Preparing …", (so_far, _QUIET)))
+        if self.running and self.stopping:
+            lines.append(Content.styled("It ends after the step under way.", _QUIET))
+        lines += [
+            Content.styled(("  " if index else "! ") + line, "$warning")
+            for warning in fold.warnings
+            for index, line in enumerate(folded(warning, width - 2))
+        ]
+        if step is not None:
+            lines.append(Content.assemble(("Loss", "bold"), f"  {step.loss:.3f} at step {step.step:,}"))
+        if fold.held_out is not None:
+            learned = f"  learned {fold.held_out.utility:.3f}"
+            default = (f"  default {fold.held_out.default:.3f}", _QUIET)
+            lines.append(Content.assemble(("Held-out utility", "bold"), learned, default))
+        return lines
+
+    def _phases(self) -> Content:
+        """The phases with a sign each: done, current or last, to come."""
+        sign = "▸" if self.running else "■" if self.stopping else "✗"
+        names = list(_PHASES)
+        current = names.index(self.fold.began.phase) if self.fold.began.phase in names else -1
+        if self.fold.finished is not None:
+            current = len(names)
+        pieces = []
+        for number, name in enumerate(_PHASES.values()):
+            if number < current:
+                pieces.append(Content.assemble(("✓ ", "$success"), name))
+            elif number == current:
+                pieces.append(Content.styled(f"{sign} {name}", "bold $accent"))
+            else:
+                pieces.append(Content.styled(f"· {name}", _QUIET))
+        return Content("  ").join(pieces)
+
+    def _outcome(self, width: int) -> list[Content]:
+        """The result of a finished training; empty if there is none."""
+
+        def paragraph(text: str, style: str = "") -> list[Content]:
+            parts = text.splitlines()
+            return [Content.styled(line, style) for part in parts for line in folded(part, width)]
+
+        def key_of(name: str) -> str:
+            return deepthink(self).key_for(f"policy.{name}")
+
+        error = self.failure.error if self.failure else None
+        if error is not None and error.kind == "cancelled":
+            kept = (
+                "What it saved is kept: the same method on the same decisions continues from there, "
+                f"now ({key_of('train')}) or another day."
+            )
+            return [*paragraph(f"■ {error.message}", "bold"), *paragraph(kept), _UNCHANGED]
+        if error is not None:
+            return [
+                *paragraph(f"✗ {error.title}", "bold $error"),
+                *paragraph(error.message),
+                *paragraph(in_the_app(error, deepthink(self).keys)),
+                _UNCHANGED,
+            ]
+        verdict, finished = self.fold.verdict, self.fold.finished
+        if verdict is None or finished is None:
+            return []
+        sign = ("✓ The gate passed it.", "bold $success")
+        if not verdict.passed:
+            sign = ("✗ The gate did not pass it.", "bold $error")
+        headline = Content.styled(one_line(f"· {finished.name} is not active"), "bold")
+        next_step = (
+            f"It is kept: among the policies ({key_of('policies')}), {key_of('use')} uses it all the same; "
+            "that is recorded."
         )
-        self.query_one("#state", Static).update(Content("\n").join(lines))
-        app = deepthink(self)
-        result = _outcome(
-            fold,
-            self.failure.error if self.failure else None,
-            lambda name: app.key_for(f"policy.{name}"),
-            width,
-            decides=self.learned_decides,
-            remapped=app.keys,
-        )
-        outcome_view = self.query_one("#outcome", Static)
-        outcome_view.display = bool(result) and not self.running
-        outcome_view.update(Content("\n").join(result))
-        sheet = self.query_one("#sheet", Static)
-        sheet.display = bool(fold.sheet)
-        rows = tuple(fold.sheet.items())
-        sheet.update(Content("\n").join(titled("What is learned from", facts(rows, width))[:-1]))
+        if finished.active:
+            headline = Content.styled(one_line(f"● {finished.name} is active now"), "bold $primary")
+            effect = "Set decider to learned to have it decide"
+            if self.learned_decides:
+                effect = "It decides from the next question on"
+            next_step = f"{effect}; {key_of('rollback')} goes back to the policy before."
+        return [
+            Content.styled(*sign),
+            *paragraph(verdict.reason),
+            *facts([(name, figure(value)) for name, value in verdict.measures.items()], width),
+            Content(""),
+            headline,
+            *paragraph(next_step),
+        ]

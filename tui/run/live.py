@@ -59,7 +59,7 @@ class LiveRun(Job["ev.Event"]):
         """Report what happens before the run itself begins; call it from the run's thread."""
         from agent import events as ev
 
-        self._events.put(ev.NodeProgress("", 0, words))
+        self.put(ev.NodeProgress("", 0, words))
 
     def leave(self) -> None:
         """Interrupt the run because the app ends, and wait a moment; it can be resumed in any case."""
@@ -67,7 +67,7 @@ class LiveRun(Job["ev.Event"]):
         super().leave()
 
     def _run_events(self, _cancel: threading.Event) -> Iterator[ev.Event]:
-        from tui.assemble import open_web
+        from tui.assemble import open_learned, open_web
 
         engine = self.engine
         begin = self._prepare(self)
@@ -79,7 +79,7 @@ class LiveRun(Job["ev.Event"]):
             "reader": engine.reader(),
             "store": engine.store,
             "web": open_web(settings, engine.store, embedder),
-            "learned": engine.learned(),
+            "learned": open_learned(),
             "planner": engine.planner(),
         }
         with (

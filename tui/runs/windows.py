@@ -19,7 +19,7 @@ from textual.widgets.option_list import Option
 from traces.paths import existing_path, expanded_path
 from traces.runs import Run, Runs, Session, Sessions
 from traces.store import Store
-from tui.app.key_line import KeyLine
+from tui.app.base import KeyLine
 from tui.app.keys import bindings
 from tui.app.offers import deepthink
 from tui.app.work import Failed, in_background

@@ -11,8 +11,7 @@ from rich.text import Text
 from traces import paths as locations
 from tui import completion, failures
 from tui.options import AsJson
-from tui.settings.file import drop, put
-from tui.settings.settings import as_text, entries, load, require_key, value_of, variable
+from tui.settings.settings import as_text, drop, entries, load, put, require_key, value_of, variable
 from tui.terminal import console, one_line, print_json
 
 _Key = Annotated[

@@ -87,8 +87,7 @@ def _change(engine: Engine, key: str, text: str | None) -> list[Entry] | str:
     Raises:
         BadSetting: the file cannot be read or written.
     """
-    from tui.settings.file import drop, put
-    from tui.settings.settings import BadSetting, parse_value
+    from tui.settings.settings import BadSetting, drop, parse_value, put
 
     if text is None:
         drop(key)

@@ -11,7 +11,7 @@ from pathlib import Path
 from agent.state import ACTIONS, Action
 from models.protocols import Embedder, Reader
 from policy.collecting import drawn_decision
-from policy.decisions.trees import default_action
+from policy.decisions import default_action
 from policy.questions import Progress
 from tests.benchmarks.collecting.growing import Grower
 from tests.benchmarks.multihop import RememberingEmbedder, pool, read_questions

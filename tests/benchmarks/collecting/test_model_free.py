@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from agent.state import RELEVANCE
-from policy.decisions.reading import load_trees
+from policy.decisions import load_trees
 from tests.benchmarks.collecting.growing import Grower, Grown
 from tests.benchmarks.collecting.model_free import behaviour, collect
 from tests.benchmarks.multihop import RememberingEmbedder, pool, read_questions

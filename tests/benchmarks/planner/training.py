@@ -19,7 +19,6 @@ from typing import Any, Final
 
 from agent.steps.lookups import prompt, reply
 from models.library_loading import trains_in_bfloat16
-from policy.training.workplace import newest
 from tests.benchmarks.adapters.base import Base, load_tokenizer, load_weights, with_adapter, write_adapter
 from tests.benchmarks.planner.data import Example
 
@@ -60,6 +59,8 @@ def train(
     from datasets import Dataset
     from peft import LoraConfig, get_peft_model
     from trl import SFTConfig, SFTTrainer
+
+    from policy.training.fitting import newest
 
     class PlanTrainer(SFTTrainer):  # type: ignore[misc] # trl is not followed
         """Computes the vocabulary's layer for the positions that have a label, and weighs them."""

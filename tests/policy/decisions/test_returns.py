@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from agent.state import Action
-from policy.decisions.returns import examples, values
-from policy.decisions.trees import Node, Seen, Tree
+from policy.decisions import Node, Seen, Tree, examples, values
 
 COST = 0.1
 ALL: tuple[Action, ...] = ("CONTINUE", "REVISE", "FINISH")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from policy.evaluation.rows import Row
+from policy.evaluation.evaluating import Row
 
 MODEL = "m"
 HOTPOT, MUSIQUE = "hotpotqa_dev", "musique_dev"

@@ -11,8 +11,7 @@ import pytest
 
 from agent.budget import Budget
 from models.protocols import Message, ModelError
-from policy.evaluation.evaluating import UnknownSystem, checked, evaluate
-from policy.evaluation.rows import Row, Rows
+from policy.evaluation.evaluating import Row, Rows, UnknownSystem, checked, evaluate
 from policy.evaluation.systems import Parts
 from policy.questions import CaseSet, Progress
 from tests.agent.conftest import UnsureReader, fill

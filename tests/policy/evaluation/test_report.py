@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
+from policy.evaluation.evaluating import Row
 from policy.evaluation.report import Table, markdown, sections
-from policy.evaluation.rows import Row
 from tests.policy.evaluation.made import HOTPOT, MODEL, MUSIQUE, row, rows
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policy.judging.bootstrap import NOTHING, mean, means
+from policy.judging import NOTHING, mean, means
 
 
 @given(st.lists(st.floats(-5, 5), min_size=1, max_size=60))

@@ -10,24 +10,20 @@ import numpy as np
 import pytest
 
 from agent.state import Action
-from policy.decisions.reading import Read
-from policy.decisions.returns import examples
-from policy.decisions.trees import INDEX, Node, Seen, Tree
-from policy.judging.calibration import (
-    IDENTITY,
-    Calibrated,
-    Curve,
-    calibrated,
+from policy.decisions import INDEX, Node, Read, Seen, Tree, examples
+from policy.judging import (
     calibration_error,
     candidates,
     choose_margin,
     crossed,
+    default_schedule,
     fit_curve,
     fit_temperature,
+    follow,
     freeze,
+    score,
 )
-from policy.judging.walking import default_schedule, follow, score
-from policy.serving.scorers import Rule, Scores
+from policy.serving.scorers import IDENTITY, Calibrated, Curve, Rule, Scores, calibrated
 from policy.training import forest
 from policy.training.material import material
 from tests.policy.made import Preferring
@@ -189,8 +185,8 @@ def test_each_question_is_judged_with_a_margin_that_others_chose() -> None:
     judged = crossed(scored, COST)
 
     at_once, default = follow(trees, stop), follow(trees, default_schedule)
-    for judged_walk, *either in zip(judged.walks, at_once.walks, default.walks, strict=True):
-        assert judged_walk in either, "whatever the margin, it is one of the two"
+    for judged_end, *either in zip(judged.ends, at_once.ends, default.ends, strict=True):
+        assert judged_end in either, "whatever the margin, it is one of the two"
 
 
 def test_runs_of_one_path_each_are_judged_by_what_is_known(monkeypatch: pytest.MonkeyPatch) -> None:

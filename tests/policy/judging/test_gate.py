@@ -11,15 +11,24 @@ from typing import Any
 import pytest
 
 from agent.state import Action
-from policy.decisions.trees import Node, Seen, Tree
-from policy.judging.bootstrap import NOTHING, Interval
-from policy.judging.calibration import IDENTITY, Calibrated, Frozen
-from policy.judging.gate import STATED, Measured, ask, judge, measure, opponent
-from policy.judging.walking import Outcomes, follow, score
+from policy.decisions import Node, Seen, Tree
+from policy.judging import (
+    NOTHING,
+    STATED,
+    Frozen,
+    Interval,
+    Measured,
+    Outcomes,
+    ask,
+    follow,
+    judge,
+    measure,
+    score,
+)
 from policy.serving import folder as folders
 from policy.serving.folder import read
 from policy.serving.registry import Registry
-from policy.serving.scorers import Rule
+from policy.serving.scorers import IDENTITY, Calibrated, Rule
 from tests.policy import made
 from tests.policy.made import Preferring, policy
 
@@ -151,7 +160,6 @@ def test_questions_that_nobody_tried_count_against_it() -> None:
 
 def test_the_active_policy_is_walked_over_the_same_questions(tmp_path: Path) -> None:
     registry = Registry(tmp_path / "own", tmp_path / "box")
-    assert opponent(registry) is None
     policy(tmp_path / "box", save=Preferring("FINISH", 0.2).save)
     trees = [_tree(i, {"": 1.0, "C": 1.0}) for i in range(120)]
     gate = ask(_frozen(trees, Preferring("CONTINUE", 0.2)), trees, 0.05, registry, "other data")

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.state import Action
-from policy.decisions.trees import INDEX, Node, Seen, Tree, default_action
-from policy.judging.walking import Decide, default_schedule, follow, score, walk
+from policy.decisions import INDEX, Node, Seen, Tree, default_action
+from policy.judging import Decide, default_schedule, follow, score, walk
 from policy.serving.scorers import Rule, Scores
 from tests.policy.trees import node, random_tree, random_trees, schedule
 
@@ -34,8 +34,9 @@ def hand() -> Tree:
     ("letters", "quality", "steps"), [("", 0.2, 1), ("C", 0.6, 2), ("CC", 0.6, 3), ("R", 1.0, 2)]
 )
 def test_a_walk_ends_where_the_policy_finishes(letters: str, quality: float, steps: int) -> None:
-    walked = walk(hand(), schedule(letters))
-    assert (walked.path, walked.quality, walked.steps) == (letters, quality, steps)
+    end = walk(hand(), schedule(letters))
+    assert end is not None
+    assert (end.path, end.quality, end.steps) == (letters, quality, steps)
 
 
 def test_an_invalid_action_is_refused() -> None:
@@ -46,10 +47,8 @@ def test_an_invalid_action_is_refused() -> None:
 def test_a_run_of_one_path_tells_only_of_policies_that_stop_on_it() -> None:
     whole = hand()
     line = Tree("q", "", {path: whole.nodes[path] for path in ("", "C", "CC")})
-    assert walk(line, schedule("C")).quality == 0.6
-    gone = walk(line, schedule("R"))
-    assert math.isnan(gone.quality)
-    assert math.isnan(gone.steps)
+    assert walk(line, schedule("C")) == whole.nodes["C"]
+    assert walk(line, schedule("R")) is None
     outcomes = follow([line, whole], schedule("R"))
     assert outcomes.unknown == 1
     np.testing.assert_array_equal(outcomes.steps, [np.nan, 2.0])
@@ -59,7 +58,7 @@ def test_an_unmeasured_stop_and_a_silent_judge_are_not_known() -> None:
     bare = Tree("q", "", {"": node("", ("FINISH",), None)})
     assert follow([bare], schedule("")).unknown == 1
     assert math.isnan(follow([bare], schedule("")).steps[0])
-    assert math.isnan(walk(hand(), lambda _n: None).quality)
+    assert walk(hand(), lambda _n: None) is None
 
 
 def test_the_columns_of_outcomes() -> None:
@@ -91,18 +90,17 @@ def test_a_batch_decides_as_state_by_state() -> None:
 
     batch = follow(trees, score(trees, scorer).decide(rule))
     assert batch == follow(trees, one)
-    assert len({w.path for w in batch.walks}) > 3
+    assert len({end.path for end in batch.ends if end}) > 3
 
 
 @given(st.integers(0, 10_000), st.text("CR", max_size=5))
 def test_a_walk_on_what_is_known_is_the_walk_on_all(seed: int, letters: str) -> None:
     whole = random_tree(np.random.default_rng(seed))
-    path = walk(whole, schedule(letters)).path
+    end = walk(whole, schedule(letters))
+    path = end.path if end else ""
     line = Tree("q", "", {path[:i]: whole.nodes[path[:i]] for i in range(len(path) + 1)})
-    for k in range(len(letters) + 1):
-        on_line, on_whole = walk(line, schedule(letters[:k])), walk(whole, schedule(letters[:k]))
-        assert on_line.path == on_whole.path
-        assert on_line.quality == on_whole.quality
+    for k in range(len(path) + 1):
+        assert walk(line, schedule(path[:k])) == walk(whole, schedule(path[:k]))
 
 
 @given(st.integers(0, 10_000), st.floats(0.0, 0.5))
@@ -110,5 +108,5 @@ def test_broken_trees_never_fail(seed: int, lost: float) -> None:
     tree = random_tree(np.random.default_rng(seed), lost=lost)
     policies: list[Decide] = [default_schedule, *map(schedule, ("", "C", "CCCC", "R", "CR", "RCR", "CRC"))]
     for decide in policies:
-        walked = walk(tree, decide)
-        assert math.isnan(walked.steps) == math.isnan(walked.quality)
+        end = walk(tree, decide)
+        assert end is None or end.quality is not None

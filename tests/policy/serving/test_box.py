@@ -8,8 +8,8 @@ from agent.decisions.decider import STATE_VERSION, valid_actions
 from agent.decisions.features import features
 from models.catalogue import ALL_MINILM_L6_V2
 from models.fetch import installed
+from policy.serving.folder import BOX, Manifest
 from policy.serving.learned import LearnedDecider, Served
-from policy.serving.manifest import BOX, Manifest
 from policy.serving.registry import Listed, Registry
 from tests.policy.made import state
 

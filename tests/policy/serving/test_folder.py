@@ -21,14 +21,18 @@ from safetensors.numpy import save_file
 
 from policy.serving import folder as folders
 from policy.serving.folder import (
+    BadPolicy,
+    Base,
     CannotWritePolicy,
+    Manifest,
     fingerprint,
     open_policy,
     read,
     require_base,
+    seal,
     write,
 )
-from policy.serving.manifest import BadPolicy, Base, Manifest, seal
+from policy.serving.scorers import Rule
 from tests.policy import made
 from tests.policy.made import Preferring, manifest, policy
 
@@ -73,9 +77,9 @@ def test_the_card_tells_what_the_manifest_knows(folder: Path) -> None:
 
 @pytest.mark.usefixtures("method_forest")
 def test_a_policy_is_opened_with_its_rule(folder: Path) -> None:
-    scorer, rule, found = open_policy(folder)
+    scorer, manifest = open_policy(folder)
     assert isinstance(scorer, Preferring)
-    assert (scorer.action, rule.margin, rule.temperature, found.name) == ("FINISH", 0.05, 0.1, NAME)
+    assert (scorer.action, manifest.rule, manifest.name) == ("FINISH", Rule(0.05, 0.1), NAME)
 
 
 def test_what_is_no_finite_number_is_written_as_nothing(tmp_path: Path) -> None:
@@ -212,7 +216,7 @@ def test_the_base_is_handed_to_the_method(tmp_path: Path, monkeypatch: pytest.Mo
         handed.append(base)
         return Preferring()
 
-    monkeypatch.setitem(sys.modules, "policy.training.encoder.scorer", SimpleNamespace(read=load))
+    monkeypatch.setitem(sys.modules, "policy.training.encoder", SimpleNamespace(read=load))
     base = _base(tmp_path / "base", 1.0)
     open_policy(policy(tmp_path, method="reward", base=Base(name=str(base), sha256=fingerprint(base))))
     assert handed == [base]

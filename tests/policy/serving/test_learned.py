@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from agent.decisions.decider import Decider, valid_actions
 from agent.decisions.features import features, state_text
 from agent.state import ACTIONS, Action
-from policy.decisions.trees import Seen
+from policy.decisions import Seen
 from policy.serving import folder as folders
+from policy.serving.folder import BadPolicy
 from policy.serving.learned import LearnedDecider, Served, active_policy, reason
-from policy.serving.manifest import BadPolicy
 from policy.serving.registry import Registry
 from policy.serving.scorers import Rule, Scores
 from tests.policy import made

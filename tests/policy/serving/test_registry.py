@@ -13,8 +13,7 @@ import pytest
 from filelock import FileLock
 
 from policy.serving import registry as registries
-from policy.serving.folder import CannotWritePolicy, read
-from policy.serving.manifest import BOX, BadPolicy, Base, Gate
+from policy.serving.folder import BOX, BadPolicy, Base, CannotWritePolicy, Gate, read
 from policy.serving.registry import NothingBefore, NotPassed, Registry, UnknownPolicy
 from tests.policy.made import policy
 

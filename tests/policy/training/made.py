@@ -8,7 +8,7 @@ import numpy as np
 
 from agent.decisions.decider import STATE_VERSION, PolicyState
 from agent.decisions.features import features, state_text
-from policy.decisions.trees import Node
+from policy.decisions import Node
 from tests.policy.trees import random_trees
 from traces.decisions import Collected, CollectedQuestion, Outcome
 from traces.runs import DecisionRow

@@ -6,8 +6,7 @@ import threading
 
 import pytest
 
-from policy.training.progress import TrainingFailed, Warned
-from policy.training.watching import Emit, run_in_background
+from policy.training.progress import Emit, TrainingFailed, Warned, run_in_background
 
 
 def test_events_come_in_order_and_the_result_at_the_end() -> None:

@@ -16,18 +16,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from policy.decisions.reading import load_trees
-from policy.decisions.returns import Examples
-from policy.decisions.trees import split
-from policy.judging import gate
-from policy.judging.calibration import freeze
-from policy.judging.gate import ask
-from policy.judging.walking import score
-from policy.serving.folder import CannotWritePolicy, open_policy, read
-from policy.serving.manifest import Gate
+from policy import judging
+from policy.decisions import Examples, load_trees, split
+from policy.judging import ask, freeze, score
+from policy.serving.folder import CannotWritePolicy, Gate, open_policy, read
 from policy.serving.registry import Registry
-from policy.training import course, forest, workplace
-from policy.training.course import train
+from policy.training import course, forest
+from policy.training.course import TrainingRequest, train
 from policy.training.progress import (
     Began,
     DataSheet,
@@ -38,7 +33,6 @@ from policy.training.progress import (
     TrainingEvent,
     Warned,
 )
-from policy.training.request import TrainingRequest
 from tests.policy.training.made import collected
 from traces import paths
 from traces.store import Store
@@ -67,7 +61,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few trees a forest, one improvement, few timed decisions: the course is what is tested."""
     monkeypatch.setattr(forest, "TREES", 5)
     monkeypatch.setattr(course, "improved", partial(forest.improved, rounds=1))
-    monkeypatch.setattr(gate, "_TIMED", 3)
+    monkeypatch.setattr(judging, "_TIMED", 3)
 
 
 @pytest.fixture
@@ -112,7 +106,7 @@ def test_a_forest_is_trained_judged_and_written(store_file: Path, registry: Regi
     assert manifest.gate == verdict
     assert manifest.command == "deepthink train-policy --method forest --from some.duckdb"
     assert manifest.metrics["sufficiency: calibration error (ECE)"] >= 0
-    assert not list(workplace.folder().glob("*/*"))
+    assert not list(course.folder().glob("*/*"))
 
 
 def test_the_same_request_gives_the_same_policy_from_the_training_questions_alone(
@@ -130,9 +124,9 @@ def test_the_same_request_gives_the_same_policy_from_the_training_questions_alon
     other = finished(list(train(asked(store_file, name="other"), registry=registry)))
 
     trees = load_trees(Store(store_file)).trees
-    (a, rule_a, _), (b, rule_b, _) = open_policy(one.folder), open_policy(other.folder)
+    (a, made_a), (b, made_b) = open_policy(one.folder), open_policy(other.folder)
 
-    assert rule_a == rule_b
+    assert made_a.rule == made_b.rule
     assert np.array_equal(score(trees, a).scores.advantages, score(trees, b).scores.advantages)
     _, validation = split(trees)
     assert seen
@@ -196,12 +190,12 @@ def test_an_encoder_goes_the_same_way(store_file: Path, registry: Registry, base
     done = finished(events)
     assert [event.step for event in events if isinstance(event, Trained)] == [1, 2]
     assert [event.step for event in events if isinstance(event, HeldOut)] == [0, 2]
-    scorer, rule, manifest = open_policy(done.folder)
+    scorer, manifest = open_policy(done.folder)
     assert manifest.base is not None
     assert manifest.base.name == "all-minilm-l6-v2"
     tree = load_trees(Store(store_file)).trees[0]
     row = scorer.score([tree.root.seen]).advantages[0]
-    assert rule.action(tree.root.valid, row) in tree.root.valid
+    assert manifest.rule.action(tree.root.valid, row) in tree.root.valid
 
 
 @pytest.mark.model

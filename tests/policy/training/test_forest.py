@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from agent.state import ACTIONS, Action
-from policy.decisions.returns import COST, Examples, examples
-from policy.decisions.trees import INDEX, Seen, Tree, fold, valid_columns
+from policy.decisions import COST, INDEX, Examples, Seen, Tree, examples, fold, valid_columns
 from policy.training import forest
 from tests.policy.trees import random_trees
 

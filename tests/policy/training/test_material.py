@@ -11,12 +11,11 @@ import pytest
 
 from agent.decisions.decider import STATE_VERSION
 from models.protocols import ModelMissing
-from policy.decisions.reading import NoSuchSource, Read
-from policy.decisions.trees import Node, Seen, Tree, fold
-from policy.judging.gate import too_few
+from policy.decisions import Node, NoSuchSource, Read, Seen, Tree, fold
+from policy.judging import too_few
+from policy.training.course import TrainingRequest, base_model
 from policy.training.material import gather, material, sheet
 from policy.training.progress import CannotTrain, UnusedOption
-from policy.training.request import TrainingRequest, base_model
 from tests.policy.training.encoder.made import examples
 from tests.policy.training.made import collected
 from traces.exchange import export

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import errno
-import shutil
 from pathlib import Path
 
 import pytest
 
-from policy.decisions.returns import Examples, examples
+from policy.decisions import Examples, examples
+from policy.training.course import TrainingRequest, Workplace, folder
+from policy.training.fitting import newest, reporting_full_disk
 from policy.training.progress import TrainingFailed
-from policy.training.request import TrainingRequest
-from policy.training.workplace import Workplace, check_room, folder, newest, reporting_full_disk
 from tests.policy.trees import random_trees
 
 
@@ -74,13 +73,3 @@ def test_a_full_disk_is_told_as_one(error: Exception, tmp_path: Path) -> None:
 def test_other_failures_are_left_as_they_are(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="shape"), reporting_full_disk(tmp_path):
         raise RuntimeError("shape mismatch")
-
-
-def test_room_is_looked_for_before_anything_is_computed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    check_room(tmp_path, 1)
-    monkeypatch.setattr(shutil, "disk_usage", lambda _path: shutil._ntuple_diskusage(100, 90, 10 * 2**20))
-
-    with pytest.raises(TrainingFailed, match="has 10 MB left; checkpoints need 64 MB"):
-        check_room(tmp_path, 64 * 2**20)

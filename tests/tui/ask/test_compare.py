@@ -135,7 +135,7 @@ def test_a_fault_in_one_system_is_logged_and_told(
     def failing(question: str, deps: Deps) -> list[Evidence]:
         raise ZeroDivisionError
 
-    monkeypatch.setitem(SYSTEMS, "shallow", OnePrompt("shallow", failing))
+    monkeypatch.setitem(SYSTEMS, "shallow", OnePrompt(failing))
     ran = deepthink("compare", QUESTION)
     assert ran.code == 70
     assert "failed: This should not have happened" in ran.out

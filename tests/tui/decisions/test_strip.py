@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from textual import on
@@ -66,11 +66,18 @@ class Strip(DecisionStrip):
         super().__init__()
         self.said: list[object] = []
 
-    def read_labels(self) -> None:
-        """There are none."""
+    def read_labels(self, change: Callable[[Any], None] = lambda _labels: None) -> None:
+        change(self)
 
-    def label(self, seq: int, action: str | None) -> None:
-        self.said.append(seq if action is None else (seq, action))
+    def put(self, _run_id: str, seq: int, action: str) -> None:
+        self.said.append((seq, action))
+
+    def drop(self, _run_id: str, seq: int) -> None:
+        self.said.append(seq)
+
+    def show_labels(self, labels: Mapping[int, Label], stored: int) -> None:
+        self._labels, self._stored = labels, stored
+        self.redraw()
 
 
 class Showing(App[None]):
@@ -134,7 +141,7 @@ async def test_keys_label_the_decision_under_the_cursor_with_what_was_possible()
     app = Showing()
     async with app.run_test() as pilot:
         app.strip.show(fold_of(FIRST, LAST))
-        app.strip.show_labels({1: Label(1, "CONTINUE")})
+        app.strip.show_labels({1: Label(1, "CONTINUE")}, stored=2)
         app.strip.focus()
         await pilot.pause()
         assert app.strip.highlighted == 1, "the newest"

@@ -25,8 +25,7 @@ from tui.app.app import DeepthinkApp
 from tui.app.confirm import ConfirmScreen
 from tui.ask.screen import AskScreen
 from tui.models.screen import ModelList
-from tui.settings.file import put
-from tui.settings.settings import load
+from tui.settings.settings import load, put
 
 __all__ = ["bare"]
 pytestmark = pytest.mark.usefixtures("bare")

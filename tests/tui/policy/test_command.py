@@ -8,17 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from policy.decisions.reading import load_trees
-from policy.decisions.trees import Seen
+from policy.decisions import Seen, load_trees
 from policy.serving import folder as folders
-from policy.serving.manifest import BadPolicy, Gate
+from policy.serving.folder import BadPolicy, Gate
 from policy.serving.registry import Registry, policies_dir
 from policy.serving.scorers import Scores
 from tests.policy import made
 from tests.policy.made import Preferring, policy
 from tests.tui.conftest import QUESTION, Answer, Run
 from traces.runs import Runs
-from tui.app.engine import Engine
 from tui.assemble import open_learned, open_store
 
 A, B, SHIPPED = "forest-20261121-100000", "forest-20261121-110000", "forest-20261101-000000"
@@ -58,7 +56,6 @@ def test_without_any_policy_the_way_to_one_is_told(deepthink: Run) -> None:
     assert (ran.code, ran.err) == (0, "")
     assert "deepthink train-policy" in ran.out
     assert "deepthink train-policy" in deepthink("policy", "show").out
-    assert "No policy was chosen yet" in deepthink("policy", "history").out
 
 
 @pytest.mark.usefixtures("boxed", "own")
@@ -82,9 +79,9 @@ def test_use_and_rollback(deepthink: Run) -> None:
     ran = deepthink("policy", "rollback")
     assert (ran.code, ran.out) == (2, "")
     assert "Nothing to roll back to: No policy was active before box." in ran.err
-    history = [_plain(line) for line in deepthink("policy", "history").out.splitlines()]
-    assert history[2].endswith(f"box rollback instead of {A}")
-    assert history[3].endswith(f"{A} use It is better.")
+    shown = _plain(deepthink("policy", "show").out)
+    assert "rolled back to box" in shown
+    assert f"chosen {A}" in shown
 
 
 @pytest.mark.usefixtures("boxed", "own")
@@ -96,8 +93,7 @@ def test_one_that_has_not_passed_needs_force_which_is_recorded(deepthink: Run) -
     assert Registry().active().name == "box"
     ran = deepthink("policy", "use", B, "--force")
     assert (ran.code, ran.out) == (0, f"{B} is active now. It was forced, and that is recorded.\n")
-    assert "use, forced" in deepthink("policy", "history").out
-    assert "forced" in deepthink("policy", "show", B).out
+    assert f"chosen {B}, although the gate did not pass it" in _plain(deepthink("policy", "show", B).out)
 
 
 @pytest.mark.usefixtures("boxed", "own")
@@ -246,26 +242,22 @@ def test_what_a_policy_is_given_is_to_the_letter_what_is_stored(
     assert len(shown) == 2
 
 
-# --- the app's engine -------------------------------------------------------------------------------------
-
-
-def test_the_app_keeps_a_loaded_policy_until_another_is_chosen(boxed: Path, own: Path) -> None:
-    engine = Engine()
-    first = engine.learned()
+@pytest.mark.usefixtures("boxed")
+def test_a_loaded_policy_is_kept_until_another_is_chosen(own: Path) -> None:
+    first = open_learned()
     assert first is not None
     assert first.name == SHIPPED
     first.decider()
-    assert engine.learned() is first
+    assert open_learned() is first
     Registry().use(A)
-    second = engine.learned()
+    second = open_learned()
     assert second is not None
     assert second.name == A
     (own / A / "said.safetensors").unlink()
     with pytest.raises(BadPolicy):
         second.decider()
-    assert engine.learned() is not second, "one that failed is tried again"
+    assert open_learned() is not second, "one that failed is tried again"
 
 
 def test_without_any_policy_none_is_handed_in() -> None:
     assert open_learned() is None
-    assert Engine().learned() is None

@@ -9,8 +9,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Static
 
-from policy.serving.card import figure, sections
-from policy.serving.manifest import GAIN, Base, Gate
+from policy.serving.folder import GAIN, Base, Gate, figure, sections
 from policy.serving.registry import Registry
 from tests.policy.made import policy
 from tests.tui.conftest import MakeApp
@@ -18,7 +17,7 @@ from tests.tui.policy.test_screen import opened, text
 from tests.tui.waiting import until
 from tui.app.app import DeepthinkApp
 from tui.app.confirm import ConfirmScreen
-from tui.policy.screen import PolicyBook, PolicyRows, PolicyScreen
+from tui.policy.screen import PolicyRows, PolicyScreen
 
 SHIPPED, PASSED, FAILED, UNASKED = "forest-shipped", "value-c", "value-b", "value-a"
 
@@ -51,7 +50,7 @@ async def on(pilot: Pilot[Any], name: str) -> PolicyScreen:
     """The screen, with the cursor on a policy."""
     screen = await opened(pilot)
     screen.query_one(PolicyRows).go_to(name)
-    await until(pilot, lambda: (row := screen.query_one(PolicyBook).row) and row.name == name)
+    await until(pilot, lambda: (row := screen.row) and row.name == name)
     return screen
 
 

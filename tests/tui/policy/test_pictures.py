@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from policy.serving.manifest import Data, Gate
+from policy.serving.folder import Data, Gate
 from policy.serving.registry import Listed
 from tests.policy.made import manifest
 from tests.tui.conftest import Look, MakeApp, Snap, looks
 from tests.tui.policy.test_screen import opened, some
 from tests.tui.policy.trained import FAILED, PASSED, Trainer, judged, learning
 from tests.tui.waiting import until
-from tui.policy.actions import Deciding, Policies
+from tui.policy.actions import PolicyState
 from tui.policy.screen import PolicyScreen
 from tui.policy.training_panel import TrainingPanel
 
@@ -58,17 +58,14 @@ STORES = [Path("hotpotqa_train.duckdb"), Path("musique_train.duckdb")]
 @pytest.fixture(autouse=True)
 def _told(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is there is always the same."""
-    monkeypatch.setattr("traces.decisions.count_decisions", lambda _store: some())
-    monkeypatch.setattr("tui.policy.actions.collected_stores", lambda: STORES)
     have(monkeypatch, BOX)
 
 
 def have(patch: pytest.MonkeyPatch, *rows: Listed) -> None:
     """There are these policies."""
-    there = Policies(rows, "", [("2026-11-20 10:20", "chosen boxed-forest")])
-    patch.setattr("tui.policy.actions.read_policies", lambda _registry: there)
-    deciding = Deciding("learned" if rows else "rules", "lean", "")
-    patch.setattr("tui.policy.actions._read_deciding", lambda _engine: deciding)
+    decider, changes = "learned" if rows else "rules", [("2026-11-20 10:20", "chosen boxed-forest")]
+    state = PolicyState(decider, "lean", "", rows, "", changes, some(), STORES)
+    patch.setattr("tui.policy.actions.read_state", lambda _engine: state)
 
 
 async def train(pilot: Pilot[Any], *, ends: bool = True) -> PolicyScreen:

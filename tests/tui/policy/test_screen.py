@@ -20,7 +20,7 @@ from traces.runs import Ratings
 from traces.store import Store
 from tui.app.app import DeepthinkApp
 from tui.policy.screen import PolicyScreen
-from tui.settings.file import put
+from tui.settings.settings import put
 
 
 def some() -> Counts:

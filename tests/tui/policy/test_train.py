@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from policy.serving.manifest import Gate
+from policy.serving.folder import Gate
 from policy.serving.registry import Registry
 from policy.training import forest
+from policy.training.course import TrainingRequest
 from policy.training.progress import (
     Began,
     DataSheet,
@@ -19,7 +20,6 @@ from policy.training.progress import (
     TrainingFailed,
     Warned,
 )
-from policy.training.request import TrainingRequest
 from tests.policy.training.made import collected
 from tests.tui.conftest import Run
 from tests.tui.policy.trained import Trainer

@@ -20,8 +20,7 @@ from tests.tui.policy.trained import FAILED, PASSED, Trainer, judged, learning
 from tests.tui.waiting import until
 from tui.app.confirm import ConfirmScreen
 from tui.policy.screen import PolicyScreen
-from tui.policy.training_choice import MethodList, SourceList, TrainingChoice
-from tui.policy.training_panel import TrainingPanel
+from tui.policy.training_panel import MethodList, SourceList, TrainingChoice, TrainingPanel
 
 
 def collect(home: Path, *names: str) -> list[Path]:
@@ -237,12 +236,12 @@ async def test_what_goes_wrong_is_told_and_the_active_policy_stays(
 _PROGRAM = """
 import asyncio, sys
 from tui.app.app import DeepthinkApp
-from tui.policy.screen import PolicyBook
+from tui.policy.screen import PolicyRows
 
 async def main():
     async with DeepthinkApp(prepare=False).run_test() as pilot:
         await pilot.press("f6")
-        while not pilot.app.screen.query(PolicyBook) or not pilot.app.screen.query_one("#all").display:
+        while not pilot.app.screen.query(PolicyRows) or not pilot.app.screen.query_one("#all").display:
             await pilot.pause(0.02)
         await pilot.press("t")
         await pilot.pause()

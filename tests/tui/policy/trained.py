@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from policy.serving.manifest import Gate
+from policy.serving.folder import Gate
 from policy.serving.registry import Registry
 from policy.training import progress as told
-from policy.training.request import TrainingRequest
+from policy.training.course import TrainingRequest
 
 STEPS = 1200
 GAIN = "utility over the default schedule"

@@ -10,8 +10,7 @@ import pytest
 from agent.budget import Budget
 from tests.tui.conftest import Run
 from traces.paths import config_file, store_file
-from tui.settings import file
-from tui.settings.settings import BadSetting, Settings, keys, load, variable
+from tui.settings.settings import BadSetting, Settings, drop, keys, load, put, variable
 
 
 def _write(text: str) -> Path:
@@ -128,23 +127,23 @@ def test_a_setting_is_written_though_another_one_is_wrong(deepthink: Run) -> Non
 
 def test_setting_keeps_comments_and_everything_else() -> None:
     path = _write('# mine\nmodel = "qwen2.5-coder-1.5b" # the big one\n\n[budget]\n# few\nsteps = 3\n')
-    file.put("model", "qwen2.5-coder-0.5b")
-    file.put("budget.seconds", "90")
+    put("model", "qwen2.5-coder-0.5b")
+    put("budget.seconds", "90")
     assert path.read_text(encoding="utf-8") == (
         '# mine\nmodel = "qwen2.5-coder-0.5b" # the big one\n\n[budget]\n# few\nsteps = 3\nseconds = 90.0\n'
     )
-    assert file.drop("model")
-    assert not file.drop("threads")
+    assert drop("model")
+    assert not drop("threads")
     assert load().model == Settings().model
     assert load().budget.seconds == 90.0
 
 
 def test_a_key_of_another_version_can_be_taken_out() -> None:
     _write("stepz = 3\nprofile = 'seed'\n")
-    assert file.drop("stepz")
+    assert drop("stepz")
     assert load().profile == "seed"
     with pytest.raises(BadSetting):
-        file.drop("stepz")
+        drop("stepz")
 
 
 def test_a_write_that_fails_leaves_the_file_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,7 +154,7 @@ def test_a_write_that_fails_leaves_the_file_as_it_was(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr("os.fsync", full)
     with pytest.raises(BadSetting, match="No space left"):
-        file.put("budget.steps", "9")
+        put("budget.steps", "9")
     assert path.read_text(encoding="utf-8") == 'profile = "seed"\n'
     assert list(path.parent.iterdir()) == [path]
 
@@ -165,7 +164,7 @@ def test_a_linked_file_stays_a_link(tmp_path: Path) -> None:
     real.write_text("", encoding="utf-8")
     config_file().parent.mkdir(parents=True)
     config_file().symlink_to(real)
-    file.put("profile", "seed")
+    put("profile", "seed")
     assert config_file().is_symlink()
     assert real.read_text(encoding="utf-8") == 'profile = "seed"\n'
 

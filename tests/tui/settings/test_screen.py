@@ -14,9 +14,8 @@ from tests.tui.waiting import until
 from traces.paths import config_file
 from tui.app.app import DeepthinkApp
 from tui.app.engine import EngineState
-from tui.settings.file import put
 from tui.settings.screen import _line
-from tui.settings.settings import Entry, keys, load
+from tui.settings.settings import Entry, keys, load, put
 
 __all__ = ["bare"]
 pytestmark = pytest.mark.usefixtures("bare")

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from agent.state import Action
-from policy.decisions.returns import Examples
-from policy.decisions.trees import INDEX, Seen
+from policy.decisions import INDEX, Examples, Seen
 
 WORDS = "river tower painter album senate village novel engine border dynasty".split()
 

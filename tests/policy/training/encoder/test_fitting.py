@@ -10,10 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from policy.training import forest
-from policy.training.encoder import fitting
-from policy.training.encoder import scorer as scoring
-from policy.training.encoder.fitting import fit, without_deprecation_warnings
+from policy.training import encoder, fitting, forest
+from policy.training.fitting import fit, without_deprecation_warnings
 from policy.training.progress import (
     CannotTrain,
     HeldOut,
@@ -21,8 +19,8 @@ from policy.training.progress import (
     TrainingCancelled,
     TrainingEvent,
     TrainingFailed,
+    Watch,
 )
-from policy.training.watching import Watch
 from tests.policy.training.encoder.made import examples
 from tests.policy.trees import random_trees
 from traces import paths
@@ -75,7 +73,7 @@ def test_two_steps_a_folder_and_the_same_scores_from_it(base: Path, tmp_path: Pa
     folder = tmp_path / "policy"
     folder.mkdir()
     trained.save(folder)
-    again = scoring.read(folder, base)
+    again = encoder.read(folder, base)
 
     assert [event.step for event in events if isinstance(event, Trained)] == [1, 2]
     assert [event.step for event in events if isinstance(event, HeldOut)] == [0, 2]
@@ -95,7 +93,7 @@ def test_the_merged_adapter_is_what_peft_makes_of_it(base: Path, tmp_path: Path)
     import torch
     from peft import PeftModel
 
-    from policy.training.encoder.network import merge, read_base
+    from policy.training.encoder import merge, read_base
 
     fit(examples(), base=base, work=tmp_path / "work", steps=4, watch=Watching()).save(tmp_path)
     from safetensors.torch import load_file

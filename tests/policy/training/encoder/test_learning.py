@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 import torch
 
-from policy.decisions.returns import Examples
+from policy.decisions import Examples
 from policy.training import forest
-from policy.training.encoder.fitting import (
+from policy.training.encoder import BINS, Columns, scores
+from policy.training.fitting import (
     collated,
     preference_loss,
     preferences,
     sufficiency_loss,
     taught,
 )
-from policy.training.encoder.scorer import BINS, Columns, scores
 from tests.policy.training.encoder.made import examples, seen
 
 NAN = float("nan")

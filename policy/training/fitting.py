@@ -7,12 +7,14 @@ estimate on questions it was not fitted on, which is less noisy (distillation: H
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import errno
 import json
 import math
+import shutil
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from itertools import combinations
 from pathlib import Path
 from typing import Any, Final
@@ -25,23 +27,21 @@ from trl import RewardConfig, RewardTrainer
 
 from models.library_loading import loading, trains_in_bfloat16
 from models.protocols import ModelMissing
-from policy.decisions.returns import Examples
-from policy.decisions.trees import INDEX, Floats, Seen, fold
+from policy.decisions import INDEX, Examples, Floats, Seen, fold
 from policy.serving.scorers import Scores
 from policy.training import forest
-from policy.training.encoder.network import ACTIONS, build_untrained
-from policy.training.encoder.scorer import (
+from policy.training.encoder import (
+    ACTIONS,
     Columns,
     EncoderScorer,
+    build_untrained,
     network_scores,
     open_tokenizer,
     padded,
     padding_id,
     token_ids,
 )
-from policy.training.progress import CannotTrain, TrainingCancelled, TrainingFailed
-from policy.training.watching import Watch
-from policy.training.workplace import check_room, newest, reporting_full_disk
+from policy.training.progress import CannotTrain, TrainingCancelled, TrainingFailed, Watch
 
 EPOCHS: Final = 3.0
 _RANK: Final = 16
@@ -58,7 +58,6 @@ _DECAY = 0.01
 _BATCH = 16  # two make a step: one batch dominates the memory of a training
 _SAVE_STEPS = 25  # about a minute on two cores: the most that a kill costs
 _LOOK_STEPS = 100
-_ROOM = 64 * 2**20  # bytes of two checkpoints: adapter, head and the optimiser's state, with some slack
 _FOLDS = 4
 _TAUGHT = 0.5  # weight of the forest in a target
 _WIDTHS = 16  # widths are multiples of this: torch caches kernels for each width
@@ -94,7 +93,6 @@ def fit(
         ModelMissing, ModelError: the base is missing or cannot be loaded.
     """
     work.mkdir(parents=True, exist_ok=True)
-    check_room(work, _ROOM)
     columns = Columns.of(examples.states)
     tokenizer = _open_berts_tokenizer(base)
     data = rows(taught(examples, seed), columns, tokenizer)
@@ -210,7 +208,7 @@ def collated(batch: Sequence[Mapping[str, Any]], padding: int) -> dict[str, Any]
     }
 
 
-@contextmanager
+@contextlib.contextmanager
 def without_deprecation_warnings() -> Iterator[None]:
     """Suppress the libraries' warnings about deprecated arguments that they pass to each other."""
     with warnings.catch_warnings():
@@ -420,3 +418,43 @@ def _jsonable(value: Any) -> Any:
     if isinstance(value, set | frozenset):
         return sorted(value)
     return value.value if hasattr(value, "value") else value
+
+
+# --- checkpoints ---------------------------------------------------------------------------------
+
+# How the libraries report a full disk: safetensors repeats the system's message, torch has its own.
+_FULL: Final = ("No space left", "os error 28", "PytorchStreamWriter", "unexpected pos")
+_STATE: Final = "trainer_state.json"  # the trainer writes it last in a checkpoint
+
+
+def newest(folder: Path) -> Path | None:
+    """The newest complete checkpoint in ``folder``, None if there is none.
+
+    A checkpoint that a kill left half written is removed.
+    """
+    checkpoints = folder.glob("checkpoint-*")
+    for path in sorted(checkpoints, key=lambda path: int(path.name.rpartition("-")[2]), reverse=True):
+        with contextlib.suppress(OSError, ValueError):
+            json.loads((path / _STATE).read_text("utf-8"))
+            return path
+        shutil.rmtree(path)
+    return None
+
+
+@contextlib.contextmanager
+def reporting_full_disk(folder: Path) -> Iterator[None]:
+    """Report a full disk as one, whatever error the library raises.
+
+    Raises:
+        TrainingFailed: in place of that error.
+    """
+    try:
+        yield
+    except (OSError, RuntimeError, ValueError) as error:
+        is_full = isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EDQUOT}
+        if not is_full and not any(words in str(error) for words in _FULL):
+            raise
+        raise TrainingFailed(
+            f"There is no space for the checkpoint in {folder}; the last whole one is kept.",
+            "Make room and start again with the same command: it resumes from there.",
+        ) from error

@@ -1,1 +1,0 @@
-"""Recorded decisions: read from a store as trees, counted, and turned into examples with returns."""

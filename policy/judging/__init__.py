@@ -1,1 +1,0 @@
-"""Judging a policy: calibration, margin, walks over held-out trees, intervals, the gate."""
