@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from ssl import SSLContext
 from typing import Any
 
 
@@ -37,15 +38,23 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(content)
 
 
+class _Server(ThreadingHTTPServer):
+    daemon_threads = False
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Nothing: a client that goes away in the middle is what some tests are about."""
+
+
 @contextmanager
-def serving(handler: type[Handler], **fields: object) -> Iterator[str]:
+def serving(handler: type[Handler], tls: SSLContext | None = None, **fields: object) -> Iterator[str]:
     """The address of a server whose handlers have these class attributes; closing waits for its threads."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), type("Served", (handler,), fields)) as server:
-        server.daemon_threads = False
+    with _Server(("127.0.0.1", 0), type("Served", (handler,), fields)) as server:
+        if tls is not None:
+            server.socket = tls.wrap_socket(server.socket, server_side=True)
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         try:
-            yield f"http://127.0.0.1:{server.server_port}"
+            yield f"{'https' if tls else 'http'}://127.0.0.1:{server.server_port}"
         finally:
             server.shutdown()
             thread.join()

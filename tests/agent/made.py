@@ -122,34 +122,40 @@ def span(text: str, probability: float, unit: str = "") -> AnswerSpan:
     return AnswerSpan(text=text, unit=unit or text, probability=probability)
 
 
+def document(name: str, texts: Sequence[str], collection: str = "news", **changes: Any) -> NewDocument:
+    """A document with one passage a text, with some fields changed."""
+    fields: dict[str, Any] = {
+        "collection": collection,
+        "source": f"/{collection}/{name}",
+        "name": name,
+        "title": name.replace("-", " ").capitalize(),
+        "media_type": "text/plain",
+        "sha256": name,
+        "bytes": sum(map(len, texts)),
+        "pages": None,
+        "date": "2025-01-01",
+        "coverage": 1.0,
+        "notices": (),
+        "reader": 1,
+        "chunks": tuple(
+            Chunk(i, "text", (f"Item {i}",), None, text, tuple(terms(text))) for i, text in enumerate(texts)
+        ),
+    }
+    return NewDocument(**{**fields, **changes})
+
+
 def put(
     library: Library,
     name: str,
     texts: Sequence[str],
     collection: str = "news",
     embedder: HashEmbedder | None = None,
+    **changes: Any,
 ) -> int:
-    """Store a document with one passage a text; its id."""
-    chunks = tuple(
-        Chunk(i, "text", (f"Item {i}",), None, text, tuple(terms(text))) for i, text in enumerate(texts)
-    )
-    document = NewDocument(
-        collection=collection,
-        source=f"/{collection}/{name}",
-        name=name,
-        title=name.replace("-", " ").capitalize(),
-        media_type="text/plain",
-        sha256=name,
-        bytes=sum(map(len, texts)),
-        pages=None,
-        date="2025-01-01",
-        coverage=1.0,
-        notices=(),
-        reader=1,
-        chunks=chunks,
-    )
+    """Store such a document; its id."""
     model = embedder or HashEmbedder()
-    return library.put_document(document, model.embed_passages(texts), model.name)
+    made = document(name, texts, collection, **changes)
+    return library.put_document(made, model.embed_passages(texts), model.name)
 
 
 def only(events: Iterable[ev.Event], kind: type[E]) -> list[E]:

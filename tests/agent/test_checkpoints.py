@@ -43,10 +43,7 @@ def test_an_id_that_is_no_plain_name_leads_to_no_file(store: Store, tmp_path: Pa
         with pytest.raises(UnusableRunId, match="is not a plain name") as refused:
             use(store, run_id)
         assert refused.value.way_out
-    with (
-        pytest.raises(UnusableRunId),
-        checkpoints.open_checkpoints(store, run_id, lambda _log: None),
-    ):
+    with pytest.raises(UnusableRunId), checkpoints.open_checkpoints(store, run_id, lambda _log: None):
         raise AssertionError("it was opened")
     assert {path: path.read_text() for path in files} == files
     assert list(checkpoints.folder(store).iterdir()) == []

@@ -88,11 +88,6 @@ def test_what_is_not_supported_says_so() -> None:
     assert (claim["cites"], claim["verdict"]) == ([], "not")
 
 
-def test_nothing_gives_nothing() -> None:
-    assert claims("", [_FIRE]) == []
-    assert claims(" [1]. ", [_FIRE]) == []
-
-
 def test_what_differs_in_a_sign_or_a_figure_is_no_repeat() -> None:
     draft = "Margins moved by 5%. Margins moved by -5%. Margins moved by 0.5%. It cost $5. It cost €5."
     assert len(claims(draft, [_FIRE])) == 5

@@ -19,9 +19,9 @@ from agent.steering import Steering
 from agent.steps import correct
 from agent.web.fetch import run_within
 from agent.web.gather import Gathered, WebUnreachable
-from models.protocols import GenerationCancelled, Message
-from tests.agent.conftest import Ask, UnmovedReader, UnsureReader
-from tests.agent.made import ONE_STEP, end, only, warnings
+from models.protocols import GenerationCancelled
+from tests.agent.conftest import Ask, UnmovedReader
+from tests.agent.made import end, only, warnings
 from tests.scripted import Scripted, ScriptedCompleter
 
 # The library has passages that sound alike, and none that is enough.
@@ -145,16 +145,6 @@ def test_answering_now_ends_a_clarifying_question_with_what_was_found(
     assert _nodes(events)["route"] == 1
 
 
-def test_a_greeting_is_answered_even_where_the_person_wants_the_answer_now(watch: Ask) -> None:
-    wheel = Steering()
-
-    def do(event: ev.Event) -> None:
-        if isinstance(event, ev.Routed):
-            wheel.finish()
-
-    assert end(watch([], request=Request("Hello!"), do=do, steering=wheel)).status == "answered"
-
-
 # --- steps that were added ------------------------------------------------------------------------
 
 
@@ -175,17 +165,4 @@ def test_an_added_step_that_is_not_taken_is_told(
     wheel = Steering()
     wheel.add("And when?")
     events = watch(replies, request=request_, steering=wheel)
-    assert UNTAKEN in warnings(events)
-
-
-def test_a_step_that_is_added_while_the_answer_is_written_is_told_as_untaken(watch: Ask) -> None:
-    wheel = Steering()
-
-    def write(_messages: Sequence[Message]) -> str:
-        wheel.add("And when?")
-        return "Orlavane buys all of its ceramic bearings from a single supplier, Tolvang Ceramics [1]."
-
-    (question,) = ONE_STEP["steps"]
-    events = watch([ONE_STEP, write], question=question, steering=wheel, reader=UnsureReader())
-    assert end(events).status == "answered"
     assert UNTAKEN in warnings(events)

@@ -127,12 +127,6 @@ def test_it_is_asked_as_often_as_the_answer_is_not_grounded(person: Person) -> N
     assert answered(events).answer == WITHHELD
 
 
-def test_a_supported_answer_is_not_asked_about(person: Person) -> None:
-    events = person.watch([ONE_STEP, TRUE], DEEP)
-    assert answered(events).grounded
-    assert not only(events, ev.Asked)
-
-
 @pytest.mark.parametrize("approve", ["always", "never"])
 def test_a_script_is_never_asked(person: Person, approve: Any) -> None:
     events = person.watch([ONE_STEP, INVENTED], replace(DEEP, approve=approve, interactive=False))
@@ -156,13 +150,6 @@ def test_where_nobody_is_there_the_run_waits_and_can_be_answered_later(person: P
     assert [event.seq for event in log] == list(range(len(log)))
     with pytest.raises(NotResumable):
         person.watch([], DEEP, run_id=waiting.run.id)
-
-
-def test_a_waiting_run_can_be_decided_by_a_rule(person: Person) -> None:
-    person.watch([ONE_STEP, INVENTED], replace(DEEP, interactive=False))
-    (waiting,) = resumable(person.store)
-    later = person.watch([], replace(DEEP, approve="always", interactive=False), run_id=waiting.run.id)
-    assert end(later).status == "answered"
 
 
 # --- clarifying, conversing, following up -----------------------------------------------------------
@@ -281,39 +268,6 @@ def test_a_paused_run_waits(person: Person) -> None:
     assert end(events).status == "answered"
 
 
-def test_searches_that_wait_side_by_side_wait_in_one_pause() -> None:
-    steering = Steering()
-    steering.pause()
-    told: list[str] = []
-    counted: list[bool] = []
-    waiting = threading.Semaphore(0)
-
-    def wait() -> None:
-        looked = 0
-
-        def stopped() -> bool:
-            nonlocal looked
-            looked += 1
-            if looked == 2:  # it is in the midst of it
-                waiting.release()
-            return False
-
-        counted.append(steering.wait_while_paused(lambda: told.append("paused"), stopped))
-
-    searches = [threading.Thread(target=wait) for _ in range(2)]
-    for search in searches:
-        search.start()
-    for _ in searches:
-        assert waiting.acquire(timeout=60)
-    steering.resume()
-    for search in searches:
-        search.join(60)
-    assert told == ["paused"]
-    assert sorted(counted) == [False, True]
-    steering.pause()
-    assert steering.wait_while_paused(steering.resume, lambda: False), "the next pause is told again"
-
-
 def test_decisions_that_a_person_took_are_stored_with_their_labels(person: Person) -> None:
     """Taught once, then the rules decide alone, with the judge in their shadow."""
     asked: list[ev.Asked] = []
@@ -379,39 +333,6 @@ def test_leaving_a_run_that_was_cancelled_leaves_it_cancelled() -> None:
     steering.cancel()
     steering.leave()
     assert not steering.left
-
-
-def _take_two_hours(store: Store, kind: str) -> None:
-    """Make the events of a kind say that the run waited for the person for two hours."""
-    with store.transaction() as db:
-        db.execute(
-            """
-            UPDATE events SET payload = json_merge_patch(payload, '{"waited": 7200}')
-            WHERE kind = ? AND coalesce(payload->>'what', 'resume') = 'resume'
-            """,
-            [kind],
-        )
-        db.execute("UPDATE events SET elapsed = elapsed + 7200 WHERE kind <> 'RunStarted'")
-
-
-@pytest.mark.parametrize("kind", ["Replied", "Steered"])
-def test_what_was_waited_for_a_person_is_not_counted_after_resuming(person: Person, kind: str) -> None:
-    def do(event: ev.Event) -> None:
-        if isinstance(event, ev.Asked):
-            person.steering.reply("Who supplies Orlavane's ceramic bearings?")
-        elif isinstance(event, ev.Steered) and event.what == "pause":
-            person.steering.resume()
-
-    request = Request("what about it?", route="", approve="always", interactive=True)
-    paused = person.when_asked(Steering.pause, TWO_STEPS)
-    asked: list[Scripted] = [{"route": "clarify"}, "What do you mean?"]
-    with pytest.raises(GenerationCancelled):
-        person.watch([*asked, {"route": "deep"}, paused, person.cancels], request, do)
-    (cancelled,) = resumable(person.store)
-    _take_two_hours(person.store, kind)
-    events = person.watch([FIRST, TRUE], request, run_id=cancelled.run.id)
-    assert end(events).stopped_because != "time budget"
-    assert only(events, ev.Decided)[-1].source == "rules"
 
 
 @pytest.fixture

@@ -11,7 +11,6 @@ import pytest
 
 import agent.events as ev
 from agent.budget import Budget
-from agent.prompts import NOT_FOUND
 from agent.run import EmptyLibrary, Request, UnusableQuestion, resumable, run
 from agent.steering import Steering
 from models.protocols import ChatOptions, GenerationCancelled, Message, Reply
@@ -67,13 +66,6 @@ def test_everything_is_stored_as_it_happened(ask: Ask, store: Store) -> None:
     assert first.state["open_questions"] == [TWO_STEPS["steps"][1]]
     assert second.state["findings"][1]["answer"] == "A fire"
     assert sum(second.probabilities.values()) == pytest.approx(1)
-
-
-def test_nothing_found_is_said_and_nothing_is_written(ask: Ask, store: Store) -> None:
-    plan = {"steps": ["What is the list price?"]}
-    events = ask([plan, {"steps": []}, NOT_FOUND], reader=WordReader())
-    assert only(events, ev.Answered)[0].answer == NOT_FOUND
-    assert (end(events).status, Runs(store).find("last").status) == ("not_found", "not_found")
 
 
 def test_a_revision_keeps_what_is_known_and_asks_anew_for_the_rest(ask: Ask) -> None:
@@ -139,12 +131,6 @@ def test_what_a_busy_store_did_not_take_is_stored_when_the_run_is_resumed(
     assert resumable(store) == []
 
 
-def test_the_callers_event_is_left_alone(ask: Ask) -> None:
-    cancel = threading.Event()
-    ask(WHOLE, steering=Steering(cancel))
-    assert not cancel.is_set()
-
-
 # --- budgets ------------------------------------------------------------------------------------
 
 
@@ -182,10 +168,6 @@ def test_no_run_exceeds_its_tokens_and_every_run_ends_in_order(
     assert end(events).evaluated + end(events).generated <= tokens
     assert end(events).status == "answered"
     assert "Tolvang Ceramics" in only(events, ev.Answered)[0].answer
-
-
-def test_no_time_left_ends_the_run_in_order(ask: Ask) -> None:
-    assert end(ask([], budget=Budget(seconds=0.0))).stopped_because == "time budget"
 
 
 # --- the seed profile -----------------------------------------------------------------------------
@@ -248,12 +230,6 @@ def test_an_empty_library_says_how_to_fill_it(ask: Ask, tmp_path_factory: pytest
     with pytest.raises(EmptyLibrary) as caught:
         ask([], store=empty)
     assert "ingest" in caught.value.way_out
-
-
-def test_a_failing_model_ends_the_run_as_failed(ask: Ask, store: Store) -> None:
-    with pytest.raises(RuntimeError, match="engine"):
-        ask([RuntimeError("engine")])
-    assert Runs(store).find("last").status == "failed"
 
 
 def test_cancelling(ask: Ask, store: Store) -> None:

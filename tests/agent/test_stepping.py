@@ -7,8 +7,7 @@ from agent.decisions.decider import PolicyState, policy_state, valid_actions
 from agent.decisions.features import features, state_text
 from agent.decisions.sources import Rules
 from agent.deps import Deps
-from agent.events import Planned
-from agent.graph import begun, finish, planned_step, updated
+from agent.graph import begun, planned_step, updated
 from agent.profiles import profile
 from agent.retrieval.recall import Recall
 from agent.session import Session
@@ -60,16 +59,3 @@ def test_the_graph_and_the_plain_function_come_to_the_same_states(
     for decision in stored:  # training encodes a state as it was stored
         seen = PolicyState(**decision.state)
         assert (state_text(seen), features(seen)) == (decision.text, decision.features)
-
-
-def test_a_budget_that_runs_out_is_told_and_leaves_the_last_whole_state(
-    library: Library, embedder: HashEmbedder
-) -> None:
-    with ScriptedChat([TWO_STEPS]) as chat:
-        deps = _deps(chat, Budget(), library, embedder)
-        before = begun(QUESTION, deps)
-        deps.session.emit = lambda event: deps.session.stop.extend(-1e6 * isinstance(event, Planned))
-        state, stopped = planned_step(before, deps)
-    assert stopped == "time budget"
-    assert ([step["question"] for step in state["plan"]], state["step"]) == (TWO_STEPS["steps"], 0)
-    assert finish(state, deps)["status"] == "answered"  # from what the question found by itself

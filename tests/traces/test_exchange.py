@@ -123,21 +123,6 @@ def test_what_is_exported_imports_elsewhere_without_loss_or_double(
     assert everything(other) == before
 
 
-def test_halves_that_overlap_make_one_whole(full: Store, other: Store, tmp_path: Path) -> None:
-    ids = [run.id for run in Runs(full).recent()] + [watched(full)]
-    halves = [tmp_path / "one.parquet", tmp_path / "two.parquet"]
-    export(full, halves[0], runs=ids[:3])
-    export(full, halves[1], runs=ids[2:])
-    export(full, tmp_path / "whole.parquet")
-    with duckdb.connect() as db:
-        pattern = f"{tmp_path}/[ot]*.parquet"
-        assert db.execute(f"SELECT count(*) FROM read_parquet('{pattern}')").fetchall() == [(16,)]
-    took = take_in(other, halves, NEWEST)
-    assert (took.runs, took.decisions, took.known) == (3, 12, 4)
-    export(other, tmp_path / "again.parquet")
-    assert same(tmp_path / "again.parquet", tmp_path / "whole.parquet")
-
-
 def test_what_was_said_since_comes_with_the_next_export(full: Store, other: Store, tmp_path: Path) -> None:
     file, run_id = tmp_path / "t.parquet", Runs(full).recent()[-1].id
     export(full, file)
@@ -273,14 +258,6 @@ def test_other_files_are_no_traces(content: bytes, store: Store, tmp_path: Path)
     assert str(file) in refused.value.message
     with pytest.raises(FileNotFoundError):
         take_in(store, [tmp_path / "missing"], NEWEST)
-
-
-def test_another_table_says_what_it_lacks(store: Store, tmp_path: Path) -> None:
-    file = tmp_path / "other.parquet"
-    with duckdb.connect() as db:
-        db.execute(f"COPY (SELECT 'a' AS run_id, 0 AS seq) TO '{file}' (FORMAT parquet)")
-    with pytest.raises(BadTraces, match="question"):
-        take_in(store, [file], NEWEST)
 
 
 def test_a_person_may_finish_where_it_was_not_possible(made: Path, other: Store, tmp_path: Path) -> None:

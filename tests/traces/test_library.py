@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from tests.agent.made import document
 from traces.library import Library
 from traces.records import Chunk, NewDocument, Scope, UnknownCollection, UnknownDocument
 from traces.store import Store
@@ -16,21 +17,7 @@ def _document(source: str, texts: list[str], collection: str = "c", section: str
         Chunk(i, "text", (section, f"part {i}") if section else (), None, text, tuple(text.split()))
         for i, text in enumerate(texts)
     )
-    return NewDocument(
-        collection=collection,
-        source=source,
-        name=source,
-        title=source.title(),
-        media_type="text/plain",
-        sha256=str(hash(tuple(texts))),
-        bytes=1,
-        pages=None,
-        date="",
-        coverage=1.0,
-        notices=("seen",),
-        reader=1,
-        chunks=chunks,
-    )
+    return document(source, texts, collection, source=source, notices=("seen",), chunks=chunks)
 
 
 def _unit(*rows: list[float]) -> npt.NDArray[np.float32]:
@@ -47,9 +34,9 @@ def library(store: Store) -> Library:
 def test_putting_a_document_again_replaces_it(library: Library) -> None:
     library.put_document(_document("a", ["one", "two"]), _unit([1, 0], [0, 1]), "e")
     library.put_document(_document("a", ["three"]), _unit([1, 1]), "e")
-    (document,) = library.documents()
-    assert (document.chunks, document.notices) == (1, ("seen",))
-    assert [p.text for p in library.document_passages(document.id)] == ["three"]
+    (stored,) = library.documents()
+    assert (stored.chunks, stored.notices) == (1, ("seen",))
+    assert [p.text for p in library.document_passages(stored.id)] == ["three"]
     assert library.collections()[0].generation > 1
 
 
@@ -57,8 +44,8 @@ def test_a_failure_while_storing_keeps_the_old_document(library: Library) -> Non
     library.put_document(_document("a", ["one"]), _unit([1, 0]), "e")
     with pytest.raises(Exception, match=r"[Ll]ength|size|shape"):
         library.put_document(_document("a", ["two", "three"]), _unit([1, 0]), "e")
-    (document,) = library.documents()
-    assert [p.text for p in library.document_passages(document.id)] == ["one"]
+    (stored,) = library.documents()
+    assert [p.text for p in library.document_passages(stored.id)] == ["one"]
 
 
 def test_chunk_ids_by_scope(library: Library) -> None:
@@ -73,16 +60,6 @@ def test_chunk_ids_by_scope(library: Library) -> None:
     assert texts(Scope(sections=("Item 1 › part 1",))) == ["y"]
     assert texts(Scope(sections=("Item 1",))) == ["x", "y"]
     assert texts(Scope(sections=("Item",))) == []
-
-
-def test_the_vectors_of_a_collection_stand_by_chunk_id(library: Library) -> None:
-    assert len(library.collection_vectors("c", "e")[0]) == 0
-    library.put_document(_document("a", ["x", "y"]), _unit([1, 0], [0, 1]), "e")
-    library.put_document(_document("b", ["z"], "other"), _unit([1, 1]), "e")
-    library.put_document(_document("c", ["w"]), _unit([0, -1]), "e")
-    ids, vectors = library.collection_vectors("c", "e")
-    assert [p.text for p in library.passages(ids.tolist())] == ["x", "y", "w"]
-    assert vectors == pytest.approx(_unit([1, 0], [0, 1], [0, -1]))
 
 
 def test_a_collection_that_is_made_anew_is_of_another_generation(library: Library) -> None:
@@ -126,13 +103,6 @@ def test_stored_passages_are_given_vectors_later(library: Library) -> None:
     assert library.generations([]) == generation, "the words have not changed"
 
 
-def test_an_empty_library_takes_a_new_embedder(library: Library) -> None:
-    first = library.put_document(_document("a", ["one"]), _unit([1, 0]), "e")
-    library.remove_document(first)
-    library.put_document(_document("a", ["one"]), _unit([1, 0, 0]), "wider")
-    assert library.embedder() == "wider"
-
-
 def test_removing(library: Library) -> None:
     library.put_document(_document("a", ["one"]), _unit([1, 0]), "e")
     library.put_document(_document("b", ["two"]), _unit([0, 1]), "e")
@@ -154,9 +124,3 @@ def test_passages_keep_the_order_asked_for_and_skip_what_is_gone(library: Librar
     library.put_document(_document("a", ["one", "two"]), _unit([1, 0], [0, 1]), "e")
     first, second = [p.id for p in library.document_passages(library.documents()[0].id)]
     assert [p.id for p in library.passages([second, 999, first])] == [second, first]
-
-
-def test_describing_a_collection(library: Library) -> None:
-    library.describe_collection("c", "what it holds")
-    library.describe_collection("c", "")
-    assert library.collections()[0].description == "what it holds"

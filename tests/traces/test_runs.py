@@ -57,24 +57,17 @@ def test_a_run_round_trips(store: Store) -> None:
     assert runs.decisions(run_id) == [decision(0), decision(0, shadow=True), decision(1)]
 
 
-def test_the_newest_run_is_last(store: Store) -> None:
+def test_a_run_is_found_by_its_whole_id_or_a_beginning_that_no_other_has_or_as_the_last(
+    store: Store,
+) -> None:
     runs = Runs(store)
     with pytest.raises(UnknownRun):
         runs.find("last")
-    runs.begin(NEW)
-    second = runs.begin(NEW)
-    assert runs.find("last").id == second
-    assert [r.id for r in runs.recent(1)] == [second]
-
-
-def test_a_run_is_found_by_its_whole_id_or_a_beginning_that_no_other_has(store: Store) -> None:
-    runs = Runs(store)
     runs.begin(NEW, "q1")
-    with pytest.raises(UnknownRun, match="No run is named"):
-        runs.find("")
     runs.begin(NEW, "q10")
     assert (runs.find("q1").id, runs.find("q10").id) == ("q1", "q10")
-    for prefix, problem in (("q", "Several runs"), ("zzz", "No run begins")):
+    assert [runs.find("last").id, *(r.id for r in runs.recent(1))] == ["q10", "q10"]
+    for prefix, problem in (("", "No run is named"), ("q", "Several runs"), ("zzz", "No run begins")):
         with pytest.raises(UnknownRun, match=problem):
             runs.find(prefix)
 

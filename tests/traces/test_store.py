@@ -51,18 +51,6 @@ def _release(process: subprocess.Popen[str]) -> None:
     process.communicate("go\n", timeout=60)
 
 
-def test_a_failed_transaction_leaves_nothing(store: Store) -> None:
-    def fails() -> None:
-        with store.transaction() as db:
-            db.execute("INSERT INTO collections VALUES ('c', '', 0, now()::TIMESTAMP)")
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        fails()
-    with store.connect() as db:
-        assert db.execute("SELECT count(*) FROM collections").fetchone() == (0,)
-
-
 def test_ctrl_c_during_a_query_stays_what_it_is(store: Store) -> None:
     def fails(with_words: str) -> None:
         with store.transaction():
@@ -149,25 +137,22 @@ def test_an_error_of_the_database_says_what_to_do(
     assert way_out in told.way_out
 
 
-def test_a_named_database_of_somebody_else_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
-    path = tmp_path / "theirs.duckdb"
-    with duckdb.connect(str(path)) as theirs:
-        theirs.execute("CREATE TABLE theirs (n INTEGER)")
-    before = path.read_bytes()
-    with pytest.raises(NotAStore), Store(path, named=True).connect():
-        pass
-    assert path.read_bytes() == before
-
-
-@pytest.mark.parametrize("name", ["mine.parquet", "mine.csv", "mine.duckdb"])
-def test_a_named_file_that_is_no_store_is_told_what_to_do_with_an_export(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["mine.parquet", "mine.csv", "mine.duckdb", "theirs.duckdb"])
+def test_a_named_file_that_is_no_store_is_left_as_it_is_and_told_what_to_do_with_an_export(
+    name: str, tmp_path: Path
+) -> None:
     path = tmp_path / name
     if name.endswith("parquet"):
         pq.write_table(pa.table({"n": [1]}), path)
+    elif name == "theirs.duckdb":
+        with duckdb.connect(str(path)) as theirs:
+            theirs.execute("CREATE TABLE theirs (n INTEGER)")
     else:
         path.write_text("n,m\n1,2\n" * 9)
+    before = path.read_bytes()
     with pytest.raises(NotAStore) as caught, Store(path, named=True).connect():
         pass
+    assert path.read_bytes() == before
     assert "traces import" in caught.value.way_out
     assert "restore" not in caught.value.way_out
 

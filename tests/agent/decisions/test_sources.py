@@ -12,8 +12,7 @@ import pytest
 import agent.events as ev
 from agent.budget import Budget
 from agent.decisions.decider import Decider, Decision, PolicyState, policy_state, valid_actions
-from agent.decisions.sources import LearnedOrRules, ModelJudge, Rules, UnknownSource
-from agent.profiles import decides
+from agent.decisions.sources import LearnedOrRules, Rules, UnknownSource
 from agent.session import Session
 from agent.state import Action
 from models.protocols import GenerationCancelled
@@ -75,14 +74,6 @@ def test_rules(changes: dict[str, Any], action: Action) -> None:
 )
 def test_the_valid_actions(changes: dict[str, Any], valid: tuple[Action, ...]) -> None:
     assert valid_actions(observed(**changes)) == valid
-
-
-def test_the_judges_probabilities_are_renormalised_to_what_is_valid() -> None:
-    with ScriptedChat([{"A": 0.6, "B": 0.1, "C": 0.3}]) as chat:
-        judge = ModelJudge(Session(chat, Budget(), lambda _event: None), explain=False)
-        decision = judge.decide(observed(), ("REVISE", "FINISH"))
-    assert decision.action == "FINISH"
-    assert decision.probabilities == pytest.approx({"CONTINUE": 0.0, "REVISE": 0.25, "FINISH": 0.75})
 
 
 def test_the_state_is_made_from_the_run_alone() -> None:
@@ -192,18 +183,6 @@ def test_lean_leaves_the_decisions_to_a_policy_that_is_handed_in(ask: Ask, store
     assert row.text == decided.text != ""
     assert policy.threads == ["deepthink-run"], "loaded in the run's thread, not the caller's"
     assert warnings(events) == []
-
-
-def test_whoever_is_named_decides(ask: Ask) -> None:
-    policy = Stopping()
-    events = ask(WHOLE, learned=policy, decider="rules")
-    assert only(events, ev.RunStarted)[0].decider == "rules"
-    assert policy.threads == [], "it is not even loaded"
-
-
-def test_the_seed_stays_as_it_was_described() -> None:
-    assert (decides("seed", learned=True), decides("lean", learned=True)) == ("llm", "learned")
-    assert (decides("seed", learned=False), decides("lean", learned=False)) == ("llm", "rules")
 
 
 @pytest.mark.parametrize("named", ["decider", "shadow"])

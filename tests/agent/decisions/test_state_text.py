@@ -53,22 +53,13 @@ NAMES = list(features(observed()))
 
 
 @given(STATES)
-def test_a_state_is_never_longer_than_a_reader_reads(state: PolicyState) -> None:
+def test_any_state_is_bounded_and_encoded_after_it_was_stored_as_before(state: PolicyState) -> None:
     assert at_most(state_text(state)) <= MOST_TOKENS + 8  # line breaks
-
-
-@given(STATES)
-def test_a_state_that_was_stored_is_encoded_as_before(state: PolicyState) -> None:
-    again = PolicyState(**json.loads(json.dumps(state.to_json())))
-    assert state_text(again) == state_text(state)
-    assert features(again) == features(state)
-
-
-@given(STATES)
-def test_the_numbers_have_one_order_and_are_finite(state: PolicyState) -> None:
     made = features(state)
     assert list(made) == NAMES
     assert all(math.isfinite(value) for value in made.values())
+    again = PolicyState(**json.loads(json.dumps(state.to_json())))
+    assert (state_text(again), features(again)) == (state_text(state), made)
 
 
 def test_the_question_comes_first_and_the_strongest_evidence_before_the_weak() -> None:

@@ -87,12 +87,6 @@ def test_a_file_inside_that_fails_is_named_and_stops_no_other(store: Store, fold
     assert "a.zip/bad.pdf" in archive.notices[0]
 
 
-def test_an_archive_that_unpacks_to_too_much_keeps_that_file_packed(store: Store, folder: Path) -> None:
-    _zipped(folder / "a.zip", {"bomb.txt": b" " * (64 << 20), "good.md": b"Good words."})
-    read_in(store, folder)
-    assert names(store) == {"a.zip", "a.zip/good.md"}
-
-
 def test_files_of_one_name_are_told_apart(store: Store, folder: Path) -> None:
     message = EmailMessage()
     message["Subject"] = "Two"

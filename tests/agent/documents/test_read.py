@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import zipfile
 from pathlib import Path
 
 import pytest
 
-from agent.documents import reading
 from agent.documents.document import NoText, UnreadableDocument
 from agent.documents.reading import SUFFIXES, read, read_bytes
 from tests.agent.documents.formats.parsed import parse
@@ -32,58 +30,32 @@ def test_every_suffix_is_read() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "media_type"),
+    ("name", "content", "media_type", "told"),
     [
-        ("wrong.txt", pdf_file("Some words."), "application/pdf"),
-        ("wrong.md", docx_file("Some words."), "wordprocessingml"),
-        ("wrong.txt", b"<!DOCTYPE html><html><body><p>Some words.</p></body></html>", "text/html"),
-        ("wrong.pdf", b"Some words.", "text/plain"),
-        ("wrong.html", b"Some words.", "text/plain"),
-        ("wrong.xyz", b"Some words.", "text/plain"),
-        ("right.md", b"<div>Some words.</div>", "text/markdown"),
+        ("wrong.txt", pdf_file("Some words."), "application/pdf", "text PDF"),
+        ("wrong.md", docx_file("Some words."), "wordprocessingml", "Markdown DOCX"),
+        ("wrong.txt", b"<!DOCTYPE html><html><body><p>Some words.</p></body></html>", "text/html", ""),
+        ("wrong.pdf", b"Some words.", "text/plain", "PDF text"),
+        ("wrong.docx", b"<html><body><p>Some words.</p></body></html>", "text/html", "DOCX HTML"),
+        ("wrong.html", b"Some words.", "text/plain", ""),
+        ("wrong.xyz", b"Some words.", "text/plain", ""),
+        ("right.md", b"<div>Some words.</div>", "text/markdown", ""),
     ],
-    ids=[
-        "PDF as txt",
-        "DOCX as md",
-        "HTML as txt",
-        "text as pdf",
-        "text as html",
-        "text as xyz",
-        "div in md",
-    ],
+    ids=lambda value: value if isinstance(value, str) else "",  # made files differ from worker to worker
 )
-def test_a_file_is_read_as_what_it_is(name: str, content: bytes, media_type: str) -> None:
+def test_a_file_is_read_as_what_it_is(name: str, content: bytes, media_type: str, told: str) -> None:
     document = parse(name, content)
     assert media_type in document.media_type
     assert "Some words." in "\n".join(block.text for block in document.blocks)
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "named", "read_as"),
-    [
-        ("wrong.pdf", b"Some words.", "PDF", "text"),
-        ("wrong.md", pdf_file("Some words."), "Markdown", "PDF"),
-        ("wrong.docx", b"<html><body><p>Some words.</p></body></html>", "DOCX", "HTML"),
-    ],
-    ids=["text as pdf", "PDF as md", "HTML as docx"],
-)
-def test_a_file_whose_name_says_another_format_is_told(
-    name: str, content: bytes, named: str, read_as: str
-) -> None:
-    [notice] = parse(name, content).notices
-    for part in (Path(name).suffix, named, read_as):
-        assert part in notice
+    if told:
+        [notice] = document.notices
+        assert all(part in notice for part in (Path(name).suffix, *told.split()))
 
 
 def test_a_page_is_what_its_server_says_whatever_its_address_ends_in() -> None:
     page = b"<html><body><p>Some words.</p></body></html>"
     assert read_bytes("index.php", page, served_as="text/html").notices == ()
     assert len(read_bytes("report.pdf", page, served_as="application/pdf").notices) == 1
-
-
-def test_a_refused_file_is_told_by_what_it_is() -> None:
-    assert "PDF" in refused("damaged.docx", b"%PDF-1.7\n" + b"junk" * 50).message
-    assert "HTML" in refused("blank.pdf", b"<html><body></body></html>").message
 
 
 def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
@@ -125,14 +97,6 @@ def test_what_is_no_document(content: bytes, word: str) -> None:
     assert word in refused("a.docx", content).message
 
 
-def test_archive_that_unpacks_to_too_much(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "LEAST_UNPACKED", 1 << 20)
-    path = tmp_path / "bomb.docx"
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("word/document.xml", b" " * (4 << 20))
-    assert "unpacks" in refused("bomb.docx", path.read_bytes()).message
-
-
 def test_scanned_pdf() -> None:
     error = refused("scan.pdf", scanned_pdf())
     assert isinstance(error, NoText)
@@ -151,12 +115,3 @@ def test_no_parsers_error_escapes() -> None:
             for content in (damaged, turned):
                 with contextlib.suppress(UnreadableDocument):
                     parse(name, bytes(content))
-
-
-def test_a_fault_of_a_parser_names_itself(tmp_path: Path) -> None:
-    path = tmp_path / "a.docx"
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("word/document.xml", "<not-word/>")
-    error = refused("a.docx", path.read_bytes())
-    assert "damaged" in error.message
-    assert error.__cause__ is not None

@@ -16,10 +16,7 @@ def test_scores_are_sums_of_reciprocal_ranks() -> None:
     scores = reciprocal_rank_fusion([[1, 2, 3], [3, 1]])
     assert scores == pytest.approx({1: 1 / 61 + 1 / 62, 2: 1 / 62, 3: 1 / 63 + 1 / 61})
     assert best_first(scores) == [1, 3, 2]
-
-
-def test_equals_are_ordered_by_id() -> None:
-    assert best_first({7: 1.0, 3: 1.0, 5: 2.0}) == [5, 3, 7]
+    assert best_first({7: 1.0, 3: 1.0, 5: 2.0}) == [5, 3, 7], "equals by id"
 
 
 def _at(*degrees: float) -> Vectors:
@@ -46,11 +43,7 @@ def test_a_worked_example() -> None:
     )
 
 
-@given(
-    st.lists(st.floats(-180, 180), max_size=12),
-    st.integers(0, 15),
-    st.floats(0, 1),
-)
+@given(st.lists(st.floats(-180, 180), max_size=12), st.integers(0, 15), st.floats(0, 1))
 def test_each_is_picked_once_and_the_nearest_first(
     degrees: list[float], count: int, trade_off: float
 ) -> None:

@@ -13,7 +13,6 @@ from tests.agent.made import put
 from tests.scripted import HashEmbedder
 from traces.library import Library
 from traces.records import Scope
-from traces.store import Store
 
 
 def _unit(rows: int, seed: int) -> Vectors:
@@ -21,12 +20,7 @@ def _unit(rows: int, seed: int) -> Vectors:
     return np.asarray(drawn / np.linalg.norm(drawn, axis=1, keepdims=True))
 
 
-@given(
-    st.integers(0, 60),
-    st.integers(0, 9),
-    st.none() | st.sets(st.integers(0, 200)),
-    st.integers(1, 12),
-)
+@given(st.integers(0, 60), st.integers(0, 9), st.none() | st.sets(st.integers(0, 200)), st.integers(1, 12))
 def test_nearest_is_exact(rows: int, seed: int, within: set[int] | None, limit: int) -> None:
     vectors = _unit(rows, seed)
     vectors[rows // 2 :] = vectors[: rows - rows // 2]  # nearly every one stands twice
@@ -40,21 +34,6 @@ def test_nearest_is_exact(rows: int, seed: int, within: set[int] | None, limit: 
         key=lambda pair: (-pair[1], pair[0]),
     )
     assert found == expected[:limit]
-
-
-def test_it_gives_what_the_store_computes(library: Library, store: Store, embedder: HashEmbedder) -> None:
-    query = embedder.embed_query("Who supplies ceramic bearings to Orlavane?")
-    found = VectorIndexes(library, embedder.name).nearest(query, Scope(), None, 9)
-    with store.connect() as db:
-        computed = db.execute(
-            f"""
-            SELECT chunk_id, array_inner_product(vector, ?::FLOAT[{len(query)}]) AS similarity
-            FROM vectors ORDER BY similarity DESC, chunk_id LIMIT 9
-            """,
-            [query.tolist()],
-        ).fetchall()
-    assert [i for i, _ in found] == [i for i, _ in computed]
-    assert [s for _, s in found] == pytest.approx([s for _, s in computed], abs=1e-6)
 
 
 def test_the_vectors_follow_the_library(library: Library, embedder: HashEmbedder) -> None:

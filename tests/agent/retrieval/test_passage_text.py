@@ -15,23 +15,20 @@ def _units(shown: Shown) -> list[str]:
     return [shown.text[start:end] for start, end in shown.units]
 
 
-def test_a_heading_line_says_where_it_is_from() -> None:
-    shown = show("Annual report", "Part 1 › Item 2", "2025-01-30", "It burned.", "text")
-    assert shown.text == "Annual report › Item 2 (2025-01-30)\nIt burned."
-    assert shown.text[shown.body :] == "It burned."
-
-
 @pytest.mark.parametrize(
     ("title", "section", "date", "heading"),
     [
+        ("Report", "Part 1 › Item 2", "2025-01-30", "Report › Item 2 (2025-01-30)"),
         ("Report", "", "", "Report"),
         ("Report", "A › Report", "", "Report"),  # named once
         ("", "A › B", "2025-01-30", "B (2025-01-30)"),
         ("", "", "", ""),
     ],
 )
-def test_what_is_not_known_is_left_out(title: str, section: str, date: str, heading: str) -> None:
-    assert show(title, section, date, "It burned.", "text").text == f"{heading}\nIt burned."
+def test_a_heading_line_says_where_it_is_from(title: str, section: str, date: str, heading: str) -> None:
+    shown = show(title, section, date, "It burned.", "text")
+    assert shown.text == f"{heading}\nIt burned."
+    assert shown.text[shown.body :] == "It burned."
 
 
 def test_prose_is_shown_as_it_is_sentence_by_sentence() -> None:
@@ -51,10 +48,6 @@ def test_a_table_is_spelled_out_row_by_row() -> None:
         "Buildings: 700.1 (2024)",
     ]
     assert "\n".join(_units(shown)) == shown.text[shown.body :] == spelled(_TABLE)
-
-
-def test_what_is_no_table_stays_as_it_is() -> None:
-    assert spelled("Only a caption.") == "Only a caption."
 
 
 def test_words_are_found_in_their_unit() -> None:

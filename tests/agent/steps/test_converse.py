@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 import agent.events as ev
-from agent.budget import BudgetExhausted
 from agent.state import Turn
 from agent.steps.converse import answer_directly, is_small_talk, reply
 from tests.agent.made import only, scripted, state
@@ -42,11 +41,6 @@ def test_small_talk_gets_what_one_can_ask_without_the_model() -> None:
 
 def test_the_model_is_asked_about_the_conversation() -> None:
     assert _reply("Shorter, please", ("Assistant: A fire [2].", " A fire. ")) == "A fire."
-
-
-@pytest.mark.parametrize("said", ["  ", BudgetExhausted("token budget")])
-def test_a_model_that_says_nothing_is_replaced(said: Scripted) -> None:
-    assert "- news: press releases" in _reply("Shorter, please", said)
 
 
 def test_the_reply_is_an_answer_without_sources(make: Make, events: list[ev.Event]) -> None:

@@ -54,13 +54,11 @@ def test_other_words_come_first(make: Make, events: list[ev.Event]) -> None:
     assert event.queries == [s["query"] for s in update["searches"]]
 
 
-def test_then_what_stands_around_the_best_passages(make: Make) -> None:
-    update = correct(_short(rungs=["reword"]), make())
-    (search,) = update["searches"]
+def test_then_what_stands_around_the_best_passages_or_around_the_section_that_it_is_held_to(
+    make: Make,
+) -> None:
+    (search,) = correct(_short(rungs=["reword"]), make())["searches"]
     assert (search["documents"], search["sections"]) == ([1], ["Part I"])
-
-
-def test_a_step_held_to_a_section_is_let_out_of_it(make: Make) -> None:
     held = _short(rungs=["reword"], plan=[step(QUESTION, tool="reports", section="Item 9")])
     (search,) = correct(held, make(profile_name="seed"))["searches"]
     assert (search["tool"], search["section"], search["hard"]) == ("reports", "", True)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import agent.events as ev
-from agent.budget import ANSWER_NOW, Budget
+from agent.budget import Budget
 from agent.decisions.decider import Decision, PolicyState, certain
 from agent.decisions.sources import source
 from agent.deps import Deps
@@ -47,36 +47,31 @@ def _shadow(decided: ev.Decided) -> tuple[str, str]:
 
 
 def test_the_budget_ends_it_and_says_so(make: Make, events: list[ev.Event]) -> None:
-    update = decide(_open(barren=2), make())
+    update = decide(_open(barren=2), _shadowed(make()))
     assert update == {"action": "FINISH", "stopped_because": "no new evidence in 2 steps"}
     assert (_decided(events).source, _decided(events).valid) == ("budget", ["FINISH"])
 
 
-def test_answering_now_is_a_persons_decision(make: Make, events: list[ev.Event]) -> None:
-    deps = make()
-    deps.steering.finish()
-    assert decide(_open(), deps) == {"action": "FINISH", "stopped_because": ANSWER_NOW}
-    assert _decided(events).source == "human"
-
-
+@pytest.mark.parametrize(
+    ("profile", "shadow"),
+    [("lean", ("rules", "CONTINUE")), ("seed", None)],  # no model call is spent on what it would do
+)
 def test_a_persons_decision_goes_first_and_the_rules_are_recorded_beside_it(
-    make: Make, events: list[ev.Event]
+    make: Make, events: list[ev.Event], profile: str, shadow: tuple[str, str] | None
 ) -> None:
-    deps = make()
+    deps = make(profile_name=profile)
     deps.steering.override("FINISH")
     assert decide(_open(), deps)["action"] == "FINISH"
     decided = _decided(events)
     assert (decided.source, decided.label) == ("human", "override")
-    assert _shadow(decided) == ("rules", "CONTINUE")
+    assert (_shadow(decided) if decided.shadow else None) == shadow
 
 
-def test_no_model_call_is_spent_on_what_the_judge_would_have_done(
-    make: Make, events: list[ev.Event]
-) -> None:
-    deps = make(profile_name="seed")
-    deps.steering.override("FINISH")
-    decide(_open(), deps)
-    assert _decided(events).shadow is None
+def test_a_cancelled_shadow_cancels_the_run(make: Make) -> None:
+    deps = make()
+    deps.steering.cancel()
+    with pytest.raises(GenerationCancelled):
+        decide(_open(), _shadowed(deps))
 
 
 def test_a_decision_that_is_not_possible_is_not_taken(make: Make, events: list[ev.Event]) -> None:
@@ -151,24 +146,6 @@ def test_a_shadow_that_fails_is_told_of_once(make: Make, events: list[ev.Event])
     assert "engine" in warned.message
 
 
-def test_a_shadow_without_room_is_told_of(make: Make, events: list[ev.Event]) -> None:
-    assert decide(_open(), _shadowed(make(budget=Budget(tokens=10)))) == {"action": "CONTINUE"}
-    assert "token budget" in only(events, ev.Warned)[0].message
-
-
-def test_a_cancelled_shadow_cancels_the_run(make: Make) -> None:
-    deps = make()
-    deps.steering.cancel()
-    with pytest.raises(GenerationCancelled):
-        decide(_open(), _shadowed(deps))
-
-
-def test_where_there_is_nothing_to_decide_no_shadow_is_asked(make: Make, events: list[ev.Event]) -> None:
-    decide(_done(step=6), _shadowed(make()))
-    decide(_open(barren=2), _shadowed(make()))
-    assert [one.source for one in only(events, ev.Decided)] == ["rules", "budget"]
-
-
 # --- teach mode -------------------------------------------------------------------------------------
 
 
@@ -227,12 +204,6 @@ def test_other_wishes_end_the_wait(
     decided = _decided(events)
     assert (decided.action, decided.source, decided.label) == ended
     assert not only(events, ev.Replied)
-
-
-def test_cancelling_ends_the_wait(make: Make, events: list[ev.Event]) -> None:
-    with pytest.raises(GenerationCancelled):
-        _taught(make(interactive=True), Steering.cancel)
-    assert not only(events, ev.Decided)
 
 
 def test_what_is_waited_is_not_the_runs_time(

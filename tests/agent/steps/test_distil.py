@@ -110,7 +110,9 @@ _BEFORE = {
 _BEARINGS = "Tolvang Ceramics supplies ceramic bearings to Orlavane."
 
 
-def test_what_is_kept_gets_the_next_number(make: Make, events: list[ev.Event]) -> None:
+def test_what_is_kept_gets_the_next_number_and_what_is_known_keeps_its_own(
+    make: Make, events: list[ev.Event]
+) -> None:
     known = evidence(1, "Something else.", passage_id=9)
     found = [candidate(3, _BEARINGS, grade="correct")]
     update = distil(state(**_BEFORE, evidence=[known], candidates=found), make())
@@ -118,12 +120,8 @@ def test_what_is_kept_gets_the_next_number(make: Make, events: list[ev.Event]) -
     assert (update["fresh"], update["again"], update["barren"]) == ([2], [], 0)
     assert f"[2] {_BEARINGS}" in update["notebook"][-1]
     assert isinstance(events[0], ev.EvidenceKept)
-
-
-def test_a_known_passage_keeps_its_number_and_is_not_news(make: Make) -> None:
-    known = evidence(1, _BEARINGS, passage_id=3)
-    update = distil(state(**_BEFORE, evidence=[known], candidates=[candidate(3, _BEARINGS)]), make())
-    assert (update["fresh"], update["again"], update["barren"]) == ([], [1], 1)
+    again = distil(state(**_BEFORE, evidence=update["evidence"], candidates=found), make())
+    assert (again["fresh"], again["again"], again["barren"]) == ([], [2], 1)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import pytest
 
 import agent.events as ev
-from agent.budget import Budget, BudgetExhausted
 from agent.cognition import Grade
 from agent.session import Session
 from agent.state import Candidate
@@ -78,11 +77,6 @@ def test_a_passage_without_room_is_ambiguous() -> None:
     grades, _ = _asked([{"A": "correct"}], [_GOLD, long, _OFF], context_tokens=700)
     assert grades == ["correct", "ambiguous", "ambiguous"]
     assert _asked([], [long], context_tokens=700)[0] == ["ambiguous"]
-
-
-def test_the_budget_holds_for_grading_too() -> None:
-    with scripted(budget=Budget(tokens=10)) as session, pytest.raises(BudgetExhausted):
-        ModelGrader().grade(session, [], _QUESTION, [_GOLD])
 
 
 def _before(*candidates: Candidate) -> dict[str, object]:

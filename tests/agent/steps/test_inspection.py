@@ -57,9 +57,3 @@ def test_only_the_rankings_of_the_strategy_are_there(library: Library) -> None:
     assert set(words[0].ranks) == {"vector", "keyword", "rerank"}
     near = inspect(QUERY, "vector", Scope(), recall=recall, reader=WordReader(), limit=2)
     assert [set(one.ranks) for one in near] == [{"vector", "rerank"}] * 2
-
-
-def test_nothing_found_is_nothing(library: Library) -> None:
-    recall = Recall(library, HashEmbedder())
-    nowhere = Scope(collections=("facts",), documents=(999,))
-    assert inspect(QUERY, "hybrid", nowhere, recall=recall, reader=WordReader()) == []

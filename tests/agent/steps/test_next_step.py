@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import agent.events as ev
-from agent.state import Note, searched
+from agent.state import searched
 from agent.steps.next_step import next_step
-from tests.agent.made import only, state, step
+from tests.agent.made import note, only, state, step
 from tests.agent.steps.conftest import Make
 
-FOUND = Note(
-    step=1,
-    question="Who supplies the bearings?",
-    sentence="Tolvang Ceramics supplies them.",
-    answer="Tolvang Ceramics",
-    cites=[1],
-    found=True,
-    revision=0,
-)
 
-
-def test_a_reference_becomes_the_finding_it_names(make: Make, events: list[ev.Event]) -> None:
+def test_a_reference_becomes_the_finding_it_names_and_what_the_step_before_left_is_cleared(
+    make: Make, events: list[ev.Event]
+) -> None:
     before = state(
-        plan=[step("Who?"), step("What halted the plant of #1?")], position=0, step=1, notes=[FOUND]
+        plan=[step("Who?"), step("What halted the plant of #1?")],
+        position=0,
+        step=1,
+        notes=[note("Tolvang Ceramics", 1)],
+        rungs=["reword"],
+        grade="correct",
     )
     update = next_step(before, make())
     assert (update["position"], update["step"]) == (1, 2)
@@ -29,15 +26,11 @@ def test_a_reference_becomes_the_finding_it_names(make: Make, events: list[ev.Ev
     assert update["searches"][0]["query"] == update["query"]
     assert {s["rung"] for s in update["searches"]} == {""}
     assert update["queries"] == [searched(s) for s in update["searches"]]
+    assert (update["rungs"], update["grade"], update["recalled"], update["candidates"]) == ([], "", [], [])
     (started,) = only(events, ev.StepStarted)
     assert started.plan_step["question"] == update["query"]
-
-
-def test_what_the_step_before_left_is_cleared(make: Make) -> None:
-    update = next_step(
-        state(plan=[step("Who supplies bearings?")], rungs=["reword"], grade="correct"), make()
-    )
-    assert (update["rungs"], update["grade"], update["recalled"], update["candidates"]) == ([], "", [], [])
+    behind = next_step(state(plan=[step("Who?")], position=0), make())
+    assert (behind["query"], "step" in behind) == ("", False)
 
 
 def test_a_search_that_was_made_is_not_made_again(make: Make, events: list[ev.Event]) -> None:
@@ -47,12 +40,6 @@ def test_a_search_that_was_made_is_not_made_again(make: Make, events: list[ev.Ev
     assert again["searches"] == []
     assert again["query"]
     assert only(events, ev.Warned)
-
-
-def test_behind_the_plans_end_there_is_no_query(make: Make) -> None:
-    update = next_step(state(plan=[step("Who?")], position=0), make())
-    assert update["query"] == ""
-    assert "step" not in update
 
 
 def test_a_skip_that_came_too_late_is_not_the_next_steps(make: Make, events: list[ev.Event]) -> None:

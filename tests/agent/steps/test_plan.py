@@ -76,13 +76,6 @@ def test_the_asked_planner_leaves_talk_and_asks_back() -> None:
     assert (asked_back.kind, asked_back.question) == ("ask", "Which plant do you mean?")
 
 
-def test_a_way_that_a_person_chose_is_not_asked_for() -> None:
-    assert _questions(_asked(chosen="single").steps) == [_REQUEST.question]
-    assert _questions(_asked({"steps": ["Where is the plant?"]}, chosen="deep").steps) == [
-        "Where is the plant?"
-    ]
-
-
 def test_the_seed_fills_in_where_to_look() -> None:
     filled = {
         "question": "Where is the plant?",
@@ -112,10 +105,6 @@ def test_what_the_model_gives_that_is_no_plan_becomes_the_whole_question(replies
     assert (_questions(made.steps), made.origin) == ([_REQUEST.question], "default")
 
 
-def test_without_budget_the_whole_question_is_searched() -> None:
-    assert _questions(_asked(budget=Budget(tokens=1)).steps) == [_REQUEST.question]
-
-
 # --- the step ---------------------------------------------------------------------------------------
 
 
@@ -123,15 +112,11 @@ def test_the_first_plan_is_cut_to_the_budget_and_opens_the_notebook(
     make: Make, events: list[ev.Event]
 ) -> None:
     three = [step("Who?"), step("Where is #1?"), step("When?")]
-    update = plan(state(plan=three, planned_by="planner", notebook=["Q"]), make(budget=Budget(steps=2)))
+    update = plan(state(plan=three, planned_by="default", notebook=["Q"]), make(budget=Budget(steps=2)))
     assert update["plan"] == three[:2]
     assert update["notebook"] == ["Q", "PLAN:\n1. Who?\n2. Where is #1?"]
-    assert [e.origin for e in events if isinstance(e, ev.Planned)] == ["planner"]
-
-
-def test_a_plan_by_default_is_told(make: Make, events: list[ev.Event]) -> None:
-    plan(state(plan=[step("Who?")], planned_by="default"), make())
-    assert only(events, ev.Warned)
+    assert [e.origin for e in events if isinstance(e, ev.Planned)] == ["default"]
+    assert only(events, ev.Warned), "a plan by default is told"
 
 
 def test_a_planner_is_shown_collections_only_where_there_is_a_choice(make: Make) -> None:

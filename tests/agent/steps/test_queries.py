@@ -71,13 +71,6 @@ def test_feedback_adds_the_distinctive_words_of_the_best_passages(idle_session: 
     assert ("Porto" in of_all, "Porto" in of_best) == (True, False)
 
 
-def test_feedback_is_one_line_and_bounded(idle_session: Session) -> None:
-    words = " ".join(f"W{'ab' * 20}{n}x" for n in range(40))
-    (reworded,) = _reword(idle_session, QUERY, [], f"{words}\n{words}")
-    assert len(reworded) <= 300
-    assert "\n" not in reworded
-
-
 def test_feedback_in_chinese(idle_session: Session) -> None:
     (reworded,) = _reword(idle_session, "云浦工厂的年产能是多少？", [], "第二条生产线于2025年投产")
     assert "生产" in reworded
@@ -88,34 +81,21 @@ def test_without_passages_the_words_that_say_something_are_left(idle_session: Se
     assert _reword(idle_session, QUERY, ["Chairs audit committee Orlavane!"]) == []
 
 
-@pytest.mark.parametrize(
-    ("replies", "phrasings"),
-    [
-        (
-            [
-                {
-                    "searches": [
-                        "1. Orlavane audit committee chair",
-                        "who chairs the audit committee of orlavane",  # the query once more
-                        "weather in Lisbon",  # about something else
-                    ]
-                }
-            ],
-            [QUERY, "Orlavane audit committee chair"],
-        ),
-        (["no JSON", "none again"], [QUERY]),
-    ],
-)
-def test_the_model_phrases_it_in_other_words(replies: list[Scripted], phrasings: list[str]) -> None:
-    with scripted(*replies) as session:
-        assert ModelPhraser().phrase(session, ["QUESTION: …"], QUERY) == phrasings
-
-
-def test_the_model_does_not_repeat_what_was_tried() -> None:
-    written = {"searches": ["Audit committee chair", "head of the audit committee", "x" * 301]}
-    tried = [QUERY, "audit committee chair"]
-    with scripted(("- audit committee chair\n", written)) as session:
-        assert ModelPhraser().reword(session, [], QUERY, tried, []) == ["head of the audit committee"]
+def test_the_model_phrases_it_in_other_words_and_repeats_nothing() -> None:
+    written = [
+        "1. Orlavane audit committee chair",
+        "who chairs the audit committee of orlavane",  # the query once more
+        "weather in Lisbon",  # about something else
+    ]
+    with scripted({"searches": written}) as session:
+        phrased = ModelPhraser().phrase(session, ["QUESTION: …"], QUERY)
+    assert phrased == [QUERY, "Orlavane audit committee chair"]
+    again = {"searches": ["Audit committee chair", "head of the audit committee", "x" * 301]}
+    with scripted(("- audit committee chair\n", again)) as session:
+        reworded = ModelPhraser().reword(session, [], QUERY, [QUERY, "audit committee chair"], [])
+    assert reworded == ["head of the audit committee"]
+    with scripted("no JSON", "none again") as session:
+        assert ModelPhraser().phrase(session, [], QUERY) == [QUERY]
 
 
 @pytest.mark.parametrize(

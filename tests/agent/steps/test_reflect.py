@@ -8,19 +8,11 @@ from typing import Any
 import pytest
 
 import agent.events as ev
-from agent.cognition import Finding, Reflect, Spans
+from agent.cognition import Finding, Spans
 from agent.prompts import NOT_FOUND
 from agent.session import Session
 from agent.state import Evidence, RunState
-from agent.steps.reflect import (
-    POSSIBLE,
-    SURE,
-    best_excerpt,
-    best_span,
-    model_finding,
-    read_finding,
-    reflect,
-)
+from agent.steps.reflect import POSSIBLE, SURE, read_finding, reflect
 from tests.agent.made import candidate, evidence, only, scripted, span, state, step
 from tests.agent.steps.conftest import Make
 from tests.scripted import Scripted, WordReader
@@ -36,11 +28,9 @@ _WEEKS, _COLD, _FIGURE = "seven weeks", "cold", "236.4"
 _read = partial(read_finding, WordReader({"How long?": ("5 weeks", 0.5)}))
 
 
-def _reflect(
-    reply: Scripted, spans: Spans, held: list[Evidence] = _HELD, reflect: Reflect = _read
-) -> Finding:
+def _reflect(reply: Scripted, spans: Spans, held: list[Evidence] = _HELD) -> Finding:
     with scripted(reply) as session:
-        return reflect(session, [], "How long?", held, spans)
+        return _read(session, [], "How long?", held, spans)
 
 
 def test_a_sure_reader_is_taken_at_its_word_and_no_model_is_asked(idle_session: Session) -> None:
@@ -49,16 +39,14 @@ def test_a_sure_reader_is_taken_at_its_word_and_no_model_is_asked(idle_session: 
     assert finding == Finding(True, _FIRE, _WEEKS, [1], "reader")
 
 
-def test_an_unsure_reader_leaves_it_to_the_model_which_reads_the_passages_whole() -> None:
-    finding = _reflect((_FIRE, _WEEKS), {1: [span(_WEEKS, 0.4)]})
-    assert (finding.answer, finding.cites, finding.origin) == (_WEEKS, [1], "model")
-
-
-def test_the_models_answer_gets_its_own_passage_and_the_sentence_or_row_there() -> None:
-    table = _reflect(_FIGURE, {2: [span(_FIGURE, 0.3)]})
-    assert (table.cites, table.sentence) == ([2], "Services | 236.4")
-    text = _reflect(_WEEKS, {1: [span(_WEEKS, 0.3)]})
-    assert (text.cites, text.sentence) == ([1], _FIRE)
+@pytest.mark.parametrize(
+    ("answer", "number", "sentence"), [(_FIGURE, 2, "Services | 236.4"), (_WEEKS, 1, _FIRE)]
+)
+def test_an_unsure_reader_leaves_it_to_the_model_whose_words_get_their_passage_and_sentence(
+    answer: str, number: int, sentence: str
+) -> None:
+    found = _reflect((_FIRE, answer), {number: [span(answer, 0.3)]})
+    assert found == Finding(True, sentence, answer, [number], "model")
 
 
 def test_the_reader_finds_the_short_answer_in_what_the_model_wrote() -> None:
@@ -93,22 +81,6 @@ def test_a_passage_that_the_reader_agrees_to_takes_the_place_of_one_that_only_ho
     held = [evidence(1, "Sales were 5 weeks late."), evidence(2, "The register lists 5 weeks of stock.")]
     finding = _reflect("5 weeks", {2: [span("5 weeks", 0.4)]}, held)
     assert finding.cites == [2]
-
-
-def test_the_seeds_reflector_writes_its_own_sentence() -> None:
-    reply = {"source": 1, "answer": _WEEKS, "sentence": "Production stood still for seven weeks."}
-    finding = _reflect(reply, {}, reflect=model_finding)
-    assert (finding.sentence, finding.cites) == ("Production stood still for seven weeks.", [1])
-
-
-def test_without_a_model_the_best_excerpt_is_the_finding() -> None:
-    assert best_excerpt(_HELD).cites == [1]
-
-
-def test_the_best_span_is_the_most_probable_of_all_passages() -> None:
-    best = span(_FIGURE, 0.3)
-    assert best_span({1: [span(_COLD, 0.2)], 2: [best, span("2024", 0.1)]}) == (2, best)
-    assert best_span({1: []}) is None
 
 
 # --- the step ---------------------------------------------------------------------------------------

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import agent.events as ev
 from agent.state import Recalled
-from agent.steps.rerank import read, rerank
-from tests.agent.made import candidate, only, state, step
+from agent.steps.rerank import rerank
+from tests.agent.made import candidate, only, span, state, step
 from tests.agent.steps.conftest import Make
 from tests.scripted import WordReader
 
@@ -43,27 +43,12 @@ def test_the_most_probable_passage_comes_first(make: Make, events: list[ev.Event
     assert event.scores == [round(c["score"], 5) for c in found]
 
 
-def test_it_is_read_against_the_steps_question_not_the_query(make: Make) -> None:
-    deps = make(reader=WordReader({QUESTION: ("Tolvang", 0.9)}))
-    searched = state(**BEFORE, query="something else", recalled=_recalled([PLANT, BEARINGS]))
-    found = rerank(searched, deps)["candidates"]
-    assert [len(c["spans"]) for c in found] == [1, 0]
-
-
-def test_marked_words_come_with_the_sentence_they_stand_in() -> None:
-    found = read(WordReader({QUESTION: ("Tolvang", 0.87654)}), QUESTION, [PLANT, BEARINGS])
-    assert found[0]["spans"] == [
-        {
-            "text": "Tolvang",
-            "unit": "Tolvang makes ceramic bearings for Orlavane.",
-            "probability": 0.8765,
-        }
-    ]
-
-
-def test_a_cell_comes_with_its_row_spelled_out() -> None:
-    table = candidate(5, "In millions | 2024 | 2023\nServices | 236.4 | 214.9", kind="table")
-    (found,) = read(WordReader({QUESTION: ("214.9", 0.9)}), QUESTION, [table])
-    assert [(span["text"], span["unit"]) for span in found["spans"]] == [
-        ("214.9", "Services: 236.4 (2024), 214.9 (2023)")
-    ]
+def test_marked_words_come_with_the_sentence_or_the_row_they_stand_in(make: Make) -> None:
+    """Read against the step's question, not the query."""
+    table = candidate(103, "In millions | 2024 | 2023\nServices | Tolvang | 214.9", kind="table")
+    deps = make(reader=WordReader({QUESTION: ("Tolvang", 0.87654)}))
+    searched = state(**BEFORE, query="something else", recalled=_recalled([PLANT, BEARINGS, table]))
+    marked = {c["passage_id"]: c["spans"] for c in rerank(searched, deps)["candidates"]}
+    assert marked[101] == [span("Tolvang", 0.8765, BEARINGS["text"])]
+    assert [one["unit"] for one in marked[103]] == ["Services: Tolvang (2024), 214.9 (2023)"]
+    assert marked[102] == []

@@ -13,14 +13,7 @@ from agent.budget import BudgetExhausted
 from agent.prompts import NOT_FOUND
 from agent.state import Candidate, Evidence, Note
 from agent.steps.answering import abstains
-from agent.steps.synthesise import (
-    Writer,
-    from_findings,
-    gaps,
-    synthesise,
-    unanswered,
-    with_gaps,
-)
+from agent.steps.synthesise import Writer, from_findings, gaps, synthesise, unanswered, with_gaps
 from models.protocols import Reply, Support, Usage
 from tests.agent.made import candidate, evidence, note, only, scripted, span, state, step
 from tests.agent.steps.conftest import Make
@@ -132,19 +125,12 @@ def test_the_best_passages_are_read_in_a_prompt_of_their_own(make: Make) -> None
 @pytest.mark.parametrize("said", ["", "[1]", "Which company supplies them? [1]"])
 def test_a_draft_that_says_nothing_gives_way_to_what_was_found(make: Make, said: str) -> None:
     assert _draft(make([said]), notes=_NOTES[:1])["draft"] == "Tolvang supplies them [1]."
-    marked = [candidate(2, _HELD[1]["text"], spans=[span("Brevnes", 0.6, "It burned in Brevnes.")])]
-    missed = _draft(make([said]), candidates=marked, notes=[_LOST])
-    assert missed["draft"] == "Brevnes – It burned in Brevnes [2]."
+    assert _draft(make([said]), candidates=_MARKED, notes=[_LOST])["draft"] == _MARKED_WORDS
 
 
 def test_a_sentence_that_the_limit_cuts_off_is_not_kept(make: Make) -> None:
     reply = Reply("Tolvang does, e.g. in 3.5 ways [1]. It also makes", Usage(), "length")
     assert _draft(make([reply]))["draft"] == "Tolvang does, e.g. in 3.5 ways [1]."
-
-
-def test_what_was_not_found_is_named_to_whoever_writes_from_the_findings(make: Make) -> None:
-    reply = ("This was not found, so leave it out: Question 2?", "Tolvang [1].")
-    _draft(make([reply], profile_name="seed"), notes=[_NOTES[0], _LOST])
 
 
 def test_a_report_is_written_section_by_section(make: Make) -> None:
@@ -202,10 +188,6 @@ def test_with_no_budget_left_the_findings_are_the_draft(make: Make, events: list
     assert before["draft"] == "Orlavane buys its ceramic bearings from Tolvang [1]."  # the best passage
 
 
-def test_a_rewrite_is_made_of_the_passages_own_words(make: Make) -> None:
-    assert _draft(make(), approval="rewrite")["draft"] == _FINDINGS
-
-
 def test_a_single_look_up_of_which_the_reader_is_sure_is_answered_without_the_model(make: Make) -> None:
     sure = [note("Tolvang", 1, sentence="Orlavane buys them from Tolvang.", sure=True)]
     update = _draft(make(), route="single", notes=sure)
@@ -223,37 +205,33 @@ class _Doubting(WordReader):
 
 
 def test_a_draft_that_does_not_answer_gives_way_to_the_words_that_the_reader_marked(make: Make) -> None:
-    marked = {
-        "candidates": [
-            candidate(2, _HELD[1]["text"], spans=[span("Brevnes", 0.6, "It burned in Brevnes.")])
-        ],
-        "notes": [_LOST],
-    }
     said = "Orlavane buys from Tolvang [1]."
-    assert _draft(make([said]), route="single", **marked)["draft"] == said
-    doubted = _draft(make([said], reader=_Doubting()), route="single", **marked)
-    assert doubted["draft"] == "Brevnes – It burned in Brevnes [2]."
-    assert _draft(make([said], reader=_Doubting()), route="deep", **marked)["draft"] == said
+
+    def draft(route: str, reader: WordReader) -> str:
+        deps = make([said], reader=reader)
+        return str(_draft(deps, route=route, candidates=_MARKED, notes=[_LOST])["draft"])
+
+    assert draft("single", WordReader()) == said
+    assert draft("single", _Doubting()) == _MARKED_WORDS
+    assert draft("deep", _Doubting()) == said
 
 
 # --- a model that was taught -------------------------------------------------------------------------
 
 
-def test_a_model_that_was_taught_is_asked_as_it_was_taught(make: Make) -> None:
-    deps = make(["Tolvang does."], taught=True)
-    assert _draft(deps, route="single", notes=[_LOST])["draft"] == "Tolvang does [1]."
-    assert isinstance(deps.session.chat, ScriptedChat)
-    (call,) = deps.session.chat.calls
-    assert call.messages[0].content == prompts.TAUGHT
-    assert call.messages[1].content.endswith(f"\n\n{prompts.question(state()['question'])}")
+_MARKED = [candidate(2, _HELD[1]["text"], spans=[span("Brevnes", 0.6, "It burned in Brevnes.")])]
+_MARKED_WORDS = "Brevnes – It burned in Brevnes [2]."
 
 
 def test_a_refusal_counts_where_the_reader_proposes_nothing_either(make: Make) -> None:
     refused = {"route": "single", "notes": [_LOST], "evidence": _DOUBTFUL}
-    assert abstains(_draft(make([NOT_FOUND], taught=True), **refused)["draft"])
-    marked = [candidate(2, _HELD[1]["text"], spans=[span("Brevnes", 0.6, "It burned in Brevnes.")])]
-    proposed = _draft(make([NOT_FOUND], taught=True), candidates=marked, **refused)
-    assert proposed["draft"] == "Brevnes – It burned in Brevnes [2]."
+    deps = make([NOT_FOUND], taught=True)
+    assert abstains(_draft(deps, **refused)["draft"])
+    assert isinstance(deps.session.chat, ScriptedChat)
+    system, asked = deps.session.chat.calls[0].messages
+    assert system.content == prompts.TAUGHT, "asked as it was taught"
+    assert asked.content.endswith(f"\n\n{prompts.question(state()['question'])}")
+    assert _draft(make([NOT_FOUND], taught=True), candidates=_MARKED, **refused)["draft"] == _MARKED_WORDS
 
 
 @pytest.mark.parametrize(
@@ -329,9 +307,3 @@ def test_what_a_step_kept_is_not_kept_twice_and_is_read_whole(make: Make, events
     assert (update["evidence"][1:], update["notes"]) == (_HELD[1:], _NOTES[:1])
     assert (update["evidence"][0]["number"], update["evidence"][0]["excerpt"]) == (1, _SENTENCE)
     assert not only(events, ev.EvidenceKept)
-
-
-def test_where_no_step_found_anything_the_sure_look_is_the_finding(make: Make) -> None:
-    deps = make([("Sundrell", "Sundrell did [1].")])
-    update = _draft(deps, route="deep", evidence=[], notes=[_LOST], looked=[_looked(30, 0.9, 0.95)])
-    assert update["draft"] == "Sundrell did [1]."

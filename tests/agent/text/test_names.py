@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agent.text.language import language
-from agent.text.names import capitalised_inside, codes, is_mentioned, names, phrases
+from agent.text.names import capitalised_inside, is_mentioned, names, phrases
 
 
 @pytest.mark.parametrize(
@@ -35,10 +35,6 @@ def test_names(text: str, spoken: str, found: list[str]) -> None:
 def test_names_that_stand_side_by_side_are_one() -> None:
     text = "It was sold by Noor Al-Rashid of Tolvang Ceramics, Brevnes and Noor Al-Rashid."
     assert phrases(text, "en") == ["Noor Al-Rashid", "Tolvang Ceramics", "Brevnes"]
-
-
-def test_codes_are_names_in_any_language() -> None:
-    assert codes("Ein MI300X und der R2D2 der NASA, 30 Tage") == ["MI300X", "R2D2", "NASA"]
 
 
 @pytest.mark.parametrize(

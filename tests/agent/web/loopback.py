@@ -12,10 +12,12 @@ import threading
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from types import TracebackType
-from typing import Self
+from typing import ClassVar, Self
 from urllib.parse import parse_qs, urlsplit
+
+from tests.loopback import Handler, serving
 
 
 @dataclass
@@ -24,7 +26,7 @@ class Answer:
 
     Attributes:
         body: Its pieces; ``pause`` seconds lie between two of them.
-        length: What Content-Length says, if not the truth; None leaves the header out.
+        length: What Content-Length says, if not the truth.
         waits: Seconds until it answers at all.
     """
 
@@ -33,7 +35,7 @@ class Answer:
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
     pause: float = 0.0
-    length: int | None = -1
+    length: int = 0
     waits: float = 0.0
 
 
@@ -45,48 +47,34 @@ class Site:
         tls: Answers https with this.
     """
 
+    url = ""
+
     def __init__(self, answers: Mapping[str, Answer | bytes], tls: ssl.SSLContext | None = None) -> None:
         self.answers = dict(answers)
         self.asked: list[str] = []
         self.headers: list[Mapping[str, str]] = []
         self._over = threading.Event()
-        site = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                site.asked.append(self.path)
-                site.headers.append(dict(self.headers))
-                found = site.answer(self.path)
-                site.send(self, found)
-
-            def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name is given
-                """Nothing on the screen."""
-
-        class Server(ThreadingHTTPServer):
-            daemon_threads = True
-
-            def handle_error(self, request: object, client_address: object) -> None:
-                """A client that goes away in the middle is what some tests are about."""
-
-        self._server = Server(("127.0.0.1", 0), Handler)
-        if tls is not None:
-            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
-        self.port = int(self._server.server_address[1])
-        self.host = f"127.0.0.1:{self.port}"
-        self.url = f"{'https' if tls else 'http'}://{self.host}"
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
+        self._serving = serving(_Handler, tls, site=self)
 
     def __enter__(self) -> Self:
-        self._thread.start()
+        self.url = self._serving.__enter__()
         return self
 
     def __exit__(
         self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
     ) -> None:
         self._over.set()
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        self._serving.__exit__(None, None, None)
+
+    @property
+    def host(self) -> str:
+        """Of its address, with the port."""
+        return urlsplit(self.url).netloc
+
+    @property
+    def port(self) -> int:
+        """Of its address."""
+        return urlsplit(self.url).port or 0
 
     def answer(self, path: str) -> Answer:
         """What ``path`` answers with."""
@@ -96,24 +84,29 @@ class Site:
     def send(self, handler: BaseHTTPRequestHandler, answer: Answer) -> None:
         """Send it, with its faults."""
         self._over.wait(answer.waits)
-        pieces = [answer.body] if isinstance(answer.body, bytes) else answer.body
         handler.send_response(answer.status)
         if answer.media_type is not None:
             handler.send_header("Content-Type", answer.media_type)
-        if isinstance(answer.body, bytes) and answer.length is not None:
-            handler.send_header(
-                "Content-Length", str(len(answer.body) if answer.length < 0 else answer.length)
-            )
+        if isinstance(answer.body, bytes):
+            handler.send_header("Content-Length", str(answer.length or len(answer.body)))
         for name, value in answer.headers.items():
             handler.send_header(name, value)
         handler.end_headers()
-        for piece in pieces:
+        for piece in [answer.body] if isinstance(answer.body, bytes) else answer.body:
             if self._over.is_set():
                 return
             handler.wfile.write(piece)
             handler.wfile.flush()
-            if answer.pause:
-                time.sleep(answer.pause)
+            time.sleep(answer.pause)
+
+
+class _Handler(Handler):
+    site: ClassVar[Site]
+
+    def get(self) -> None:
+        self.site.asked.append(self.path)
+        self.site.headers.append(dict(self.headers))
+        self.site.send(self, self.site.answer(self.path))
 
 
 class SearxngServer(Site):

@@ -23,14 +23,12 @@ _PUBLIC = (
 ).split()
 
 
-@pytest.mark.parametrize("address", _PRIVATE)
-def test_what_is_not_the_public_internet(address: str) -> None:
-    assert not is_public(address)
-
-
-@pytest.mark.parametrize("address", _PUBLIC)
-def test_what_is(address: str) -> None:
-    assert is_public(address)
+@pytest.mark.parametrize(
+    ("address", "public"),
+    [*((address, False) for address in _PRIVATE), *((address, True) for address in _PUBLIC)],
+)
+def test_what_is_the_public_internet(address: str, public: bool) -> None:
+    assert is_public(address) is public
 
 
 @pytest.mark.parametrize(

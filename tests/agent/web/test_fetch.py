@@ -7,15 +7,12 @@ import shutil
 import socket
 import ssl
 import subprocess
-import threading
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agent.web.fetch import Fetcher, Limits, PageFailed
-from models.protocols import GenerationCancelled
 from tests.agent.web.loopback import Answer, Site
 
 _PAGE = b"<html><body><p>Only this is visible.</p></body></html>"
@@ -49,18 +46,14 @@ def _as(monkeypatch: pytest.MonkeyPatch, names: dict[str, list[str]]) -> list[st
     return asked
 
 
-def test_a_page_comes_with_what_the_site_says_of_it() -> None:
-    with Site({"/a?b=c": Answer(_PAGE, "Text/HTML; charset=ISO-8859-1")}) as site:
-        page = _fetcher(site).fetch(f"{site.url}/a?b=c#part")
+def test_a_page_comes_with_what_the_site_says_of_it_and_only_what_is_honest_goes_along() -> None:
+    told = Answer(_PAGE, "Text/HTML; charset=ISO-8859-1", headers={"Set-Cookie": "who=me"})
+    with Site({"/a?b=c": told, "/b": Answer(_PAGE, None)}) as site:
+        fetcher = _fetcher(site, contact="me@example.org")
+        page = fetcher.fetch(f"{site.url}/a?b=c#part")
+        fetcher.fetch(f"{site.url}/b")
     assert (page.url, page.media_type, page.charset) == (f"{site.url}/a?b=c", "text/html", "iso-8859-1")
     assert page.data == _PAGE
-
-
-def test_only_what_is_honest_goes_along() -> None:
-    with Site({"/": Answer(_PAGE, headers={"Set-Cookie": "who=me"}), "/b": _PAGE}) as site:
-        fetcher = _fetcher(site, contact="me@example.org")
-        fetcher.fetch(f"{site.url}/")
-        fetcher.fetch(f"{site.url}/b")
     for headers in site.headers:
         assert headers["User-Agent"].startswith("deepthink-tui")
         assert "me@example.org" not in headers["User-Agent"], "that is for the SEC alone"
@@ -172,92 +165,47 @@ def test_a_redirect_is_checked_as_the_first_address_was(target: str, words: str)
     assert inside.asked == []
 
 
-@pytest.mark.parametrize(
-    ("status", "words"), [(404, "404 (Not Found)"), (500, "500"), (403, "403"), (304, "304"), (799, "799")]
-)
-def test_what_is_no_success_is_said_with_its_number(status: int, words: str) -> None:
-    with Site({"/": Answer(b"", status=status)}) as site:
-        assert words in _refused(_fetcher(site), f"{site.url}/")
+_PACKED = {"Content-Encoding": "gzip"}
+_SMALL = Limits(size=1 << 20)
+
+
+def _endless(media_type: str = "text/html") -> Answer:
+    return Answer((b"x" * 10_000 for _ in iter(int, 1)), media_type)
 
 
 @pytest.mark.parametrize(
-    "media_type",
-    ["image/png", "video/mp4", "application/zip", "application/json", "text/javascript", "x\x9b1m"],
+    ("answer", "limits", "words"),
+    [
+        (Answer(status=404), None, "404 (Not Found)"),
+        *((Answer(status=status), None, str(status)) for status in (500, 403, 304, 799)),
+        # What cannot be read is refused before its bytes come.
+        (_endless("image/png"), None, "cannot be read"),
+        (_endless("application/json"), None, "cannot be read"),
+        (_endless("x\x9b1m"), None, "cannot be read"),
+        (_endless(), _SMALL, "more than 1 MB"),
+        (Answer(_PAGE, length=5000), None, "stops early"),
+        (Answer(gzip.compress(bytes(50 << 20)), headers=_PACKED), _SMALL, "more than 1 MB"),
+        (Answer(gzip.compress(_PAGE)[:-12], headers=_PACKED), None, "stops in the middle"),
+        (Answer(_PAGE, headers=_PACKED), None, "damaged"),
+        (Answer(_PAGE, headers={"Content-Encoding": "zstd"}), None, "not requested"),
+        (Answer(_PAGE, waits=30), Limits(read=0.2), "does not answer in time"),
+        (Answer((b"x" for _ in range(1000)), pause=0.05), Limits(read=5, total=0.4), "takes longer"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_what_cannot_be_read_is_refused_before_its_bytes_come(media_type: str) -> None:
-    with Site({"/": Answer((b"x" * 1000 for _ in iter(int, 1)), media_type)}) as site:
-        message = _refused(_fetcher(site), f"{site.url}/")
-    assert "cannot be read" in message
+def test_an_answer_that_is_no_page_too_large_damaged_or_slow_is_refused_with_a_sentence(
+    answer: Answer, limits: Limits | None, words: str
+) -> None:
+    with Site({"/": answer}) as site:
+        message = _refused(_fetcher(site, limits=limits or Limits()), f"{site.url}/", robots=False)
+    assert words in message
     assert message.isprintable()
 
 
-@pytest.mark.parametrize(
-    "media_type",
-    ["text/plain", "text/markdown", "text/csv", "application/pdf", "application/octet-stream", None],
-)
-def test_what_can_be_read_is_fetched(media_type: str | None) -> None:
-    with Site({"/": Answer(b"text", media_type)}) as site:
-        assert _fetcher(site).fetch(f"{site.url}/").data == b"text"
-
-
-def test_a_page_that_does_not_end_is_cut_off_at_the_size_limit() -> None:
-    endless = Answer(b"x" * 10_000 for _ in iter(int, 1))
-    with Site({"/": endless}) as site:
-        assert "more than 1 MB" in _refused(_fetcher(site, limits=Limits(size=1 << 20)), f"{site.url}/")
-
-
-def test_a_packed_page_is_unpacked_and_its_true_size_counts() -> None:
-    packed = {"Content-Encoding": "gzip"}
-    bomb = gzip.compress(bytes(50 << 20))
-    assert len(bomb) < 1 << 17
-    with Site(
-        {
-            "/good": Answer(gzip.compress(_PAGE), headers=packed),
-            "/bomb": Answer(bomb, headers=packed),
-            "/cut": Answer(gzip.compress(_PAGE)[:-12], headers=packed),
-            "/false": Answer(_PAGE, headers=packed),
-            "/other": Answer(_PAGE, headers={"Content-Encoding": "zstd"}),
-        }
-    ) as site:
-        fetcher = _fetcher(site, limits=Limits(size=1 << 20))
-        assert fetcher.fetch(f"{site.url}/good").data == _PAGE
-        assert "more than 1 MB" in _refused(fetcher, f"{site.url}/bomb")
-        assert "stops in the middle" in _refused(fetcher, f"{site.url}/cut")
-        assert "damaged" in _refused(fetcher, f"{site.url}/false")
-        assert "not requested" in _refused(fetcher, f"{site.url}/other")
+def test_a_packed_page_is_unpacked() -> None:
+    with Site({"/": Answer(gzip.compress(_PAGE), headers=_PACKED)}) as site:
+        assert _fetcher(site).fetch(f"{site.url}/").data == _PAGE
     assert site.headers[-1]["Accept-Encoding"] == "gzip"
-
-
-def test_a_page_that_is_shorter_than_promised_is_not_taken_for_whole() -> None:
-    with Site({"/": Answer(_PAGE, length=5000)}) as site:
-        assert "stops early" in _refused(_fetcher(site), f"{site.url}/")
-
-
-def test_silence_runs_into_the_time_between_pieces() -> None:
-    with Site({"/": Answer(_PAGE, waits=30)}) as site:
-        fetcher = _fetcher(site, limits=Limits(read=0.2))
-        assert "does not answer in time" in _refused(fetcher, f"{site.url}/", robots=False)
-
-
-def test_a_page_that_drips_runs_into_the_total_time() -> None:
-    drip = Answer((b"x" for _ in range(1000)), pause=0.05)
-    with Site({"/": drip}) as site:
-        fetcher = _fetcher(site, limits=Limits(read=5, total=0.4))
-        assert "takes longer" in _refused(fetcher, f"{site.url}/", robots=False)
-
-
-def test_stopping_does_not_wait_for_the_site() -> None:
-    stop = threading.Event()
-    with Site({"/": Answer(_PAGE, waits=30)}) as site:
-
-        def stop_once_asked() -> None:
-            while not site.asked:
-                time.sleep(0.01)
-            stop.set()
-
-        threading.Thread(target=stop_once_asked).start()
-        with pytest.raises(GenerationCancelled):
-            _fetcher(site).fetch(f"{site.url}/", robots=False, stop=stop)
 
 
 def test_robots_txt_is_asked_once_and_heeded() -> None:

@@ -75,18 +75,6 @@ def test_what_ddgs_raises_becomes_a_sentence(
     assert caught.value.way_out
 
 
-def test_the_real_package_without_a_network_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Through all of the package but its connections: what it makes of a machine without a network."""
-    from ddgs.http_client import HttpClient
-
-    def no_network(*_args: object, **_how: object) -> None:
-        raise DDGSException("ConnectError: dns error")
-
-    monkeypatch.setattr(HttpClient, "request", no_network)
-    with pytest.raises(WebUnreachable, match="No search engine can be reached"):
-        Ddgs().search("x", 3)
-
-
 def test_searxng_is_asked_for_json() -> None:
     with SearxngServer({"https://a.example/1": "One", "ftp://a.example/2": "Two"}) as server:
         engine: SearchEngine = Searxng(f"{server.url}/")

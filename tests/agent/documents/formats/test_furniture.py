@@ -18,10 +18,6 @@ def test_numbers_that_do_not_count_pages_stay() -> None:
     assert furniture([[f"Exhibit {n}"] for n in range(1, 5)]) == set()
 
 
-def test_units_and_tables_stay() -> None:
-    assert furniture([["(In millions)", ""] for _ in range(5)]) == set()
-
-
 def test_fields_of_forms_stay() -> None:
     """Records of a page each, whose lines stand in the same places and are often the same."""
     departments = ("Sales", "Sales", "Legal", "Sales", "Legal", "Sales")

@@ -72,52 +72,45 @@ def test_what_is_hidden_is_neither_text_nor_visible() -> None:
     assert "after" in document.visible_text
 
 
-def test_headings_by_look() -> None:
-    """Larger above smaller, bold above italic; a lone bold line in the middle of text is none."""
-    text = f"<div>{'Words of text. ' * 60}</div>"
-    body = f"""<div style="font-size:10pt">
-        <div style="font-size:14pt;{BOLD}">Large</div>{text}
-        <div><span style="{BOLD}">Medium</span></div>{text}
-        <div style="font-style:italic">Small</div>{text}
-        <div>With <b>one</b> bold word.</div>
-        <div style="{BOLD}">Another medium</div>{text}</div>"""
+_WORDS = f"<div>{'Words of text. ' * 30}</div>"
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        pytest.param(
+            f"""<div style="font-size:10pt">
+            <div style="font-size:14pt;{BOLD}">Large</div>{_WORDS * 2}
+            <div><span style="{BOLD}">Medium</span></div>{_WORDS * 2}
+            <div style="font-style:italic">Small</div>{_WORDS * 2}
+            <div>With <b>one</b> bold word.</div>
+            <div style="{BOLD}">Another medium</div>{_WORDS * 2}</div>""",
+            [(1, "Large"), (2, "Medium"), (3, "Small"), (2, "Another medium")],
+            id="larger above smaller, bold above italic",
+        ),
+        pytest.param(
+            bold("Segments")
+            + "".join(
+                f"{bold(first)}{bold('Overview')}{_WORDS}{bold('Results')}{_WORDS}"
+                for first in ("Airplanes", "Services")
+            ),
+            [
+                *[(1, "Segments"), (2, "Airplanes"), (3, "Overview"), (3, "Results")],
+                *[(2, "Services"), (3, "Overview"), (3, "Results")],
+            ],
+            id="alike in a row one above the other",
+        ),
+        pytest.param(
+            f"<div style='{BOLD};font-size:18pt'>ORLAVANE, INC.</div>{_WORDS}"
+            f"{bold('ORLAVANE, INC.')}{bold('BALANCE SHEET')}{_WORDS}{bold('THE NOTES')}{_WORDS}",
+            [(1, "ORLAVANE, INC."), (2, "BALANCE SHEET"), (2, "THE NOTES")],
+            id="a name from the cover is no section over what follows",
+        ),
+    ],
+)
+def test_headings_by_look(body: str, expected: list[tuple[int, str]]) -> None:
     found = headings(parse("a.html", page(body)))
-    assert [(heading.level, heading.text) for heading in found] == [
-        (1, "Large"),
-        (2, "Medium"),
-        (3, "Small"),
-        (2, "Another medium"),
-    ]
-
-
-def test_headings_alike_in_a_row_stand_one_above_the_other() -> None:
-    text = f"<div>{'Words of text. ' * 30}</div>"
-    body = bold("Segments") + "".join(
-        f"{bold(first)}{bold('Overview')}{text}{bold('Results')}{text}"
-        for first in ("Airplanes", "Services")
-    )
-    found = headings(parse("a.html", page(body)))
-    assert [(heading.level, heading.text) for heading in found] == [
-        (1, "Segments"),
-        (2, "Airplanes"),
-        (3, "Overview"),
-        (3, "Results"),
-        (2, "Services"),
-        (3, "Overview"),
-        (3, "Results"),
-    ]
-
-
-def test_a_name_from_the_cover_is_no_section_over_what_follows() -> None:
-    text = f"<div>{'Words of text. ' * 30}</div>"
-    cover = "<div style='font-weight:700;font-size:18pt'>ORLAVANE, INC.</div>"
-    balance = f"{bold('ORLAVANE, INC.')}{bold('BALANCE SHEET')}{text}"
-    found = headings(parse("a.html", page(f"{cover}{text}{balance}{bold('THE NOTES')}{text}")))
-    assert [(heading.level, heading.text) for heading in found] == [
-        (1, "ORLAVANE, INC."),
-        (2, "BALANCE SHEET"),
-        (2, "THE NOTES"),
-    ]
+    assert [(heading.level, heading.text) for heading in found] == expected
 
 
 def test_headlines_in_a_row_are_text() -> None:
@@ -276,20 +269,18 @@ class TestNvidia:
 
     ITEMS = "1 1A 1B 2 3 4 5 6 7 7A 8 9 9A 9B 9C 10 11 12 13 14 15 16".split()
 
-    def test_title_and_date(self, data: Path) -> None:
+    def test_title_and_headings(self, data: Path) -> None:
         document = filing(data, NVIDIA)
         assert document.title == "NVIDIA CORPORATION, FORM 10-K, January 29, 2023"
         assert document.date == "2023-01-29"
         assert "0001045810" not in document.visible_text
-
-    def test_all_items_once_and_in_order(self, data: Path) -> None:
         found = [
             (heading.level, match[1])
-            for heading in headings(filing(data, NVIDIA))
+            for heading in headings(document)
             if (match := re.match(r"ITEM (\w+)\.", heading.text))
         ]
         assert found == [(2, item) for item in self.ITEMS]
-        parts = [heading.text for heading in headings(filing(data, NVIDIA)) if heading.level == 1]
+        parts = [heading.text for heading in headings(document) if heading.level == 1]
         assert parts == ["PART I", "PART II", "PART III", "PART IV"]
 
     def test_nothing_is_lost_and_numbers_stand_with_row_and_column(self, data: Path) -> None:
@@ -297,23 +288,15 @@ class TestNvidia:
         chunks = chunk(document)
         assert coverage(document, chunks) >= 0.98
         assert doubled_sentences(document, chunks) == []
-        for number, label in (
-            ("26,974", "Total"),
-            ("15,068", "Compute & Networking"),
-            ("11,906", "Graphics"),
-        ):
-            lines = [
-                (line, made.text)
-                for made in chunks
-                if made.kind == "table"
-                for line in made.text.splitlines()
-                if number in line
-            ]
-            assert any(line.startswith(label) for line, _ in lines)
-            assert all(line[0].isalnum() and "January 29, 2023" in text for line, text in lines)
-
-    def test_tables(self, data: Path) -> None:
-        found = tables(filing(data, NVIDIA))
+        (total,) = {
+            line
+            for made in chunks
+            if made.kind == "table" and "January 29, 2023" in made.text
+            for line in made.text.splitlines()
+            if line.startswith("Total | $26,974")
+        }
+        assert total
+        found = tables(document)
         assert len(found) > 50
         segments = next(table for table in found if "15,068" in str(table.rows))
         assert segments.header[0][:3] == (
@@ -323,9 +306,7 @@ class TestNvidia:
         )
         assert segments.rows[0] == ("Compute & Networking", "$15,068", "$11,046", "$4,022", "36%")
         assert segments.rows[1] == ("Graphics", "11,906", "15,868", "(3,962)", "(25)%")
-        for table in found:
-            widths = {len(row) for row in (*table.header, *table.rows)}
-            assert len(widths) == 1
+        assert all(len({len(row) for row in (*table.header, *table.rows)}) == 1 for table in found)
 
 
 @pytest.mark.parametrize(

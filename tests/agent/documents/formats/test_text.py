@@ -108,15 +108,6 @@ def test_gaps_that_make_columns_are_a_table(text: str, rows: tuple[tuple[str, ..
     assert (*table.header, *table.rows) == rows
 
 
-def test_a_wide_gap_after_a_number_makes_an_item() -> None:
-    items = "1.   Look at the map\n2.   Take the second road\n10.  Stop there\n"
-    assert [block.text for block in parse("a.txt", items).blocks] == [
-        "1. Look at the map",
-        "2. Take the second road",
-        "10. Stop there",
-    ]
-
-
 def test_chinese() -> None:
     text = "第一章 总则\n\n为了规范管理，\n制定本办法。\n\n第一条 适用范围\n\n本办法适用于本市。\n"
     assert shape(parse("a.txt", text)) == [
@@ -208,13 +199,6 @@ def test_lines_above_the_names_of_columns_are_text(above: str) -> None:
     text = f"{above}region,first,second,third\nNorth,1,2,3\nSouth,4,5,6\n"
     assert [kind for kind, _, _ in shape(parse("a.csv", text))] == ["text"] * above.count("\n") + ["table"]
     assert csv_of(text)[0] == ("region", "first", "second", "third")
-
-
-def test_csv_that_is_no_table() -> None:
-    assert shape(parse("a.csv", "just a line\nand another\n")) == [
-        ("text", 0, "just a line"),
-        ("text", 0, "and another"),
-    ]
 
 
 @pytest.mark.parametrize("stray", [b"\xff", b"\x80", b"\xc3", b"\xe4 "])
