@@ -231,9 +231,3 @@ def test_a_reranker_that_is_certain_is_not_alone(score: float) -> None:
     reader = WordReader({_QUESTION: ("Tolvang", 0.9)})
     (reading,) = RankedReader(reader, Certain()).read(_QUESTION, ["Tolvang supplies them."])
     assert 0 < reading.probability < 1
-
-
-def test_claims_are_the_readers_to_judge() -> None:
-    pairs = [("Tolvang supplies them.", "Tolvang supplies them all."), ("Nobody does.", "Why?")]
-    assert _RANKED.support(pairs) == WordReader().support(pairs)
-    assert _RANKED.judge(_QUESTION, pairs) == WordReader().judge(_QUESTION, pairs)

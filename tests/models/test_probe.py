@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ from models.llama_cpp import LlamaCppChat
 from models.probe import ProbeResult, identity, probe, recall, remember
 from models.protocols import GenerationCancelled
 from models.servers.ollama import OllamaChat
-from tests.models.servers.ollama_server import LoopbackOllama, ScriptedBrain
+from tests.models.servers.ollama_server import Behaviour, LoopbackOllama, ScriptedBrain
 from tests.scripted import ScriptedChat
 from traces import paths
 
@@ -31,43 +32,41 @@ def chat(ollama: LoopbackOllama) -> Iterator[OllamaChat]:
     chat.close()
 
 
-def test_a_healthy_server(ollama: LoopbackOllama, chat: OllamaChat) -> None:
-    ollama.brain = ScriptedBrain(["Hi", "A", "1, 2, 3", GOOD])
+@pytest.mark.parametrize(
+    ("replies", "server", "context", "schema", "measured"),
+    [
+        (["A", "1, 2, 3", GOOD], {}, 2048, True, True),
+        (["A", "1, 2, 3", GOOD], {"grants_at_most": 1024}, 1024, True, True),
+        (
+            ["A", "1, 2, 3", GOOD, "What?"],
+            {"grants_at_most": 1024, "tells_loaded_context": False},
+            1024,
+            True,
+            True,
+        ),
+        (["A", "1, 2, 3", GOOD, "What?"], {"tells_loaded_context": False}, 2048, True, True),
+        (["A", '{"choice": "A"}', "1, 2, 3", BAD], {"gives_logprobs": False}, 2048, False, False),
+    ],
+    ids=["healthy", "grants less and tells", "grants less", "does not tell", "no probabilities, no schema"],
+)
+def test_a_server_is_probed(
+    ollama: LoopbackOllama,
+    chat: OllamaChat,
+    replies: list[str],
+    server: dict[str, Any],
+    context: int,
+    schema: bool,
+    measured: bool,
+) -> None:
+    ollama.brain, ollama.behaviour = ScriptedBrain(["Hi", *replies]), Behaviour(**server)
     steps: list[str] = []
     result = probe(chat, on_step=steps.append)
-    assert (result.name, result.context_tokens) == ("ollama:tiny", 2048)
-    assert (result.schema, result.schema_thinking) == (True, None)
-    assert result.label_probabilities
+    assert (result.name, result.context_tokens) == ("ollama:tiny", context)
+    assert (result.schema, result.schema_thinking, result.label_probabilities) == (schema, None, measured)
     assert result.prefill > 0
     assert result.generation > 0
     assert result.identity == identity(chat) != ""
     assert len(steps) == 5
-
-
-def test_a_server_that_grants_less_and_tells(ollama: LoopbackOllama, chat: OllamaChat) -> None:
-    ollama.brain = ScriptedBrain(["Hi", "A", "1, 2, 3", GOOD])
-    ollama.behaviour.grants_at_most = 1024
-    assert probe(chat).context_tokens == 1024
-
-
-def test_a_server_that_grants_less_and_does_not_tell(ollama: LoopbackOllama, chat: OllamaChat) -> None:
-    ollama.brain = ScriptedBrain(["Hi", "A", "1, 2, 3", GOOD, "What?"])
-    ollama.behaviour.tells_loaded_context = False
-    ollama.behaviour.grants_at_most = 1024
-    assert probe(chat).context_tokens == 1024
-    ollama.behaviour.grants_at_most = None
-    ollama.brain = ScriptedBrain(["Hi", "A", "1, 2, 3", GOOD, "What?"])
-    assert probe(chat).context_tokens == 2048
-
-
-def test_a_server_without_probabilities_that_ignores_the_schema(
-    ollama: LoopbackOllama, chat: OllamaChat
-) -> None:
-    ollama.brain = ScriptedBrain(["Hi", "A", '{"choice": "A"}', "1, 2, 3", BAD])
-    ollama.behaviour.gives_logprobs = False
-    result = probe(chat)
-    assert not result.label_probabilities
-    assert not result.schema
 
 
 @pytest.mark.parametrize(("plain", "thinking", "left"), [(GOOD, GOOD, False), (BAD, GOOD, True)])

@@ -8,7 +8,7 @@ from typing import Literal
 import pytest
 from pydantic import BaseModel, Field
 
-from models.protocols import ChatOptions, ContextOverflow, GenerationCancelled, Message, ModelError
+from models.protocols import ChatOptions, GenerationCancelled, Message, ModelError
 from models.structured import ask, parse_json
 from tests.scripted import ScriptedChat
 
@@ -86,10 +86,7 @@ def test_refuses_what_is_not_the_shape(text: str, problem: str) -> None:
         ('{"verdict": "yes", "why": "[1]"}', Verdict(verdict="yes", why="[1]")),
         ('[{"steps": [{"query": "a"}]}]', Steps(steps=[Step(query="a")])),
         ('[{"query": "a"}]', Steps(steps=[Step(query="a")])),
-        (
-            r'{"steps":["\ud800Who \u001b[2J\u202eis it?"]}',
-            Plan(steps=["Who [2Jis it?"]),
-        ),
+        (r'{"steps":["\ud800Who \u001b[2J\u202eis it?"]}', Plan(steps=["Who [2Jis it?"])),
         ("{}", Nothing()),
     ],
 )
@@ -111,28 +108,18 @@ def test_asks_once_where_the_answer_is_good() -> None:
     assert schema["properties"]["verdict"]["enum"] == ["yes", "no"]
 
 
-def test_repairs_once_with_the_error() -> None:
-    question = Message("user", "Is it?")
+def test_repairs_once_with_the_error_and_then_falls_back_to_a_default_that_says_so() -> None:
+    question, default = Message("user", "Is it?"), Verdict(verdict="yes")
     with ScriptedChat(["maybe", ("not JSON", {"verdict": "no"})]) as chat:
-        answer = ask(chat, [question], Verdict, Verdict(verdict="yes"), ChatOptions())
+        answer = ask(chat, [question], Verdict, default, ChatOptions())
     assert (answer.value.verdict, answer.origin) == ("no", "repaired")
     assert "not JSON" in answer.problem
     assert chat.calls[1].messages[:2] == (question, Message("assistant", "maybe"))
     assert answer.usage.generated == 1 + 2  # both calls are on the bill
-
-
-def test_the_error_names_the_field() -> None:
-    with ScriptedChat([{"verdict": "perhaps"}, ("verdict: Input should be 'yes' or 'no'", "x")]) as chat:
-        ask(chat, [Message("user", "Is it?")], Verdict, Verdict(verdict="yes"), ChatOptions())
-
-
-def test_falls_back_to_a_default_that_says_so() -> None:
-    default = Verdict(verdict="yes")
-    with ScriptedChat(["maybe", "perhaps"]) as chat:
-        answer = ask(chat, [Message("user", "Is it?")], Verdict, default, ChatOptions())
-    assert answer.value is default
-    assert answer.origin == "default"
-    assert answer.problem
+    wrong = ({"verdict": "perhaps"}, ("verdict: Input should be 'yes' or 'no'", "x"))
+    with ScriptedChat(wrong) as chat:
+        answer = ask(chat, [question], Verdict, default, ChatOptions())
+    assert (answer.value, answer.origin, bool(answer.problem)) == (default, "default", True)
 
 
 def test_a_repair_that_does_not_fit_ends_in_the_default() -> None:
@@ -144,12 +131,6 @@ def test_a_repair_that_does_not_fit_ends_in_the_default() -> None:
     assert answer.origin == "default"
     assert "not JSON" in answer.problem
     assert answer.usage.generated == 60
-
-
-def test_a_first_prompt_that_does_not_fit_is_the_callers_to_know() -> None:
-    default = Verdict(verdict="yes")
-    with ScriptedChat([], context_tokens=10) as chat, pytest.raises(ContextOverflow):
-        ask(chat, [Message("user", "word " * 20)], Verdict, default, ChatOptions(max_tokens=4))
 
 
 def test_failures_and_cancelling_are_not_answers() -> None:

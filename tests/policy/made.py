@@ -14,6 +14,7 @@ from agent.state import Action
 from policy.decisions import INDEX, Floats, Seen, default_action
 from policy.serving.folder import Data, Gate, Manifest, write
 from policy.serving.scorers import Rule, Scores
+from tests.agent.made import observed
 
 
 class Preferring:
@@ -82,27 +83,5 @@ def policy(
 
 def state(**changes: Any) -> PolicyState:
     """A run after the first of three steps, which found its answer; ``changes`` replace fields."""
-    fields: dict[str, Any] = {
-        "question": "Who halted the plant of Orlavane's supplier?",
-        "step": 1,
-        "steps_left": 5,
-        "revisions_left": 2,
-        "tokens_left": 0.91237,
-        "plan_done": 1,
-        "open_questions": ["What halted #1?", "Who did it?"],
-        "last_action": "",
-        "query": "Who supplies Orlavane?",
-        "fresh": 2,
-        "again": 0,
-        "barren": 0,
-        "top_score": 0.5,
-        "scores": [0.8, 0.333333333, 0.1],
-        "grade": "correct",
-        "corrections": 0,
-        "findings": [
-            {"question": "Who supplies Orlavane?", "answer": "Tolvang", "found": True, "relevance": 0.8}
-        ],
-        "missing": [],
-        "evidence": [{"title": "Supply", "excerpt": "Tolvang.", "step": 1, "relevance": 0.8}],
-    }
-    return PolicyState(**{**fields, **changes})
+    after = {"open_questions": ["What halted #1?", "Who did it?"], "fresh": 2, "again": 0}
+    return observed(**{**after, **changes})

@@ -12,16 +12,14 @@ from policy.collecting import Collection, collect, exploration
 from policy.decisions import load_trees
 from policy.questions import Case
 from tests.agent.conftest import UnsureReader, fill
+from tests.policy.evaluation.working import CASE, STEPS, WRITTEN
 from tests.scripted import HashEmbedder, Scripted, ScriptedChat
 from traces.decisions import Collected
 from traces.runs import Runs
 from traces.store import Store
 
-QUESTION = Case("1", "Who supplies Orlavane's bearings and what halted its plant?", ("Tolvang Ceramics",))
-STEPS = ["Who supplies Orlavane's ceramic bearings?", "What halted production at the plant of #1?"]
 PLAN: Scripted = {"steps": STEPS}
 READ: Scripted = "Tolvang Ceramics"
-WRITTEN = "Tolvang Ceramics supplies the bearings [1]."
 
 
 @pytest.fixture
@@ -31,40 +29,34 @@ def store(tmp_path: Path) -> Store:
     return store
 
 
-def _collect(store: Store, replies: list[Scripted], **changes: Any) -> None:
+def _collect(store: Store, replies: list[Scripted], case: Case = CASE, **changes: Any) -> None:
     settings: dict[str, Any] = {"epsilon": 0.0, "budget": Budget(revisions=0)} | changes
-    wanted = Collection("own", [QUESTION], **settings)
+    wanted = Collection("own", [case], **settings)
     with ScriptedChat(replies) as chat:
         events = collect(wanted, chat=chat, embedder=HashEmbedder(), reader=UnsureReader(), store=store)
         assert list(events)[-1].failed == ()
 
 
-def test_every_state_is_answered_and_scored(store: Store) -> None:
-    _collect(store, [PLAN, READ, WRITTEN, WRITTEN], answers=True)
+@pytest.mark.parametrize(
+    ("case", "answers", "source", "first"),
+    [
+        (CASE, True, "answer", 1.0),
+        (CASE, False, "answer", None),  # only the last state is answered
+        (Case("1", CASE.question, ()), True, "verifier", 1.0),  # nobody knows the answer
+    ],
+)
+def test_states_are_answered_and_scored(
+    store: Store, case: Case, answers: bool, source: str, first: float | None
+) -> None:
+    _collect(store, [PLAN, READ, WRITTEN, *([WRITTEN] if answers else [])], case, answers=answers)
     (tree,) = load_trees(store).trees
     assert sorted(tree.nodes) == ["", "C"]
-    assert all(node.source == "answer" for node in tree.nodes.values())
-    assert tree.root.quality == 1.0
-    assert tree.root.detail["supported"] == 1.0
+    assert {node.source for node in tree.nodes.values() if node.quality is not None} == {source}
+    assert (tree.root.quality, tree.nodes["C"].quality) == (first, 1.0)
+    assert tree.nodes["C"].detail.get("supported", 1.0) == 1.0
     assert Collected(store).held("own") == {"1"}
     assert Runs(store).recent() == []  # nobody asked it
     assert Runs(store).search() == []
-
-
-def test_without_answers_only_the_last_state_is_answered(store: Store) -> None:
-    _collect(store, [PLAN, READ, WRITTEN])
-    (tree,) = load_trees(store).trees
-    assert tree.root.quality is None
-    assert tree.nodes["C"].quality == 1.0
-
-
-def test_a_question_without_a_known_answer_is_worth_what_the_verifier_supports(store: Store) -> None:
-    unknown = Case("2", QUESTION.question, ())
-    wanted = Collection("own", [unknown], answers=True, epsilon=0.0, budget=Budget(revisions=0))
-    with ScriptedChat([PLAN, READ, WRITTEN, WRITTEN]) as chat:
-        list(collect(wanted, chat=chat, embedder=HashEmbedder(), reader=UnsureReader(), store=store))
-    (tree,) = load_trees(store).trees
-    assert {node.source for node in tree.nodes.values()} == {"verifier"}
 
 
 def test_a_budget_that_is_used_up_ends_the_question(store: Store) -> None:
@@ -72,11 +64,6 @@ def test_a_budget_that_is_used_up_ends_the_question(store: Store) -> None:
     (tree,) = load_trees(store).trees
     assert sorted(tree.nodes) == [""]
     assert tree.root.valid == ("FINISH",)
-
-
-def test_what_was_collected_is_not_asked_again(store: Store) -> None:
-    _collect(store, [PLAN, READ, WRITTEN])
-    _collect(store, [])
 
 
 def test_a_question_answered_at_its_end_only_is_worked_through_anew_where_every_answer_is_wanted(

@@ -8,9 +8,7 @@ from typing import Any
 
 import pytest
 
-from policy.questions import BadQuestions, Case, CaseSet, Place, fill, read_set, sets_in
-from tests.scripted import HashEmbedder
-from traces.store import Store
+from policy.questions import BadQuestions, Case, CaseSet, Place, read_set, sets_in
 
 
 def _file(tmp_path: Path, *records: Any) -> Path:
@@ -131,15 +129,6 @@ def test_a_folder_names_the_sets_in_it(tmp_path: Path) -> None:
         sets_in(str(one / "docs"))
 
 
-def test_files_are_counted_while_a_folder_is_read(tmp_path: Path) -> None:
-    folder = _own_set(tmp_path / "own", _OWN)
-    for name in ("a", "b", "c"):
-        (folder / "docs" / f"{name}.md").write_text(f"Passage {name}.", "utf-8")
-    asked = read_set(str(folder / "questions.jsonl"))
-    reports = list(fill(asked, Store(tmp_path / "store.duckdb"), HashEmbedder()))
-    assert [(report.done, report.total) for report in reports[:3]] == [(1, 3), (2, 3), (3, 3)]
-
-
 def test_the_sample_librarys_questions_bring_their_answers_places_and_wrong_values() -> None:
     read = read_set("sample")
     by_id = {case.id: case for case in read.cases}
@@ -171,13 +160,6 @@ def test_the_first_are_the_same_whatever_their_number() -> None:
 def test_an_answer_may_be_a_number_or_none(tmp_path: Path, answer: Any, expected: tuple[str, ...]) -> None:
     (case,) = read_set(str(_file(tmp_path, {"question": "How many?", "answer": answer}))).cases
     assert case.answers == expected
-
-
-def test_a_text_may_hold_the_line_breaks_that_json_allows(tmp_path: Path) -> None:
-    path = tmp_path / "breaks.jsonl"
-    path.write_text('{"question": "Who wrote\u2028this?", "answer": "A\u0085b"}\r\n', "utf-8")
-    (case,) = read_set(str(path)).cases
-    assert (case.question, case.answers) == ("Who wrote this?", ("A\x85b",))
 
 
 def test_a_file_that_is_empty_missing_or_not_text_is_reported(tmp_path: Path) -> None:

@@ -77,13 +77,12 @@ def random_tree(
 
 
 def random_trees(
-    seed: int, number: int, dataset: str = "toy", *, steps: int = 4, revisions: int = 2, lost: float = 0.0
+    seed: int, number: int, dataset: str = "toy", *, steps: int = 4, revisions: int = 2
 ) -> list[Tree]:
     """Several, each with a question id of its own."""
     rng = np.random.default_rng(seed)
     return [
-        random_tree(rng, f"{dataset}-{i}", dataset, steps=steps, revisions=revisions, lost=lost)
-        for i in range(number)
+        random_tree(rng, f"{dataset}-{i}", dataset, steps=steps, revisions=revisions) for i in range(number)
     ]
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -183,31 +181,3 @@ def test_the_default_reranker_tells_answers_from_mentions() -> None:
     )
     assert right > 0.9
     assert right > mention > off
-
-
-@pytest.mark.model
-def test_both_run_without_torch_and_without_network() -> None:
-    program = """
-import socket, sys, warnings
-from pathlib import Path
-
-def blocked(*arguments, **options):
-    raise AssertionError("the network was used")
-
-socket.socket.connect = socket.create_connection = socket.getaddrinfo = blocked
-warnings.simplefilter("error")
-
-from models.encoders import open_embedder, open_reranker
-assert not {"onnxruntime", "tokenizers"} & set(sys.modules)
-open_embedder(Path(sys.argv[1])).embed_query("where does the river flow")
-open_reranker(Path(sys.argv[2])).score("where", ["there"])
-assert not {"torch", "transformers", "sentence_transformers", "llama_cpp"} & set(sys.modules)
-"""
-    ran = subprocess.run(
-        [sys.executable, "-c", program, str(real(BGE_SMALL_EN)), str(real(MS_MARCO_MINILM_L12))],
-        cwd=Path(__file__).parents[3],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (ran.returncode, ran.stdout + ran.stderr) == (0, "")

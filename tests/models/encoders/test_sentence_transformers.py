@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,7 +12,7 @@ import pytest
 
 from models.encoders import open_embedder
 from models.encoders.sentence_transformers import CrossEncoderReranker, LocalEmbedder
-from models.protocols import Embedder, ModelError, ModelMissing, Reranker, Vectors
+from models.protocols import Embedder, ModelError, ModelMissing, Reranker
 
 _WORDS = ("the", "a", "river", "flows", "into", "sea", "bank", "holds", "money", "what", "is")
 
@@ -22,12 +20,7 @@ _WORDS = ("the", "a", "river", "flows", "into", "sea", "bank", "holds", "money",
 def write_transformer(folder: Path, seed: int = 0, **config: Any) -> None:
     """A BERT of some thousand parameters; a classifier if ``num_labels`` is given."""
     import torch
-    from transformers import (
-        BertConfig,
-        BertForSequenceClassification,
-        BertModel,
-        BertTokenizerFast,
-    )
+    from transformers import BertConfig, BertForSequenceClassification, BertModel, BertTokenizerFast
 
     folder.mkdir(parents=True, exist_ok=True)
     vocabulary = folder / "vocab.txt"
@@ -49,29 +42,21 @@ def write_transformer(folder: Path, seed: int = 0, **config: Any) -> None:
     tokenizer.save_pretrained(folder)
 
 
-def write_sentence_model(folder: Path, seed: int = 0, modes: Any = "mean", **options: Any) -> None:
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A sentence-transformers folder without a normalising module."""
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
 
-    encoder = folder.with_name(f"{folder.name}-encoder")
-    write_transformer(encoder, seed)
-    transformer = Transformer(str(encoder))
-    pooling = Pooling(8, pooling_mode=modes)
-    SentenceTransformer(modules=[transformer, pooling], device="cpu", **options).save(
-        str(folder), create_model_card=False
-    )
+    folder = tmp_path_factory.mktemp("models") / "tiny"
+    write_transformer(folder.with_name("encoder"))
+    modules = [Transformer(str(folder.with_name("encoder"))), Pooling(8, pooling_mode="mean")]
+    SentenceTransformer(modules=modules, device="cpu").save(str(folder), create_model_card=False)
+    return folder
 
 
 PASSAGES = ["the river flows into the sea", "the bank holds money", "a river", "the bank is a sea"]
 QUERY = "what is the river"
-
-
-@pytest.fixture(scope="module")
-def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("models") / "tiny"
-    write_sentence_model(folder)
-    return folder
 
 
 # --- any folder --------------------------------------------------------------------------------
@@ -79,6 +64,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_vectors_are_unit_length_and_in_the_order_of_the_texts(tiny: Path) -> None:
     embedder: Embedder = LocalEmbedder(tiny, "tiny")
+    assert embedder.embed_passages([]).shape == (0, 8)
     words = ["river", "sea", "bank", "money", "water"]
     texts = [" ".join(words[: 1 + number % 5]) + f" {number}" for number in range(33)]
     texts[2:4] = ["", "the city " * 10]
@@ -89,61 +75,6 @@ def test_vectors_are_unit_length_and_in_the_order_of_the_texts(tiny: Path) -> No
     for position in (0, 2, 3, 31, 32):
         alone = embedder.embed_query(texts[position])
         np.testing.assert_allclose(vectors[position], alone, atol=1e-5)
-
-
-def test_nothing_is_loaded_before_it_is_needed(tiny: Path) -> None:
-    embedder = LocalEmbedder(tiny, "tiny")
-    assert embedder.dimensions == 8
-    assert embedder.embed_passages([]).shape == (0, 8)
-    assert not embedder.ready()
-    embedder.warm_up()
-    assert embedder.ready()
-
-
-def test_joined_poolings_have_the_length_the_library_works_out(tmp_path: Path) -> None:
-    write_sentence_model(tmp_path / "joined", modes=("cls", "mean"))
-    embedder = LocalEmbedder(tmp_path / "joined", "joined")
-    assert embedder.dimensions == 16
-    assert embedder.embed_query("the river").shape == (16,)
-
-
-def test_prompts_of_the_model_are_used(tmp_path: Path) -> None:
-    prompts = {"query": "what is ", "document": ""}
-    write_sentence_model(tmp_path / "prompted", prompts=prompts)
-    embedder = LocalEmbedder(tmp_path / "prompted", "prompted")
-    query = embedder.embed_query("the river")
-    as_passage, spelled_out = embedder.embed_passages(["the river", "what is the river"])
-    np.testing.assert_allclose(query, spelled_out, atol=1e-5)
-    assert not np.allclose(query, as_passage, atol=1e-3)
-
-
-def test_a_query_gets_its_turn_between_the_batches_of_a_long_list(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    served: list[str] = []
-    busy = threading.Event()
-
-    class Model:
-        def encode_document(self, texts: list[str], **_: object) -> Vectors:
-            served.append("passages")
-            busy.set()
-            time.sleep(0.005)
-            return np.ones((len(texts), 2), dtype=np.float32)
-
-        def encode_query(self, texts: list[str], **_: object) -> Vectors:
-            served.append("query")
-            return np.ones((1, 2), dtype=np.float32)
-
-    embedder = LocalEmbedder(Path("unused"), "fake")
-    monkeypatch.setattr(embedder, "_model", Model())
-    batches = 200
-    ingest = threading.Thread(target=embedder.embed_passages, args=(["text"] * 8 * batches,))
-    ingest.start()
-    busy.wait()
-    embedder.embed_query("question")
-    ingest.join()
-    assert served.count("passages") == batches
-    assert served.index("query") < batches // 2
 
 
 def test_other_weights_under_the_same_folder_name_have_another_name(tmp_path: Path) -> None:
@@ -205,8 +136,7 @@ def logits(folder: Path) -> list[float]:
 
 
 @pytest.mark.parametrize(
-    "activation",
-    [None, "torch.nn.modules.linear.Identity", "torch.nn.modules.activation.Sigmoid"],
+    "activation", [None, "torch.nn.modules.linear.Identity", "torch.nn.modules.activation.Sigmoid"]
 )
 def test_the_sigmoid_is_applied_exactly_once(make: Callable[..., Path], activation: str | None) -> None:
     saved = {"sentence_transformers": {"activation_fn": activation}} if activation else {}

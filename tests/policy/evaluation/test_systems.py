@@ -9,19 +9,11 @@ from dataclasses import replace
 import pytest
 
 from agent.budget import Budget
-from agent.events import AnswerText, Event, NodeStarted, RunFinished, RunStarted, Searched
+from agent.events import AnswerText, Event, NodeStarted, Searched
 from agent.prompts import NOT_FOUND
 from agent.run import EmptyLibrary
-from models.protocols import GenerationCancelled, Reading, Reply, Usage
-from policy.evaluation.systems import (
-    SYSTEMS,
-    Answered,
-    Cost,
-    Looped,
-    OnePrompt,
-    Parts,
-    System,
-)
+from models.protocols import GenerationCancelled, Reading
+from policy.evaluation.systems import SYSTEMS, Answered, Cost, Looped, Parts, System
 from policy.questions import Place
 from tests.agent.conftest import fill
 from tests.policy.evaluation.working import CASE, READER, STEPS, WRITTEN, parts, replying
@@ -72,48 +64,26 @@ def test_a_closed_book_sees_the_question_and_nothing_else(store: Store) -> None:
     assert answered.cost.generated == 3
 
 
-@pytest.mark.parametrize("reply", ["I don't know who supplies them.", ""])
-def test_a_closed_book_may_say_that_it_does_not_know(store: Store, reply: str) -> None:
-    answered, _ = _answered(SYSTEMS["closed-book"], store, [reply])
-    assert answered.abstained
-
-
 @pytest.mark.parametrize("system", FROM_PASSAGES, ids=["shallow", "search-and-answer", "crag"])
 def test_an_answer_is_told_with_its_evidence_and_its_cost(filled: Store, system: System) -> None:
-    answered, prompts = _answered(system, filled, [("PASSAGES:\n[1] ", SAID)])
-    assert (answered.text, answered.abstained) == (SAID, False)
+    wrong = f"{SAID} Orlavane employed 9,999 people at the end of 2024 [1]."
+    answered, prompts = _answered(system, filled, [("PASSAGES:\n[1] ", wrong)])
+    assert (answered.text.startswith(SAID), answered.abstained, answered.stopped) == (True, False, "")
     assert answered.in_prompt[0] == Place("annual-report")
     assert answered.cited == (Place("annual-report"),)
-    assert (answered.sentences, answered.flagged) == (1, 0)
-    assert answered.stopped == ""
-    assert answered.cost == Cost(1, 1, answered.cost.evaluated, 0, len(SAID.split()), answered.cost.seconds)
+    assert (answered.sentences, answered.flagged) == (2, 1)
+    assert answered.cost == Cost(
+        1, 1, answered.cost.evaluated, 0, len(wrong.split()), answered.cost.seconds
+    )
     assert answered.cost.evaluated > 20
     assert NOT_FOUND in prompts[0]
-
-
-def test_what_the_passages_do_not_say_is_flagged(filled: Store) -> None:
-    wrong = f"{SAID} Orlavane employed 9,999 people at the end of 2024 [1]."
-    answered, _ = _answered(SEARCH, filled, [wrong])
-    assert (answered.sentences, answered.flagged) == (2, 1)
-
-
-def test_the_sentence_for_nothing_found_is_an_abstention(filled: Store) -> None:
-    answered, _ = _answered(SEARCH, filled, [NOT_FOUND])
-    assert (answered.text, answered.abstained) == (NOT_FOUND, True)
-    assert (answered.sentences, answered.cited) == (0, ())
-    assert answered.in_prompt  # it had read them
+    if system is SHALLOW:
+        assert "[4] " not in prompts[0], "the three nearest alone"
 
 
 def test_there_must_be_something_to_search(store: Store) -> None:
     with pytest.raises(EmptyLibrary):
         _answered(SEARCH, store, [])
-
-
-def test_shallow_reads_the_three_nearest_passages(filled: Store) -> None:
-    answered, (prompt,) = _answered(SHALLOW, filled, [SAID])
-    assert [f"[{n}] " in prompt for n in (1, 2, 3, 4)] == [True, True, True, False]
-    assert "(Annual report, Item 0, 2025-01-01)" in prompt
-    assert len(answered.in_prompt) <= 3
 
 
 def test_search_and_answer_shows_what_the_reader_prefers(filled: Store) -> None:
@@ -165,13 +135,6 @@ def test_crag_looks_again_where_no_passage_helps(filled: Store) -> None:
     assert counts[2] < counts[0]  # the reader is not alone in saying that nothing is there
 
 
-def test_without_a_passage_nobody_is_asked(filled: Store) -> None:
-    nothing = OnePrompt(lambda _question, _deps: [])
-    with ScriptedChat([]) as chat:
-        answered = nothing(SUPPLIER, _parts(filled, chat))
-    assert (answered.text, answered.abstained, answered.in_prompt) == (NOT_FOUND, True, ())
-
-
 def test_the_lowest_passages_give_way_to_a_small_context(filled: Store) -> None:
     with ScriptedChat([SAID], context_tokens=300) as chat:
         answered = SHALLOW(SUPPLIER, _parts(filled, chat))
@@ -179,12 +142,6 @@ def test_the_lowest_passages_give_way_to_a_small_context(filled: Store) -> None:
     assert "[1] " in prompt
     assert "[3] " not in prompt
     assert not answered.abstained
-
-
-def test_a_sentence_that_the_limit_cut_off_is_dropped(filled: Store) -> None:
-    cut = Reply(f"{SAID} It also has", Usage(), "length")
-    answered, _ = _answered(SHALLOW, filled, [cut])
-    assert answered.text == SAID
 
 
 def test_whoever_watches_reads_along(filled: Store) -> None:
@@ -199,7 +156,7 @@ def test_whoever_watches_reads_along(filled: Store) -> None:
 
 
 @pytest.mark.parametrize(
-    "system", [SYSTEMS["closed-book"], SEARCH], ids=["closed-book", "search-and-answer"]
+    "system", [SYSTEMS["closed-book"], SEARCH, LEAN], ids=["closed-book", "search-and-answer", "lean"]
 )
 def test_an_answer_is_given_up_when_that_is_wanted(filled: Store, system: System) -> None:
     cancel = threading.Event()
@@ -208,9 +165,17 @@ def test_an_answer_is_given_up_when_that_is_wanted(filled: Store, system: System
         system(SUPPLIER, replace(_parts(filled, chat), cancel=cancel))
 
 
-def _run(system: System, script: list[Scripted], store: Store, budget: Budget) -> Answered:
-    with ScriptedChat(script) as chat:
-        return system(CASE.question, parts(chat, store, budget))
+@pytest.mark.parametrize(
+    ("system", "reply"),
+    [
+        (SYSTEMS["closed-book"], "I don't know who supplies them."),
+        (SYSTEMS["closed-book"], ""),
+        (SEARCH, NOT_FOUND),
+    ],
+)
+def test_nothing_known_or_found_is_an_abstention(filled: Store, system: System, reply: str) -> None:
+    answered, _ = _answered(system, filled, [reply])
+    assert (answered.abstained, answered.cited) == (True, ())
 
 
 def test_a_run_of_the_loop_is_an_answer(filled: Store) -> None:
@@ -246,20 +211,3 @@ def test_a_run_that_finds_nothing_is_an_abstention(filled: Store) -> None:
     assert (answered.text, answered.abstained) == (NOT_FOUND, True)
     assert answered.cited == ()
     assert answered.in_prompt != ()
-
-
-def test_whoever_watches_is_told_the_run(filled: Store) -> None:
-    told: list[Event] = []
-    with replying(3) as chat:
-        LEAN(CASE.question, replace(parts(chat, filled, NO_REVISION), on_event=told.append))
-    assert isinstance(told[0], RunStarted)
-    assert isinstance(told[-1], RunFinished)
-    assert "".join(event.text for event in told if isinstance(event, AnswerText)) == WRITTEN
-
-
-def test_a_run_that_is_given_up_can_be_resumed(filled: Store) -> None:
-    cancel = threading.Event()
-    cancel.set()
-    with ScriptedChat([]) as chat, pytest.raises(GenerationCancelled):
-        LEAN(CASE.question, replace(parts(chat, filled, NO_REVISION), cancel=cancel))
-    assert Runs(filled).find("last").status == "cancelled"

@@ -26,14 +26,6 @@ def test_the_width_is_that_of_theory() -> None:
     assert interval.high - interval.low == pytest.approx(2 * 1.96 * values.std() / math.sqrt(400), rel=0.08)
 
 
-def test_pairing_removes_what_questions_have_in_common() -> None:
-    rng = np.random.default_rng(3)
-    hard = rng.normal(size=200) * 10
-    interval = mean(hard + 0.1 + rng.normal(size=200) * 0.01 - hard)
-    assert interval.low > 0
-    assert interval.high - interval.low < 0.01
-
-
 def test_each_column_is_averaged_over_what_is_known_of_it() -> None:
     known = means(
         {

@@ -13,7 +13,6 @@ from agent.state import Action
 from policy.decisions import INDEX, Node, Read, Seen, Tree, examples
 from policy.judging import (
     calibration_error,
-    candidates,
     choose_margin,
     crossed,
     default_schedule,
@@ -31,12 +30,6 @@ from tests.policy.trees import random_trees, stop
 
 COST = 0.05
 BOTH: tuple[Action, ...] = ("CONTINUE", "FINISH")
-
-
-def test_a_curve_is_linear_between_its_points_and_flat_beyond() -> None:
-    curve = Curve(np.array([0.2, 0.4]), np.array([0.1, 0.9]))
-
-    assert curve(np.array([0.0, 0.3, 1.0])).tolist() == pytest.approx([0.1, 0.5, 0.9])
 
 
 @pytest.mark.parametrize("states", [200, 12_000])
@@ -134,20 +127,6 @@ def test_what_chance_could_have_brought_does_not_lower_the_margin() -> None:
     bold, _ = margin_for(advantages, trees, cost=0.08, errors=0.0)
 
     assert bold < 0.2 < timid
-
-
-def test_margins_reach_from_zero_to_where_nothing_changes() -> None:
-    made = Scores(np.array([[0.0, -np.inf, 0.4], [0.0, -0.2, -0.1]]), np.zeros(2))
-
-    assert candidates(made)[0] == 0.0
-    assert candidates(made)[-1] > 0.4
-    assert candidates(Scores(np.array([[0.0, -1.0, -1.0]]), np.zeros(1))) == [0.0]
-
-
-def test_unknown_outcomes_are_left_out() -> None:
-    trees = [tree("a", 1.0, 1.0), Tree("b", "toy", {"": Node("", Seen("b", {}, BOTH), None)})]
-
-    assert margin_for({"a": 0.2, "b": 0.2}, trees, cost=0.1)[1] == pytest.approx(0.9)
 
 
 def test_the_temperature_is_high_where_the_policy_is_often_wrong() -> None:

@@ -61,13 +61,6 @@ def test_an_unmeasured_stop_and_a_silent_judge_are_not_known() -> None:
     assert walk(hand(), lambda _n: None) is None
 
 
-def test_the_columns_of_outcomes() -> None:
-    outcomes = follow([hand()], schedule(""))
-    assert outcomes.detail("complete")[0] == 0.0
-    assert math.isnan(outcomes.detail("f1")[0])
-    assert outcomes.utility(0.1)[0] == pytest.approx(0.1)
-
-
 class Noise:
     """A scorer that reads one random feature."""
 

@@ -9,6 +9,7 @@ import numpy as np
 from agent.decisions.decider import STATE_VERSION, PolicyState
 from agent.decisions.features import features, state_text
 from policy.decisions import Node
+from tests.agent.made import observed
 from tests.policy.trees import random_trees
 from traces.decisions import Collected, CollectedQuestion, Outcome
 from traces.runs import DecisionRow
@@ -50,32 +51,22 @@ def _state(question: str, node: Node) -> PolicyState:
     seen = node.seen.features
     held = int(seen["held"])
     chance = np.random.default_rng(len(node.path) + held)
-    return PolicyState(
+    pages = [
+        {"title": f"Page {i}", "excerpt": "It is so.", "step": 1, "relevance": 0.6 + 0.1 * chance.random()}
+        for i in range(held)
+    ]
+    return observed(
         question=question,
         step=node.steps,
         steps_left=3 - node.steps,
         revisions_left=1 - node.path.count("R"),
-        tokens_left=0.5,
         plan_done=node.steps,
         open_questions=["What else?"] * int(seen["open"]),
         last_action={"C": "CONTINUE", "R": "REVISE"}.get(node.path[-1:], ""),
-        query="what",
         fresh=int(not seen["barren"]),
-        again=0,
         barren=int(seen["barren"]),
-        top_score=0.5,
         scores=[0.9 if held else 0.1],
         grade="correct" if held else "incorrect",
-        corrections=0,
         findings=[],
-        missing=[],
-        evidence=[
-            {
-                "title": f"Page {i}",
-                "excerpt": "It is so.",
-                "step": 1,
-                "relevance": 0.6 + 0.1 * chance.random(),
-            }
-            for i in range(held)
-        ],
+        evidence=pages,
     )

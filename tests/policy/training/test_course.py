@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import sys
@@ -38,6 +37,14 @@ from traces import paths
 from traces.store import Store
 
 QUESTIONS = 70
+TRAIN = """
+import sys
+from pathlib import Path
+from policy.training import fitting
+from policy.training.course import TrainingRequest, train
+fitting._SAVE_STEPS = 2  # the test waits for the first checkpoint
+list(train(TrainingRequest("reward", (Path(sys.argv[1]),), steps=400)))
+"""
 
 
 @pytest.fixture(scope="session")
@@ -202,12 +209,8 @@ def test_an_encoder_goes_the_same_way(store_file: Path, registry: Registry, base
 def test_killed_at_any_moment_the_same_command_goes_on(
     store_file: Path, registry: Registry, base: Path, home: Path
 ) -> None:
-    arguments = ["--method", "reward", "--steps", "400", "--from", str(store_file)]
-    running = subprocess.Popen(
-        [sys.executable, "-m", "tests.benchmarks.train_process", *arguments],
-        env={**os.environ},
-        stderr=subprocess.DEVNULL,
-    )
+    command = [sys.executable, "-c", TRAIN, str(store_file)]
+    running = subprocess.Popen(command, cwd=Path(__file__).parents[3], stderr=subprocess.DEVNULL)
     try:
         wait_for(lambda: bool(list(home.glob("data/training/*/checkpoints/*/trainer_state.json"))))
     finally:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +12,9 @@ import pytest
 from agent.decisions.decider import STATE_VERSION
 from models.protocols import ModelMissing
 from policy.decisions import Node, NoSuchSource, Read, Seen, Tree, fold
-from policy.judging import too_few
 from policy.training.course import TrainingRequest, base_model
-from policy.training.material import gather, material, sheet
+from policy.training.material import gather, material
 from policy.training.progress import CannotTrain, UnusedOption
-from tests.policy.training.encoder.made import examples
 from tests.policy.training.made import collected
 from traces.exchange import export
 from traces.store import Store
@@ -79,12 +77,24 @@ def test_a_file_that_is_not_there(name: str, tmp_path: Path) -> None:
         gather([tmp_path / f"{name}.duckdb"], tmp_path / "work")
 
 
-def test_states_of_another_version_are_named(tmp_path: Path) -> None:
-    with pytest.raises(CannotTrain, match=f"another version than {STATE_VERSION}"):
-        material(Read([], other_versions=7))
+GOOD = [tree(f"q{i}") for i in range(60)]
 
-    some = material(Read([tree(f"q{i}") for i in range(60)], other_versions=7, unmeasured=3))
 
+@pytest.mark.parametrize(
+    ("read", "said"),
+    [
+        (Read([], other_versions=7), f"another version than {STATE_VERSION}"),
+        (Read([*GOOD, tree("bad", "What?", number=float("nan"))]), "no number for held"),
+        (Read([*GOOD, tree("bad", "What?", quality=1.5)]), r"quality 1\.5"),
+    ],
+)
+def test_states_of_another_version_and_damaged_numbers_are_refused(read: Read, said: str) -> None:
+    with pytest.raises(CannotTrain, match=said):
+        material(read)
+
+
+def test_what_is_left_out_is_told() -> None:
+    some = material(Read(GOOD, other_versions=7, unmeasured=3))
     assert all(word in " ".join(some.warnings) for word in ("7 decisions", "3 runs"))
 
 
@@ -101,22 +111,11 @@ def test_a_question_in_the_same_words_is_never_on_both_sides() -> None:
     assert "in the same words" in found.warnings[0]
 
 
-def test_damaged_numbers_are_refused() -> None:
-    good = [tree(f"q{i}") for i in range(60)]
-
-    with pytest.raises(CannotTrain, match="no number for held"):
-        material(Read([*good, tree("bad", "What?", number=float("nan"))]))
-    with pytest.raises(CannotTrain, match=r"quality 1\.5"):
-        material(Read([*good, tree("bad", "What?", quality=1.5)]))
-
-
 def test_the_digest_tells_what_is_learned_from() -> None:
-    trees = [tree(f"q{i}") for i in range(60)]
-    changed = dataclasses.replace(trees[0].nodes[""], quality=0.6)
-    other = [Tree("q0", "toy", {**trees[0].nodes, "": changed}), *trees[1:]]
-
-    assert material(Read(trees)).sha256 == material(Read(trees[::-1])).sha256
-    assert material(Read(trees)).sha256 != material(Read(other)).sha256
+    changed = replace(GOOD[0].nodes[""], quality=0.6)
+    other = [Tree("q0", "toy", {**GOOD[0].nodes, "": changed}), *GOOD[1:]]
+    assert material(Read(GOOD)).sha256 == material(Read(GOOD[::-1])).sha256
+    assert material(Read(GOOD)).sha256 != material(Read(other)).sha256
 
 
 @pytest.mark.parametrize("option", [{"base": "all-minilm-l6-v2"}, {"epochs": 2.0}, {"steps": 5}])
@@ -124,26 +123,6 @@ def test_options_that_a_forest_does_not_have_are_refused(option: dict[str, Any])
     with pytest.raises(UnusedOption):
         TrainingRequest(method="forest", **option)
     TrainingRequest(method="reward", **option)
-
-
-def test_it_is_said_before_a_training_that_the_gate_wants_more() -> None:
-    assert too_few(100) == ""
-    assert "34 questions are held out, one in 5, and the gate wants 100" in too_few(34)
-
-
-def test_the_sheet_tells_what_is_learned_from() -> None:
-    training, held_out = examples(40), examples(8)
-
-    rows = sheet(training, held_out, {"evidence": 48}, 0.05)
-
-    assert rows["questions, made"] == "10 to learn from, 2 held out"
-    assert rows["decisions"] == "40 to learn from, 8 held out"
-    assert rows["quality from"] == "evidence 48"
-    assert rows["evidence complete"] == "50% of the decisions"
-    # FINISH is better in half of the states; REVISE in a quarter, and not valid in every fifth.
-    assert rows["FINISH is better than the default"].startswith("in 20 of 40")
-    assert rows["REVISE is better than the default"].startswith("in 8 of 32")
-    assert "CONTINUE is better than the default" not in rows
 
 
 def test_a_request_knows_its_command_without_anybodys_folders() -> None:

@@ -50,10 +50,6 @@ def test_the_newest_whole_one_by_number_and_torn_ones_are_removed(tmp_path: Path
     assert newest(tmp_path) == whole
     assert not torn.exists()
     assert not empty.exists()
-
-
-def test_none_at_the_beginning(tmp_path: Path) -> None:
-    assert newest(tmp_path) is None
     assert newest(tmp_path / "nowhere") is None
 
 

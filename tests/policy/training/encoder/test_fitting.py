@@ -13,7 +13,6 @@ import pytest
 from policy.training import encoder, fitting, forest
 from policy.training.fitting import fit, without_deprecation_warnings
 from policy.training.progress import (
-    CannotTrain,
     HeldOut,
     Trained,
     TrainingCancelled,
@@ -138,10 +137,3 @@ def test_a_loss_that_is_no_number_ends_the_training(
         fit(spoilt, base=base, work=tmp_path, steps=2, watch=Watching())
 
     assert not list(tmp_path.glob("checkpoint-*"))
-
-
-def test_a_base_that_is_no_bert_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "config.json").write_text('{"model_type": "llama"}', encoding="utf-8")
-
-    with pytest.raises(CannotTrain, match="is a llama"):
-        fit(examples(), base=tmp_path, work=tmp_path / "work", steps=2, watch=Watching())

@@ -42,21 +42,6 @@ def test_a_number_is_standardised_and_rises_through_its_bins() -> None:
     assert encoded[:, 1].tolist() == [0.0] * (BINS + 1)  # a constant says nothing, and divides by nothing
 
 
-def test_what_is_valid_is_told() -> None:
-    states = [seen("", ("CONTINUE", "FINISH")), seen("", ("REVISE", "FINISH"))]
-
-    encoded = Columns.of(states).encode(states)
-
-    assert encoded[:, -3:].tolist() == [[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]]
-
-
-def test_a_state_without_the_number_is_refused() -> None:
-    columns = Columns.of([seen("", other=1.0)])
-
-    with pytest.raises(KeyError, match="other"):
-        columns.encode([seen("")])
-
-
 def test_each_two_actions_that_differ_are_a_pair_and_noise_is_none() -> None:
     pairs = preferences(np.array([0.5, 0.51, 0.9]))
 
