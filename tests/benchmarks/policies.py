@@ -60,9 +60,6 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--method", action="append", choices=get_args(Method))
-    parser.add_argument("--limit", type=int, help="questions of each file")
-    parser.add_argument("--cost", type=float, default=COST, help="of a step, in quality")
-    parser.add_argument("--out", type=Path)
     parser.add_argument("--box", type=Path)
     given = parser.parse_args(arguments)
     work: Path = given.work
@@ -70,51 +67,51 @@ def main(arguments: Sequence[str]) -> None:
     train_files = [file for file in sorted(given.data.glob("*_train.jsonl")) if _dev(file).is_file()]
     if not train_files:
         parser.error(f"{given.data} has no NAME_train.jsonl with a NAME_dev.jsonl beside it")
-    training = [collected(file, work, given.limit) for file in train_files]
-    testing = [collected(_dev(file), work, given.limit) for file in train_files]
+    training = [collected(file, work) for file in train_files]
+    testing = [collected(_dev(file), work) for file in train_files]
     for method in methods:
-        trained(method, training, work, given.cost)
+        trained(method, training, work)
     command = shlex.join(["python -m tests.benchmarks.policies", given.data.name, *map(str, methods)])
-    out = given.out or work / "RESULTS.md"
-    out.write_text(tables(training, testing, [work / "policies" / m for m in methods], given.cost, command))
+    policies = [work / "policies" / method for method in methods]
+    (work / "RESULTS.md").write_text(tables(training, testing, policies, command))
     if given.box:
         pack(work / "policies", given.box, methods)
 
 
-def collected(file: Path, work: Path, limit: int | None) -> Path:
+def collected(file: Path, work: Path) -> Path:
     """The store of a file's questions; those that are in it already are not collected again."""
     place = work / "collected" / f"{file.stem}.duckdb"
     settings = load()
-    events = collect(file, Store(place), open_embedder(settings), open_reader(settings), limit=limit)
+    events = collect(file, Store(place), open_embedder(settings), open_reader(settings))
     watch_collecting(file.stem, events)
     return place
 
 
-def trained(method: Method, sources: Sequence[Path], work: Path, cost: float) -> None:
-    """Train a policy called after its method, unless it is there, on these questions and at this cost."""
+def trained(method: Method, sources: Sequence[Path], work: Path) -> None:
+    """Train a policy called after its method, unless it is there, on these questions."""
     registry = Registry(work / "policies")
     held = next((one for one in registry.listed() if one.name == method and not one.boxed), None)
     if held is not None:
         known = held.manifest
-        if known and known.data.sha256 == gather(sources, work).sha256 and known.settings["cost"] == cost:
+        if known and known.data.sha256 == gather(sources, work).sha256 and known.settings["cost"] == COST:
             print(f"{method} is trained already.")  # noqa: T201
             return
         registry.remove(method)
-    request = TrainingRequest(method, tuple(sources), cost=cost, name=method, activation="never")
+    request = TrainingRequest(method, tuple(sources), name=method, activation="never")
     show_training(train(request, registry=registry))
 
 
 def tables(
-    training: Sequence[Path], testing: Sequence[Path], policies: Sequence[Path], cost: float, command: str
+    training: Sequence[Path], testing: Sequence[Path], policies: Sequence[Path], command: str
 ) -> str:
     """The tables in Markdown: all sets together, and each."""
     known = {" ".join(tree.text.split()).casefold() for tree in _trees(training)}
     test = [tree for tree in _trees(testing) if " ".join(tree.text.split()).casefold() not in known]
     opened = {one.name: open_policy(one) for one in policies}
     names = sorted({tree.dataset for tree in test})
-    made = [_table("all", test, opened, cost)]
+    made = [_table("all", test, opened)]
     for name in names if len(names) > 1 else []:
-        made.append(_table(name, [tree for tree in test if tree.dataset == name], opened, cost))
+        made.append(_table(name, [tree for tree in test if tree.dataset == name], opened))
     notes = [
         f"Brackets are 95 % percentile intervals of a paired bootstrap over questions ({RESAMPLES} "
         f"resamples, seed {SEED}).",
@@ -149,13 +146,11 @@ def pack(policies: Path, box: Path, methods: Sequence[str]) -> None:
     fresh.rename(box)
 
 
-def _table(
-    title: str, test: Sequence[Tree], policies: dict[str, tuple[Scorer, Manifest]], cost: float
-) -> Table:
+def _table(title: str, test: Sequence[Tree], policies: dict[str, tuple[Scorer, Manifest]]) -> Table:
     default = follow(test, default_schedule)
 
     def row(name: str, outcomes: Outcomes) -> list[str]:
-        utility = outcomes.utility(cost)
+        utility = outcomes.utility(COST)
         columns = {"quality": outcomes.quality, "complete": outcomes.detail("complete")}
         found = means({**columns, "steps": outcomes.steps, "utility": utility})
         quality, complete = found["quality"], found["complete"].estimate
@@ -165,7 +160,7 @@ def _table(
             "" if math.isnan(complete) else f"{complete:.3f}",
             f"{found['steps'].estimate:.2f}",
             f"{found['utility'].estimate:.3f}",
-            str(mean(utility - default.utility(cost))),
+            str(mean(utility - default.utility(COST))),
         ]
 
     rows = [[*row(f"fixed {k}", follow(test, _fixed(k))), "", ""] for k in range(1, _FIXED + 1)]
@@ -175,7 +170,7 @@ def _table(
         outcomes = follow(test, scored.decide(manifest.rule))
         milliseconds = processor_ms(scorer, test)
         rows.append([*row(name, outcomes), f"{_ece(scored):.3f}", f"{milliseconds:.1f}"])
-    head = ["policy", "quality", "complete", "steps", f"utility at {cost:g}", "over plan done", "ECE", "ms"]
+    head = ["policy", "quality", "complete", "steps", f"utility at {COST:g}", "over plan done", "ECE", "ms"]
     return Table(f"{title}: {len(test)} questions", head, rows)
 
 

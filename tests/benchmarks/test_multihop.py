@@ -21,7 +21,6 @@ from tests.benchmarks.multihop import (
     read_questions,
     references,
 )
-from tests.conftest import DATA
 from tests.scripted import HashEmbedder
 from traces.library import Library
 from traces.store import Store
@@ -55,8 +54,8 @@ MUSIQUE: dict[str, Any] = {
 }
 
 
-def _file(folder: Path, *records: object, name: str = "set.jsonl") -> Path:
-    path = folder / name
+def _file(folder: Path, *records: object) -> Path:
+    path = folder / "set.jsonl"
     path.write_text("\n".join(json.dumps(record) for record in records) + "\n", "utf-8")
     return path
 
@@ -119,15 +118,3 @@ def test_the_library_follows_the_file(tmp_path: Path) -> None:
     assert filled_with("Avelin", "Kestrel") == ([(2, 2)], ["Avelin", "Kestrel"])
     assert filled_with("Avelin", "Kestrel") == ([], ["Avelin", "Kestrel"])
     assert sorted(filled_with("Avelin", "Oder")[1]) == ["Avelin", "Oder"]
-
-
-@pytest.mark.skipif(not DATA.is_dir(), reason="the shared data is not here")
-@pytest.mark.parametrize("name", ["hotpotqa", "2wikimultihopqa", "musique"])
-def test_the_published_files_are_read_whole(name: str) -> None:
-    train = read_questions(DATA / "multihop" / f"{name}_train.jsonl")
-    dev = read_questions(DATA / "multihop" / f"{name}_dev.jsonl")
-    assert not {q.id for q in train.questions} & {q.id for q in dev.questions}
-    for question in (*train.questions, *dev.questions):
-        assert len(question.gold) >= 2
-        assert question.answers[0]
-        assert all(n <= i for i, hop in enumerate(question.hops) for n in references(hop.question))

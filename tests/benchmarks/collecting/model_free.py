@@ -31,8 +31,6 @@ def collect(
     embedder: Embedder,
     reader: Reader,
     cancel: threading.Event | None = None,
-    *,
-    limit: int | None = None,
 ) -> Iterator[Progress]:
     """Collect a file's questions into ``store``, which holds their paragraphs too; what is there is kept.
 
@@ -42,7 +40,6 @@ def collect(
         embedder: Of the paragraphs.
         reader: Of the passages.
         cancel: Set to stop between two questions.
-        limit: The first so many questions by a fixed shuffle; None for all.
     """
     questions = read_questions(path)
     remembering = RememberingEmbedder(embedder)
@@ -52,7 +49,6 @@ def collect(
     held = collected.held(questions.name)
     chosen = list(questions.questions)
     random.Random(_SEED).shuffle(chosen)
-    chosen = chosen[:limit]
     todo = [question for question in chosen if question.id not in held]
     total = len(chosen)
     yield Progress("questions", total - len(todo), total)

@@ -11,7 +11,7 @@ import pytest
 
 from agent.state import RELEVANCE
 from policy.decisions import load_trees
-from tests.benchmarks.collecting.growing import Grower, Grown
+from tests.benchmarks.collecting.growing import Grower
 from tests.benchmarks.collecting.model_free import behaviour, collect
 from tests.benchmarks.multihop import RememberingEmbedder, pool, read_questions
 from tests.scripted import HashEmbedder, WordReader
@@ -52,40 +52,26 @@ def store(tmp_path: Path) -> Store:
     return Store(tmp_path / "collected.duckdb")
 
 
-def _grown(file: Path, store: Store) -> list[Grown]:
-    questions = read_questions(file)
-    embedder = RememberingEmbedder(HashEmbedder())
+def test_every_path_is_grown_and_its_state_shows_nothing_that_only_gold_could_tell(
+    file: Path, store: Store
+) -> None:
+    questions, embedder = read_questions(file), RememberingEmbedder(HashEmbedder())
     list(pool(questions, store, embedder))
-    return Grower(store, questions.name, embedder, WordReader()).grow(questions.questions[0])
-
-
-def test_every_path_of_the_budget_is_there_with_what_finishing_is_worth(file: Path, store: Store) -> None:
-    grown = {node.path: node for node in _grown(file, store)}
+    states = Grower(store, questions.name, embedder, WordReader()).grow(questions.questions[0])
+    grown = {node.path: node for node in states}
     assert {"", "C", "R", "CR", "RC"} <= set(grown)
+    texts = {paragraph["title"] for paragraph in RECORD["paragraphs"]}
     for path, node in grown.items():
         assert path == "" or path[:-1] in grown
-        assert node.state.step == len(path) + 1 or node.state.step == len(
-            path
-        )  # a step may bring no search
-        for action in node.valid:
-            assert action == "FINISH" or path + action[0] in grown
-    assert grown["C"].detail["complete"] == 1.0
-    assert grown["C"].quality == 1.0
-    assert grown[""].quality < 1.0
-
-
-def test_a_later_question_is_asked_of_what_an_earlier_one_found(file: Path, store: Store) -> None:
-    grown = {node.path: node for node in _grown(file, store)}
-    assert grown["C"].state.query == "Where was Hank Snow born?"
-
-
-def test_the_state_shows_nothing_that_only_gold_could_tell(file: Path, store: Store) -> None:
-    texts = {paragraph["title"] for paragraph in RECORD["paragraphs"]}
-    for node in _grown(file, store):
+        assert node.state.step - len(path) in {0, 1}  # a step may bring no search
+        assert all(action == "FINISH" or path + action[0] in grown for action in node.valid)
         for finding in node.state.findings:
             assert finding["answer"] in {"", *texts}
             assert finding["found"] == (finding["relevance"] >= 0.5)
         assert all(item[RELEVANCE] <= 1.0 for item in node.state.evidence)
+    assert (grown["C"].detail["complete"], grown["C"].quality) == (1.0, 1.0)
+    assert grown["C"].state.query == "Where was Hank Snow born?", "asked of what the first look-up found"
+    assert grown[""].quality < 1.0
 
 
 def test_a_file_is_collected_once_and_goes_on_where_it_was_stopped(file: Path, store: Store) -> None:

@@ -20,9 +20,6 @@ def asked(question: str) -> set[str]:
 def test_a_table_becomes_a_passage_with_its_column_heads() -> None:
     [table] = [one for one in cut(TABLE) if one.kind == "table"]
     assert "Cut, long: 41 (Junior), 65 (Top stylist)" in body(table.text, table.kind)
-
-
-def test_a_markdown_table_is_one_too() -> None:
     [table] = cut("| Item | 2022 |\n|---|---|\n| Revenue | 3,418 |")
     assert body(table.text, table.kind) == "Revenue: 3,418 (2022)"
 
