@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 _HOLDER = re.compile(r"PID (\d+)")
+_ROWS_AT_ONCE = 100  # a statement of many rows is three times as fast as `executemany`
 _ANNOUNCE_AFTER = 1.5  # seconds of waiting
 _HELD = (
     "could not set lock",
@@ -392,11 +393,17 @@ def insert(
     """Insert rows that all have the same columns; ``replace``: replacing those with the same key."""
     if not rows:
         return
-    names, marks = ", ".join(rows[0]), ", ".join("?" * len(rows[0]))
-    db.executemany(
-        f"INSERT {'OR REPLACE ' if replace else ''}INTO {table} ({names}) VALUES ({marks})",
-        [[_encode(value) for value in row.values()] for row in rows],
-    )
+    names, marks = ", ".join(rows[0]), f"({', '.join('?' * len(rows[0]))})"
+    encoded = [[_encode(value) for value in row.values()] for row in rows]
+    if replace:  # row by row: of two with one key the last is meant, and a single statement keeps the first
+        db.executemany(f"INSERT OR REPLACE INTO {table} ({names}) VALUES {marks}", encoded)
+        return
+    for start in range(0, len(encoded), _ROWS_AT_ONCE):
+        batch = encoded[start : start + _ROWS_AT_ONCE]
+        db.execute(
+            f"INSERT INTO {table} ({names}) VALUES {', '.join([marks] * len(batch))}",
+            [value for row in batch for value in row],
+        )
 
 
 def columns(record: DataclassInstance) -> dict[str, Any]:
