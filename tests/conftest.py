@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import faulthandler
+import gc
 import os
 import shutil
 import signal
@@ -15,6 +16,8 @@ import pytest
 from models.library_loading import import_torch
 from traces import paths
 from traces.store import Store
+
+gc.set_threshold(20_000)  # at the usual 700 the search for garbage is a quarter of all computing
 
 if "PYTEST_XDIST_WORKER" in os.environ:
     import_torch()  # before a test module does: its threads would spin on the other processes' cores

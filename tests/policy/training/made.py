@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import tempfile
+from functools import cache
 from pathlib import Path
 
+import duckdb
 import numpy as np
 
 from agent.decisions.decider import STATE_VERSION, PolicyState
@@ -18,7 +21,21 @@ from traces.store import Store
 
 def collected(path: Path, questions: int, seed: int = 0, dataset: str = "toy") -> Path:
     """Write a collected store of random questions."""
-    into = Collected(Store(path))
+    path.write_bytes(_written(questions, seed, dataset))
+    return path
+
+
+@cache
+def _written(questions: int, seed: int, dataset: str) -> bytes:
+    """The file of such a store: each is made once."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "store.duckdb"
+        with Store(path).connect(), duckdb.connect(str(path)):  # open throughout: opening takes long
+            _fill(Collected(Store(path)), questions, seed, dataset)
+        return path.read_bytes()
+
+
+def _fill(into: Collected, questions: int, seed: int, dataset: str) -> None:
     for tree in random_trees(seed, questions, dataset, steps=3, revisions=1):
         rows, outcomes = [], []
         for at, node in enumerate(tree.nodes.values()):
@@ -44,7 +61,6 @@ def collected(path: Path, questions: int, seed: int = 0, dataset: str = "toy") -
             outcomes.append(Outcome(node.path, "evidence", node.quality, node.detail))
         told = (dataset, tree.question, tree.text, ["so"], ["p"])
         into.put(CollectedQuestion(*told, "hashed", "", rows, outcomes))
-    return path
 
 
 def _state(question: str, node: Node) -> PolicyState:

@@ -36,13 +36,14 @@ from tests.policy.training.made import collected
 from traces import paths
 from traces.store import Store
 
-QUESTIONS = 70
+QUESTIONS = 60
 TRAIN = """
 import sys
 from pathlib import Path
-from policy.training import fitting
+from policy.training import fitting, forest
 from policy.training.course import TrainingRequest, train
 fitting._SAVE_STEPS = 2  # the test waits for the first checkpoint
+forest.TREES = 5  # and not for a large teacher
 list(train(TrainingRequest("reward", (Path(sys.argv[1]),), steps=400)))
 """
 
