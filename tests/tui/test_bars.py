@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
-from rich.console import Console
 
-from tui import bars
 from tui.bars import show_progress
 
 
@@ -45,20 +42,3 @@ def test_where_nothing_can_be_drawn_a_line_is_told_now_and_then(
         "paragraphs 0 of 3,000",
         "questions 2,000 of 3,000 1 min 30 s left",
     ]
-
-
-def test_on_a_terminal_a_bar_is_drawn_and_gone_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    out = Console(file=io.StringIO(), force_terminal=True, width=80)
-    monkeypatch.setattr(bars, "is_live", lambda plain: not plain)
-    monkeypatch.setattr(bars, "console", lambda: out)
-    assert show_progress(iter([Far(2_000, seconds_left=90)]), _describe) == Far(2_000, seconds_left=90)
-    drawn = out.file.getvalue()  # type: ignore[attr-defined]
-    assert "questions" in drawn
-    assert "2000/3000" in drawn
-    assert drawn.endswith("\x1b[2K")  # the last line is wiped
-
-
-def test_nothing_told_is_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    none: list[Far] = []
-    assert show_progress(none, _describe) is None
-    assert capsys.readouterr().out == ""

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from tests.tui.conftest import Look, MakeApp, Snap, looks
+from tui.app.app import DeepthinkApp
 from tui.app.confirm import ConfirmScreen
 
 pytestmark = pytest.mark.usefixtures("bare")
 
 
-async def test_what_each_key_answers(make_app: MakeApp) -> None:
-    app = make_app()
+async def test_what_each_key_answers(app: DeepthinkApp) -> None:
     answers: list[bool | None] = []
     async with app.run_test(size=(80, 24)) as pilot:
         for keys in ("y", "n", "escape", "enter", "right enter", "tab enter", "left left enter"):

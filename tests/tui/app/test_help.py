@@ -44,8 +44,7 @@ async def test_nearest_first_with_the_keys_as_mapped_now(make_app: MakeApp) -> N
         assert shown.index("In an answer") < shown.index("Everywhere") < shown.index("Elsewhere: ")
 
 
-async def test_every_name_is_found_once_by_scrolling_and_it_closes(make_app: MakeApp) -> None:
-    app = make_app()
+async def test_every_name_is_found_once_by_scrolling_and_it_closes(app: DeepthinkApp) -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         beneath = app.screen
         help_screen = await _helped(app, pilot)
@@ -76,13 +75,3 @@ def test_help_in_pictures(
 
     app = make_app(theme=look.theme)
     assert snap_compare(app, terminal_size=look.size, run_before=ask)
-
-
-async def test_no_line_is_wider_than_a_narrow_window(make_app: MakeApp) -> None:
-    app = make_app()
-    async with app.run_test(size=(60, 20)) as pilot:
-        help_screen = await _helped(app, pilot)
-        width = help_screen.query_one("#pages", VerticalScroll).scrollable_content_region.width
-        await until(pilot, lambda: help_screen.query(".keys").first().size.width)
-        assert max(len(line.rstrip()) for line in _shown(help_screen).splitlines()) <= width
-        assert "app.decisions" in _shown(help_screen)

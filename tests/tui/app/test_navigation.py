@@ -6,15 +6,14 @@ import pytest
 from textual.content import Content
 from textual.widgets import Static
 
-from tests.tui.conftest import MakeApp
 from tests.tui.waiting import until
+from tui.app.app import DeepthinkApp
 
 pytestmark = pytest.mark.usefixtures("bare")
 
 
 @pytest.mark.parametrize(("width", "engine"), [(120, "✓ qwen2.5-coder-1.5b"), (60, "✓")])
-async def test_no_screen_is_cut_off(width: int, engine: str, make_app: MakeApp) -> None:
-    app = make_app()
+async def test_no_screen_is_cut_off(width: int, engine: str, app: DeepthinkApp) -> None:
     async with app.run_test(size=(width, 20)) as pilot:
         app.engine_states = {
             "model": ("ready", "llama.cpp:qwen2.5-coder-1.5b"),

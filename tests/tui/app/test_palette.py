@@ -54,8 +54,7 @@ async def _opened(app: DeepthinkApp, pilot: Pilot[Any], words: str) -> list[str]
     return [Content.from_text(str(option.prompt)).plain for option in found.options]
 
 
-async def test_everything_possible_is_offered_by_who_can_do_it(make_app: MakeApp) -> None:
-    app = make_app()
+async def test_everything_possible_is_offered_by_who_can_do_it(app: DeepthinkApp) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         for mode in DeepthinkApp.MODES:
             app.action_mode(mode)
@@ -95,9 +94,8 @@ def _check_offered(app: DeepthinkApp) -> None:
     ],
 )
 async def test_what_other_screens_do_is_found_and_gone_to(
-    words: str, line: str, mode: str, told: str, make_app: MakeApp
+    words: str, line: str, mode: str, told: str, app: DeepthinkApp
 ) -> None:
-    app = make_app()
     async with app.run_test(size=(120, 40)) as pilot:
         found = [one.split("\n")[0] for one in await _opened(app, pilot, words)]
         assert found[0] == line
@@ -107,8 +105,7 @@ async def test_what_other_screens_do_is_found_and_gone_to(
 
 
 @pytest.mark.usefixtures("bare")
-async def test_what_needs_nothing_chosen_is_done_at_once(make_app: MakeApp) -> None:
-    app = make_app()
+async def test_what_needs_nothing_chosen_is_done_at_once(app: DeepthinkApp) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         for words in ("Settings: Search", "Find a setting by its name"):  # from elsewhere, and from there
             await _opened(app, pilot, words)
@@ -121,10 +118,7 @@ async def test_what_needs_nothing_chosen_is_done_at_once(make_app: MakeApp) -> N
         await until(pilot, lambda: isinstance(app.screen, HelpScreen))
 
 
-async def test_the_screen_one_is_on_comes_first_and_alone_before_anything_is_typed(
-    make_app: MakeApp,
-) -> None:
-    app = make_app()
+async def test_the_screen_one_is_on_comes_first_and_before_words_alone(app: DeepthinkApp) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.press("f4")
         await pilot.pause()
@@ -221,8 +215,7 @@ async def test_who_types_faster_than_the_library_is_read_finds_it_too(
 
 
 @pytest.mark.usefixtures("bare")
-async def test_what_is_typed_while_it_opens_is_not_lost(make_app: MakeApp) -> None:
-    app = make_app()
+async def test_what_is_typed_while_it_opens_is_not_lost(app: DeepthinkApp) -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.pause()
         for key in ("ctrl+p", *"rent"):  # at once, as a terminal sends what waits
@@ -239,8 +232,7 @@ def test_each_screen_has_the_places_that_are_offered_elsewhere() -> None:
 
 
 @pytest.mark.usefixtures("bare")
-async def test_a_theme_is_taken_at_once_and_kept(make_app: MakeApp) -> None:
-    app = make_app()
+async def test_a_theme_is_taken_at_once_and_kept(app: DeepthinkApp) -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         assert app.engine.settings().app.theme == "dark"
         found = await _opened(app, pilot, "theme")

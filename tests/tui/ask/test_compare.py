@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import re
@@ -12,26 +11,15 @@ import time
 from pathlib import Path
 
 import pytest
-from rich.cells import cell_len
-from rich.console import Console
 
-from agent import events as ev
-from agent.deps import Deps
 from agent.prompts import NOT_FOUND
-from agent.state import Evidence
 from models.protocols import ChatOptions, GenerationCancelled, ModelUnreachable
-from policy.evaluation.systems import SYSTEMS, Answered, Cost, OnePrompt
-from policy.questions import Place
 from tests.tui.conftest import QUESTION, Answer, Run
-from tests.tui.parts import claim, evidence
 from traces.runs import Runs
 from tui import failures
-from tui.ask.compare import AnswerPrinter, Column
 from tui.assemble import open_store
 
-ESCAPES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 THREE = ["shallow", "search-and-answer", "lean"]
-PLACES = (Place("annual-report.html", 12),)
 
 
 def test_the_answers_follow_each_other_as_lines(library: Path, model: Answer, deepthink: Run) -> None:
@@ -127,21 +115,6 @@ def test_a_system_that_fails_does_not_hide_the_others(library: Path, model: Answ
     assert told[0]["error"]["message"] == "No Ollama server answers."
 
 
-def test_a_fault_in_one_system_is_logged_and_told(
-    library: Path, model: Answer, deepthink: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    model()
-
-    def failing(question: str, deps: Deps) -> list[Evidence]:
-        raise ZeroDivisionError
-
-    monkeypatch.setitem(SYSTEMS, "shallow", OnePrompt(failing))
-    ran = deepthink("compare", QUESTION)
-    assert ran.code == 70
-    assert "failed: This should not have happened" in ran.out
-    assert ran.out.count("answer: Orlavane buys") == 2
-
-
 @pytest.mark.parametrize("system", ["shallow", "lean"])
 def test_ctrl_c_stops_in_order(library: Path, model: Answer, deepthink: Run, system: str) -> None:
     calls: list[ChatOptions] = []
@@ -176,19 +149,6 @@ def test_ctrl_c_stops_in_order(library: Path, model: Answer, deepthink: Run, sys
     assert not [t.name for t in threading.enumerate() if t.name.startswith("deepthink-compare")]
 
 
-def test_a_reader_that_leaves_ends_it(
-    library: Path, model: Answer, deepthink: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def gone(*_: object) -> None:
-        raise BrokenPipeError
-
-    used = model()
-    monkeypatch.setattr("tui.ask.compare.AnswerPrinter.tell", gone)
-    assert deepthink("compare", QUESTION).code == 1
-    assert used.closed
-    assert not [t.name for t in threading.enumerate() if t.name.startswith("deepthink-compare")]
-
-
 @pytest.mark.parametrize(
     ("systems", "words"),
     [("shallow,deep", "There is no system “deep”."), (",", "--systems names no system.")],
@@ -197,23 +157,3 @@ def test_an_unknown_system_is_wrong_usage(systems: str, words: str, deepthink: R
     ran = deepthink("compare", QUESTION, "--systems", systems)
     assert (ran.code, ran.out) == (2, "")
     assert words in ran.err
-
-
-def test_on_a_terminal_a_line_says_what_is_being_done(monkeypatch: pytest.MonkeyPatch) -> None:
-    stream = io.StringIO()
-    out = Console(file=stream, force_terminal=True, width=80, highlight=False)
-    monkeypatch.setattr("tui.ask.compare.console", lambda: out)
-    monkeypatch.setattr("tui.ask.compare.is_live", lambda **_: True)
-    column, shown = Column("lean"), AnswerPrinter("auto")
-    column.fold.take(ev.Answered("Orlavane buys them [1].", [claim("Orlavane buys.")], [evidence(1)]))
-    column.answered = Answered(
-        "Orlavane buys them [1].", False, PLACES, PLACES, 2, 1, Cost(1, 1, 9, 0, 9, 1.0)
-    )
-    assert shown.live is not None
-    with shown.live:
-        shown.tell("lean: searching")
-        shown.show(*column.blocks())
-    lines = [line.rstrip() for line in ESCAPES.sub("", stream.getvalue()).splitlines()]
-    assert any("lean: searching" in line for line in lines)
-    assert "[1]       Annual report 2024 › Item 1A. Risk Factors › A single supplier, p. 12" in lines
-    assert max(map(cell_len, lines)) <= 80

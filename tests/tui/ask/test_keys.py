@@ -66,19 +66,6 @@ async def test_the_arrows_go_through_the_thinking_and_what_is_typed_as_it_is_hid
         await until(pilot, lambda: screen.query_one(Prompt).text == "fc")
 
 
-async def test_who_was_at_a_question_that_is_taken_away_is_at_the_prompt(
-    make_app: MakeApp, filled: Path
-) -> None:
-    app = make_app(Answering(answer=UNSUPPORTED))
-    async with app.run_test(size=(120, 40)) as pilot:
-        screen = await begun(pilot)
-        await until(pilot, lambda: screen.query("AskedBox OptionList:focus"))
-        assert screen.live is not None
-        screen.live.steering.cancel()
-        await over(pilot, screen)
-        await until(pilot, lambda: screen.query_one(Prompt).has_focus)
-
-
 async def test_a_question_of_the_run_takes_no_keys_from_who_is_typing(
     make_app: MakeApp, filled: Path
 ) -> None:

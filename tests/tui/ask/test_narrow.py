@@ -4,28 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from textual.widgets import Static
 from textual.widgets._footer import FooterKey
 
 from tests.tui.ask.test_screen import answer_of, asked, ready
 from tests.tui.conftest import Answering, MakeApp
-from tests.tui.stored import store_run
 from tests.tui.waiting import until
 from tui.ask.conversation import Conversation
 from tui.ask.prompt import Prompt
 from tui.run.exchange import Answer, Sources
 from tui.run.panel import PlanTree
-
-
-async def test_a_question_asked_before_takes_one_line(make_app: MakeApp, filled: Path) -> None:
-    store_run(question="Who supplies the ceramic bearings of Orlavane, and since when? " * 3)
-    app = make_app()
-    async with app.run_test(size=(60, 20)) as pilot:
-        intro = app.screen.query_one("#intro", Static)
-        await until(pilot, lambda: "Asked recently" in str(intro.content))
-        questions = str(intro.content).partition("conversation):\n")[2].splitlines()
-        assert len(questions) == 1
-        assert len(questions[0]) <= intro.content_size.width
 
 
 async def test_no_key_under_an_answer_is_cut_and_the_help_and_the_palette_stay(

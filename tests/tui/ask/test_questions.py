@@ -87,17 +87,6 @@ def test_approval_shows_every_sentence_and_what_is_wrong_with_it(
     ]
 
 
-def test_on_the_live_screen_it_stands_in_the_column_of_the_rest(
-    steering: Steering, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    _type("t\n", monkeypatch)
-    terminal.ask_user(APPROVE, steering, live=True)
-    lines = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
-    assert "approve   What now?" in lines
-    assert "          not supported: “The chairman resigned.” (no passage says this)" in lines
-    assert "          t  stop, and withhold it" in lines
-
-
 @pytest.mark.parametrize(("typed", "reply"), [("The one  in Brevnes\n", "The one in Brevnes"), ("\n", "")])
 def test_a_clarification_is_any_text_or_none(
     typed: str, reply: str, steering: Steering, monkeypatch: pytest.MonkeyPatch
@@ -131,19 +120,6 @@ def test_ctrl_c_at_a_question_cancels_the_run_and_is_then_what_it_was(
         assert signal.getsignal(signal.SIGINT) is during
     assert cancel.is_set()
     assert signal.getsignal(signal.SIGINT) is before
-
-
-def test_ctrl_c_after_a_cancelled_question_stops_at_once() -> None:
-    with ctrl_c() as cancel:
-        cancel.set()
-        with pytest.raises(KeyboardInterrupt):
-            os.kill(os.getpid(), signal.SIGINT)
-
-
-def test_an_option_of_a_later_version_is_chosen_by_its_word() -> None:
-    letters = {"a": "accept", "translate": "translate"}
-    assert terminal.match_choice("translate", letters) == "translate"
-    assert terminal.match_choice("r", letters) is None
 
 
 def test_a_question_cannot_steer_the_terminal(

@@ -339,9 +339,8 @@ async def test_what_fails_is_a_toast_a_line_and_a_text_to_copy(make_app: MakeApp
 
 
 async def test_without_a_model_the_way_out_is_told(
-    make_app: MakeApp, filled: Path, no_models: None
+    filled: Path, no_models: None, app: DeepthinkApp
 ) -> None:
-    app = make_app()
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await ready(pilot)
         intro = screen.query_one("#intro", Static)

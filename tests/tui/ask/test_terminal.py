@@ -1,4 +1,4 @@
-"""A run as it is watched: under a pseudo-terminal, with keys, questions and Ctrl-C."""
+"""A run as it is watched: under a pseudo-terminal, with keys and questions."""
 
 from __future__ import annotations
 
@@ -26,19 +26,15 @@ import fcntl, sys, termios, time
 import tui.ask.asking, tui.cli
 from agent import events as ev
 from agent.state import Claim
-from models.protocols import GenerationCancelled
 from tests.scripted import HashEmbedder, ScriptedChat
 
 OPTIONS = {"clarify": [], "approve": ["accept", "rewrite", "search", "stop"]}
 CLAIM = Claim(text="The chairman resigned.", cites=[1], support=0.1, verdict="not", reason="[1] differs")
 
-def until(condition, steering):
-    # Beats until the condition holds; a cancelled run ends as the real one does.
+def until(condition):
+    # Beats until the condition holds.
     began = time.monotonic()
     while not (held := condition()):
-        if steering.cancelled.is_set():
-            yield ev.RunFinished("cancelled", "cancelled", 1.0, 1, 1, 1, 1)
-            raise GenerationCancelled("The run was cancelled.")
         assert time.monotonic() < began + 60
         time.sleep(0.02)
         yield ev.Heartbeat("distil", 1, 0.5, 7)
@@ -47,15 +43,15 @@ def until(condition, steering):
 def run(request, *, steering, **_parts):
     yield ev.RunStarted("abc123def456", request.question, "lean", "scripted", "", "", "rules", ["facts"])
     yield ev.NodeStarted("distil", 1)
-    yield from until(lambda: steering.paused, steering)
+    yield from until(lambda: steering.paused)
     yield ev.Steered("pause")
-    yield from until(lambda: not steering.paused, steering)
+    yield from until(lambda: not steering.paused)
     yield ev.Steered("resume")
-    added = yield from until(steering.take_added, steering)
+    added = yield from until(steering.take_added)
     yield ev.Steered("add", added[0])
     for about, options in OPTIONS.items():
         yield ev.Asked(about, "What do you say?", options, [CLAIM] if options else [])
-        reply = yield from until(lambda: steering.wait_for_reply(lambda: True), steering)
+        reply = yield from until(lambda: steering.wait_for_reply(lambda: True))
         yield ev.Replied(about, "What do you say?", reply, "person")
         yield ev.Steered("override", f"heard {reply}")
     yield ev.Answered("The chairman resigned (not supported by the sources) [1].", [CLAIM], [])
@@ -65,7 +61,7 @@ tui.ask.asking.agent_run.run = run
 tui.assemble.open_chat = lambda _settings: ScriptedChat([])
 tui.assemble.open_embedder = lambda _settings: HashEmbedder()
 tui.assemble.open_reader = lambda _settings: None
-fcntl.ioctl(0, termios.TIOCSCTTY, 0)  # Ctrl-C at this terminal is meant for this program
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)  # the keys at this terminal are meant for this program
 sys.exit(tui.cli.run(sys.argv[1:]))
 """
 
@@ -101,19 +97,6 @@ class Terminal:
         plain = ESCAPES.sub("", self._seen)
         shown, self._seen = plain[: plain.index(text) + len(text)], plain[plain.index(text) + len(text) :]
         return shown
-
-    def waits(self) -> None:
-        """Until the program sleeps, as it does before a person has read a prompt.
-
-        Python's line reader prompts a moment before it waits, and does not hear Ctrl-C in between.
-        """
-        stat = Path(f"/proc/{self.child.pid}/stat")
-        deadline = time.monotonic() + PATIENCE
-        asleep = 0
-        while asleep < 5 and time.monotonic() < deadline:
-            time.sleep(0.02)
-            state = stat.read_text().rpartition(")")[2].split()[0] if stat.exists() else "S"
-            asleep = asleep + 1 if state == "S" else 0
 
     def end(self) -> int:
         """The exit code; the terminal has to be as it was."""
@@ -159,19 +142,3 @@ def test_a_person_steers_a_run_and_answers_it(terminal: Terminal) -> None:
     terminal.until("heard accept")
     terminal.until("0 of 1 sentence is supported")
     assert terminal.end() == 9  # answered in part
-
-
-def test_ctrl_c_at_a_question_cancels_the_run_and_says_how_to_go_on(terminal: Terminal) -> None:
-    terminal.until("? keys")
-    terminal.type("p")
-    terminal.until("paused ·")
-    terminal.type("p")
-    terminal.until("resumed")
-    terminal.type("aWhen?\r")
-    terminal.until("Enter alone: answer as best it can")
-    terminal.until("> ")
-    terminal.waits()
-    terminal.type("\x03")
-    terminal.until("Run abc123def456 can be resumed: `deepthink resume abc123def456`")
-    terminal.until("Cancelled: The run was cancelled.")
-    assert terminal.end() == 130

@@ -115,8 +115,7 @@ async def test_enter_enter_enter_and_a_question_that_works(
 
 
 @pytest.mark.usefixtures("bare")
-async def test_the_smaller_model_is_taken_into_use(make_app: MakeApp, machine: _Machine) -> None:
-    app = make_app()
+async def test_the_smaller_model_is_taken_into_use(machine: _Machine, app: DeepthinkApp) -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         await _opened(app, pilot, [])
         await pilot.press("ctrl+s")
@@ -130,9 +129,8 @@ async def test_the_smaller_model_is_taken_into_use(make_app: MakeApp, machine: _
 
 @pytest.mark.usefixtures("bare")
 async def test_a_pull_that_is_stopped_or_fails_is_taken_up_again(
-    make_app: MakeApp, machine: _Machine
+    machine: _Machine, app: DeepthinkApp
 ) -> None:
-    app = make_app()
     async with app.run_test(size=(80, 24)) as pilot:
         await _opened(app, pilot, [])
         machine.hold.clear()
@@ -191,8 +189,7 @@ async def test_documents_of_ones_own(
 
 
 @pytest.mark.usefixtures("bare")
-async def test_escape_leaves_and_stops(make_app: MakeApp, machine: _Machine) -> None:
-    app = make_app()
+async def test_escape_leaves_and_stops(machine: _Machine, app: DeepthinkApp) -> None:
     answers: list[str | None] = []
     async with app.run_test(size=(80, 24)) as pilot:
         await _opened(app, pilot, answers)

@@ -203,15 +203,6 @@ def said(strip: DecisionStrip) -> str:
     return label.action if label else ""
 
 
-async def test_without_runs_it_says_how_to_get_decisions(app: DeepthinkApp) -> None:
-    async with app.run_test(size=(80, 24)) as pilot:
-        screen = await opened(pilot)
-        assert "No decisions yet" in text(screen, "#message")
-        assert "Press f2" in text(screen, "#message")
-        assert not screen.query_one("#both").display
-        await pilot.press("left_square_bracket", "right_square_bracket")
-
-
 async def test_the_newest_stored_run_with_decisions_is_shown(app: DeepthinkApp) -> None:
     store_decided(app.engine.store, labels={0: "FINISH"})
     Runs(app.engine.store).begin(NewRun("Hello?", "lean", "small", "minilm", "", "rules", ()))
@@ -255,28 +246,6 @@ async def test_labels_are_stored_and_taken_back(app: DeepthinkApp) -> None:
         await pilot.press("end", "1")
         assert "CONTINUE was not possible there, only FINISH." in [n.message for n in app._notifications]
         assert 3 not in labels.of_run(run_id)
-
-
-async def test_older_and_newer_runs(app: DeepthinkApp) -> None:
-    at = datetime(2026, 3, 14, 12)
-    for n in range(5):  # the third from the newest has no decision
-        taken = () if n == 2 else TAKEN[:1]
-        store_decided(app.engine.store, taken, question=f"Question {n}?", at=at + timedelta(hours=n))
-    async with app.run_test(size=(80, 24)) as pilot:
-        screen = await opened(pilot)
-        await until(pilot, lambda: "Question 4?" in text(screen, "#run"))
-        assert "run 1 of 4" in text(screen, "#run")
-        await pilot.press("right_square_bracket")
-        assert "This is the newest run." in [n.message for n in app._notifications]
-        for n in (3, 1, 0):
-            await pilot.press("left_square_bracket")
-            await until(pilot, lambda: f"Question {n}?" in text(screen, "#run"))  # noqa: B023
-        await pilot.press("left_square_bracket")
-        await until(pilot, lambda: "There is no older run with decisions." in
-                    [n.message for n in app._notifications])  # fmt: skip
-        await until(pilot, lambda: "run 4 of 4" in text(screen, "#run"))
-        await pilot.press("right_square_bracket")
-        await until(pilot, lambda: "Question 1?" in text(screen, "#run"))
 
 
 async def test_runs_that_come_and_go_meanwhile_are_seen_on_return(app: DeepthinkApp) -> None:
@@ -398,10 +367,3 @@ def test_a_state_of_another_encoding_is_told_as_far_as_it_goes() -> None:
     assert "left" not in lines
     bare = "\n".join(line.plain for line in detail(Row(decided("FINISH", (0, 0, 1))), 80))
     assert "Its state is not stored." in bare
-
-
-def test_chance_is_told_where_a_decision_was_explored() -> None:
-    lines = [
-        line.plain for line in detail(Row(decided("FINISH", (0.1, 0, 0.9), behaviour_probability=0.05)), 80)
-    ]
-    assert any("taken here with probability 0.05" in line for line in lines)

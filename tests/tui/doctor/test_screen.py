@@ -11,13 +11,11 @@ from textual.pilot import Pilot
 from textual.widgets import OptionList, Static
 from textual.worker import get_current_worker
 
-from tests.tui.app.bare import bare
 from tests.tui.conftest import Look, MakeApp, Snap, looks
 from tests.tui.waiting import until
 from tui.app.app import DeepthinkApp
 from tui.doctor.findings import Finding
 
-__all__ = ["bare"]
 pytestmark = pytest.mark.usefixtures("bare")
 
 FOUND = [

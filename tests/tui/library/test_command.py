@@ -68,20 +68,6 @@ def test_wrong_input_is_refused(arguments: tuple[str, ...], code: int, words: st
     assert len(ran.err.splitlines()) == 2
 
 
-def test_a_folder_without_documents_is_told(tmp_path: Path, deepthink: Run) -> None:
-    (tmp_path / "bare").mkdir()
-    ran = deepthink("ingest", str(tmp_path / "bare"))
-    assert ran.code == 4
-    assert "library formats" in ran.err
-
-
-def test_the_library_lists_what_it_holds(library: Path, deepthink: Run) -> None:
-    assert "facts" in deepthink("library").out
-    listed = deepthink("library", "list", "facts").out
-    assert "fire.md" in listed
-    assert "100.0%" in listed
-
-
 def test_an_empty_library_says_how_to_begin(deepthink: Run) -> None:
     for arguments in (("library",), ("library", "list")):
         ran = deepthink(*arguments)

@@ -9,7 +9,6 @@ from textual import events
 from textual.widgets import Input, Static
 from textual.widgets._footer import FooterKey
 
-from tests.tui.conftest import MakeApp
 from tests.tui.library.shelf import begin_with_nothing
 from tests.tui.waiting import until
 from tui.app.app import DeepthinkApp
@@ -124,23 +123,6 @@ async def test_paths_are_typed_completed_and_pasted(shelf: Path, app: DeepthinkA
         await pilot.press("enter")
         await until(pilot, lambda: taken)
     assert taken == [Intake((shelf / "report.pdf", shelf / "letters"), (), "documents", "")]
-
-
-async def test_what_can_be_no_path_is_told_and_the_app_goes_on(make_app: MakeApp, shelf: Path) -> None:
-    app, text = make_app(), "x" * 300
-    async with app.run_test(size=SIZE) as pilot:
-        screen = FilesScreen(shelf)
-        app.push_screen(screen)
-        await until(pilot, lambda: screen.is_mounted and rows(screen))
-        line = screen.query_one(PathInput)
-        line.focus()
-        await pilot.press(text[0])
-        line.post_message(events.Paste(text[1:]))
-        await until(pilot, lambda: line.value == text)
-        await pilot.press("enter")
-        await until(pilot, lambda: told(screen).startswith("✗"))
-        assert text[:20] in told(screen)
-        assert not app.failures
 
 
 async def test_what_is_typed_in_the_tree_goes_to_the_line_for_paths(shelf: Path, app: DeepthinkApp) -> None:

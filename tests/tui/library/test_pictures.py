@@ -52,12 +52,6 @@ UNDER_WAY = [
     ing.FileStarted("/documents/report.pdf", "report.pdf"),
     ing.FileEmbedding("/documents/report.pdf", 96, 240),
 ]
-REST = [
-    ing.FileDone(
-        "/documents/report.pdf", "report.pdf", "added", 240, 0.31, 9, 5.0, ("6 of 9 pages hold no text.",)
-    ),
-    ing.IngestFinished(0, 6.0),
-]
 
 
 @looks("80x24-dark")
@@ -85,39 +79,19 @@ def test_a_document_and_its_sections(look: Look, make_app: MakeApp, snap_compare
     assert snap_compare(app, terminal_size=look.size, run_before=choose)
 
 
-async def reading(pilot: Pilot[int]) -> IngestPanel:
-    screen = await opened(pilot)
-    await until(pilot, lambda: "on average" in facts(pilot))
-    panel = screen.query_one(IngestPanel)
-    panel.show(IngestJob("into filings", nothing), UNDER_WAY)
-    screen.refresh_bindings()
-    await pilot.pause()
-    return panel
-
-
 @looks("120x40-dark")
 def test_reading_under_way(look: Look, make_app: MakeApp, snap_compare: Snap) -> None:
     app = make_app(theme=look.theme)
     fill(app.engine.store)
 
     async def begin(pilot: Pilot[int]) -> None:
-        await reading(pilot)
-
-    assert snap_compare(app, terminal_size=look.size, run_before=begin)
-
-
-@looks("80x24-dark")
-def test_reading_with_a_file_that_failed(look: Look, make_app: MakeApp, snap_compare: Snap) -> None:
-    app = make_app(theme=look.theme)
-    fill(app.engine.store)
-
-    async def end(pilot: Pilot[int]) -> None:
-        panel = await reading(pilot)
-        panel.take(REST)
-        panel.finish()
+        screen = await opened(pilot)
+        await until(pilot, lambda: "on average" in facts(pilot))
+        screen.query_one(IngestPanel).show(IngestJob("into filings", nothing), UNDER_WAY)
+        screen.refresh_bindings()
         await pilot.pause()
 
-    assert snap_compare(app, terminal_size=look.size, run_before=end)
+    assert snap_compare(app, terminal_size=look.size, run_before=begin)
 
 
 @looks("80x24-dark")

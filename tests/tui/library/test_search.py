@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import threading
-from typing import Any
-
-import pytest
 from textual.pilot import Pilot
 from textual.widgets import ContentSwitcher, DataTable, Input, Select, Static
 
-from tests.tui.conftest import MakeApp
-from tests.tui.library.shelf import fill, put
+from tests.tui.library.shelf import put
 from tests.tui.library.test_screen import SIZE, Slow, begin_here, opened
-from tests.tui.waiting import PATIENCE, until
+from tests.tui.waiting import until
 from traces.library import Library
 from tui.app.app import DeepthinkApp
 from tui.library.ingest_panel import IngestJob, IngestPanel
@@ -112,28 +107,6 @@ async def test_the_search_takes_no_keys_from_who_types_while_something_is_read(
         assert not slow.cancelled
         await pilot.press("escape", "x")
         await until(pilot, lambda: slow.cancelled)
-
-
-async def test_who_types_on_while_it_is_searched_keeps_the_keys(
-    make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    go, inspect = threading.Event(), SearchPanel._inspect
-
-    def slowly(panel: SearchPanel, *what: Any) -> Any:
-        go.wait(PATIENCE)
-        return inspect(panel, *what)
-
-    monkeypatch.setattr(SearchPanel, "_inspect", slowly)
-    app = make_app()
-    fill(app.engine.store)
-    async with app.run_test(size=SIZE) as pilot:
-        screen = await opened(pilot)
-        panel = screen.query_one(SearchPanel)
-        await pilot.press("slash", *"fire", "enter", *" at")
-        go.set()
-        await until(pilot, lambda: "passages, in" in state(panel))
-        await pilot.press(*" the plant")
-        assert panel.query_one("#query", Input).value == "fire at the plant"
 
 
 async def test_an_empty_library_cannot_be_searched(app: DeepthinkApp) -> None:

@@ -13,7 +13,7 @@ from tests.agent.web.loopback import Answer, Site
 from tests.agent.web.pages import FILING
 from tests.tui.conftest import Run
 from traces.library import Library
-from tui.assemble import open_store, open_web
+from tui.assemble import open_store
 from tui.settings.settings import Settings
 
 
@@ -62,22 +62,6 @@ def test_files_and_addresses_go_together_and_fail_apart(site: Site, folder: obje
     assert "Check the address." in ran.err
 
 
-@pytest.mark.parametrize(
-    ("address", "words"),
-    [
-        ("http://127.0.0.1:1/a", "or this machine"),
-        ("http://169.254.169.254/latest", "or this machine"),
-        ("ftp://example.org/a", "only http and https"),
-        ("file:///etc/passwd", "only http and https"),
-    ],
-)
-def test_what_is_not_the_public_web_is_refused(address: str, words: str, deepthink: Run) -> None:
-    ran = deepthink("ingest", address, "--web")
-    assert ran.code in {2, 4}
-    assert words in ran.err
-    assert "Traceback" not in ran.err
-
-
 def test_the_web_is_opened_only_if_it_is_on() -> None:
     program = (
         "import sys; from tui.assemble import open_web; from tui.settings.settings import Settings; "
@@ -86,14 +70,3 @@ def test_the_web_is_opened_only_if_it_is_on() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
-
-
-@pytest.mark.parametrize(
-    ("search", "name"), [("ddgs", "ddgs"), ("http://127.0.0.1:8888/", "SearXNG at 127.0.0.1:8888")]
-)
-def test_the_setting_names_the_engine(search: str, name: str) -> None:
-    from tests.scripted import HashEmbedder
-
-    web = open_web(Settings(web=True, web_search=search), open_store(), HashEmbedder())
-    assert web is not None
-    assert web._engine.name == name

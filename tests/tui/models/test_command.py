@@ -42,14 +42,6 @@ def pulls(monkeypatch: pytest.MonkeyPatch, no_models: None) -> list[str]:
     return pulled
 
 
-def test_the_list_says_what_is_here_and_in_use(no_models: None, deepthink: Run) -> None:
-    for arguments in (("models",), ("models", "list")):
-        lines = deepthink(*arguments).out.splitlines()
-        pull = "deepthink models pull qwen2.5-coder"
-        assert f"qwen2.5-coder-1.5b  model, 1.1 GB, in use, not here: {pull}-1.5b" in lines
-        assert f"qwen2.5-coder-0.5b  model, 491 MB, not here: {pull}-0.5b" in lines
-
-
 def test_a_server_of_the_openai_api_is_listed_and_used(
     monkeypatch: pytest.MonkeyPatch, deepthink: Run
 ) -> None:

@@ -18,7 +18,6 @@ from models.probe import ProbeResult
 from models.protocols import GenerationCancelled
 from models.servers.ollama import ModelFacts, OllamaServer
 from models.servers.openai import OpenAiServer
-from tests.tui.app.bare import bare
 from tests.tui.conftest import QUESTION, Answering, Gate, Look, MakeApp, Snap
 from tests.tui.waiting import until
 from tui.app.app import DeepthinkApp
@@ -27,7 +26,6 @@ from tui.ask.screen import AskScreen
 from tui.models.screen import ModelList
 from tui.settings.settings import load, put
 
-__all__ = ["bare"]
 pytestmark = pytest.mark.usefixtures("bare")
 
 _RESULT = ProbeResult(

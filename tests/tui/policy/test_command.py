@@ -126,24 +126,6 @@ def test_a_damaged_record_is_told_and_the_box_is_active(deepthink: Run) -> None:
     assert f"● {SHIPPED}" in _plain(ran.out)
 
 
-@pytest.mark.usefixtures("boxed")
-def test_show_tells_what_the_manifest_knows_and_the_card_is_markdown(deepthink: Run) -> None:
-    out = _plain(deepthink("policy", "show").out)
-    for told in (
-        f"{SHIPPED} in the box, active",
-        "method a random forest on the numeric features",
-        "by deepthink train-policy --method forest",
-        "decisions 3,000",
-        "margin 0.05, temperature 0.1",
-        "utility 0.41",
-        "interval [0.01, 0.03]",
-        "gate passed: It is better.",
-        "rule Better than the default.",
-    ):
-        assert told in out
-    assert deepthink("policy", "show", "--card").out.startswith("---\nlicense: apache-2.0\n")
-
-
 @pytest.mark.usefixtures("boxed", "own")
 def test_only_ones_own_can_be_removed_and_only_with_a_yes(deepthink: Run) -> None:
     ran = deepthink("policy", "remove", A)
@@ -157,17 +139,6 @@ def test_only_ones_own_can_be_removed_and_only_with_a_yes(deepthink: Run) -> Non
     for name in (SHIPPED, "box"):
         ran = deepthink("policy", "remove", name, "-y")
         assert (ran.code, "stays" in ran.err) == (2, True)
-
-
-@pytest.mark.usefixtures("boxed")
-def test_where_the_settings_have_another_decide_it_is_said(deepthink: Run, own: Path) -> None:
-    deepthink("config", "set", "decider", "rules")
-    assert "decider = rules lets rules decide" in _plain(deepthink("policy", "use", A).err)
-    deepthink("config", "set", "decider", "learned")
-    assert deepthink("policy", "list").err == ""
-    deepthink("config", "unset", "decider")
-    deepthink("config", "set", "profile", "seed")
-    assert "profile = seed lets llm decide" in _plain(deepthink("policy", "list").err)
 
 
 # --- a run ------------------------------------------------------------------------------------------------
@@ -257,7 +228,3 @@ def test_a_loaded_policy_is_kept_until_another_is_chosen(own: Path) -> None:
     with pytest.raises(BadPolicy):
         second.decider()
     assert open_learned() is not second, "one that failed is tried again"
-
-
-def test_without_any_policy_none_is_handed_in() -> None:
-    assert open_learned() is None

@@ -9,7 +9,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Static
 
-from policy.serving.folder import GAIN, Base, Gate, figure, sections
+from policy.serving.folder import GAIN, Gate
 from policy.serving.registry import Registry
 from tests.policy.made import policy
 from tests.tui.conftest import MakeApp
@@ -117,24 +117,3 @@ async def test_one_that_did_not_pass_is_used_only_after_a_yes(root: Path, app: D
         assert Registry().history()[0].forced
         assert "although the gate did not pass it" in card(screen)
         assert any("although the gate did not pass it" in n.message for n in app._notifications)
-
-
-def test_what_a_manifest_tells_is_read_into_plain_words(home: Path) -> None:
-    root = home / "data" / "policies"
-    policy(
-        root,
-        base=Base(name="nowhere", sha256="a" * 64),
-        metrics={"quality": 0.5, "interval": [0.1, -0.2, 0.3], "by set": {"musique": 1}},
-    )
-    (row,) = Registry().listed()
-    assert (row.verdict, row.boxed, row.gain) == ("unusable", False, ())
-    assert "nowhere" in row.reason
-    gate = Gate(passed=True, reason="", rule="", measures={GAIN: [0.1, -0.2, 0.3]})
-    policy(root, "forest-b", metrics={"by set": {"musique": 1}}, gate=gate)
-    row = next(row for row in Registry().listed() if row.name == "forest-b")
-    assert row.gain == (0.1, -0.2, 0.3)
-    assert row.manifest is not None
-    told = dict(sections(row.manifest))
-    assert ("by set, musique", "1") in told["Measured on held-out questions"]
-    assert figure([0.1, -0.2, 0.3]) == "+0.100 [-0.200, +0.300]"
-    assert figure(None) == "–"

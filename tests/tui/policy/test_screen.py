@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +12,8 @@ from agent.decisions.decider import STATE_VERSION
 from policy.serving.registry import Registry
 from tests.policy.made import policy
 from tests.tui.conftest import MakeApp
-from tests.tui.decisions.test_screen import store_decided
 from tests.tui.waiting import until
 from traces.decisions import Counts
-from traces.runs import Ratings
-from traces.store import Store
 from tui.app.app import DeepthinkApp
 from tui.policy.screen import PolicyScreen
 from tui.settings.settings import put
@@ -36,17 +32,6 @@ def some() -> Counts:
     )
 
 
-def fill(store: Store) -> None:
-    """Two runs on two days, labelled and rated."""
-    for n in range(2):
-        run_id = store_decided(store, labels={0: "FINISH"}, at=datetime(2026, 3, 14 + n))
-        Ratings(store).rate(run_id, "good")
-        with store.connect() as db:
-            db.execute(
-                "UPDATE decisions SET taken = ? WHERE run_id = ?", [datetime(2026, 3, 14 + n), run_id]
-            )
-
-
 async def opened(pilot: Pilot[Any]) -> PolicyScreen:
     """The screen, once it has read what there is or has failed to."""
     await pilot.press("f6")
@@ -61,14 +46,6 @@ async def opened(pilot: Pilot[Any]) -> PolicyScreen:
 def text(screen: PolicyScreen, of: str) -> str:
     """What a section says."""
     return str(screen.query_one(of, Static).content)
-
-
-async def test_what_can_be_learned_from_is_counted(app: DeepthinkApp) -> None:
-    fill(app.engine.store)
-    async with app.run_test(size=(80, 24)) as pilot:
-        screen = await opened(pilot)
-        assert "2,992 more are needed" in text(screen, "#until")
-        assert "about 748 runs" in text(screen, "#until")
 
 
 async def test_without_a_policy_it_says_how_to_get_one(app: DeepthinkApp) -> None:

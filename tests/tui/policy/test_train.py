@@ -8,7 +8,6 @@ import pytest
 
 from policy.serving.folder import Gate
 from policy.serving.registry import Registry
-from policy.training import forest
 from policy.training.course import TrainingRequest
 from policy.training.progress import (
     Began,
@@ -129,17 +128,3 @@ def test_a_training_that_breaks_off_leaves_the_active_policy_alone(
     assert ran.code == 70
     assert "no number any more" in ran.err
     assert Registry().active().name == "box"
-
-
-def test_a_forest_from_a_collected_store(
-    deepthink: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(forest, "TREES", 5)
-    store = collected(tmp_path / "some.duckdb", 60)
-
-    ran = deepthink("train-policy", "--method", "forest", "--from", str(store), "--force", "--name", "mine")
-
-    assert ran.code == 0
-    assert "The gate: not passed." in ran.out
-    assert "It is active now" in ran.out
-    assert Registry().active().name == "mine"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -231,30 +229,3 @@ async def test_what_goes_wrong_is_told_and_the_active_policy_stays(
         assert not panel.running
         await pilot.press("t")
         await until(pilot, lambda: isinstance(screen.focused, MethodList))
-
-
-_PROGRAM = """
-import asyncio, sys
-from tui.app.app import DeepthinkApp
-from tui.policy.screen import PolicyRows
-
-async def main():
-    async with DeepthinkApp(prepare=False).run_test() as pilot:
-        await pilot.press("f6")
-        while not pilot.app.screen.query(PolicyRows) or not pilot.app.screen.query_one("#all").display:
-            await pilot.pause(0.02)
-        await pilot.press("t")
-        await pilot.pause()
-
-asyncio.run(main())
-heavy = ("torch", "trl", "sklearn", "transformers", "peft", "datasets")
-print(*[name for name in heavy if name in sys.modules])
-"""
-
-
-def test_nothing_that_trains_is_imported_before_a_training_begins(home: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", _PROGRAM], capture_output=True, text=True, check=False, timeout=120
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.split() == []

@@ -80,12 +80,6 @@ def test_a_resumed_run_goes_on_counting_its_seconds() -> None:
     assert not fold.over
 
 
-def test_pause_is_known_until_the_run_goes_on() -> None:
-    assert folded(ev.Steered("pause")).paused
-    assert not folded(ev.Steered("pause"), ev.Steered("resume")).paused
-    assert not folded(ev.Steered("pause"), parts.finished()).paused
-
-
 def test_a_question_names_collections_and_files(tmp_path: Path) -> None:
     file = tmp_path / "a.md"
     file.write_text("x")
@@ -97,13 +91,6 @@ def test_a_question_names_collections_and_files(tmp_path: Path) -> None:
     )
 
 
-def test_long_lines_go_on_under_their_text() -> None:
-    assert hanging("▸ 1. ", "who supplies the bearings", 21).splitlines() == [
-        "▸ 1. who supplies the",
-        "     bearings",
-    ]
-
-
 def test_wide_characters_count_twice() -> None:
     lines = hanging("1. ", "日本語の文章ですから、ここで折り返します", 23).splitlines()
     assert [cell_len(line) <= 23 for line in lines] == [True, True]
@@ -111,15 +98,6 @@ def test_wide_characters_count_twice() -> None:
     assert one_line("日本語の文章", 7) == "日本語…"
     assert (padded("日本", 6), padded("日本語の文章", 6)) == ("日本  ", "日本… ")
     assert [line.plain for line in facts([("名前", "Tolvang")], 30)] == ["名前        Tolvang"]
-
-
-def test_the_name_of_a_model_call_is_nothing_to_read() -> None:
-    fold = folded(
-        parts.started(), ev.NodeStarted("synthesise", 1), ev.NodeProgress("synthesise", 1, "verify")
-    )
-    assert fold.message == ""
-    fold.take(ev.NodeProgress("synthesise", 1, "reading https://example.org"))
-    assert fold.message == "reading https://example.org"
 
 
 def test_a_stored_answer_has_the_numbers_that_its_sources_are_shown_with() -> None:

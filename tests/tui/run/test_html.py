@@ -10,7 +10,7 @@ import pytest
 from agent import events as ev
 from tests.tui import stored
 from tests.tui.conftest import Run
-from tui.run.export import paragraphs, web_address
+from tui.run.export import web_address
 
 _VOID = {"meta", "br", "link", "img", "input", "hr"}
 
@@ -141,14 +141,3 @@ def test_what_was_kept_is_shown_where_the_answer_cites_nothing(deepthink: Run) -
 )
 def test_what_is_an_address_on_the_web(text: str, address: str) -> None:
     assert web_address(text) == address
-
-
-def test_paragraphs_and_headings_of_an_answer() -> None:
-    report = "# Summary\n\nIt grew.\nA lot.\n## Risks\nFire. # no heading\n\n\n1. one"
-    assert list(paragraphs(report)) == [
-        (True, "Summary"),
-        (False, "It grew.\nA lot."),
-        (True, "Risks"),
-        (False, "Fire. # no heading"),
-        (False, "1. one"),
-    ]

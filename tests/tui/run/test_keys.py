@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from agent.steering import Steering
-from tui.run.keyboard import KEYS, Wheel
+from tui.run.keyboard import Wheel
 
 
 @pytest.fixture
@@ -67,27 +65,6 @@ def test_d_decides(key: str, action: str, wheel: Wheel, steering: Steering) -> N
 def test_a_decision_can_be_left_to_the_decider(wheel: Wheel, steering: Steering) -> None:
     _type(wheel, "d\x1b")
     assert (steering.take_override(), wheel.prompt) == (None, "")
-
-
-def test_help_comes_and_goes_and_other_keys_do_nothing(wheel: Wheel, steering: Steering) -> None:
-    wheel.press("?")
-    assert wheel.shows_help
-    _type(wheel, "?xyz \t\r\x1b1[")
-    assert (wheel.notice, wheel.prompt, wheel.shows_help) == ("", "", False)
-    assert (steering.finishing, steering.skipping, steering.paused) == (False, False, False)
-    assert set(KEYS) == set("pfsadq?")
-
-
-def test_what_was_said_goes_once_the_run_took_notice_or_time_has_passed(
-    wheel: Wheel, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    wheel.press("s")
-    wheel.clear_notice()
-    assert wheel.notice == ""
-    wheel.press("s")
-    now = time.monotonic()
-    monkeypatch.setattr("time.monotonic", lambda: now + 60)
-    assert wheel.notice == ""
 
 
 def test_what_is_typed_cannot_steer_the_terminal(wheel: Wheel) -> None:

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Sequence
 
 import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
 from agent import events as ev
-from agent.steering import Steering
 from tests.tui.parts import evidence, whole_run
-from tui.run.keyboard import Wheel
 from tui.run.render import AnimatedRun, PlainRun
 
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
@@ -95,75 +92,6 @@ def test_plain_is_one_line_per_event(capsys: pytest.CaptureFixture[str]) -> None
         screen.take(event)
         shown.append(capsys.readouterr().out.count("\n"))
     assert shown == [1, 1, 1, 0, 1, 1, 0, 0, 0, 0, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 11]
-
-
-def _bottom(events: Sequence[ev.Event], wheel: Wheel | None = None, width: int = 80) -> list[str]:
-    """What stands beneath the transcript after these events."""
-    stream = io.StringIO()
-    out = Console(file=stream, force_terminal=True, width=width, height=24, highlight=False)
-    screen = AnimatedRun(out, wheel=wheel)
-    for event in events:
-        screen.take(event)
-    stream.truncate(0)
-    out.print(screen._bottom())
-    return ESCAPES.sub("", stream.getvalue()).strip("\0").splitlines()
-
-
-def test_the_line_at_the_bottom_says_what_is_done_and_which_keys_there_are() -> None:
-    wheel = Wheel(Steering())
-    line = _bottom([ev.NodeStarted("distil", 2), ev.ModelCalled("x", 1, 1, 340, 1.0)], wheel)[-1]
-    assert "step 2: picking out what matters · 0.0 s · 340 tokens written" in line
-    assert line.rstrip().endswith(" ? keys")
-    assert cell_len(line) <= 80
-    wide = _bottom([ev.NodeStarted("distil", 2)], wheel, 100)[-1]
-    assert wide.endswith("p pause · f answer now · ? keys")
-    assert "keys" not in _bottom([ev.NodeStarted("distil", 2)])[-1]
-    assert "step" not in _bottom([ev.NodeStarted("synthesise", 2)], wheel)[-1]
-    page = ev.NodeProgress("correct", 2, f"reading https://example.org/{'x' * 90}")
-    lines = _bottom([ev.NodeStarted("correct", 2), page], wheel)
-    assert len(lines) == 1
-    assert "step 2: reading https://" in lines[0]
-    assert (
-        "picking out" in _bottom([ev.NodeStarted("distil", 2), ev.NodeProgress("distil", 2, "distil")])[-1]
-    )
-
-
-def test_a_paused_run_says_so_until_it_goes_on() -> None:
-    steering = Steering()
-    wheel = Wheel(steering)
-    wheel.press("p")
-    assert "pausing after this step" in _bottom([ev.NodeStarted("plan", 0)], wheel)[-1]
-    paused = _bottom([ev.NodeStarted("plan", 0), ev.Steered("pause")], wheel)[-1]
-    assert paused.startswith("= paused · ")
-    assert paused.rstrip().endswith("p resume · f answer now · ? keys")
-    wheel.press("p")
-    assert (
-        "planning"
-        in _bottom([ev.NodeStarted("plan", 0), ev.Steered("pause"), ev.Steered("resume")], wheel)[-1]
-    )
-
-
-def test_what_is_typed_and_the_keys_stand_beneath_the_draft() -> None:
-    wheel = Wheel(Steering())
-    for key in "?a" + "Who was it, " * 12 + "then":
-        wheel.press(key)
-    lines = _bottom([ev.AnswerText("Orlavane " * 400)], wheel)
-    assert lines[0].startswith("answer ")
-    assert lines[-1].rstrip().endswith("then▏")
-    assert any(line.startswith("keys      p  pause") for line in lines)
-    assert len(lines) <= 24
-    assert max(map(cell_len, lines)) <= 80
-
-
-def test_a_second_draft_takes_the_place_of_the_first() -> None:
-    drafting = ev.NodeStarted("synthesise", 0)
-    events = [
-        *(drafting, ev.AnswerText("First."), ev.Answered("First.", [], [])),
-        *(drafting, ev.AnswerText("Second.")),
-    ]
-    assert "First." in _bottom(events[:3])[0], "it is shown while it is checked"
-    assert "First." not in _bottom(events)[0]
-    assert "Second." in _bottom(events)[0]
 
 
 def test_nothing_moves_while_a_question_is_asked() -> None:

@@ -12,8 +12,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input, OptionList
 
 from agent.events import Asked, NodeStarted, Routed
-from models.protocols import ChatOptions
-from tests.tui.ask.test_screen import answer_of, asked, begun, ready, shown
+from tests.tui.ask.test_screen import answer_of, begun, ready, shown
 from tests.tui.conftest import QUESTION, Answering, Gate, MakeApp
 from tests.tui.waiting import until
 from traces.labels import Labels
@@ -257,19 +256,6 @@ async def test_what_is_asked_back_is_no_markup(make_app: MakeApp, filled: Path) 
 def titled(box: AskedBox, question: str) -> bool:
     """Whether the box is drawn with the question as its title."""
     return question in box.render_lines(Region(0, 0, box.size.width, 1))[0].text
-
-
-async def test_a_worker_that_breaks_never_closes_the_app(make_app: MakeApp, filled: Path) -> None:
-    def breaks(_options: ChatOptions) -> None:
-        raise ZeroDivisionError("what nobody foresaw")
-
-    app = make_app(Answering(during=breaks))
-    async with app.run_test(size=(120, 40)) as pilot:
-        screen = await asked(pilot)
-        await until(pilot, lambda: app.failures)
-        assert app.failures[-1].error.title == "This should not have happened"
-        assert "ZeroDivisionError" in app.failures[-1].detail
-        assert screen.query_one(Prompt).text == QUESTION
 
 
 async def test_leaving_the_app_interrupts_what_goes_on(make_app: MakeApp, filled: Path) -> None:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 
 import pytest
 
 from agent import events as ev
-from tests.tui.parts import LONG, claim, evidence, finished, search, started
-from tui.run.fold import RunFold
-from tui.run.render import PlainRun, Renderer
-from tui.run.words import ENDINGS, facts
+from tests.tui.parts import LONG, claim, finished, search, started
+from tui.run.render import PlainRun
 
 
 def _plain(events: Sequence[ev.Event], capsys: pytest.CaptureFixture[str]) -> list[str]:
@@ -33,20 +30,6 @@ def test_searches_of_one_round_are_one_block_with_each_passage_once(
     ], "the last one is shown though nothing followed it"
 
 
-@pytest.mark.parametrize(
-    ("sentence", "told"),
-    [
-        ("Orlavane buys them from Tolvang.", "Tolvang – Orlavane buys them from Tolvang."),
-        ("Tolvang supplies them.", "Tolvang supplies them."),
-    ],
-)
-def test_a_first_look_is_marked_as_one_with_its_place(
-    sentence: str, told: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    looked = ev.FirstLook("Tolvang", sentence, 1, "Annual report", 12, 0.4)
-    assert _plain([looked], capsys) == [f"look: first look, still thinking: {told} | Annual report, p. 12"]
-
-
 def test_of_several_answers_the_last_is_shown_once(capsys: pytest.CaptureFixture[str]) -> None:
     first = ev.Answered("A first draft.", [claim("A first draft.", "not")], [])
     asked = ev.Replied("approve", "What now?", "rewrite", "person")
@@ -60,10 +43,6 @@ def test_of_several_answers_the_last_is_shown_once(capsys: pytest.CaptureFixture
     ]
 
 
-def test_a_run_that_was_cut_off_shows_the_answer_it_had(capsys: pytest.CaptureFixture[str]) -> None:
-    assert _plain([ev.Answered("An answer.", [], [])], capsys) == ["answer: An answer."]
-
-
 def test_a_withheld_answer_is_not_shown_but_how_little_of_it_was_supported(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -75,20 +54,6 @@ def test_a_withheld_answer_is_not_shown_but_how_little_of_it_was_supported(
     assert "done: withheld: the sources do not support all of it" in text
     assert "0 of 1 sentence is supported by its sources" in text
     assert "chairman" not in text
-
-
-@pytest.mark.parametrize(
-    ("status", "how"), [("waiting", "waits"), ("cancelled", "can be resumed"), ("failed", "can be resumed")]
-)
-def test_a_run_without_an_end_says_how_to_go_on(
-    status: str, how: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    told = f"Run abc123def456 {how}: `deepthink resume abc123def456`"
-    assert told in _plain([started(), finished(status)], capsys)[-1]
-    with Renderer() as silent:
-        silent.take(started())
-        silent.take(finished(status))
-    assert capsys.readouterr() == ("", f"Note: {told}.\n")
 
 
 def test_a_resumed_run_shows_its_question_and_the_answer_it_came_to_before(
@@ -105,30 +70,3 @@ def test_a_resumed_run_shows_its_question_and_the_answer_it_came_to_before(
     assert lines[1:3] == ["approve: you: accept it as it is", "answer: The answer."]
     replayed = _plain([started(), ev.Resumed("abc123def456", LONG, "distil", "llama.cpp:qwen")], capsys)
     assert replayed[1] == "resumed: at: picking out what matters"
-
-
-@pytest.mark.parametrize("because", ["", "not_found", "time budget"])
-def test_a_run_without_a_reason_of_its_own_is_written_by_how_it_ended(because: str) -> None:
-    fold = RunFold()
-    fold.take_all([started(), finished("not_found", because)])
-    rows = dict(facts(fold, datetime(2026, 3, 14)))
-    assert rows["ended"] == ENDINGS["not_found"]
-    assert rows.get("stopped because") == ("time budget" if because == "time budget" else None)
-
-
-def test_a_run_that_was_cancelled_has_no_answer(capsys: pytest.CaptureFixture[str]) -> None:
-    first = ev.Answered("The chairman resigned.", [claim("The chairman resigned.", "not")], [])
-    assert "chairman" not in "".join(_plain([started(), first, finished("cancelled")], capsys))
-
-
-def test_a_source_shows_the_sentence_that_was_relied_on(capsys: pytest.CaptureFixture[str]) -> None:
-    web = evidence(2, document="https://example.org/fire", collection="web", section="", page=None)
-    answered = ev.Answered("It burnt [1][2].", [], [evidence(1), web], quotes={"1": "The very sentence."})
-    lines = _plain([answered, finished()], capsys)
-    assert lines[2:5] == [
-        "[1] Annual report 2024 › Item 1A. Risk Factors › A single supplier, p. 12",
-        "    reports · annual-report.html · 2025-02-28",
-        "    “The very sentence.”",
-    ]
-    assert lines[5:7] == ["[2] Annual report 2024", "    web · https://example.org/fire · 2025-02-28"]
-    assert lines[7].startswith("    “Orlavane buys all")

@@ -33,14 +33,6 @@ def test_a_replay_shows_what_the_run_showed(ran: str, deepthink: Run) -> None:
     assert deepthink("runs", "show", run_id[:5]).out == ran
 
 
-def test_the_list_names_the_run(ran: str, deepthink: Run) -> None:
-    for arguments in (("runs",), ("runs", "list", "-n", "1")):
-        listed = deepthink(*arguments).out
-        assert ran.rsplit("run ", maxsplit=1)[-1].strip() in listed
-        assert "answered" in listed
-        assert QUESTION in listed
-
-
 def test_export_to_markdown_holds_everything(ran: str, deepthink: Run, tmp_path: Path) -> None:
     text = deepthink("runs", "export").out
     assert text.startswith(f"# {QUESTION}\n\nOrlavane buys its ceramic bearings from Tolvang Ceramics [")
@@ -185,12 +177,6 @@ def test_what_can_be_resumed_is_listed_with_why_and_how(
         assert words in line
         assert f"Why {entry.why}?" in line
         assert (f"deepthink resume {entry.run.id}" in line) == (entry.why != "going on")
-
-
-def test_unfinished_belongs_to_the_list(deepthink: Run) -> None:
-    refused = deepthink("runs", "--unfinished", "show")
-    assert (refused.code, refused.out) == (2, "")
-    assert "runs list" in refused.err
 
 
 def test_a_replay_says_what_is_to_be_done_about_a_run_without_an_end(deepthink: Run) -> None:

@@ -69,10 +69,6 @@ def sections() -> dict[str, Section]:
     return {section.title: section for section in compare(first, second)}
 
 
-def test_the_answers_come_right_after_the_question(sections: dict[str, Section]) -> None:
-    assert list(sections)[:3] == ["Question", "Answer", "End"]
-
-
 def test_what_is_the_same_is_said_once(sections: dict[str, Section]) -> None:
     assert sections["Question"].rows == [Row("=", stored.QUESTION)]
     assert sections["Settings"].rows == []
@@ -104,16 +100,6 @@ def test_answers_and_cost(sections: dict[str, Section]) -> None:
     time, calls, *_ = sections["Cost"].rows
     assert time == Row(f"×{6.2 / 1.1:.3g}", "time: 1.1 s", "time: 6.2 s")
     assert calls == Row("=", "model calls: 2")
-
-
-def test_runs_that_came_to_nothing_can_be_compared() -> None:
-    run = read(stored.store_run(status="running", answer=""))
-    found = {s.title: s for s in compare(run, run)}
-    assert found["Plan"].words == "Neither has a plan."
-    assert found["Decisions"].words == "Neither took a decision."
-    assert found["Evidence"].words == "Neither kept any passage."
-    assert found["Answer"].rows[0].first == "(no answer)"
-    assert found["Cost"].rows[0] == Row("=", "time: not known")
 
 
 def texts(screen: CompareScreen) -> list[str]:
@@ -160,17 +146,4 @@ async def test_they_can_be_swapped_and_replayed(make_app: MakeApp) -> None:
             await pilot.press("escape")
             await until(pilot, lambda: app.screen is screen)
         await pilot.press("escape")
-        await until(pilot, lambda: isinstance(app.screen, RunsScreen))
-
-
-async def test_a_run_that_is_gone_cannot_be_compared(make_app: MakeApp) -> None:
-    app = make_app()
-    async with app.run_test(size=SIZE) as pilot:
-        app.action_mode("runs")
-        await pilot.pause()
-        screen = CompareScreen(stored.store_run(), "nope")
-        app.push_screen(screen)
-        await until(pilot, lambda: app.failures)
-        assert "cannot be compared" in texts(screen)[0]
-        await pilot.press("1", "s", "escape")
         await until(pilot, lambda: isinstance(app.screen, RunsScreen))

@@ -95,8 +95,7 @@ async def test_a_file_is_replaced_only_after_a_second_enter_and_a_folder_gets_th
     assert [path.name for path in (here / "runs").iterdir()] == [f"{NAME}-last.md"]
 
 
-async def test_a_file_that_cannot_be_written_is_told(make_app: MakeApp) -> None:
-    app = make_app()
+async def test_a_file_that_cannot_be_written_is_told(app: DeepthinkApp) -> None:
     async with app.run_test(size=SIZE) as pilot:
         screen = await exporting(pilot, stored.store_run())
         path, note = screen.query_one(Input), screen.query_one("#export-note", Static)

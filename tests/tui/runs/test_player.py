@@ -8,7 +8,7 @@ import pytest
 
 from agent import events as ev
 from tests.tui import parts, stored
-from tui.run.fold import EVERYTHING, RunFold
+from tui.run.fold import RunFold
 from tui.run.words import as_text
 from tui.runs.replay import Player
 
@@ -40,27 +40,12 @@ def test_each_position_is_the_fold_of_what_came_before(player: Player) -> None:
         assert player.position == position
 
 
-def test_going_on_changes_little_and_going_back_everything(player: Player) -> None:
-    assert player.seek(1) == {"question", "status", "meters"}
-    assert player.seek(1) == frozenset()
-    assert "decisions" not in player.seek(4)
-    assert player.seek(2) == EVERYTHING
-
-
 def test_it_stays_within_the_run(player: Player) -> None:
     player.seek(10_000)
     assert (player.over, player.position) == (True, len(player.events))
     player.seek(-5)
     assert (player.position, player.elapsed, player.over, player.last_event) == (0, 0.0, False, None)
     assert Player(()).over
-
-
-def test_the_time_is_that_of_the_last_event_until_the_run_tells_its_own(player: Player) -> None:
-    player.seek(4)
-    assert player.elapsed == player.fold.elapsed == 30.0
-    assert player.total == 10.0 * (len(player.events) - 1)
-    player.seek(len(player.events))
-    assert player.fold.elapsed == 61.2
 
 
 def test_research_steps_are_gone_through(player: Player) -> None:

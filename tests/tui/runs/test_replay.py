@@ -21,7 +21,6 @@ from tui.library.passage import PassageScreen
 from tui.run.exchange import Answer
 from tui.run.fold import stored_events
 from tui.runs.replay import ReplayScreen
-from tui.runs.screen import RunsScreen
 
 pytestmark = pytest.mark.usefixtures("bare")
 SIZE = (120, 40)
@@ -57,8 +56,7 @@ def run_id() -> str:
     return stored.store_run(stored.everything())
 
 
-async def test_events_are_gone_through_one_by_one(run_id: str, make_app: MakeApp) -> None:
-    app = make_app()
+async def test_events_are_gone_through_one_by_one(run_id: str, app: DeepthinkApp) -> None:
     async with app.run_test(size=SIZE) as pilot:
         screen = await replayed(pilot, run_id)
         count = len(Runs(open_store()).events(run_id))
@@ -80,9 +78,8 @@ async def test_events_are_gone_through_one_by_one(run_id: str, make_app: MakeApp
 
 
 async def test_an_answer_is_on_the_screen_once_it_was_given_and_its_citations_open(
-    run_id: str, make_app: MakeApp
+    run_id: str, app: DeepthinkApp
 ) -> None:
-    app = make_app()
     async with app.run_test(size=SIZE) as pilot:
         screen = await replayed(pilot, run_id)
         assert not screen.query_one(Answer).source
@@ -143,19 +140,6 @@ async def test_a_decision_can_be_labelled(make_app: MakeApp) -> None:
         assert Labels(open_store()).of_run(run_id)[0].action == "CONTINUE"
         await pilot.press("backspace")
         await until(pilot, lambda: not Labels(open_store()).of_run(run_id))
-
-
-async def test_a_run_that_is_gone_says_so(make_app: MakeApp) -> None:
-    app = make_app()
-    async with app.run_test(size=SIZE) as pilot:
-        app.action_mode("runs")
-        await pilot.pause()
-        screen = ReplayScreen("nope")
-        app.push_screen(screen)
-        await until(pilot, lambda: app.failures)
-        assert "cannot be read" in str(screen.query_one("#replay-none", Static).content)
-        await pilot.press("space", "right", "escape")
-        await until(pilot, lambda: isinstance(app.screen, RunsScreen))
 
 
 async def test_a_run_that_came_without_its_events_shows_its_decisions_and_its_answer(

@@ -67,8 +67,7 @@ def three() -> list[str]:
     return made[::-1]
 
 
-async def test_the_runs_are_listed_newest_first_with_a_preview(three: list[str], make_app: MakeApp) -> None:
-    app = make_app()
+async def test_the_runs_are_listed_newest_first_with_a_preview(three: list[str], app: DeepthinkApp) -> None:
     async with app.run_test(size=SIZE) as pilot:
         await opened(pilot, 3)
         assert listed(app) == three
@@ -86,8 +85,7 @@ async def test_the_runs_are_listed_newest_first_with_a_preview(three: list[str],
         assert "not found in your documents" in said(app, "#preview-facts")
 
 
-async def test_runs_are_found_by_words_and_by_status(three: list[str], make_app: MakeApp) -> None:
-    app = make_app()
+async def test_runs_are_found_by_words_and_by_status(three: list[str], app: DeepthinkApp) -> None:
     async with app.run_test(size=SIZE) as pilot:
         await opened(pilot, 3)
         await pilot.press("slash", *"brevnes")
@@ -132,8 +130,7 @@ async def test_a_rating_is_stored_and_taken_back(three: list[str], make_app: Mak
             assert word in str(runs.get_cell(three[0], "rating"))
 
 
-async def test_deleting_asks_first_and_takes_the_mark_along(three: list[str], make_app: MakeApp) -> None:
-    app = make_app()
+async def test_deleting_asks_first_and_takes_the_mark_along(three: list[str], app: DeepthinkApp) -> None:
     async with app.run_test(size=SIZE) as pilot:
         await opened(pilot, 3)
         await pilot.press("c", "d")

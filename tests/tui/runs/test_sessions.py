@@ -9,9 +9,9 @@ from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
 from tests.tui import stored
-from tests.tui.conftest import MakeApp
 from tests.tui.waiting import until
 from traces.runs import Runs, Sessions
+from tui.app.app import DeepthinkApp
 from tui.app.confirm import ConfirmScreen
 from tui.assemble import open_store
 from tui.runs.windows import SessionList, SessionsScreen
@@ -53,20 +53,7 @@ def shown(screen: SessionsScreen) -> list[str]:
     return [" ".join(map(str, table.get_row_at(row))) for row in range(table.row_count)]
 
 
-async def test_the_session_used_last_is_first(two: list[str], make_app: MakeApp) -> None:
-    app = make_app()
-    async with app.run_test(size=SIZE) as pilot:
-        screen, chosen = await opened(pilot, 2)
-        first, second = shown(screen)
-        assert f"2 bearings · {stored.QUESTION}" in first
-        assert "1 Who makes the seals?" in second
-        await pilot.press("down", "enter")
-        await until(pilot, lambda: chosen)
-    assert chosen == [two[1]]
-
-
-async def test_words_are_looked_for_in_name_and_question(two: list[str], make_app: MakeApp) -> None:
-    app = make_app()
+async def test_words_are_looked_for_in_name_and_question(two: list[str], app: DeepthinkApp) -> None:
     async with app.run_test(size=SIZE) as pilot:
         screen, chosen = await opened(pilot, 2)
         await pilot.press("slash", *"bear")
@@ -82,8 +69,7 @@ async def test_words_are_looked_for_in_name_and_question(two: list[str], make_ap
     assert chosen == [two[1]]
 
 
-async def test_a_session_is_named_in_place(two: list[str], make_app: MakeApp) -> None:
-    app = make_app()
+async def test_a_session_is_named_in_place(two: list[str], app: DeepthinkApp) -> None:
     async with app.run_test(size=SIZE) as pilot:
         screen, chosen = await opened(pilot, 2)
         await pilot.press("down", "r", *"bearings", "enter")
@@ -97,8 +83,7 @@ async def test_a_session_is_named_in_place(two: list[str], make_app: MakeApp) ->
         assert screen.query_one(SessionList).has_focus
 
 
-async def test_deleting_asks_first_and_takes_the_runs_along(two: list[str], make_app: MakeApp) -> None:
-    app = make_app()
+async def test_deleting_asks_first_and_takes_the_runs_along(two: list[str], app: DeepthinkApp) -> None:
     async with app.run_test(size=SIZE) as pilot:
         screen, _ = await opened(pilot, 2)
         await pilot.press("d")
@@ -114,8 +99,7 @@ async def test_deleting_asks_first_and_takes_the_runs_along(two: list[str], make
     assert len(Runs(open_store()).recent()) == 1
 
 
-async def test_without_a_session_it_says_what_to_do(make_app: MakeApp) -> None:
-    app = make_app()
+async def test_without_a_session_it_says_what_to_do(app: DeepthinkApp) -> None:
     async with app.run_test(size=SIZE) as pilot:
         screen, chosen = await opened(pilot, 0)
         await until(

@@ -10,7 +10,7 @@ import pytest
 from agent.budget import Budget
 from tests.tui.conftest import Run
 from traces.paths import config_file, store_file
-from tui.settings.settings import BadSetting, Settings, drop, keys, load, put, variable
+from tui.settings.settings import BadSetting, Settings, drop, load, put
 
 
 def _write(text: str) -> Path:
@@ -31,11 +31,6 @@ def test_a_flag_wins_over_the_environment_the_file_and_the_default(monkeypatch: 
     assert (settings.profile, settings.context_tokens) == ("seed", 4096)
     assert load().budget.steps == 4
     assert settings.run_budget() == Budget(steps=5, seconds=60.0)
-
-
-def test_every_setting_is_described() -> None:
-    assert all(keys().values()), keys()
-    assert len({variable(key) for key in keys()}) == len(keys())
 
 
 def test_files_of_the_current_folder_are_no_settings(

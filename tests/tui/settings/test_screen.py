@@ -8,16 +8,12 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input, OptionList, Static
 
-from tests.tui.app.bare import bare
 from tests.tui.conftest import Look, MakeApp, Snap
 from tests.tui.waiting import until
 from traces.paths import config_file
 from tui.app.app import DeepthinkApp
-from tui.app.engine import EngineState
-from tui.settings.screen import _line
-from tui.settings.settings import Entry, keys, load, put
+from tui.settings.settings import keys, load, put
 
-__all__ = ["bare"]
 pytestmark = pytest.mark.usefixtures("bare")
 
 
@@ -159,12 +155,6 @@ async def test_search_finds_and_escape_shows_all_again(app: DeepthinkApp) -> Non
         await until(pilot, lambda: len(_ids(app)) == len(keys()))
 
 
-def test_wide_characters_keep_the_columns() -> None:
-    values = ("reports", "決算資料")
-    lines = [_line(Entry("collection", v, "file", "", ""), 90) for v in values]
-    assert {line.cell_length for line in lines} == {lines[0].cell_length}
-
-
 async def test_a_file_that_cannot_be_used_is_told_until_it_can(
     make_app: MakeApp, prepared: list[str]
 ) -> None:
@@ -194,20 +184,6 @@ async def test_a_file_that_cannot_be_used_is_told_until_it_can(
         await pilot.press("f9", "f8")
         await until(pilot, lambda: not app.screen.query_one("#trouble").display)
         await until(pilot, lambda: app.theme == "dark")
-
-
-async def test_the_top_line_names_the_settings_where_they_keep_the_models_from_loading(
-    make_app: MakeApp,
-) -> None:
-    unreadable: tuple[EngineState, str] = ("missing", "Settings")
-    missing = dict.fromkeys(("settings", "model", "embedder"), unreadable)
-    app = make_app()
-    async with app.run_test(size=(120, 40)) as pilot:
-        await pilot.press("f8")
-        app.engine_states = missing
-        await until(pilot, lambda: _shown(app, "engine") == "✗ settings")
-        app.engine_states = {**missing, "settings": ("ready", "lean")}
-        await until(pilot, lambda: _shown(app, "engine") == "✗ model not here")
 
 
 @pytest.mark.parametrize(

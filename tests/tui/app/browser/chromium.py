@@ -76,14 +76,10 @@ class Page:
         await self._call("Page.addScriptToEvaluateOnNewDocument", source=_CATCH_TERMINAL)
         await self._call("Page.navigate", url=address)
 
-    async def evaluate(self, expression: str) -> Any:
-        """The value of a JavaScript expression."""
-        reply = await self._call("Runtime.evaluate", expression=expression, returnByValue=True)
-        return reply["result"].get("value")
-
     async def screen(self) -> str:
         """The lines that the page's terminal shows."""
-        return str(await self.evaluate(_READ_TERMINAL))
+        reply = await self._call("Runtime.evaluate", expression=_READ_TERMINAL, returnByValue=True)
+        return str(reply["result"].get("value"))
 
     async def shows(self, wanted: Callable[[str], object], patience: float) -> str:
         """The screen, as soon as ``wanted`` holds of it; within ``patience`` seconds or the test fails."""
@@ -105,13 +101,6 @@ class Page:
             )
             if kind == "rawKeyDown" and text:
                 await self._call("Input.dispatchKeyEvent", type="char", key=key, text=text)
-
-    async def picture(self, path: Path) -> None:
-        """Keep a PNG of the page, to be looked at when a test fails."""
-        import base64
-
-        reply = await self._call("Page.captureScreenshot", format="png")
-        path.write_bytes(base64.b64decode(reply["data"]))
 
     async def close(self) -> None:
         """Stop listening."""
