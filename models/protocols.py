@@ -157,12 +157,8 @@ class Embedder(Protocol):
     def name(self) -> str:
         """Identity of the vectors: libraries made with another name are never mixed with these."""
 
-    @property
-    def dimensions(self) -> int:
-        """Length of each vector."""
-
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
-        """Vectors of shape ``(len(texts), dimensions)``, float32, unit length."""
+        """Vectors of shape ``(len(texts), dimensions)``, float32, unit length, of at least one text."""
 
     def embed_query(self, text: str) -> Vectors:
         """One vector of shape ``(dimensions,)``, float32, unit length."""

@@ -132,23 +132,6 @@ def read_recipe(folder: Path) -> Recipe:
     return Recipe(poolings[0], str(prompts.get("query") or ""), str(passage))
 
 
-def read_dimensions(folder: Path) -> int | None:
-    """Length of an embedder's vectors according to the last module that sets it; None if unclear.
-
-    Several poolings are concatenated into a longer vector, whose length only the library computes.
-    """
-    modules = [folder / module.get("path", "") for module in _json(folder / "modules.json") or []]
-    for module_folder in reversed([folder, *modules]):
-        config = _json(module_folder / "config.json") or {}
-        poolings = [key for key, enabled in config.items() if key.startswith("pooling_mode_") and enabled]
-        if len(poolings) > 1 or isinstance(config.get("pooling_mode"), list):
-            return None
-        for key in ("out_features", "embedding_dimension", "word_embedding_dimension", "hidden_size"):
-            if isinstance(config.get(key), int):
-                return int(config[key])
-    return None
-
-
 def _json(path: Path) -> Any:
     """The JSON in ``path``; None if there is none."""
     try:

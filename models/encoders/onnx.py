@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import numpy.typing as npt
 
-from models.encoders import Recipe, onnx_file, read_dimensions, read_recipe
+from models.encoders import Recipe, onnx_file, read_recipe
 from models.library_loading import library_errors, usable_threads
 from models.protocols import ModelError, ModelMissing, Vectors
 
@@ -113,17 +113,10 @@ class OnnxEmbedder(OnnxModel):
         self.name = name
         self._recipe = recipe
 
-    @property
-    def dimensions(self) -> int:
-        """Length of each vector; runs the model if its files do not define it."""
-        return read_dimensions(self.folder) or len(self.embed_query("?"))
-
     def warm_up(self) -> None:
         self.embed_query("warm up")
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
-        if not texts:
-            return np.zeros((0, self.dimensions), dtype=np.float32)
         recipe = self._recipe or read_recipe(self.folder)
         return np.stack([self._vector(recipe.passage + text, recipe) for text in texts])
 

@@ -10,13 +10,11 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
-from models.encoders import read_dimensions
 from models.library_loading import loading
 from models.protocols import ModelError, Vectors
 from models.token_estimate import at_most
@@ -38,11 +36,6 @@ class LocalEmbedder:
         self._model: Any = None
         self._running = threading.Lock()
 
-    @cached_property
-    def dimensions(self) -> int:
-        """Length of each vector; loads the model only if its configuration does not define it."""
-        return read_dimensions(self._folder) or len(self.embed_query("?"))
-
     def ready(self) -> bool:
         return self._model is not None
 
@@ -50,22 +43,19 @@ class LocalEmbedder:
         self.embed_query("warm up")
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
-        if not texts:
-            return np.zeros((0, self.dimensions), dtype=np.float32)
         # A batch is as slow as its longest text, so texts of similar length share one. Length in tokens:
         # a table of figures has several times as many as prose of the same length.
         order = sorted(range(len(texts)), key=lambda index: at_most(texts[index]))
-        vectors: Vectors | None = None
+        vectors: Vectors = np.empty((len(texts), 0), dtype=np.float32)
         for start in range(0, len(order), _TEXTS):
             batch = order[start : start + _TEXTS]
             with self._running:
                 encoded = _encode(self._load().encode_document, [texts[index] for index in batch])
             # Without a pause this thread would reacquire the lock before a waiting one wakes up.
             time.sleep(0.001)
-            if vectors is None:
+            if not start:
                 vectors = np.empty((len(texts), encoded.shape[1]), dtype=np.float32)
             vectors[batch] = encoded
-        assert vectors is not None
         return vectors
 
     def embed_query(self, text: str) -> Vectors:

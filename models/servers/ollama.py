@@ -11,7 +11,6 @@ import threading
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -319,17 +318,10 @@ class OllamaEmbedder:
         self._patience = patience or Patience()
         self._query, self._passage = _PREFIXES.get(model.rsplit("/", 1)[-1].split(":", 1)[0], ("", ""))
 
-    @cached_property
-    def dimensions(self) -> int:
-        """Length of each vector; the first use embeds a word to find out."""
-        return int(self._embed(["dimensions"]).shape[1])
-
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
         prefixed = [self._passage + text for text in texts]
-        batches = [
-            self._embed(prefixed[start : start + _BATCH]) for start in range(0, len(prefixed), _BATCH)
-        ]
-        return np.concatenate(batches) if batches else np.zeros((0, self.dimensions), dtype=np.float32)
+        batches = range(0, len(prefixed), _BATCH)
+        return np.concatenate([self._embed(prefixed[start : start + _BATCH]) for start in batches])
 
     def embed_query(self, text: str) -> Vectors:
         vector: Vectors = self._embed([self._query + text])[0]

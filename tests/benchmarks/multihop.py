@@ -200,7 +200,6 @@ class RememberingEmbedder:
 
     def __init__(self, embedder: Embedder) -> None:
         self.name = embedder.name
-        self.dimensions = embedder.dimensions
         self._embedder = embedder
         self._known: dict[str, Vectors] = {}
 
@@ -209,8 +208,6 @@ class RememberingEmbedder:
         new = list(dict.fromkeys(text for text in texts if text not in self._known))
         if new:
             self._known.update(zip(new, self._embedder.embed_passages(new), strict=True))
-        if not texts:
-            return np.zeros((0, self.dimensions), dtype=np.float32)
         return np.stack([self._known[text] for text in texts])
 
     def embed_query(self, text: str) -> Vectors:

@@ -300,7 +300,7 @@ def test_what_poses_as_ollama_is_no_server(ollama: LoopbackOllama, open_chat: Op
     for ask in (
         lambda: chat.generate(HELLO, ChatOptions()),
         OllamaServer(ollama.url).version,
-        lambda: embedder.dimensions,
+        lambda: embedder.embed_query("a cat"),
     ):
         with pytest.raises(ModelUnreachable, match="does not speak Ollama's API"):
             ask()
@@ -320,16 +320,13 @@ def test_proxies_are_not_used(
 def test_vectors_have_unit_length_and_the_order_of_their_texts(ollama: LoopbackOllama) -> None:
     embedder = OllamaEmbedder("tiny", base_url=ollama.url)
     assert embedder.name == "ollama:tiny"
-    assert embedder.dimensions == embedder.dimensions == 32
-    assert len(ollama.asked("/api/embed")) == 1
     vectors = embedder.embed_passages([f"word{n}" for n in range(70)])
-    assert [len(body["input"]) for body in ollama.asked("/api/embed")[1:]] == [32, 32, 6]
+    assert [len(body["input"]) for body in ollama.asked("/api/embed")] == [32, 32, 6]
     query = embedder.embed_query("word69")
     assert (vectors.shape, query.shape) == ((70, 32), (32,))
     assert vectors.dtype == query.dtype == np.float32
     assert np.linalg.norm(vectors, axis=1) == pytest.approx(np.ones(70))
     assert np.array_equal(vectors[69], query)
-    assert embedder.embed_passages([]).shape == (0, 32)
 
 
 def test_questions_and_passages_are_marked_as_the_models_authors_want(ollama: LoopbackOllama) -> None:
