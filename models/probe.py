@@ -13,17 +13,15 @@ import secrets
 import threading
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
 from filelock import FileLock
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from models.llama_cpp import LlamaCppChat
 from models.protocols import Chat, ChatOptions, ContextOverflow, Message, ModelUnreachable
 from models.servers.chat import ServerChat
-from models.servers.ollama import OllamaChat, full_name
+from models.servers.ollama import OllamaChat
 from traces import paths
 
 _log = logging.getLogger("deepthink.probe")
@@ -45,9 +43,6 @@ class ProbeResult:
     """Measurements of one model on this machine."""
 
     name: str
-    identity: str
-    """Its digest, or the size and time of its file: another file under the same name is another model."""
-    measured_at: str  # when, in ISO 8601
     context_tokens: int  # tokens of context that are really granted
     schema: bool  # whether an answer under a schema matches it with thinking off (or without a switch)
     schema_thinking: bool | None  # the same with thinking on; None if the model has no such switch
@@ -83,8 +78,6 @@ def probe(
     step("filling the context")
     return ProbeResult(
         name=chat.name,
-        identity=identity(chat),
-        measured_at=datetime.now(UTC).isoformat(timespec="seconds"),
         context_tokens=_measure_context(chat, cancel),
         schema=without_thinking,
         schema_thinking=thinking,
@@ -92,19 +85,6 @@ def probe(
         prefill=round(prefill, 1),
         generation=round(usage.generated / writing, 1),
     )
-
-
-def identity(chat: Chat) -> str:
-    """What distinguishes this model from another of the same name; empty if nothing does.
-
-    Raises what `OllamaServer.models` raises.
-    """
-    if isinstance(chat, LlamaCppChat):
-        state = chat.path.stat()
-        return f"{state.st_size}-{state.st_mtime_ns}"
-    if isinstance(chat, OllamaChat):
-        return chat.server.models().get(full_name(chat.model), "")
-    return ""
 
 
 def remember(result: ProbeResult) -> None:
@@ -119,17 +99,16 @@ def remember(result: ProbeResult) -> None:
         temporary.replace(file)
 
 
-def recall(name: str, identity: str | None = None) -> ProbeResult | None:
-    """The result for the model ``name``; None if there is none, or if the ``identity`` differs."""
+def recall(name: str) -> ProbeResult | None:
+    """The result for the model ``name``; None if there is none."""
     entry = _read(paths.probes_file()).get(name)
     if entry is None:
         return None
     try:
-        result = TypeAdapter(ProbeResult).validate_python(entry)
+        return TypeAdapter(ProbeResult).validate_python(entry)
     except ValidationError as error:
         _log.warning("what is remembered about %s is not usable: %s", name, error)
         return None
-    return result if identity is None or identity == result.identity else None
 
 
 def _read(file: Path) -> dict[str, Any]:

@@ -7,20 +7,18 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from models.llama_cpp import LlamaCppChat
-from models.probe import ProbeResult, identity, probe, recall, remember
+from models.probe import ProbeResult, probe, recall, remember
 from models.protocols import GenerationCancelled
 from models.servers.ollama import OllamaChat
 from tests.models.servers.ollama_server import Behaviour, LoopbackOllama, ScriptedBrain
 from tests.scripted import ScriptedChat
 from traces import paths
 
-RESULT = ProbeResult("m", "sha-1", "2026-01-01T00:00:00+00:00", 8192, True, None, True, 80.0, 20.0)
+RESULT = ProbeResult("m", 8192, True, None, True, 80.0, 20.0)
 GOOD, BAD = '{"colour": "red", "count": 3}', "Spring is mild."
 
 
@@ -65,7 +63,6 @@ def test_a_server_is_probed(
     assert (result.schema, result.schema_thinking, result.label_probabilities) == (schema, None, measured)
     assert result.prefill > 0
     assert result.generation > 0
-    assert result.identity == identity(chat) != ""
     assert len(steps) == 5
 
 
@@ -85,7 +82,7 @@ def test_any_chat_can_be_probed_and_cancelled() -> None:
     cancel = threading.Event()
     with ScriptedChat(["Hi", {"A": 1}, "1, 2, 3", GOOD]) as scripted:
         result = probe(scripted)
-    assert (result.identity, result.context_tokens, result.schema) == ("", 8192, True)
+    assert (result.context_tokens, result.schema) == (8192, True)
     cancel.set()
     with ScriptedChat([]) as scripted, pytest.raises(GenerationCancelled):
         probe(scripted, cancel=cancel)
@@ -95,10 +92,9 @@ def test_remembers() -> None:
     assert recall("m") is None
     remember(RESULT)
     remember(replace(RESULT, name="other"))
-    assert recall("m") == recall("m", "sha-1") == RESULT
-    assert recall("m", "sha-2") is None
-    remember(replace(RESULT, identity="sha-2", context_tokens=4096))
-    again = recall("m", "sha-2")
+    assert recall("m") == RESULT
+    remember(replace(RESULT, context_tokens=4096))
+    again = recall("m")
     assert again is not None
     assert again.context_tokens == 4096
     assert recall("other") is not None
@@ -119,11 +115,3 @@ def test_writers_do_not_overwrite_each_other() -> None:
     with ThreadPoolExecutor(8) as threads:
         list(threads.map(remember, results))
     assert sorted(json.loads(paths.probes_file().read_text(encoding="utf-8"))) == [r.name for r in results]
-
-
-def test_a_file_is_known_by_its_size_and_time(tmp_path: Path) -> None:
-    file = tmp_path / "m.gguf"
-    file.write_bytes(b"one")
-    before = identity(LlamaCppChat(file, name="m"))
-    file.write_bytes(b"three")
-    assert identity(LlamaCppChat(file, name="m")) != before

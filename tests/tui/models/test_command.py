@@ -167,9 +167,7 @@ def test_use_refuses_what_is_not_there(name: str, words: str, no_models: None, d
 
 def test_a_probe_is_shown_and_remembered(deepthink: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def probe(chat: Answering, **_: Any) -> ProbeResult:
-        return ProbeResult(
-            chat.name, "1-1", "2026-01-02T03:04:05+00:00", 4096, True, None, True, 85.2, 12.1
-        )
+        return ProbeResult(chat.name, 4096, True, None, True, 85.2, 12.1)
 
     chat = Answering(name="llama.cpp:qwen2.5-coder-1.5b")
     monkeypatch.setattr("tui.assemble.open_chat", lambda _settings: chat)

@@ -28,9 +28,7 @@ from tui.settings.settings import load, put
 
 pytestmark = pytest.mark.usefixtures("bare")
 
-_RESULT = ProbeResult(
-    "llama.cpp:qwen2.5-coder-1.5b", "1-1", "2026-01-02T03:04:05+00:00", 8192, True, None, True, 85.2, 12.1
-)
+_RESULT = ProbeResult("llama.cpp:qwen2.5-coder-1.5b", 8192, True, None, True, 85.2, 12.1)
 
 
 def _install(folder: Path, entry: ModelEntry) -> None:
