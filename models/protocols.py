@@ -251,10 +251,6 @@ class Support:
 class Completer(Protocol):
     """Continues a text, from any thread. Raises `ModelError` if the model cannot be loaded."""
 
-    @property
-    def name(self) -> str:
-        """How a person names this model."""
-
     def complete(self, text: str, max_tokens: int) -> str:
         """What the model writes after ``text``, greedily, up to its own end."""
 

@@ -22,8 +22,6 @@ _CONTEXT: Final = 1024
 class BoxedPlanner:
     """The boxed planner, loaded at its first use; ``base`` is the GGUF file of `BASE`. Thread-safe."""
 
-    name: Final = "boxed-planner"
-
     def __init__(self, base: Path, adapter: Path = SHIPPED) -> None:
         self._base = base
         self._adapter = adapter
