@@ -189,7 +189,7 @@ def put_aside(store: Store, run_id: str) -> None:
     """Rename a run's damaged checkpoint file, so that nothing writes to it. Raises `UnusableRunId`."""
     path = _file(store, run_id)
     if path.exists():
-        set_aside(path, "damaged")
+        set_aside(path)
 
 
 def translated(error: BaseException, store: Store, run_id: str) -> BaseException:

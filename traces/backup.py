@@ -178,7 +178,7 @@ def rebuild(store: Store) -> Rebuilt:
             if readable:
                 db.execute("DETACH damaged")
         with rebuilt.transaction() as db:
-            if not _exists(db, "vectors"):
+            if "vectors" not in _tables(db, rebuilt.path.stem):
                 db.execute("DELETE FROM library")  # the first ingestion writes it
             else:
                 db.execute("DELETE FROM vectors WHERE chunk_id NOT IN (SELECT id FROM chunks)")
@@ -189,7 +189,7 @@ def rebuild(store: Store) -> Rebuilt:
                 db.execute("DELETE FROM documents")
         with rebuilt.connect() as db:
             db.execute("CHECKPOINT")
-        damaged_file = set_aside(store.path, "damaged")
+        damaged_file = set_aside(store.path)
         rebuilt.path.rename(store.path)
     return Rebuilt(damaged_file, tuple(lost), tuple(documents))
 
@@ -208,10 +208,6 @@ def _tables(db: DuckDBPyConnection, database: str) -> list[str]:
     query = "SELECT table_name FROM duckdb_tables() WHERE database_name = ? ORDER BY ALL"
     names = [name for (name,) in db.execute(query, [database]).fetchall()]
     return [name for name in names if name != "schema_version"]
-
-
-def _exists(db: DuckDBPyConnection, table: str) -> bool:
-    return bool(db.execute("SELECT 1 FROM duckdb_tables() WHERE table_name = ?", [table]).fetchall())
 
 
 def _copy_tables(db: DuckDBPyConnection) -> list[str]:

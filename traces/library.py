@@ -94,18 +94,17 @@ class Library(Queries):
             if description:
                 db.execute("UPDATE collections SET description = ? WHERE name = ?", [description, name])
 
-    def remove_collection(self, name: str) -> int:
-        """Remove a collection, its documents and followed folders; returns how many documents there were.
+    def remove_collection(self, name: str) -> None:
+        """Remove a collection, its documents and followed folders.
 
         Raises `UnknownCollection` if it does not exist.
         """
         self.require_collections([name])
         with self._store.transaction() as db:
-            removed = _delete_documents(db, "collection = ?", [name])
+            _delete_documents(db, "collection = ?", [name])
             db.execute("DELETE FROM collections WHERE name = ?", [name])
             db.execute("DELETE FROM folders WHERE collection = ?", [name])
             db.execute("DELETE FROM unreadable WHERE collection = ?", [name])
-        return removed
 
     # --- documents ---------------------------------------------------------------------------
 

@@ -279,10 +279,10 @@ def copy_database(connection: DuckDBPyConnection, target: Path) -> None:
             leftover.unlink(missing_ok=True)
 
 
-def set_aside(path: Path, why: str) -> Path:
-    """Rename a file, and the files its database keeps beside it; ``why`` is part of the new name."""
+def set_aside(path: Path) -> Path:
+    """Rename a damaged file, and the files its database keeps beside it."""
     stamp = f"{now():%Y%m%dT%H%M%S%f}"
-    renamed = path.with_name(f"{path.name}.{why}-{stamp}")
+    renamed = path.with_name(f"{path.name}.damaged-{stamp}")
     for suffix in (".wal", "-wal", "-shm", "-journal"):
         companion = path.with_name(path.name + suffix)
         if companion.exists():

@@ -37,9 +37,9 @@ def best_first(scores: Mapping[int, float]) -> list[int]:
 
 
 def maximal_marginal_relevance(
-    query: Vectors, passages: Vectors, count: int, trade_off: float = LAMBDA
+    query: Vectors, passages: Vectors, trade_off: float = LAMBDA
 ) -> list[tuple[int, float]]:
-    """Pick passages one by one, each by ``λ · cos(query, p) - (1 - λ) · max cos(p, picked)``.
+    """Order passages: each is picked by ``λ · cos(query, p) - (1 - λ) · max cos(p, picked)``.
 
     The first pick is the nearest passage (nothing is picked yet, so the second term is zero). Among ties,
     the first row is picked.
@@ -47,7 +47,6 @@ def maximal_marginal_relevance(
     Args:
         query: Shape ``(dimensions,)``, unit length.
         passages: Shape ``(n, dimensions)``, unit length each.
-        count: The number of passages to pick; all if there are fewer.
         trade_off: λ, 0 to 1; at 1 the order is by similarity to the query alone.
 
     Returns:
@@ -58,7 +57,7 @@ def maximal_marginal_relevance(
     redundancy = np.zeros(len(passages), dtype=np.float32)
     available = np.ones(len(passages), dtype=bool)
     picked: list[tuple[int, float]] = []
-    for _ in range(min(count, len(passages))):
+    for _ in passages:
         value = np.where(available, trade_off * relevance - (1 - trade_off) * redundancy, -np.inf)
         row = int(value.argmax())
         redundancy = np.maximum(redundancy, similarity[row]) if picked else similarity[row]

@@ -160,7 +160,7 @@ class Recall:
         ids = [chunk_id for chunk_id, _ in nearest if chunk_id in vectors]
         if not ids:
             return []
-        picked = maximal_marginal_relevance(vector, np.stack([vectors[i] for i in ids]), len(ids))
+        picked = maximal_marginal_relevance(vector, np.stack([vectors[i] for i in ids]))
         return [(ids[row], value) for row, value in picked]
 
     def _cosines(self, vector: Vectors, passages: Sequence[Passage]) -> dict[int, dict[str, float]]:

@@ -261,7 +261,7 @@ def test_a_damaged_file_is_set_aside_under_a_name_of_its_own(tmp_path: Path) -> 
     for content in ("first", "second"):
         path.write_text(content)
         path.with_name("s.duckdb.wal").write_text(f"log of {content}")
-        kept.append(set_aside(path, "damaged"))
+        kept.append(set_aside(path))
     assert [file.read_text() for file in kept] == ["first", "second"]
     assert [file.with_name(f"{file.name}.wal").read_text() for file in kept] == [
         "log of first",
