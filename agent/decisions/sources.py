@@ -18,8 +18,10 @@ from traces.errors import DeepthinkError
 
 LEARNED = "learned"
 """The name of a learned policy as a source, whichever policy it is."""
+
 SOURCES = ("rules", "llm", LEARNED)
 """The sources that can be named."""
+
 _LETTERS = {"CONTINUE": "A", "REVISE": "B", "FINISH": "C"}
 
 

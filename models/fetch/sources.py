@@ -39,6 +39,7 @@ _FORGET_AFTER_SECONDS: Final = 600.0
 
 WheelDownloader: TypeAlias = Callable[[str, str, Path, Callable[[], None]], Path]
 """Called with distribution, version, folder and tick; as `pip_download`."""
+
 _PIP_OPTIONS: Final = (
     "download --no-deps --no-cache-dir --only-binary=:all: --ignore-requires-python "
     "--disable-pip-version-check --no-input --progress-bar=off --quiet"
