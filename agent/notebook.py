@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from agent.retrieval.passage_text import last_heading
+from agent.retrieval.passage_text import last_heading, spelled
 from agent.state import Candidate, Evidence, Note, PlanStep, citation_marks, without_marks
 
 _BLANK_LINES: Final = re.compile(r"\n(?:[^\S\n]*\n)+")
@@ -47,10 +47,11 @@ def passage(item: Evidence) -> str:
     """A passage for the model: its number, its excerpt, and its source."""
     parts = dict.fromkeys((item["title"], last_heading(item["section"]), dated(item)))
     source = " ".join(fenced(", ".join(part for part in parts if part)).split())
-    excerpt = fenced(item["excerpt"])
     if item["kind"] == "table":
-        # The source is above the table, and the rows are on their own lines.
-        return f"[{item['number']}] {source}:\n{excerpt}"
+        # The source is above the table. Of many columns a small model picks a neighbour of the right one,
+        # unless each cell has its column's name beside it.
+        return f"[{item['number']}] {source}:\n{fenced(spelled(item['excerpt']))}"
+    excerpt = fenced(item["excerpt"])
     # The text first: a small model prefers what comes first, and mistakes document dates for answers.
     return f"[{item['number']}] {excerpt} ({source})"
 

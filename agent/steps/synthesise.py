@@ -14,6 +14,7 @@ from agent.deps import Deps
 from agent.events import AnswerText, EvidenceKept, NotebookGrew, Warned
 from agent.session import Session
 from agent.state import (
+    Claim,
     Evidence,
     Note,
     RunState,
@@ -24,13 +25,13 @@ from agent.state import (
 )
 from agent.steps.answering import (
     LEAD,
+    SUPPORTS,
     abstains,
     answer_prompt,
     cite,
     is_answer,
     left_out,
     most_likely,
-    not_run,
     questions_of,
 )
 from agent.steps.distil import as_evidence
@@ -39,7 +40,7 @@ from agent.steps.look import likeliest
 from agent.steps.reflect import LIKELY, SURE, best_excerpt, best_span, of_span, proposed
 from agent.support import share_held
 from agent.text.language import readable
-from models.protocols import Reply
+from models.protocols import Reader, Reply
 
 _LABEL = re.compile(rf"\bfindings? \d+: |{re.escape(prompts.FOUND)}\s*", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"[.!?。！？](?:\s*\[[\d\s,]+\])*(?=\s|$)|(?:\[\d+\])+\.(?=\s|$)")
@@ -252,8 +253,8 @@ def _written(state: RunState, notes: list[Note], deps: Deps) -> str:
     unread = nothing_found(notes)
     if deps.length == "report" and not unread:
         return _report(state, notes, deps, show)
+    passages = most_likely(evidence, deps.session)
     if unread or deps.cognition.instant:
-        passages = most_likely(evidence, deps.session)
         is_likely = max(item["score"] for item in passages) >= LIKELY
         length: Length = "normal" if state["route"] == "deep" and deps.length == "normal" else "brief"
         draft = writer(show if is_likely else hide).from_passages(passages, _found(state), length)
@@ -279,7 +280,7 @@ def _written(state: RunState, notes: list[Note], deps: Deps) -> str:
     ):
         return from_findings(proposal)
     if state["route"] == "deep" and deps.session.taught:
-        return " ".join([draft, *_left_out(state, notes, draft, deps)])
+        return " ".join([draft, *_left_out(state, notes, draft, passages, deps)])
     return draft
 
 
@@ -316,23 +317,35 @@ def _report(state: RunState, notes: list[Note], deps: Deps, show: Callable[[str]
     return "\n\n".join(sections)
 
 
-def _left_out(state: RunState, notes: Sequence[Note], draft: str, deps: Deps) -> Iterator[str]:
-    """Answers to the look-ups that the draft leaves out, each from its own step's passages, or from all.
+def _left_out(
+    state: RunState, notes: Sequence[Note], draft: str, passages: Sequence[Evidence], deps: Deps
+) -> Iterator[str]:
+    """Answers to the look-ups that the draft leaves out, where the reader takes them for answers.
 
-    Asked for several things at once, a small model answers the first. A look-up that the run did not get
-    to is answered in any case, and dropped if the draft says all of it.
+    Asked for several things at once, a small model answers the first. The draft's passages are asked
+    first, since the model has just read them; then those of the look-up's own step.
     """
-    unsaid = left_out(deps.session, deps.reader, notes, state["plan"], draft)
-    for note in [*unsaid, *not_run(notes, state["plan"])]:
-        passages = [item for item in state["evidence"] if item["step"] == note["step"]] or state["evidence"]
+    for note in left_out(deps.reader, notes, state["plan"], draft):
+        question = note["question"]
+        own = [item for item in state["evidence"] if item["step"] == note["step"] and item not in passages]
         try:
-            text = _read(note["question"], passages, "brief", deps, lambda _text: None)
+            text = _read(question, passages, "brief", deps, lambda _text: None)
+            if not text and own:
+                text = _read(question, own, "brief", deps, lambda _text: None)
         except BudgetExhausted:
             return
-        if not text and note["found"]:
-            text = from_findings([note])
-        if any(share_held(claim["text"], [draft]) < 1.0 for claim in citations.claims(text, passages)):
+        claims = citations.claims(text, state["evidence"])
+        if _adds(deps.reader, claims, draft) and (
+            not readable(question) or is_answer(deps.reader, [question], claims, state["evidence"])
+        ):
             yield text
+
+
+def _adds(reader: Reader, claims: Sequence[Claim], draft: str) -> bool:
+    """Whether a claim says what the draft does not, in its words or by the reader."""
+    new = [claim["text"] for claim in claims if share_held(claim["text"], [draft]) < 1.0]
+    supports = reader.support([(text, draft) for text in new if readable(text)])
+    return any(not readable(text) for text in new) or any(one.supported < SUPPORTS for one in supports)
 
 
 def _read(

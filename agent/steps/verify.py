@@ -26,13 +26,14 @@ from agent.state import (
 )
 from agent.steps.answering import (
     LEAD,
+    SUPPORTS,
     abstains,
     is_answer,
     left_out,
-    not_run,
     passage_text,
     probability_in,
     questions_of,
+    says_nothing_of,
 )
 from agent.steps.grade import graded
 from agent.steps.reflect import LIKELY
@@ -44,9 +45,6 @@ from agent.text.sentences import sentences
 from agent.text.vocabulary import vocabulary
 from models.protocols import Reader, Support
 
-# Probability from which a passage supports a sentence: of held-out claims 67 % of the right ones reach it,
-# and 77 % of the others do not.
-_SUPPORTS = 0.4
 _SURE = 0.5  # probability from which it refutes one
 _GROUNDED = 0.75  # share of an answer that must be supported for it to be grounded
 _WEIGHT: dict[Verdict, float] = {"supported": 1.0, "partly": 0.5, "not": 0.0}
@@ -202,7 +200,7 @@ class ReadingVerifier:
             best = max(
                 zip(supports, claim_options, strict=True), key=lambda pair: pair[0].supported, default=None
             )
-            if best is None or best[0].supported < _SUPPORTS:
+            if best is None or best[0].supported < SUPPORTS:
                 continue
             recited = Claim({**claim, "cites": [best[1][0]["number"]]})
             recited = _judge(recited, best[1], [best[0]], question, evidence)
@@ -271,7 +269,7 @@ def _judge(
     verdict, reason = _verdict(claim["text"], cited, judgements, question, evidence)
     cites = claim["cites"]
     if verdict == "supported" and len(cited) > 1:
-        supporting = [(i, j) for i, j in zip(cited, judgements, strict=False) if j.supported >= _SUPPORTS]
+        supporting = [(i, j) for i, j in zip(cited, judgements, strict=False) if j.supported >= SUPPORTS]
         items, supports = [item for item, _ in supporting], [judgement for _, judgement in supporting]
         # A citation that adds nothing goes: it would open a passage that does not say this.
         if _verdict(claim["text"], items, supports, question, evidence)[0] == "supported":
@@ -298,7 +296,7 @@ def _verdict(
     for item, judgement in zip(cited, judgements, strict=False):
         if judgement.refuted >= _SURE:
             return "not", f"[{item['number']}] says otherwise"
-    if not any(judgement.supported >= _SUPPORTS for judgement in judgements):
+    if not any(judgement.supported >= SUPPORTS for judgement in judgements):
         return "not", f"{where} {verb} not {f'mention {missing[0]}' if missing else 'say this'}"
     if missing:
         partly = len(missing) < len(stated_numbers(text))
@@ -468,9 +466,10 @@ def _left_open(state: RunState, answer: str, deps: Deps) -> list[Note]:
     """The look-ups that the answer leaves open, and that were not skipped."""
     notes, plan = state["notes"], state["plan"]
     if deps.session.taught and state["route"] == "deep":
-        lookups = [*notes, *not_run(notes, plan)]
         return [
-            note for note in left_out(deps.session, deps.reader, lookups, plan, answer) if not note["found"]
+            note
+            for note in left_out(deps.reader, notes, plan, answer)
+            if not note["found"] and says_nothing_of(deps.session, answer, note["question"])
         ]
     return [
         note

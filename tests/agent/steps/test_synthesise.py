@@ -12,6 +12,7 @@ from agent import prompts
 from agent.budget import BudgetExhausted
 from agent.prompts import NOT_FOUND
 from agent.state import Candidate, Evidence, Note
+from agent.steps import answering
 from agent.steps.answering import abstains
 from agent.steps.synthesise import Writer, from_findings, gaps, synthesise, unanswered, with_gaps
 from models.protocols import Reply, Support, Usage
@@ -246,28 +247,40 @@ def test_before_a_likely_passage_a_refusal_gives_way_to_what_the_reader_takes_fo
     assert not only(events, ev.AnswerText), "nothing is shown that may be withdrawn"
 
 
-def test_a_look_up_that_the_answer_leaves_out_is_answered_by_itself(make: Make) -> None:
-    held = [_DOUBTFUL[0], Evidence({**_DOUBTFUL[1], "step": 2})]
+def test_a_look_up_that_the_answer_leaves_out_is_answered_from_the_same_passages(make: Make) -> None:
+    plan = [step(note["question"]) for note in _NOTES] + [step("For how long did it stop?")]
+    answers = [
+        ("QUESTION: Who supplies", "Tolvang does."),
+        ("QUESTION: Question 1?", "Tolvang does."),  # which the draft says already
+        ("QUESTION: Question 2?", "It burned."),
+        ("QUESTION: For how long", NOT_FOUND),
+    ]
+    deps = make(answers, taught=True)
+    held = [Evidence({**item, "step": 1}) for item in _DOUBTFUL]
+    draft = _draft(deps, evidence=held, plan=plan, route="deep")["draft"]
+    assert draft == "Tolvang does [1]. It burned [2]."
+    assert isinstance(deps.session.chat, ScriptedChat)
+    beginnings = {call.messages[1].content.partition("QUESTION")[0] for call in deps.session.chat.calls}
+    assert len(beginnings) == 1, "the model has read them already"
+
+
+def test_a_look_up_is_answered_from_its_own_passages_where_the_draft_had_others(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(answering, "_MOST_PASSAGES", 1)
+    held = [_DOUBTFUL[0], Evidence({**_DOUBTFUL[1], "step": 2, "score": 0.0})]
     plan = [step(note["question"]) for note in _NOTES]
-
-    def draft(*replies: str) -> str:
-        script = ["Tolvang does.", "Tolvang does.", NOT_FOUND, *replies]  # the draft; what it answers
-        return str(_draft(make(script, taught=True), evidence=held, plan=plan, route="deep")["draft"])
-
-    assert draft("It burned.") == "Tolvang does [1]. It burned [2]."
-    assert draft(NOT_FOUND) == "Tolvang does [1]. It burned in Brevnes [2].", "the finding takes its place"
+    replies = ["Tolvang does.", "Tolvang does.", NOT_FOUND, "It burned."]
+    draft = _draft(make(replies, taught=True), evidence=held, plan=plan, route="deep")["draft"]
+    assert draft == "Tolvang does [1]. It burned [2]."
 
 
-def test_a_look_up_that_the_run_did_not_get_to_is_answered_in_any_case(make: Make) -> None:
-    plan = [step(note["question"]) for note in _NOTES] + [step("For how long did #2 stop it?")]
-
-    def draft(reply: str) -> str:
-        deps = make(["Tolvang does.", "Yes.", reply], taught=True)  # the draft answers the first look-up
-        return str(_draft(deps, evidence=_DOUBTFUL, plan=plan, route="deep")["draft"])
-
-    assert draft("Burned.") == "Tolvang does [1]. Burned [2]."
-    assert draft("Tolvang does.") == "Tolvang does [1].", "the draft says it already"
-    assert draft(NOT_FOUND) == "Tolvang does [1]."
+def test_what_the_reader_does_not_take_for_an_answer_is_not_added(make: Make) -> None:
+    plan = [step(note["question"]) for note in _NOTES]
+    replies = ["Tolvang does.", "Tolvang does.", "It burned."]
+    deps = make(replies, taught=True, reader=_Doubting())
+    draft = _draft(deps, evidence=_DOUBTFUL, plan=plan, route="deep")["draft"]
+    assert draft == "Tolvang does [1]."
 
 
 # --- what the question found by itself --------------------------------------------------------------
