@@ -142,7 +142,10 @@ def train(
             group["lr"] = rate * min(1.0, (step + 1) / _WARM_UP) * falling
         total = 0.0
         for tree in trees[step * TREES : (step + 1) * TREES]:
-            part = loss(model, pack(tree, tokenizer)) / (TREES * _BRANCHES)
+            packed = pack(tree, tokenizer)
+            if not packed.places:  # the passages leave no room for a branch
+                continue
+            part = loss(model, packed) / (TREES * _BRANCHES)
             part.backward()
             total += float(part.detach())
         torch.nn.utils.clip_grad_norm_(learned, 1.0)
