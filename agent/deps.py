@@ -49,7 +49,7 @@ class Deps:
     @property
     def described(self) -> list[tuple[str, str]]:
         """The name and description of each collection, as the model sees them."""
-        return [(c.name, c.description or f"{c.documents} documents") for c in self.collections]
+        return [(c.name, c.contents) for c in self.collections]
 
     @property
     def steering(self) -> Steering:

@@ -45,14 +45,17 @@ class Library(Queries):
         rows = self._store.rows(
             """
             SELECT k.name, k.description, k.generation,
-                   count(DISTINCT d.id), count(c.id)
+                   count(DISTINCT d.id), count(c.id),
+                   (SELECT coalesce(list(title ORDER BY first)[:3], [])
+                    FROM (SELECT title, min(id) AS first FROM documents
+                          WHERE collection = k.name AND title <> '' GROUP BY title))
             FROM collections k
             LEFT JOIN documents d ON d.collection = k.name
             LEFT JOIN chunks c ON c.document_id = d.id
             GROUP BY ALL ORDER BY k.name
             """
         )
-        return [Collection(*row) for row in rows]
+        return [Collection(*row, tuple(titles)) for *row, titles in rows]
 
     @contextmanager
     def together(self) -> Iterator[None]:

@@ -23,13 +23,26 @@ class UnknownDocument(DeepthinkError, title="Unknown document", kind="usage"):
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """A named set of documents; ``generation`` grows with every change."""
+    """A named set of documents.
+
+    Attributes:
+        description: The user's, or "".
+        generation: Grows with every change.
+        titles: Of its first documents, for who gave no description.
+    """
 
     name: str
     description: str
     generation: int
     documents: int
     chunks: int
+    titles: tuple[str, ...]
+
+    @property
+    def contents(self) -> str:
+        """What it holds, in a line: the description, or how many documents and the titles of some."""
+        count = f"{self.documents} document{'' if self.documents == 1 else 's'}"
+        return self.description or ": ".join(part for part in (count, "; ".join(self.titles)) if part)
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,3 +124,13 @@ def test_passages_keep_the_order_asked_for_and_skip_what_is_gone(library: Librar
     library.put_document(_document("a", ["one", "two"]), _unit([1, 0], [0, 1]), "e")
     first, second = [p.id for p in library.document_passages(library.documents()[0].id)]
     assert [p.id for p in library.passages([second, 999, first])] == [second, first]
+
+
+def test_a_collection_without_a_description_is_described_by_its_titles(library: Library) -> None:
+    for name in "abcd":
+        library.put_document(_document(name, [name]), _unit([1, 0]), "e")
+    titles = [document.title for document in library.documents()]
+    assert library.collections()[0].contents == f"4 documents: {'; '.join(titles[:3])}"
+    library.describe_collection("c", "what it holds")
+    library.describe_collection("c", "")
+    assert library.collections()[0].contents == "what it holds"
