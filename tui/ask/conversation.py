@@ -17,6 +17,7 @@ from tui.app.keys import bindings
 
 if TYPE_CHECKING:
     from agent.run import Resumable
+    from traces.records import Collection
     from traces.runs import Run
     from tui.app.engine import Engine
     from tui.run.exchange import Exchange
@@ -32,7 +33,7 @@ class Beginning:
 
     model: str
     offline: bool
-    collections: Sequence[tuple[str, int]]  # name, documents
+    collections: Sequence[Collection]
     history: Sequence[str]  # oldest first
     unfinished: Sequence[Resumable]  # without those that the user cancelled
 
@@ -58,7 +59,7 @@ def load_beginning(engine: Engine) -> Beginning:
     return Beginning(
         settings.model,
         not settings.web,
-        [(c.name, c.documents) for c in Library(engine.store).collections()],
+        Library(engine.store).collections(),
         history[::-1],
         [entry for entry in find_unfinished(engine.store) if entry.why != "cancelled"],
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import zip_longest
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import events, on
@@ -33,11 +34,12 @@ from tui.ask.conversation import (
 )
 from tui.ask.prompt import Prompt, PromptBox, Typed, begin, read
 from tui.run.live import Begin, LiveRun, Meters, RunBar, Steers
-from tui.terminal import one_line
+from tui.terminal import counted, one_line
 
 if TYPE_CHECKING:
     from agent import events as ev
     from agent.run import Resumable
+    from traces.records import Collection
     from traces.runs import Rating, Run
     from tui.decisions.strip import DecisionStrip
     from tui.run.exchange import AskedBox, Exchange, WaysOn
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
     from tui.run.panel import RunPanel
 
 _RECENT = 5  # questions that are shown
+_EXAMPLES = 3  # questions that are suggested
 _WHILE_IT_RUNS = frozenset({"pause", "finish", "skip", "add", "decide"})
 _READ_ONLY = frozenset({"Conversation", "Answer", "Sources", "WaysOn", "PlanTree", "EvidenceList"})
 """Widgets that take no letters; by name, since most are imported with the first run."""
@@ -123,7 +126,7 @@ Every `[n]` of the answer opens its passage.
 
     def _show_beginning(self, beginning: Beginning) -> None:
         prompt, meters = self.query_one(Prompt), self.query_one(Meters)
-        prompt.collections = [name for name, _ in beginning.collections]
+        prompt.collections = [collection.name for collection in beginning.collections]
         self.collection_names = frozenset(prompt.collections)
         older = [text for text in beginning.history if text not in prompt.earlier]
         prompt.earlier = [*older, *prompt.earlier]  # questions asked here stay the latest, as typed
@@ -668,8 +671,6 @@ Every `[n]` of the answer opens its passage.
 
 def _introduction(beginning: Beginning, missing: Sequence[str], room: int) -> Content:
     """What to do first: fetch a model, add documents, or ask."""
-    from agent.documents.sample_library import COLLECTIONS, demo_question
-
     parts = []
     if missing:
         labels = {"model": "language model", "embedder": "embedder"}
@@ -679,10 +680,21 @@ def _introduction(beginning: Beginning, missing: Sequence[str], room: int) -> Co
         hint = "The library is empty. F3 Library adds documents; @path in a question reads a file first."
         return Content("").join([*parts, Content(hint)])
     parts.append(Content("Ask a question about your documents.\n\n").stylize("bold"))
-    lines = [f"  {name}  {count} document{'s' * (count != 1)}" for name, count in beginning.collections]
+    lines = [f"  {one.name}  {counted(one.documents, 'document')}" for one in beginning.collections]
     recent = [f"  {one_line(question, room)}" for question in beginning.history[: -_RECENT - 1 : -1]]
     if recent:
         lines += ["", "Asked recently (↑ brings them back, F10 opens the conversation):", *recent]
-    elif set(COLLECTIONS) & {name for name, _ in beginning.collections}:
-        lines += ["", "For example:", f"  {demo_question().question}"]
+    elif examples := _examples(beginning.collections):
+        lines += ["", "For example:", *(f"  {one_line(question, room)}" for question in examples)]
     return Content("").join([*parts, Content("\n".join(lines))])
+
+
+def _examples(collections: Sequence[Collection]) -> list[str]:
+    """Questions to begin with: the demo's, or what some documents are about."""
+    from agent.documents.sample_library import COLLECTIONS, demo_question
+
+    if set(COLLECTIONS) & {collection.name for collection in collections}:
+        return [demo_question().question]
+    rows = zip_longest(*(collection.titles for collection in collections))
+    titles = [title for row in rows for title in row if title and any(map(str.isalpha, title))]
+    return [f"What is “{title}” about?" for title in titles[:_EXAMPLES]]

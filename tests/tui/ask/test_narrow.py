@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from textual.widgets import Static
 from textual.widgets._footer import FooterKey
 
 from tests.tui.ask.test_screen import answer_of, asked, ready
@@ -13,6 +14,16 @@ from tui.ask.conversation import Conversation
 from tui.ask.prompt import Prompt
 from tui.run.exchange import Answer, Sources
 from tui.run.panel import PlanTree
+
+
+async def test_the_empty_screen_suggests_questions_about_the_documents(
+    make_app: MakeApp, filled: Path
+) -> None:
+    app = make_app()
+    async with app.run_test(size=(60, 20)) as pilot:
+        intro = app.screen.query_one("#intro", Static)
+        await until(pilot, lambda: "For example:" in str(intro.content))
+        assert "What is “Supply” about?" in str(intro.content)
 
 
 async def test_no_key_under_an_answer_is_cut_and_the_help_and_the_palette_stay(
