@@ -14,9 +14,10 @@ from agent.events import FirstLook, NotebookGrew, Planned
 from agent.retrieval.recall import aim
 from agent.state import Candidate, RunState
 from agent.steps.plan import look_up
-from agent.steps.reflect import LIKELY, POSSIBLE
-from agent.steps.rerank import read
+from agent.steps.reflect import LIKELY
+from agent.steps.rerank import POSSIBLE, read
 from agent.steps.retrieve import candidate
+from agent.text.language import in_latin_script
 
 _FIRST = 8
 """Passages that are read before the others, so that a likely answer among them is shown sooner."""
@@ -31,11 +32,14 @@ def look(state: RunState, deps: Deps) -> dict[str, Any]:
     scopes = aim(deps.library, deps.tools, state["question"], "", "", hard=False)
     hits = deps.recall.search(state["question"], "hybrid", scopes, deps.search_limit)
     candidates = [candidate(hit) for hit in hits]
-    passages = _read(state, deps, candidates[:_FIRST])
-    shown = _show(likeliest(passages), LIKELY, deps)
-    passages = sorted([*passages, *_read(state, deps, candidates[_FIRST:])], key=lambda c: -c["score"])
-    if not shown:
-        _show(likeliest(passages), POSSIBLE, deps)
+    if in_latin_script(state["question"]):
+        passages = _read(state, deps, candidates[:_FIRST])
+        shown = _show(likeliest(passages), LIKELY, deps)
+        passages = sorted([*passages, *_read(state, deps, candidates[_FIRST:])], key=lambda c: -c["score"])
+        if not shown:
+            _show(likeliest(passages), POSSIBLE, deps)
+    else:  # the reader orders them with the keywords, and its first look would be a guess
+        passages = _read(state, deps, candidates)
     return {"looked": passages[: deps.evidence_limit], "notebook": [entry]}
 
 

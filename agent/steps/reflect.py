@@ -16,6 +16,7 @@ from agent.session import Session
 from agent.state import RELEVANCE, AnswerSpan, Earlier, Evidence, Note, RunState, without_marks
 from agent.steps.answering import abstains, answer_prompt, most_likely
 from agent.steps.queries import references
+from agent.steps.rerank import POSSIBLE
 from agent.support import missing_numbers, support
 from agent.text import quantities
 from agent.text.language import language, readable
@@ -27,8 +28,6 @@ SURE: Final = 0.9
 """Probability of a span from which the language model is not asked: right nine times in ten."""
 LIKELY: Final = 0.5
 """Probability from which a passage rather answers than not."""
-POSSIBLE: Final = 0.2
-"""Probability of a passage, or a span, below which the reader rules an answer out."""
 _AGREED: Final = 0.1  # … and from which it confirms what the language model says
 _ENOUGH: Final = 0.5  # share of an answer's content that its passage must hold
 _BRIEF_TOKENS: Final = 112

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from agent.deps import Deps
 from agent.events import Reranked
@@ -11,7 +11,11 @@ from agent.notebook import dated
 from agent.retrieval.fusion import best_first, reciprocal_rank_fusion
 from agent.retrieval.passage_text import show
 from agent.state import AnswerSpan, Candidate, Recalled, RunState, without_marks
+from agent.text.language import in_latin_script
 from models.protocols import Reader
+
+POSSIBLE: Final = 0.2
+"""Probability of a passage, or a span, below which the reader rules an answer out."""
 
 
 def rerank(state: RunState, deps: Deps) -> dict[str, Any]:
@@ -38,6 +42,11 @@ def rerank(state: RunState, deps: Deps) -> dict[str, Any]:
 def read(reader: Reader, question: str, candidates: Sequence[Candidate]) -> list[Candidate]:
     """The candidates with the reader's score and answer spans, most probable first.
 
+    For a question in another script than the Latin one, which the reader hardly knows, the order is
+    fused with that of the keywords, and the score says how near to the first place a passage is, at most
+    `POSSIBLE`. Measured on 50 Chinese questions: a right passage is among the first four 23 times by the
+    reader, 28 by keywords, 33 by both; in German, French and Spanish the reader alone does better.
+
     Args:
         reader: Reads them in one batch.
         question: The question they may answer.
@@ -59,7 +68,16 @@ def read(reader: Reader, question: str, candidates: Sequence[Candidate]) -> list
         scored_candidates.append(
             Candidate({**candidate, "score": reading.probability, "scores": scores, "spans": spans})
         )
-    return sorted(scored_candidates, key=lambda c: -c["score"])
+    ranked = sorted(scored_candidates, key=lambda c: -c["score"])
+    return ranked if in_latin_script(question) else _with_keywords(ranked)
+
+
+def _with_keywords(ranked: Sequence[Candidate]) -> list[Candidate]:
+    by_keywords = sorted(ranked, key=lambda c: -c["scores"].get("keyword", 0.0))
+    fused = reciprocal_rank_fusion([[c["passage_id"] for c in order] for order in (ranked, by_keywords)])
+    best = max(fused.values(), default=1.0)
+    scored = [Candidate({**c, "score": POSSIBLE * fused[c["passage_id"]] / best}) for c in ranked]
+    return sorted(scored, key=lambda c: -c["score"])
 
 
 def _clean_span(text: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from functools import lru_cache
 
 _LEAST_PROBABILITY = 0.5  # short lines of names and figures have less
@@ -29,3 +30,9 @@ def language(text: str) -> str:
 def readable(text: str) -> bool:
     """Whether the shipped reader was trained on the language of ``text``, or the language is uncertain."""
     return language(text) in {"en", ""}
+
+
+def in_latin_script(text: str) -> bool:
+    """Whether most letters of ``text`` are of the Latin script."""
+    letters = [character for character in text if character.isalpha()]
+    return 2 * sum(unicodedata.name(one, "").startswith("LATIN") for one in letters) >= len(letters)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 import agent.events as ev
 from agent.state import Recalled
-from agent.steps.rerank import rerank
+from agent.steps.rerank import POSSIBLE, read, rerank
 from tests.agent.made import candidate, only, span, state, step
 from tests.agent.steps.conftest import Make
 from tests.scripted import WordReader
@@ -52,3 +54,15 @@ def test_marked_words_come_with_the_sentence_or_the_row_they_stand_in(make: Make
     assert marked[101] == [span("Tolvang", 0.8765, BEARINGS["text"])]
     assert [one["unit"] for one in marked[103]] == ["Services: Tolvang (2024), 214.9 (2023)"]
     assert marked[102] == []
+
+
+@pytest.mark.parametrize(("question", "order"), [("鸡翅烤多久？", [1, 3, 2]), ("Wie lange?", [3, 1, 2])])
+def test_in_another_script_the_keywords_rank_too(question: str, order: list[int]) -> None:
+    passages = [
+        candidate(1, "鸡翅的做法", scores={"keyword": 3.0}),
+        candidate(2, "猪肉的安全温度", scores={"keyword": 1.0}),
+        candidate(3, "微波炉的使用"),
+    ]
+    found = read(WordReader({question: ("微波炉", 0.95)}), question, passages)
+    assert [c["passage_id"] for c in found] == order
+    assert found[0]["score"] == (POSSIBLE if order[0] == 1 else 0.95)
