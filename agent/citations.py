@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from agent.state import Claim, Evidence, citation_marks
 from agent.support import share_held
 from agent.text.sentences import sentences
+from agent.text.terms import terms
 
 _MARK = re.compile(r"\s*\[(\d+(?:\s*,\s*\d+)*)\]")
 _NUMBERING = re.compile(r"(?:^|[\s,(])\d{1,2}\.$")  # "Review 2024, 2. Reliability of machines"
@@ -77,9 +78,10 @@ def render(checked: Sequence[Claim], draft: str = "") -> str:
 def quotes(claims: Sequence[Claim], evidence: Sequence[Evidence]) -> dict[str, str]:
     """For each cited number, as a string, the sentence or row of its passage most similar to a claim.
 
-    In a tie, the passage's excerpt, from which the answer was written, comes first.
+    Figures of the claim count more than its words. In a tie, the passage's excerpt, from which the answer
+    was written, comes first.
     """
-    best: dict[str, tuple[float, str]] = {}
+    best: dict[str, tuple[tuple[int, float], str]] = {}
     by_number = {item["number"]: item for item in evidence}
     for claim in claims:
         for item in (by_number[n] for n in claim["cites"] if n in by_number):
@@ -90,11 +92,13 @@ def quotes(claims: Sequence[Claim], evidence: Sequence[Evidence]) -> dict[str, s
     return {key: unit for key, (_, unit) in best.items()}
 
 
-def _nearest(text: str, item: Evidence) -> tuple[float, str]:
-    best = (0.0, "")
+def _nearest(text: str, item: Evidence) -> tuple[tuple[int, float], str]:
+    """The most similar sentence, with how many figures and what share of the words it has in common."""
+    figures = {term for term in terms(text) if any(map(str.isdigit, term))}
+    best = ((0, 0.0), "")
     for source in (item["excerpt"].replace(" … ", "\n"), item["text"]):
         for unit in sentences(source):
-            score = share_held(text, [unit])
+            score = len(figures.intersection(terms(unit))), share_held(text, [unit])
             if score > best[0]:
                 best = (score, unit)
     return best

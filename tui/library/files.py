@@ -22,6 +22,7 @@ from textual.widgets import DirectoryTree, Input, Label, Static, Tree
 from textual.widgets._directory_tree import DirEntry
 from textual.widgets.tree import TreeNode
 
+from agent.documents import sample_library
 from agent.documents.reading import SUFFIXES
 from traces.errors import DeepthinkError
 from traces.library import Library
@@ -40,14 +41,16 @@ _DESCRIPTION = "Optional, in one line; helps to choose where to search"
 
 
 class _PathSuggester(Suggester):
-    """Suggests a path on the disk, while the user types on."""
+    """Suggests a path on the disk, while the user types on; a folder's path with its slash is complete."""
 
     def __init__(self) -> None:
         super().__init__(use_cache=False, case_sensitive=True)
 
     async def get_suggestion(self, value: str) -> str | None:
-        paths = [] if "://" in value else await asyncio.to_thread(completions, value)
-        return next((path for path in paths if path != value), None) if value else None
+        if not value or value.endswith("/") or "://" in value:
+            return None
+        paths = await asyncio.to_thread(completions, value)
+        return next((path for path in paths if path != value), None)
 
 
 class PathInput(Input):
@@ -219,7 +222,7 @@ class FilesScreen(ModalScreen[Intake | None]):
 
     Args:
         start: The folder shown first.
-        collection: The collection proposed for them; "" for the one in the settings.
+        collection: The collection proposed for them, except a sample one; "" for the one in the settings.
     """
 
     CSS_PATH = "files.tcss"
@@ -263,7 +266,8 @@ class FilesScreen(ModalScreen[Intake | None]):
         field = self.query_one("#collection", Input)
         field.suggester = SuggestFromList(self._descriptions, case_sensitive=False)
         if not field.value:
-            field.value = self._collection or settings.collection or DEFAULT_COLLECTION
+            chosen = "" if self._collection in sample_library.COLLECTIONS else self._collection
+            field.value = chosen or settings.collection or DEFAULT_COLLECTION
 
     @on(Input.Changed, "#collection")
     def _show_description(self, event: Input.Changed) -> None:

@@ -102,7 +102,7 @@ async def test_hidden_files_and_the_folder_above(shelf: Path, app: DeepthinkApp)
 async def test_paths_are_typed_completed_and_pasted(shelf: Path, app: DeepthinkApp) -> None:
     taken: list[Intake | None] = []
     async with app.run_test(size=SIZE) as pilot:
-        screen = FilesScreen(shelf)
+        screen = FilesScreen(shelf, "newsroom")  # of the sample library: nothing is added to it by default
         app.push_screen(screen, taken.append)
         await until(pilot, lambda: screen.is_mounted and rows(screen))
         line = screen.query_one(PathInput)
@@ -110,7 +110,10 @@ async def test_paths_are_typed_completed_and_pasted(shelf: Path, app: DeepthinkA
         await pilot.press(*"let")
         await until(pilot, lambda: line._suggestion)
         await pilot.press("tab")
+        await pilot.press("tab")
         assert line.value == "letters/"
+        assert not line.has_focus
+        line.focus()
         await until(pilot, lambda: rows(screen) == ["april.md", "may.txt"])
         await until(pilot, lambda: told(screen) == "Enter reads it.")
         await pilot.press("ctrl+u", *"nowhere.md")
