@@ -55,7 +55,10 @@ class Library(Queries):
             GROUP BY ALL ORDER BY k.name
             """
         )
-        return [Collection(*row, tuple(titles)) for *row, titles in rows]
+        return [
+            Collection(name, description, generation, documents, chunks, tuple(titles))
+            for name, description, generation, documents, chunks, titles in rows
+        ]
 
     @contextmanager
     def together(self) -> Iterator[None]:

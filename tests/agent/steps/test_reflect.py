@@ -12,7 +12,8 @@ from agent.cognition import Finding, Spans
 from agent.prompts import NOT_FOUND
 from agent.session import Session
 from agent.state import Evidence, RunState
-from agent.steps.reflect import POSSIBLE, SURE, read_finding, reflect
+from agent.steps.reflect import SURE, read_finding, reflect
+from agent.steps.rerank import POSSIBLE
 from tests.agent.made import candidate, evidence, only, scripted, span, state, step
 from tests.agent.steps.conftest import Make
 from tests.scripted import Scripted, WordReader
