@@ -10,41 +10,65 @@ from typing import Any
 
 from agent import notebook
 from agent.deps import Deps
-from agent.events import FirstLook, NotebookGrew, Planned
+from agent.events import FirstLook, NotebookGrew, Planned, Routed
 from agent.retrieval.recall import aim
 from agent.state import Candidate, RunState
 from agent.steps.plan import look_up
 from agent.steps.reflect import LIKELY
 from agent.steps.rerank import POSSIBLE, read
 from agent.steps.retrieve import candidate
-from agent.text.language import in_latin_script
+from agent.text.language import in_latin_script, readable
 
 _FIRST = 8
 """Passages that are read before the others, so that a likely answer among them is shown sooner."""
 
 
 def look(state: RunState, deps: Deps) -> dict[str, Any]:
-    """Reads question. Writes looked, notebook."""
-    entry = notebook.opening(state["question"], deps.described)
-    deps.session.emit(NotebookGrew(entry))
+    """Reads asked, question, turns. Writes looked, notebook, and at times question, route, plan.
+
+    A planner puts the conversation into questions that have nothing to do with it. Where such a question
+    finds nothing and the user's own words find a likely answer, they are the question.
+    """
+    question, asked = state["question"], state["asked"]
     if not deps.cognition.instant:
-        return {"notebook": [entry]}
-    scopes = aim(deps.library, deps.tools, state["question"], "", "", hard=False)
-    hits = deps.recall.search(state["question"], "hybrid", scopes, deps.search_limit)
-    candidates = [candidate(hit) for hit in hits]
-    if in_latin_script(state["question"]):
-        passages = _read(state, deps, candidates[:_FIRST])
-        shown = _show(likeliest(passages), LIKELY, deps)
-        passages = sorted([*passages, *_read(state, deps, candidates[_FIRST:])], key=lambda c: -c["score"])
-        if not shown:
-            _show(likeliest(passages), POSSIBLE, deps)
-    else:  # the reader orders them with the keywords, and its first look would be a guess
-        passages = _read(state, deps, candidates)
+        return _looked(question, [], deps)
+    passages = _search(question, deps)
+    if state["turns"] and asked != question and readable(asked) and _best(passages) < POSSIBLE:
+        as_typed = _search(asked, deps)
+        if _best(as_typed) >= LIKELY:
+            deps.session.emit(Routed("single", "It is no follow-up.", "reader", asked, asked))
+            changed = {"question": asked, "route": "single", "plan": [look_up(asked)]}
+            return {**_looked(asked, as_typed, deps), **changed}
+    return _looked(question, passages, deps)
+
+
+def _looked(question: str, passages: list[Candidate], deps: Deps) -> dict[str, Any]:
+    entry = notebook.opening(question, deps.described)
+    deps.session.emit(NotebookGrew(entry))
     return {"looked": passages[: deps.evidence_limit], "notebook": [entry]}
 
 
-def _read(state: RunState, deps: Deps, candidates: list[Candidate]) -> list[Candidate]:
-    return read(deps.reader, state["question"], candidates) if candidates else []
+def _search(question: str, deps: Deps) -> list[Candidate]:
+    """The passages that a question finds, read, best first; an answer that is likely is shown at once."""
+    scopes = aim(deps.library, deps.tools, question, "", "", hard=False)
+    hits = deps.recall.search(question, "hybrid", scopes, deps.search_limit)
+    candidates = [candidate(hit) for hit in hits]
+    if not in_latin_script(question):  # the reader orders them with the keywords; a first look is a guess
+        return _read(question, candidates, deps)
+    passages = _read(question, candidates[:_FIRST], deps)
+    shown = _show(likeliest(passages), LIKELY, deps)
+    passages = sorted([*passages, *_read(question, candidates[_FIRST:], deps)], key=lambda c: -c["score"])
+    if not shown:
+        _show(likeliest(passages), POSSIBLE, deps)
+    return passages
+
+
+def _read(question: str, candidates: list[Candidate], deps: Deps) -> list[Candidate]:
+    return read(deps.reader, question, candidates) if candidates else []
+
+
+def _best(passages: list[Candidate]) -> float:
+    return max((passage["score"] for passage in passages), default=0.0)
 
 
 def _show(passage: Candidate | None, enough: float, deps: Deps) -> bool:

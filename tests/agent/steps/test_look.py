@@ -74,6 +74,25 @@ def test_others_get_none(make: Make, events: list[ev.Event], changes: dict[str, 
 
 
 @pytest.mark.parametrize(
+    ("rewritten", "is_follow_up"), [("Onions harvested?", False), (f"{QUESTION[:-1]} in 2025?", True)]
+)
+def test_a_question_is_asked_as_typed_where_the_rewritten_one_finds_nothing(
+    make: Make, events: list[ev.Event], rewritten: str, is_follow_up: bool
+) -> None:
+    turns = [{"question": "When did Avelin open?", "answer": "In 1987."}]
+    plan = [step("Onions?"), step("Harvested?")]
+    before = state(asked=QUESTION, question=rewritten, route="deep", plan=plan, turns=turns)
+    update = {**before, **look(before, make(reader=SURE))}
+    assert (update["question"], update["route"]) == (
+        (rewritten, "deep") if is_follow_up else (QUESTION, "single")
+    )
+    assert [one["question"] for one in update["plan"]] == (
+        ["Onions?", "Harvested?"] if is_follow_up else [QUESTION]
+    )
+    assert len(only(events, ev.Routed)) == (not is_follow_up)
+
+
+@pytest.mark.parametrize(
     ("plan", "tool"),
     [([step("In other words?", tool="news")], "news"), ([step("a"), step("b", tool="news")], "")],
 )
