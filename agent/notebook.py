@@ -6,8 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from agent.documents.table_text import rows
-from agent.retrieval.passage_text import last_heading, spelled
+from agent.retrieval.passage_text import last_heading
 from agent.state import Candidate, Evidence, Note, PlanStep, citation_marks, without_marks
 
 _BLANK_LINES: Final = re.compile(r"\n(?:[^\S\n]*\n)+")
@@ -16,7 +15,6 @@ _LABEL: Final = re.compile(
     r"FINDING \d+|NOTE ON STEP \d+)\s*:)",
     re.MULTILINE,
 )
-_WIDE: Final = 4  # cells of a table's row beside its label
 _LONGEST_NAME: Final = 60  # characters; some files name all their authors
 
 
@@ -51,10 +49,7 @@ def passage(item: Evidence) -> str:
     source = " ".join(fenced(", ".join(part for part in parts if part)).split())
     excerpt = fenced(item["excerpt"])
     if item["kind"] == "table":
-        # Of many columns a small model picks a neighbour of the right one, unless each cell has its
-        # column's name beside it. That takes up to twice the tokens, so other tables stay as they are.
-        if max((len(row.cells) for row in rows(item["excerpt"])), default=0) >= _WIDE:
-            excerpt = fenced(spelled(item["excerpt"]))
+        # The source is above the table, and the rows are on their own lines.
         return f"[{item['number']}] {source}:\n{excerpt}"
     # The text first: a small model prefers what comes first, and mistakes document dates for answers.
     return f"[{item['number']}] {excerpt} ({source})"

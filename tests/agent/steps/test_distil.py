@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 import agent.events as ev
-from agent import notebook
 from agent.cognition import Distilled
 from agent.state import Candidate
 from agent.steps.distil import distil, distil_by_model, distil_by_spans
@@ -142,11 +141,3 @@ def test_an_empty_retrieval_never_reaches_the_distiller(make: Make, events: list
     assert (nothing["fresh"], nothing["barren"]) == ([], 1)
     assert nothing["notebook"][-1].endswith("(no evidence)")
     assert isinstance(events[0], ev.EvidenceKept)
-
-
-def test_the_cells_of_a_wide_table_are_shown_beside_their_columns() -> None:
-    wide = ["Net sales | 2024 | 2023 | 9 months 2024 | 9 months 2023", "iPad | 1 | 2 | 3 | 4"]
-    shown = notebook.passage(evidence(1, "\n".join(wide), kind="table"))
-    assert shown.endswith("iPad: 1 (2024), 2 (2023), 3 (9 months 2024), 4 (9 months 2023)")
-    narrow = "Net sales | 2024 | 2023\niPad | 1 | 2"
-    assert notebook.passage(evidence(1, narrow, kind="table")).endswith(narrow)

@@ -12,7 +12,7 @@ from models.library_loading import forbid_hubs
 from models.llama_cpp import LlamaCppChat
 from tests.benchmarks.adapters.base import open_base
 from tests.benchmarks.adapters.export import export
-from tests.benchmarks.answerer.data import in_turn, real, real_trees, wide_tables, written_trees
+from tests.benchmarks.answerer.data import in_turn, real, real_trees, written_trees
 from tests.benchmarks.answerer.evaluation import answers_table, outcomes
 from tests.benchmarks.answerer.sentences import with_sentences
 from tests.benchmarks.answerer.training import RATE, SECONDS, train
@@ -52,16 +52,15 @@ def _make(given: argparse.Namespace) -> None:
     given.work.mkdir(parents=True, exist_ok=True)
     chat = LlamaCppChat(given.base, name=BASE.name, context_tokens=_CONTEXT)
     examples = written(given.data, held_out=False)
-    records, wide = (
-        with_sentences(found, examples, chat, given.work / "sentences.jsonl")
-        for found in (real(given.data, held_out=False), wide_tables(given.data, held_out=False))
+    records = with_sentences(
+        real(given.data, held_out=False), examples, chat, given.work / "sentences.jsonl"
     )
     chat.close()
-    # What is rare comes early: training may end before all are used.
-    english = written_trees(given.data, held_out=False, english=True)
-    english.sort(key=lambda tree: all(one.kind != "list" for one in tree.branches))
-    others = written_trees(given.data, held_out=False, english=False)
-    trees = in_turn(english, real_trees(wide), others, real_trees(records))
+    # The few in other languages all come early.
+    trees = in_turn(
+        real_trees(records),
+        *(written_trees(given.data, held_out=False, english=english) for english in (True, False)),
+    )
     adapter = train(
         trees, open_base(given.base), given.work, seconds=given.seconds, rate=given.rate, start=given.start
     )
@@ -78,7 +77,6 @@ def _evaluate(given: argparse.Namespace) -> None:
         "Written passages in English:": english,
         "Written passages in other languages:": others,
         "Real tables and texts:": real_trees(real(given.data, held_out=True)),
-        "Cells of tables with many columns:": real_trees(wide_tables(given.data, held_out=True)),
     }
     figures = "\n".join(
         f"{title}\n\n{answers_table(outcomes(chat, trees[: given.sets]))}" for title, trees in sets.items()

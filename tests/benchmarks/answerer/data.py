@@ -2,16 +2,13 @@
 
 Everything about one set of passages is one `Tree`: the passages are the beginning of all its prompts, so
 they are computed once. The questions are those on the written passages, and those on real tables and
-texts, whose answers are a few words; `sentences.py` has the base model put them into sentences. Of tables
-with many columns single cells are asked for. Every eighth record is held out, and SQuAD's articles as for
-the reader.
+texts, whose answers are a few words; `sentences.py` has the base model put them into sentences. Every
+eighth record is held out, and SQuAD's articles as for the reader.
 """
 
 from __future__ import annotations
 
-import json
 import random
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -33,18 +30,11 @@ Record = dict[str, Any]
 _EVERY: Final = 8  # real record that is held out
 _TEXTS: Final = {"squad-2.0-dev": 60, "natural-questions-a": 50, "natural-questions-b": 40, "policyqa": 40}
 _TABLES: Final = 130
-_WIDE_TABLES: Final = 70
-_COLUMNS: Final = 5  # of a wide table, at least
-_CELLS: Final = 4  # asked for in a wide table
-_ASKED_AS: Final = ("{row}, {column}", "{row} {column}?", "What was {row} for {column}?")
-_YEAR: Final = re.compile(r"\b20\d\d\b")
 _QUESTIONS: Final = 4  # of a real record
 _LONGEST: Final = (2600, 160)  # characters of a real text, and of an answer
 _NEAR: Final = (0, 1, 1, 2, 2, 3)  # passages of other texts in a tree, drawn from these
 _OF_OTHERS: Final = 2  # questions on each of them
-_ABSENT: Final = (1, 1, 2)  # near misses of a tree, drawn from these
-_JOINED: Final = (2, 2, 2, 3)  # questions in one, drawn from these
-_JOINTS: Final = 2  # such questions of a tree
+_PAIRS: Final = 2  # double questions of a tree
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +42,7 @@ class Branch:
     """The end of a prompt and the answer to be written after it.
 
     ``answers`` are the words of the passages that the answer must hold: one of them, or all of them where
-    the kind is "list" or "several".
+    the kind is "list" or "two".
     """
 
     asked: str
@@ -124,51 +114,6 @@ def _drawn(
     return drawn
 
 
-def wide_tables(folder: Path, *, held_out: bool, seed: int = 0) -> list[Record]:
-    """Tables of annual reports with many columns; asked for are cells, and a year that is not there."""
-    draw = random.Random(seed)
-    tables_read = [
-        one["table"]["table"]
-        for path in sorted((folder / "tables").glob("*.json"))
-        for one in json.loads(path.read_text(encoding="utf-8"))
-    ]
-    draw.shuffle(tables_read)
-    made = []
-    for number, rows in enumerate(tables_read):
-        if (number % _EVERY == 0) == held_out and (record := _of_cells(rows, draw)):
-            made.append(record)
-    return made[:_WIDE_TABLES]
-
-
-def _of_cells(rows: Sequence[Sequence[str]], draw: random.Random) -> Record | None:
-    """A table as a record; None if its columns have no names of their own or are few."""
-    rows = [[" ".join(cell.split()) for cell in row] for row in rows]
-    body = next((n for n, row in enumerate(rows) if row[0] and any(row[1:]) and row[0][0] != "("), 0)
-    names = [" ".join(dict.fromkeys(filter(None, column))) for column in zip(*rows[:body], strict=False)]
-    labels = [row[0] for row in rows]
-    cells = [
-        (row[0].rstrip(" .:"), name, cell)
-        for row in rows[body:]
-        for name, cell in zip(names[1:], row[1:], strict=False)
-        if labels.count(row[0]) == names.count(name) == row.count(cell) == 1
-        if name and any(map(str.isalpha, row[0])) and any(map(str.isdigit, cell)) and "(" not in cell
-    ]
-    if len(names) < _COLUMNS or len(cells) < 2 * _CELLS:
-        return None
-    context = "\n".join(" | ".join(row) for row in [names, *rows[body:]])
-    asked = [
-        {"question": draw.choice(_ASKED_AS).format(row=row, column=name), "answers": [cell.lstrip("$ ")]}
-        for row, name, cell in draw.sample(cells, _CELLS)
-    ]
-    years = set(_YEAR.findall(context))
-    row, name, _ = draw.choice(cells)
-    if year := _YEAR.search(name):
-        other = next(one for one in map(str, range(int(year[0]) - 1, 1990, -1)) if one not in years)
-        asked.append({"question": f"{row}, {name.replace(year[0], other)}", "answers": []})
-    qas = [{"kind": "table", "sentence": "", **one} for one in asked]
-    return {"title": "Annual report", "context": context, "qas": qas}
-
-
 def key(record: Record, asked: Mapping[str, Any]) -> str:
     """Names a question on a record."""
     return f"{record['title']} {asked['question']} {'; '.join(asked['answers'])}"
@@ -222,25 +167,24 @@ def _branches(
         asked = prompts.question(as_typed(one["question"], draw))
         yield Branch(asked, one["sentence"], one["kind"], tuple(one["answers"]))
     absent = [one for one in record["qas"] if not one["answers"]]
-    for one in draw.sample(absent, min(draw.choice(_ABSENT), len(absent))):
+    for one in draw.sample(absent, min(1, len(absent))):
         yield Branch(prompts.question(as_typed(one["question"], draw)), prompts.NOT_FOUND, "absent")
-    for _ in range(_JOINTS if len(answered) > 1 else 0):
-        joined = draw.sample(answered, min(draw.choice(_JOINED), len(answered)))
-        asked = _joined([one["question"] for one in joined], draw)
-        reply = " ".join(one["sentence"] for one in joined)
-        yield Branch(prompts.question(asked), reply, "several", tuple(one["answers"][0] for one in joined))
+    for _ in range(_PAIRS if len(answered) > 1 else 0):
+        first, second = draw.sample(answered, 2)
+        asked = _joined(first["question"], second["question"], draw)
+        both = (first["answers"][0], second["answers"][0])
+        yield Branch(prompts.question(asked), f"{first['sentence']} {second['sentence']}", "two", both)
 
 
 def _holds(text: str, answers: Sequence[str]) -> bool:
     return bool(answers) and all(one.casefold() in text.casefold() for one in answers)
 
 
-def _joined(questions: Sequence[str], draw: random.Random) -> str:
-    """Several questions in one, as sentences of their own or joined by "and"."""
-    if not all(map(readable, questions)) or draw.random() < 0.4:
-        return " ".join(map(_ended, questions))
-    *first, last = [f"{one[:1].lower()}{one[1:]}".rstrip("? .") for one in questions]
-    return as_typed(f"{', '.join(first)}, and {last}?", draw)
+def _joined(first: str, second: str, draw: random.Random) -> str:
+    """Two questions in one, as two sentences or joined by "and"."""
+    if not (readable(first) and readable(second)) or draw.random() < 0.4:
+        return f"{_ended(first)} {_ended(second)}"
+    return as_typed(f"{first.rstrip('? .')}, and {second[:1].lower()}{second[1:]}", draw)
 
 
 def _ended(question: str) -> str:

@@ -57,7 +57,7 @@ def holds(one: Outcome) -> bool:
     """Whether an answer has the words it must have."""
     said = f" {normalise(one.text)} "
     found = [f" {normalise(answer)} " in said for answer in one.branch.answers]
-    return all(found) if one.branch.kind in {"list", "several"} else any(found)
+    return all(found) if one.branch.kind in {"list", "two"} else any(found)
 
 
 def _share(outcomes: Iterable[bool]) -> float:
