@@ -69,6 +69,7 @@ class _Call:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._socket: socket.socket | None = None
+        self.response: httpx.Response | None = None
         self.is_cut = False
 
     def connected(self, connection: socket.socket) -> None:
@@ -123,6 +124,7 @@ class Wire(httpx.BaseTransport):
         response = self._inner.handle_request(request)
         assert isinstance(response.stream, httpx.SyncByteStream)
         response.stream = _Tapped(response.stream, lambda line: self._remember_line(call, line))
+        call.response = response
         return response
 
     def cut(self) -> None:
@@ -151,6 +153,8 @@ class Wire(httpx.BaseTransport):
                     items.put(item)
             finally:
                 items.put(None)
+                if call.response is not None:
+                    call.response.close()  # or a server that is still sending would not notice
 
         executor = ThreadPoolExecutor(1, thread_name_prefix="deepthink-server")
         future = executor.submit(work)

@@ -72,8 +72,16 @@ def test_the_engine_reads_what_changes_while_nobody_asks(
     monkeypatch.setattr(engine, "embedder", HashEmbedder)
     _followed(engine.store, tmp_path / "letters")
     (tmp_path / "letters" / "a.md").unlink()
-    waits: list[bool] = [True, False]
-    monkeypatch.setattr(engine, "_answers", lambda: waits.pop(0) if waits else False)
+    waits = [True, False]
+
+    class Busy:
+        """A model that answers at first."""
+
+        @property
+        def users(self) -> int:
+            return waits.pop(0) if waits else 0
+
+    monkeypatch.setattr(engine, "_chat", Busy())
     engine.tell = told.append
     engine._sync(["c"])
     assert waits == [], "it waited for an answer under way"

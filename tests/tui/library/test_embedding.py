@@ -23,7 +23,7 @@ def changed(library: Path, monkeypatch: pytest.MonkeyPatch) -> Library:
     """Two passages of another embedder; the one in use makes one vector at a time."""
     for user in ("assemble", "library.command"):
         monkeypatch.setattr(f"tui.{user}.open_embedder", lambda _settings: NEW)
-    monkeypatch.setattr("agent.documents.indexing._BATCH", 1)
+    monkeypatch.setattr("agent.documents.indexing._STORED_AT_ONCE", 1)
     return Library(open_store())
 
 
