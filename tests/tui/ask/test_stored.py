@@ -191,3 +191,21 @@ async def test_a_question_that_is_cancelled_before_its_run_begins_is_over(
         assert shown(screen.query_one(".state", Static)) == ""
         assert "Cancelled" in shown(screen.query_one(".failed", Static))
         assert not app.failures
+
+
+async def test_a_run_that_was_asked_without_the_web_is_resumed_without_it(
+    make_app: MakeApp, filled: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate = Gate(2)
+    app = make_app(Answering(during=gate))
+    opened: list[bool] = []
+    monkeypatch.setattr("tui.assemble.open_web", lambda settings, *_: opened.append(settings.web))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await ready(pilot)
+        stopped = await stopped_at(gate, pilot, screen)
+        monkeypatch.setenv("DEEPTHINK_WEB", "true")
+        assert app.engine.reload().web
+        screen.resume(stopped)
+        await until(pilot, lambda: len(opened) == 2)
+        await until(pilot, lambda: screen.live is None or asking(screen, "approve")())
+    assert opened == [False, False]
