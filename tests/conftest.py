@@ -42,7 +42,7 @@ _HANGS = 900.0  # seconds; no test takes a third of it, however busy the machine
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark as ``outer`` what `make check` leaves out: the app, real models, what starts processes."""
+    """Mark as ``outer`` what `make check` leaves out: the app, real models, processes, slow tests."""
     longest = {Path(__file__).parent / name: place for place, name in enumerate(_LONGEST)}
     items.sort(key=lambda item: longest.get(item.path, len(longest)))
     for item in items:
@@ -50,6 +50,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if (
             _OUTER_FIXTURES.intersection(getattr(item, "fixturenames", ()))
             or item.get_closest_marker("model")
+            or item.get_closest_marker("slow")
             or hasattr(module, "subprocess")
         ):
             item.add_marker("outer")
