@@ -249,11 +249,8 @@ def _node(
     return Node(path, seen, quality, source, json.loads(detail), label)
 
 
-class NoSuchSource(DeepthinkError):
+class NoSuchSource(DeepthinkError, title="Nothing to read", kind="input"):
     """Raised when a named file does not exist."""
-
-    title = "Nothing to read"
-    kind = "input"
 
 
 def open_source(source: Path, folder: Path) -> Store:

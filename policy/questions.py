@@ -41,11 +41,8 @@ _QUESTIONS: Final = "questions.jsonl"
 _DOCUMENTS: Final = "docs"
 
 
-class BadQuestions(DeepthinkError):
+class BadQuestions(DeepthinkError, title="Not a file of questions", kind="usage"):
     """Raised when a file is not a valid set of questions."""
-
-    title = "Not a file of questions"
-    kind = "usage"
 
 
 _Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]

@@ -38,16 +38,12 @@ OPENAI = "openai:"
 NO_RERANKER = "none"
 
 
-class NoModelYet(ModelMissing):
+class NoModelYet(ModelMissing, title="No language model yet"):
     """Raised if the language model in the settings is not on this machine."""
 
-    title = "No language model yet"
 
-
-class AddressNotConfirmed(ModelError):
+class AddressNotConfirmed(ModelError, title="Your documents would leave this machine"):
     """Raised before documents are sent to another machine without the user's consent."""
-
-    title = "Your documents would leave this machine"
 
     def __init__(self, url: str) -> None:
         super().__init__(

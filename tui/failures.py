@@ -47,45 +47,28 @@ _WRONG_PLACE = {errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, e
 _log = logging.getLogger("deepthink")
 
 
-class WrongUsage(DeepthinkError):
+class WrongUsage(DeepthinkError, title="Usage", kind="usage"):
     """Raised if a command is given something that it cannot use."""
 
-    title = "Usage"
-    kind = "usage"
 
-
-class Unexpected(DeepthinkError):
+class Unexpected(DeepthinkError, title="This should not have happened"):
     """A fault in this program; the log has the details."""
 
-    title = "This should not have happened"
 
-
-class Cancelled(DeepthinkError):
+class Cancelled(DeepthinkError, title="Cancelled", kind="cancelled"):
     """Raised when the user stops a command."""
 
-    title = "Cancelled"
-    kind = "cancelled"
 
-
-class DiskFull(DeepthinkError):
+class DiskFull(DeepthinkError, title="The disk is full", kind="store"):
     """Raised if there is no room to write a file."""
 
-    title = "The disk is full"
-    kind = "store"
 
-
-class Refused(DeepthinkError):
+class Refused(DeepthinkError, title="Permission denied", kind="input"):
     """Raised if a file may not be read or written."""
 
-    title = "Permission denied"
-    kind = "input"
 
-
-class Unusable(DeepthinkError):
+class Unusable(DeepthinkError, title="That path cannot be used", kind="input"):
     """Raised if a path does not exist, or is a folder instead of a file."""
-
-    title = "That path cannot be used"
-    kind = "input"
 
 
 def guarded(command: Callable[[], object]) -> int:

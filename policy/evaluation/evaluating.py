@@ -23,11 +23,8 @@ from policy.questions import Case, CaseSet, Progress
 from traces.errors import DeepthinkError
 
 
-class BadLines(DeepthinkError):
+class BadLines(DeepthinkError, title="Not a file of these records", kind="input"):
     """Raised when a line of the file is not a valid row."""
-
-    title = "Not a file of these records"
-    kind = "input"
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,11 +100,8 @@ class Rows:
         self._rows[row.key] = row
 
 
-class UnknownSystem(DeepthinkError):
+class UnknownSystem(DeepthinkError, title="No such system", kind="usage"):
     """Raised when a named system does not exist."""
-
-    title = "No such system"
-    kind = "usage"
 
 
 def checked(systems: Sequence[str]) -> tuple[str, ...]:

@@ -48,11 +48,8 @@ _SHA256 = r"[0-9a-f]{64}"
 _SEAL = "seal"
 
 
-class BadPolicy(DeepthinkError):
+class BadPolicy(DeepthinkError, title="This policy cannot be used", kind="input"):
     """Raised when a policy folder cannot be used; other policies are not affected."""
-
-    title = "This policy cannot be used"
-    kind = "input"
 
 
 class _Part(BaseModel):
@@ -180,11 +177,8 @@ def parse(content: bytes) -> Manifest:
 _AGAIN = "Train it again: `deepthink train-policy`; `deepthink policy list` shows what else there is."
 
 
-class CannotWritePolicy(DeepthinkError):
+class CannotWritePolicy(DeepthinkError, title="The policy was not saved", kind="store"):
     """Raised when a policy folder cannot be written: no space, no permission, or the name is taken."""
-
-    title = "The policy was not saved"
-    kind = "store"
 
 
 def write(root: Path, manifest: Manifest, save: Callable[[Path], None]) -> Path:

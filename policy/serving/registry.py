@@ -51,25 +51,16 @@ GateVerdict = Literal["passed", "not passed", "not asked", "unusable"]
 _Name = Annotated[str, AfterValidator(_check_name)]
 
 
-class UnknownPolicy(DeepthinkError):
+class UnknownPolicy(DeepthinkError, title="No such policy", kind="usage"):
     """Raised when a named policy does not exist."""
 
-    title = "No such policy"
-    kind = "usage"
 
-
-class NotPassed(DeepthinkError):
+class NotPassed(DeepthinkError, title="The gate did not pass this policy", kind="usage"):
     """Raised when a policy that did not pass the gate is to become active."""
 
-    title = "The gate did not pass this policy"
-    kind = "usage"
 
-
-class NothingBefore(DeepthinkError):
+class NothingBefore(DeepthinkError, title="Nothing to roll back to", kind="usage"):
     """Raised when there is no earlier policy to roll back to."""
-
-    title = "Nothing to roll back to"
-    kind = "usage"
 
 
 class Activation(BaseModel):

@@ -80,32 +80,20 @@ TrainingEvent: TypeAlias = Began | DataSheet | Trained | HeldOut | Warned | Gate
 """A `Gate` is the gate's verdict on the new policy."""
 
 
-class CannotTrain(DeepthinkError):
+class CannotTrain(DeepthinkError, title="There is nothing to learn from yet", kind="input"):
     """Raised when the data to learn from, or the base model, is insufficient or invalid."""
 
-    title = "There is nothing to learn from yet"
-    kind = "input"
 
-
-class UnusedOption(DeepthinkError):
+class UnusedOption(DeepthinkError, title="Not an option of this method", kind="usage"):
     """Raised when an option is given that the method does not use."""
 
-    title = "Not an option of this method"
-    kind = "usage"
 
-
-class TrainingFailed(DeepthinkError):
+class TrainingFailed(DeepthinkError, title="The training broke off", kind="internal"):
     """Raised when a training failed: the loss is not a number, or the disk is full."""
 
-    title = "The training broke off"
-    kind = "internal"
 
-
-class TrainingCancelled(DeepthinkError):
+class TrainingCancelled(DeepthinkError, title="Cancelled", kind="cancelled"):
     """Raised when the user stopped the training; what was learned so far is kept."""
-
-    title = "Cancelled"
-    kind = "cancelled"
 
 
 T = TypeVar("T")

@@ -38,11 +38,8 @@ _ONLY_FROM_HERE = (
 """The browser refuses to load anything from elsewhere, and to frame the page."""
 
 
-class CannotServe(DeepthinkError):
+class CannotServe(DeepthinkError, title="Not served", kind="usage"):
     """Raised when the server cannot listen on the address."""
-
-    title = "Not served"
-    kind = "usage"
 
 
 def serve(host: str, port: int) -> int:

@@ -29,18 +29,12 @@ _POLL_SECONDS: Final = 0.5
 _STEERING_METHODS: Final = {"pause", "resume", "finish", "skip", "add", "override", "reply", "cancel"}
 
 
-class AlreadyServed(DeepthinkError):
+class AlreadyServed(DeepthinkError, title="Not started", kind="usage"):
     """Raised when this user already runs a server."""
 
-    title = "Not started"
-    kind = "usage"
 
-
-class NoSocket(DeepthinkError):
+class NoSocket(DeepthinkError, title="Not started", kind="input"):
     """Raised when the socket cannot be created."""
-
-    title = "Not started"
-    kind = "input"
 
 
 def serve(minutes: float) -> int:

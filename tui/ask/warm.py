@@ -41,11 +41,8 @@ _RUN_SETTINGS: Final = set(
 _ENVIRONMENT_KEYS: Final = ("OPENAI_API_KEY", "OLLAMA_HOST", "OLLAMA_API_KEY")
 
 
-class ServerGone(DeepthinkError):
+class ServerGone(DeepthinkError, title="The server that keeps the models warm has ended", kind="model"):
     """Raised when the server ends during a run."""
-
-    title = "The server that keeps the models warm has ended"
-    kind = "model"
 
 
 @dataclass(frozen=True, slots=True)

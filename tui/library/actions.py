@@ -42,11 +42,8 @@ _FETCH_SECONDS = 120.0  # the user waits for it, and a filing may be large
 _MAX_ENTRIES = 1000  # entries of a folder, for completion
 
 
-class WebOff(DeepthinkError):
+class WebOff(DeepthinkError, title="The web is off", kind="usage"):
     """Raised when an address is given while the web is off."""
-
-    title = "The web is off"
-    kind = "usage"
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,11 +36,8 @@ from tui.terminal import cells, clean, columns, console, duration, print_json
 _ROWS: Final = "rows.jsonl"
 
 
-class NothingEvaluated(DeepthinkError):
+class NothingEvaluated(DeepthinkError, title="Nothing was evaluated", kind="usage"):
     """Raised if there is no row to show."""
-
-    title = "Nothing was evaluated"
-    kind = "usage"
 
 
 class _RunByDefault(TyperGroup):

@@ -85,11 +85,8 @@ _APP = "app."
 _EMAIL = re.compile(r"[!-?A-~]+@[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)+")
 
 
-class BadSetting(DeepthinkError):
+class BadSetting(DeepthinkError, title="Settings", kind="usage"):
     """Raised if a setting is unknown, its value cannot be used, or the file cannot be read."""
-
-    title = "Settings"
-    kind = "usage"
 
 
 class Settings(BaseModel):
