@@ -150,6 +150,8 @@ class Wire(httpx.BaseTransport):
             self._of_thread.call = call
             try:
                 for item in start():
+                    if call.is_cut:
+                        break  # much may have arrived already
                     items.put(item)
             finally:
                 items.put(None)
