@@ -9,6 +9,8 @@ from typing import Any, Final, Literal, TypeAlias
 from traces.errors import DeepthinkError
 
 SECTION_SEPARATOR = " › "
+ALL_COLLECTIONS = "all"
+"""Stands for all of them where the user names a collection to search."""
 WEB_COLLECTION = "web"
 """Collection of web pages: searched by runs that may use the web, or that name it."""
 

@@ -12,6 +12,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final
 
 from traces.errors import DeepthinkError
+from traces.records import ALL_COLLECTIONS
 
 if TYPE_CHECKING:
     from mcp.server import MCPServer
@@ -152,7 +153,7 @@ class _Tools:
         from anyio import to_thread
 
         cancel = threading.Event()
-        answer = partial(self._answer, question, tuple(collections or ()), cancel)
+        answer = partial(self._answer, question, tuple(collections or [ALL_COLLECTIONS]), cancel)
         try:
             with _tool_errors():
                 return await to_thread.run_sync(answer, abandon_on_cancel=True)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from traces.records import ALL_COLLECTIONS
 from tui import completion
 from tui.failures import WrongUsage
 
@@ -24,7 +25,7 @@ Collections = Annotated[
         "--collection",
         "-c",
         metavar="NAME",
-        help="Search here only; may be repeated.",
+        help="Search here only, in follow-ups as well; may be repeated. all: everywhere.",
         autocompletion=completion.collections,
     ),
 ]
@@ -93,8 +94,10 @@ def question_of(words: Sequence[str]) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def collections_of(names: Sequence[str] | None, settings: Settings) -> tuple[str, ...]:
+def collections_of(names: Sequence[str], settings: Settings) -> tuple[str, ...]:
     """The collections to search: those named, else that of the settings; all if empty."""
+    if ALL_COLLECTIONS in names:
+        return ()
     return tuple(names or ([settings.collection] if settings.collection else ()))
 
 

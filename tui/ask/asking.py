@@ -16,6 +16,7 @@ from models.catalogue import entry
 from models.fetch import installed
 from models.protocols import Embedder, Loadable, ModelMissing, Reader
 from traces.errors import DeepthinkError
+from traces.records import ALL_COLLECTIONS
 from traces.runs import Run, Runs, Sessions, SeveralSessions, UnknownSession
 from tui import failures
 from tui.ask.terminal import Form, follow, is_interactive, tell_nearest
@@ -23,6 +24,7 @@ from tui.ask.warm import AskOptions
 from tui.assemble import OLLAMA, OPENAI, open_learned, open_parts, open_store, open_web
 from tui.interrupts import ctrl_c
 from tui.library.actions import embed_few
+from tui.options import collections_of
 from tui.run.fold import fold_of
 from tui.settings.settings import Settings, load
 from tui.terminal import console, print_json, size
@@ -71,7 +73,7 @@ def request_of(typed: AskOptions, settings: Settings, *, interactive: bool) -> R
     session, session_name = session_of(typed.session, go_on=typed.go_on)
     return Request(
         question=typed.question,
-        collections=tuple(typed.collections),
+        collections=collections_of(typed.collections or _scope_so_far(session), settings),
         profile=settings.profile,
         decider=settings.decider,
         shadow=settings.shadow,
@@ -112,6 +114,12 @@ def session_of(name: str | None, *, go_on: bool) -> tuple[str, str]:
         return "", name
 
 
+def _scope_so_far(session: str) -> tuple[str, ...]:
+    """The collections of a session's last question, named as it named them; () if there is none."""
+    last = Runs(open_store()).search(session=session, limit=1) if session else []
+    return tuple(last[0].request.get("collections") or (ALL_COLLECTIONS,)) if last else ()
+
+
 def ask(request: Request, settings: Settings, form: Form = "auto") -> int:
     """Answer a question on stdout and return the exit code. Raises `DeepthinkError`.
 
@@ -143,7 +151,7 @@ def _answer(begin: Callable[..., Generator[ev.Event]], settings: Settings, form:
     if form == "json":  # the store also has the events before a resume
         print_json(fold_of(store, Runs(store).find(fold.run_id), urls=True).to_json())
     elif form != "quiet":
-        tell_nearest(fold)
+        tell_nearest(fold, store)
     return fold.exit_code
 
 

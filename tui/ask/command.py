@@ -118,7 +118,7 @@ def ask(
     form = form_of(as_json=as_json, plain=plain, quiet=quiet)
     typed = warm.AskOptions(
         question_of(question),
-        collections_of(collection, settings),
+        collection or (),
         route or "",
         session,
         go_on,
@@ -204,7 +204,7 @@ def compare(
         systems,
         settings,
         form_of(as_json=as_json, plain=plain),
-        collections_of(collection, settings),
+        collections_of(collection or (), settings),
     )
 
 

@@ -36,6 +36,7 @@ class Beginning:
     collections: Sequence[Collection]
     history: Sequence[str]  # oldest first
     unfinished: Sequence[Resumable]  # without those that the user cancelled
+    collection: str = ""  # the only one that a new conversation searches, as set
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,7 @@ def load_beginning(engine: Engine) -> Beginning:
         Library(engine.store).collections(),
         history[::-1],
         [entry for entry in find_unfinished(engine.store) if entry.why != "cancelled"],
+        settings.collection,
     )
 
 

@@ -22,6 +22,7 @@ from textual.widgets import OptionList, TextArea
 from textual.widgets.option_list import Option
 
 from traces.paths import existing_path
+from traces.records import ALL_COLLECTIONS
 from tui.app.keys import bindings
 from tui.run.live import Begin, LiveRun
 from tui.terminal import one_line
@@ -60,7 +61,7 @@ def read(text: str, collection_names: frozenset[str]) -> Typed:
 
     def take_reference(match: re.Match[str]) -> str:
         sign, word = match[1], match[2]
-        if sign == "#" and word in collection_names:
+        if sign == "#" and (word in collection_names or word == ALL_COLLECTIONS):
             collections.append(word)
             return ""
         if sign == "#" and collection_names and word[0].isalpha():
@@ -106,14 +107,16 @@ def begin(run: LiveRun, typed: Typed, session: str, warn: Callable[[str], None])
 
     engine = run.engine
     settings = engine.settings()
-    collections = typed.collections
+    collection = settings.collection or DEFAULT_COLLECTION
     if typed.paths:
-        collection = settings.collection or DEFAULT_COLLECTION
         _read_first(run, Intake(typed.paths, (), collection), warn)
-        collections = tuple(dict.fromkeys([*collections, collection])) if collections else ()
-    options = AskOptions(typed.question, collections, filters=typed.filters)
+    session = _existing_session(engine, session, warn)
+    options = AskOptions(typed.question, typed.collections, session=session, filters=typed.filters)
     request = request_of(options, settings, interactive=True)
-    return partial(agent_run.run, replace(request, session=_existing_session(engine, session, warn)))
+    if typed.paths and request.collections:
+        collections = tuple(dict.fromkeys([*request.collections, collection]))
+        request = replace(request, collections=collections)
+    return partial(agent_run.run, request)
 
 
 def _existing_session(engine: Engine, session: str, warn: Callable[[str], None]) -> str:
@@ -164,7 +167,8 @@ class Prompt(TextArea):
 **Enter** asks; **Ctrl-J** or **Shift-Enter** begins a new line; **↑** and **↓** bring back earlier
 questions.
 
-`#name` looks only in that collection. `@path` reads a file or a folder into the library first, then looks
+`#name` looks only in that collection, and so do the questions that follow; `#all` looks in all of them
+again. `@path` reads a file or a folder into the library first, then looks
 there too. `from:petra`, `after:2024-03`, `before:2025`, `type:mail` and `folder:letters` look only in
 documents of that sender or author, time, type or folder. While you type a `#name` or `@path`, **Tab** takes
 the completion under the cursor of the list.

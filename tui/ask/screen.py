@@ -18,6 +18,7 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widgets import Static
 
+from traces.records import ALL_COLLECTIONS
 from tui.app.base import AlreadyHere, DeepScreen, StoreChanged
 from tui.app.failure import in_the_app
 from tui.app.keys import bindings
@@ -126,12 +127,13 @@ Every `[n]` of the answer opens its passage.
 
     def _show_beginning(self, beginning: Beginning) -> None:
         prompt, meters = self.query_one(Prompt), self.query_one(Meters)
-        prompt.collections = [collection.name for collection in beginning.collections]
-        self.collection_names = frozenset(prompt.collections)
+        names = [collection.name for collection in beginning.collections]
+        self.collection_names = frozenset(names)
+        prompt.collections = [*names, ALL_COLLECTIONS] if names else []
         older = [text for text in beginning.history if text not in prompt.earlier]
         prompt.earlier = [*older, *prompt.earlier]  # questions asked here stay the latest, as typed
         meters.model, meters.offline = beginning.model, beginning.offline
-        meters.collections = self.collection_names
+        meters.collections, meters.collection = self.collection_names, beginning.collection
         meters.redraw()
         self._beginning = beginning
         self._introduce()
@@ -539,7 +541,7 @@ Every `[n]` of the answer opens its passage.
         if event.way == "search":
             self.app.call_later(self._search_library, event.question)
         elif event.way == "everywhere" and self.live is None:
-            self.ask(event.question)
+            self.ask(f"#{ALL_COLLECTIONS} {event.question}")
         else:
             self.put_question(event.question)
 

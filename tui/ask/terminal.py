@@ -12,6 +12,7 @@ from typing import Literal, TextIO
 
 from agent import events as ev
 from agent.steering import Steering
+from traces.records import ALL_COLLECTIONS
 from traces.runs import Runs
 from traces.store import Store
 from tui import failures
@@ -92,12 +93,15 @@ def _renderer(form: Form, wheel: Wheel | None, *, live: bool) -> Renderer:
     return AnimatedRun(console(), wheel=wheel) if live else PlainRun()
 
 
-def tell_nearest(fold: RunFold) -> None:
-    """If nothing was found, show the nearest passages and how to search by hand."""
+def tell_nearest(fold: RunFold, store: Store) -> None:
+    """If nothing was found, show the nearest passages and how to search more widely, or by hand."""
     if fold.status not in {"not_found", "stopped"}:
         return
     for hit in fold.nearest():
         failures.warn(f"Nearest: {place(hit)}: {one_line(hit['text'], _EXCERPT_LENGTH)}")
+    if narrowed := Runs(store).find(fold.run_id).request.get("collections"):
+        names = ", ".join(map(one_line, narrowed))
+        failures.warn(f"Searched only in {names}; --collection {ALL_COLLECTIONS} searches everywhere.")
     failures.warn(f"To look yourself: deepthink library search {shlex.quote(fold.question)}")
 
 

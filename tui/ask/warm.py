@@ -50,7 +50,7 @@ class AskOptions:
     """A question with its options, as typed; see `tui.ask.command.ask`."""
 
     question: str
-    collections: Sequence[str] = ()
+    collections: Sequence[str] = ()  # without any, those of the session's last question
     route: Route = ""
     session: str | None = None
     go_on: bool = False
@@ -158,7 +158,7 @@ def ask_server(typed: AskOptions, settings: Settings, form: Form) -> int | None:
     if form == "json":
         print_json(results[0])
     elif form != "quiet":
-        tell_nearest(fold)
+        tell_nearest(fold, store)
     return fold.exit_code
 
 

@@ -22,6 +22,7 @@ from textual.widgets.option_list import Option
 
 from agent import events as ev
 from agent.state import Claim, Evidence
+from traces.records import WEB_COLLECTION
 from tui.app.keys import bindings
 from tui.app.lists import Offers, hanging
 from tui.app.offers import deepthink
@@ -501,9 +502,9 @@ class Exchange(Vertical):
         self._fill(".checks", [f"! {line}" for line in doubts(answered.sentences)])
         sources.show(fold)
         if fold.over and hasattr(self.screen, "on_ways_on_chosen"):  # not where a run is only replayed
-            searched = fold.started.collections if fold.started else ()
+            searched = {WEB_COLLECTION, *(fold.started.collections if fold.started else ())}
             library: frozenset[str] = getattr(self.screen, "collection_names", frozenset())
-            self.query_one(WaysOn).show(fold, narrowed=not library <= set(searched))
+            self.query_one(WaysOn).show(fold, narrowed=not library <= searched)
 
     def _show_look(self, fold: RunFold) -> None:
         """Show what the first look found, until there is an answer."""

@@ -11,6 +11,7 @@ from textual.dom import DOMNode
 from textual.screen import Screen
 from textual.widgets import Static
 
+from traces.records import ALL_COLLECTIONS, WEB_COLLECTION
 from tui.app.keys import ACTIONS, Action
 from tui.app.offers import deepthink
 from tui.app.work import Job, in_background
@@ -216,6 +217,7 @@ class Meters(Static):
         super().__init__(markup=False)
         self.model = ""
         self.collections: Collection[str] = ()  # of the whole library
+        self.collection = ""  # the only one that a new conversation searches
         self.offline = True
         self.teaching = False
         self._fold: RunFold | None = None
@@ -241,9 +243,10 @@ class Meters(Static):
         """Draw the line; if it is too long, the least important parts are left out."""
         started = self._fold.started if self._fold else None
         model = (started.chat_model if started else self.model).removeprefix("llama.cpp:")
+        searched = started.collections if started else list(filter(None, [self.collection]))
         parts = [
             one_line(model, 40),
-            scope(started.collections if started else (), self.collections),
+            scope(searched, self.collections),
             "web off" if self.offline else "web on",
             "teaching" if self.teaching else "",
             duration(self._fold.elapsed) if self._fold else "",
@@ -256,11 +259,11 @@ class Meters(Static):
 
 def scope(searched: Collection[str], library: Collection[str]) -> str:
     """The collections that a run searches, in words; "" if nothing is known about them."""
-    if not searched or set(library) <= set(searched):
+    if not searched or set(library) - {WEB_COLLECTION} <= set(searched):
         return "all collections" if library or searched else ""
     names = list(searched)
     more = f" and {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else ""
-    return f"only {one_line(', '.join(names[:_MAX_NAMED]), 60)}{more}"
+    return f"only {one_line(', '.join(names[:_MAX_NAMED]), 60)}{more} (#{ALL_COLLECTIONS}: everywhere)"
 
 
 class RunBar(Static):

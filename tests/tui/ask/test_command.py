@@ -8,7 +8,7 @@ import os
 import signal
 import threading
 import time
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -16,6 +16,7 @@ import pytest
 from agent.run import Request
 from models.protocols import ChatOptions, GenerationCancelled, ModelUnreachable
 from tests.tui.conftest import QUESTION, Answer, Run
+from tests.tui.stored import store_run
 from traces.runs import Runs, Sessions
 from tui import failures
 from tui.ask import asking
@@ -90,6 +91,8 @@ def test_what_the_documents_do_not_say_exits_with_3(library: Path, model: Answer
     ran = deepthink("ask", "What", "is", "the", "list", "price?", "--plain")
     assert ran.code == 3
     assert "not found in your documents" in ran.out
+    assert "--collection all" not in ran.err
+    assert "--collection all" in deepthink("ask", "What is the price?", "-c", "facts").err
     assert json.loads(deepthink("ask", "What is the price?", "--json").out)["status"] == "not_found"
 
 
@@ -206,6 +209,21 @@ def test_sessions_are_named_found_and_gone_on_with(
         db.execute("INSERT INTO sessions VALUES ('abcd1', '', now()), ('abcd2', '', now())")
     several = deepthink("ask", "Why?", "-s", "abcd")
     assert (several.code, "Several sessions fit" in several.err, asked) == (2, True, [])
+
+
+def test_a_follow_up_searches_where_the_question_before_it_did(
+    asked: list[tuple[Request, Settings]], deepthink: Run
+) -> None:
+    deepthink("config", "set", "collection", "notes")
+    session = Sessions(open_store()).begin("bearings")
+    store_run(session=session, request=asdict(Request("Who?", collections=("facts",))))
+    scopes = {(): ("notes",), ("-C",): ("facts",), ("-C", "-c", "web"): ("web",), ("-C", "-c", "all"): ()}
+    for flags, collections in scopes.items():
+        deepthink("ask", "And why?", *flags)
+        assert asked.pop()[0].collections == collections
+    store_run(session=session, request=asdict(Request("Who?")))
+    deepthink("ask", "And why?", "-C")
+    assert asked.pop()[0].collections == ()
 
 
 def test_a_session_is_begun_with_its_first_run(library: Path, model: Answer, deepthink: Run) -> None:

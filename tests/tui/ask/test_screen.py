@@ -268,6 +268,12 @@ async def test_collections_and_files_are_named_in_the_question(
         assert set(run.collections) == {"facts", "documents"}
         screen = await asked(pilot, "#facts What halted the plant?")
         assert Runs(app.engine.store).find("last").collections == ("facts",)
+        await asked(pilot, "And who supplies the bearings?")
+        assert Runs(app.engine.store).find("last").collections == ("facts",), "the conversation stays there"
+        assert "only facts" in shown(screen.query_one(Meters))
+        await asked(pilot, "#all And what is the rent?")
+        assert set(Runs(app.engine.store).find("last").collections) == {"facts", "documents"}
+        assert "all collections" in shown(screen.query_one(Meters))
         screen.query_one(Prompt).put("#facts")
         await pilot.press("enter")
         assert screen.live is None
