@@ -12,7 +12,7 @@ import os
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from typing import Literal
@@ -45,6 +45,7 @@ from agent.documents.sources import (
     lies_in,
     located,
     renamed_documents,
+    why_skipped,
 )
 from models.catalogue import CATALOGUE
 from models.protocols import (
@@ -62,6 +63,7 @@ from traces.paths import expanded_path
 from traces.records import Document, UnknownCollection
 from traces.store import Store, StoreError
 
+_MOST_NAMED = 3  # of the files inside another that could not be read
 _PROBE = "word"  # any text that a working embedder embeds
 
 Outcome = Literal["added", "updated", "moved", "unchanged", "removed"]
@@ -152,13 +154,9 @@ class PageRecognised(IngestEvent):
 
 @dataclass(frozen=True, slots=True)
 class FilesUnread(IngestEvent):
-    """Files were skipped because their type is not supported; sent once, at the end.
+    """Files were skipped; sent once, at the end."""
 
-    Attributes:
-        kinds: Extensions with the number of files, the most frequent first; "" for files without one.
-    """
-
-    kinds: tuple[tuple[str, int], ...]
+    names: Mapping[str, Sequence[str]]  # of the files, by the reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,7 +300,7 @@ class Reading:
         self.documents = {document.source: document for document in library.documents(collection)}
         self.unchanged = 0
         self._suffixes = SUFFIXES if scanning.is_on else SUFFIXES - PICTURES
-        self._unread: Counter[str] = Counter()  # unsupported files by extension
+        self._skipped: dict[str, list[str]] = {}  # names of files by reason
         self._languages: Counter[str] = Counter()  # unsupported ones (ISO 639-1), by document
         self._collection = collection
         self._embedder = embedder
@@ -318,8 +316,8 @@ class Reading:
         self._to_remove: dict[int, Document] = {}
 
     def find_files(self, root: Root) -> Iterator[File]:
-        """The supported files in a folder; the others are counted."""
-        return files_in(root, self._suffixes, self._unread)
+        """The supported files in a folder; the others are remembered."""
+        return files_in(root, self._suffixes, self._skipped)
 
     def read_all(
         self, items: Sequence[Item], existing: Container[str], missing: Iterable[Document]
@@ -351,8 +349,8 @@ class Reading:
             names = Locale("en").languages
             languages = tuple(str(names.get(code, code)) for code, _ in self._languages.most_common())
             yield LanguagesUnknown(self._languages.total(), languages, self._embedder.name)
-        if self._unread:
-            yield FilesUnread(tuple(self._unread.most_common()))
+        if self._skipped:
+            yield FilesUnread(self._skipped)
         yield IngestFinished(self.unchanged, round(time.monotonic() - self._began, 3))
 
     def is_hopeless(self, file: File) -> bool:
@@ -397,14 +395,14 @@ class Reading:
         except (GenerationCancelled, StoreError, ModelMissing, ModelUnreachable, UnknownCollection):
             raise  # the other files would fail too
         except DeepthinkError as error:
-            suffix = PurePath(item.source).suffix.casefold()
             if isinstance(error, UnreadableDocument) and isinstance(item, File):
                 size_and_date = item.size_and_date()
                 if size_and_date is not None:
                     reader = READER_VERSION if self._scanning.is_on else -READER_VERSION
                     self._unreadable[item.source] = Unreadable(*size_and_date, reader)
-            if isinstance(error, NoText) and suffix in PICTURES and not item.outright:
-                self._unread[f"{suffix} without words"] += 1
+            is_picture = PurePath(item.source).suffix.casefold() in PICTURES
+            if isinstance(error, NoText) and is_picture and not item.outright:
+                self._skipped.setdefault("no words in the picture", []).append(item.name)
                 yield FileSetAside(item.source, item.name, waits=False)
                 return
             if isinstance(error, ModelError):
@@ -440,7 +438,8 @@ class Reading:
             failures += [event.name] if isinstance(event, FileFailed) else []
             yield event
         if failures:
-            notice = f"{len(failures)} files in it could not be read, such as {failures[0]}."
+            names = ", ".join(failures[:_MOST_NAMED]) + (" …" if len(failures) > _MOST_NAMED else "")
+            notice = f"{len(failures)} of its files could not be read: {names}."
             parsed = replace(parsed, notices=(*parsed.notices, notice))
         if (parsed.scans and self._scanning.is_on) or len(self._waiting) > waiting_before:
             self._waiting.append((item, origin, parsed))
@@ -485,11 +484,10 @@ class Reading:
         """Read the supported files inside a file."""
         supported: list[Member] = []
         for member in (Member(enclosed, outer, parsed, origin) for enclosed in parsed.enclosed):
-            suffix = PurePath(member.source).suffix.casefold()
-            if suffix in self._suffixes:
-                supported.append(member)
+            if reason := why_skipped(PurePath(member.source), self._suffixes, member.data):
+                self._skipped.setdefault(reason, []).append(member.name)
             else:
-                self._unread[suffix] += 1
+                supported.append(member)
         if supported:
             yield FileFound(len(supported))
         for member in supported:

@@ -129,7 +129,8 @@ _FORMATS = {
     YAML: "YAML | data | .yaml .yml | data.read_yaml | as in JSON",
     XML: "XML | data | .xml | data.read_xml | as in JSON",
     CODE: f"source code | code | {_CODE_SUFFIXES} | text.read_source_code | its parts",
-    TEXT: "text | text | .txt .text .rst .adoc .org | text.read_text | headings, lists, tables",
+    TEXT: "text | text | .txt .text .rst .adoc .org | text.read_text | "
+    "headings, lists, tables; plain text without an extension as well",
 }
 
 FORMATS = tuple(
@@ -208,9 +209,10 @@ _MOST_UNPACKED = 20  # times its own size that a document may unpack to
 LEAST_UNPACKED = 1 << 29  # bytes that every document may unpack to
 
 
-_SAMPLE = 1 << 16
+SAMPLE = 1 << 16  # bytes at the beginning that show whether a file is text, and which
 
 
+_BLANK = b"\x00\t\n\r\f "
 _TEXT_BYTES = bytes({*range(32, 256), *b"\t\n\r\f\x1b"})
 
 
@@ -253,7 +255,7 @@ def read_bytes(
     declares, ``recognised`` as for `read`, which names the errors.
     """
     path = Path(name)
-    if not data.strip(b"\x00\t\n\r\f "):
+    if not data.strip(_BLANK):
         raise UnreadableDocument(f"{name} is empty.", "Check that it is the file you meant.")
     notice = ""
     try:
@@ -323,10 +325,10 @@ def media_type_of(path: Path, data: bytes, served_as: str = "") -> str:
     which servers also declare for Markdown and CSV. Raises `UnreadableDocument` if the format is not
     supported.
     """
-    if b"%PDF-" in data[:1024]:
-        return PDF
     if data.startswith(b"PK\x03\x04"):
         return _type_of_zip(path.name, data)
+    if b"%PDF-" in data[:1024]:  # after the archives, which may begin with a PDF that is not compressed
+        return PDF
     if data.startswith(_PICTURE_SIGNATURES) or data[8:12] == b"WEBP":
         return PICTURE
     if data.startswith(b"{\\rtf"):
@@ -336,7 +338,15 @@ def media_type_of(path: Path, data: bytes, served_as: str = "") -> str:
     for marks, (kind, way_out) in _UNSUPPORTED.items():
         if data.startswith(marks):
             raise UnreadableDocument(f"{path.name} is {kind}, which cannot be read.", way_out)
-    return _kind_of_text(path, data[:_SAMPLE], served_as)
+    return _kind_of_text(path, data[:SAMPLE], served_as)
+
+
+def is_text(name: str, data: bytes) -> bool:
+    """Whether the content is text and not blank; ``data`` may be only its first `SAMPLE` bytes."""
+    try:
+        return bool(data.strip(_BLANK)) and BY_TYPE[media_type_of(Path(name), data)].is_text
+    except UnreadableDocument:
+        return False
 
 
 def misnaming_notice(path: Path, media_type: str, served_as: str = "") -> str:

@@ -11,19 +11,18 @@ import hashlib
 import os
 import stat
 import time
-from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from pathlib import Path, PurePosixPath
+from pathlib import Path, PurePath, PurePosixPath
 from typing import TYPE_CHECKING, ClassVar, Final, Self
 from urllib.parse import unquote, urlsplit
 
 from pathspec import GitIgnoreSpec
 
-from agent.documents.document import Enclosed, ParsedDocument, UnreadableDocument
+from agent.documents.document import Enclosed, ParsedDocument, UnreadableDocument, damaged
 from agent.documents.indexing import Origin, page_name
-from agent.documents.reading import MESSAGES, read, read_bytes, refuse_large
+from agent.documents.reading import MESSAGES, SAMPLE, SUFFIXES, is_text, read, read_bytes, refuse_large
 from traces.errors import DeepthinkError
 from traces.records import Document
 
@@ -34,7 +33,7 @@ _TEMPORARY_SUFFIXES: Final = (".tmp", ".temp", ".part", ".partial", ".crdownload
 _SETTLED_SECONDS: Final = 1.0  # seconds without a change after which a file counts as complete
 _MISSING_ERRORS = {errno.ENOENT, errno.ENOTDIR}
 NO_FILE_ERRORS = {*_MISSING_ERRORS, errno.ELOOP}  # a circular link leads to no file
-_LEADS_OUT: Final = "links out of the folder"
+_LEADS_OUT: Final = "a link out of the folder"
 
 _DATE_RESOLUTION: Final = 2.0  # seconds: the resolution of FAT's file dates, the coarsest of all
 MOST_DEPTH = 4
@@ -175,11 +174,18 @@ class Member:
         self.source: str = f"{outer.source}/{_utf8(enclosed.name)}"
         self.name: str = f"{outer.name}/{_utf8(enclosed.name)}"
         self.depth: int = outer.depth + 1
-        self.data = enclosed.content
+        self._content = enclosed.content
         is_mail = read.media_type in MESSAGES
         self._date = read.date if is_mail else origin.date
         self._sender = read.author if is_mail else origin.sender
         self._modified = origin.modified
+
+    def data(self) -> bytes:
+        """Its content, as bytes."""
+        try:
+            return self._content()
+        except Exception as error:  # unpackers raise all kinds of errors on damaged files
+            raise damaged(self.name, error) from error
 
     def origin(self) -> Origin:
         """Its identity."""
@@ -241,12 +247,40 @@ class Root:
         return path.is_relative_to(self.real) and self.leaves_out(path.relative_to(self.real).as_posix())
 
 
-def files_in(root: Root, suffixes: Container[str], unread: Counter[str]) -> Iterator[File]:
+def why_skipped(
+    path: PurePath, suffixes: Container[str] = SUFFIXES, content: Callable[[], bytes] | None = None
+) -> str:
+    """Why a file that the user did not name directly is not read; "" if it is.
+
+    ``suffixes`` are the extensions to read. A file without one is read if it is plain text, judged by its
+    ``content``; None takes it from the disk.
+    """
+    suffix = path.suffix.casefold()
+    if suffix:
+        if suffix in suffixes:
+            return ""
+        return "text recognition is off" if suffix in SUFFIXES else f"{suffix} is not supported"
+    try:
+        data = content() if content else _head(Path(path))
+    except (OSError, UnreadableDocument):
+        return ""  # reading it reports the reason
+    return "" if is_text(path.name, data) else "no extension, and not plain text"
+
+
+def _head(path: Path) -> bytes:
+    """The first bytes of a file; those of a pipe or a device are not waited for."""
+    if not path.is_file():
+        return b""
+    with path.open("rb") as file:
+        return file.read(SAMPLE)
+
+
+def files_in(root: Root, suffixes: Container[str], skipped: dict[str, list[str]]) -> Iterator[File]:
     """The files in a folder and its subfolders, sorted by name.
 
     Links to folders are not followed, and links to files only if they stay within the folder: a link that
-    someone else made may lead to a private file. Skipped links are counted in ``unread``, as are files with
-    other extensions.
+    someone else made may lead to a private file. The names of the files that are not read are added to
+    ``skipped``, by reason.
     """
     folder = root.path
     errors: list[OSError] = []
@@ -264,15 +298,15 @@ def files_in(root: Root, suffixes: Container[str], unread: Counter[str]) -> Iter
         except OSError as error:
             if error.errno in NO_FILE_ERRORS:
                 continue
-        suffix = path.suffix.casefold()
-        if suffix not in suffixes:
-            unread[suffix] += 1
-            continue
-        file = File.at(path, path.relative_to(folder).as_posix())
-        if file.real.is_relative_to(root.real):
-            yield file
-        else:
-            unread[_LEADS_OUT] += 1
+        name = path.relative_to(folder).as_posix()
+        reason = why_skipped(path, suffixes)
+        if not reason:
+            file = File.at(path, name)
+            if file.real.is_relative_to(root.real):
+                yield file
+                continue
+            reason = _LEADS_OUT
+        skipped.setdefault(reason, []).append(_utf8(name))
     for failure in errors:
         path = Path(failure.filename)
         name = root.real.name if path == folder else path.relative_to(folder).as_posix()

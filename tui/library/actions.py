@@ -233,7 +233,7 @@ def completions(text: str) -> list[str]:
 
     Folders end with the separator. Hidden names are left out unless the prefix is hidden.
     """
-    from agent.documents.reading import SUFFIXES
+    from agent.documents.sources import why_skipped
 
     head, slash, prefix = text.rpartition(os.sep)
     folder = existing_path(f"{head}{slash}" or ".")
@@ -245,7 +245,7 @@ def completions(text: str) -> list[str]:
             for entry in islice(folder.iterdir(), _MAX_ENTRIES)
             if entry.name.startswith(prefix)
             and (prefix.startswith(".") or not entry.name.startswith("."))
-            and (entry.is_dir() or entry.suffix.casefold() in SUFFIXES)
+            and (entry.is_dir() or not why_skipped(entry))
         )
     except OSError:  # not a folder, or not readable
         return []

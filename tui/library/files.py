@@ -23,7 +23,7 @@ from textual.widgets._directory_tree import DirEntry
 from textual.widgets.tree import TreeNode
 
 from agent.documents import sample_library
-from agent.documents.reading import SUFFIXES
+from agent.documents.sources import why_skipped
 from traces.errors import DeepthinkError
 from traces.library import Library
 from traces.paths import existing_path
@@ -146,7 +146,7 @@ whole: documents whose files are gone are removed from the collection.
             path
             for path in paths
             if (self.hidden or not path.name.startswith((".", "~$")))
-            and (path.suffix.casefold() in SUFFIXES or self._safe_is_dir(path))
+            and (self._safe_is_dir(path) or not why_skipped(path))
         ]
 
     def render_label(self, node: TreeNode[DirEntry], base_style: Style, style: Style) -> Text:

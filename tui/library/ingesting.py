@@ -20,6 +20,7 @@ LOW_COVERAGE = 0.95
 """Below this share, too much of a document's text is missing from its passages."""
 
 _NAME_WIDTH = 34
+_MAX_NAMED = 5  # skipped files, for each reason
 OUTCOMES = ("added", "updated", "moved", "unchanged", "removed")
 
 
@@ -33,7 +34,7 @@ class IngestFold:
     passages: tuple[int, int] | None = None  # with a vector, and all, of the current file; once parsed
     pages: tuple[int, int] | None = None  # recognised, and all scanned ones, of the current file
     scans: list[ing.ScansFound] = field(default_factory=list)  # estimates for OCR, one per ingestion
-    unread: Counter[str] = field(default_factory=Counter)  # extensions of files that cannot be read
+    skipped: dict[str, list[str]] = field(default_factory=dict)  # names of files by reason
     done: list[ing.FileDone] = field(default_factory=list)  # unchanged documents too
     failed: list[ing.FileFailed] = field(default_factory=list)
     unknown: list[ing.LanguagesUnknown] = field(default_factory=list)
@@ -72,7 +73,8 @@ class IngestFold:
                 self.seconds += event.seconds
                 self.ended += 1
             case ing.FilesUnread():
-                self.unread.update(dict(event.kinds))
+                for reason, names in event.names.items():
+                    self.skipped.setdefault(reason, []).extend(names)
             case ing.LanguagesUnknown():
                 self.unknown.append(event)
             case ing.FolderAway():
@@ -131,12 +133,13 @@ class IngestFold:
         return f"{pages:,} {subject}: about {time}." if pages else ""
 
     @property
-    def unread_note(self) -> str:
-        """The file types that cannot be read, with the number of files; "" if there are none."""
-        types = [
-            f"{count:,} {ending or 'without an extension'}" for ending, count in self.unread.most_common()
-        ]
-        return f"Skipped, because their type is not supported: {', '.join(types)}." if types else ""
+    def skipped_note(self) -> str:
+        """The files that are not read, each with the reason; "" if there are none."""
+        files = []
+        for reason, names in sorted(self.skipped.items(), key=lambda item: -len(item[1])):
+            more = f" and {len(names) - _MAX_NAMED:,} more" if len(names) > _MAX_NAMED else ""
+            files.append(f"{', '.join(names[:_MAX_NAMED])}{more} ({reason})")
+        return f"Skipped: {'; '.join(files)}." if files else ""
 
     @property
     def folder_notes(self) -> list[str]:
@@ -227,7 +230,7 @@ def _show_summary(out: Console, fold: IngestFold) -> None:
             f"{fold.language_note} {name} supports about 100 languages: `deepthink models pull {name}`, "
             f"then `deepthink models use {name}`."
         )
-    for note in (*fold.folder_notes, fold.unread_note):
+    for note in (*fold.folder_notes, fold.skipped_note):
         if note:
             failures.warn(clean(note))
     out.print(Text(fold.summary))

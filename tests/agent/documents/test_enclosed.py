@@ -27,8 +27,8 @@ def _mail(subject: str, **attachments: bytes) -> bytes:
     return message.as_bytes()
 
 
-def _zipped(path: Path, files: Mapping[str, bytes]) -> bytes:
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+def _zipped(path: Path, files: Mapping[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    with zipfile.ZipFile(path, "w", method) as archive:
         for name, content in files.items():
             archive.writestr(name, content)
     return path.read_bytes()
@@ -42,10 +42,12 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_an_attachment_is_a_document_of_its_own(store: Store, folder: Path) -> None:
-    (folder / "a.eml").write_bytes(_mail("Crane", bill_md=b"The bill is 90 euros.", film_mp4=b"\x00\x01"))
+    attachments = {"bill_md": b"The bill is 90 euros.", "NOTES": b"Paid.", "film_mp4": b"\x00\x01"}
+    (folder / "a.eml").write_bytes(_mail("Crane", **attachments))
     events = read_in(store, folder)
-    assert outcomes(events) == {"a.eml/bill.md": "added", "a.eml": "added"}
-    assert [event.kinds for event in events if isinstance(event, FilesUnread)] == [((".mp4", 1),)]
+    assert outcomes(events) == {"a.eml/bill.md": "added", "a.eml/NOTES": "added", "a.eml": "added"}
+    (unread,) = [event for event in events if isinstance(event, FilesUnread)]
+    assert [*unread.names.values()] == [["a.eml/film.mp4"]]
     mail = next(document for document in Library(store).documents("c") if document.name == "a.eml")
     assert (mail.author, mail.date, mail.title) == ("Ada Holm <ada@ulm.example>", "2024-03-05", "Crane")
     assert outcomes(read_in(store, folder)) == {"a.eml": "unchanged"}
@@ -80,9 +82,13 @@ def test_files_lie_in_files_that_lie_in_files_but_not_too_deep(store: Store, fol
 
 
 def test_a_file_inside_that_fails_is_named_and_stops_no_other(store: Store, folder: Path) -> None:
-    _zipped(folder / "a.zip", {"bad.pdf": b"%PDF-1.7 junk", "good.md": b"Good words."})
+    files = {"bad.pdf": b"%PDF-1.7 junk", "turned.md": b"Turned", "TURNED": b"Turned", "good.md": b"Good"}
+    path = folder / "a.zip"
+    path.write_bytes(_zipped(path, files, zipfile.ZIP_STORED).replace(b"Turned", b"turned"))
     events = read_in(store, folder)
-    assert [event.name for event in events if isinstance(event, FileFailed)] == ["a.zip/bad.pdf"]
+    failed = ["a.zip/bad.pdf", "a.zip/turned.md", "a.zip/TURNED"]
+    assert [event.name for event in events if isinstance(event, FileFailed)] == failed
+    assert names(store) == {"a.zip", "a.zip/good.md"}
     archive = next(document for document in Library(store).documents("c") if document.name == "a.zip")
     assert "a.zip/bad.pdf" in archive.notices[0]
 

@@ -104,15 +104,12 @@ def test_a_reading_that_was_stopped_goes_on_at_its_page(store: Store, folder: Pa
     assert not list(scans_dir().iterdir()), "what was recognised is in the library"
 
 
-def test_pictures_without_words_are_only_counted_and_not_looked_at_twice(
-    store: Store, folder: Path
-) -> None:
+def test_pictures_without_words_are_only_named_and_not_looked_at_twice(store: Store, folder: Path) -> None:
     for eye, seen in ((_Eye({}), [10, 20]), (_Eye({}), [])):
         events = _read(store, folder, eye)
         assert eye.seen == seen
-        assert [event.kinds for event in events if isinstance(event, FilesUnread)] == [
-            ((".tiff without words", 1),)
-        ]
+        (unread,) = [event for event in events if isinstance(event, FilesUnread)]
+        assert unread.names == {"no words in the picture": ["a.tiff"]}
         assert not [event for event in events if isinstance(event, FileFailed)]
 
 
@@ -127,7 +124,8 @@ def test_a_damaged_picture_keeps_no_other_file_from_being_read(store: Store, fol
 
 def test_without_recognition_pictures_are_of_a_kind_that_is_not_read(store: Store, folder: Path) -> None:
     events = _read(store, folder, None)
-    assert [event.kinds for event in events if isinstance(event, FilesUnread)] == [((".tiff", 1),)]
+    (unread,) = [event for event in events if isinstance(event, FilesUnread)]
+    assert unread.names == {"text recognition is off": ["a.tiff"]}
     with pytest.raises(DeepthinkError, match="text recognition is off"):
         read(folder / "a.tiff")
 

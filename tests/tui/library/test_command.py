@@ -38,10 +38,13 @@ def test_only_what_changed_is_read_again(library: Path, deepthink: Run) -> None:
 def test_a_file_that_fails_is_told_and_does_not_stop_the_others(folder: Path, deepthink: Run) -> None:
     (folder / "empty.txt").touch()
     (folder / "broken.pdf").write_bytes(bytes(range(256)) * 8)
+    for number in range(7):
+        (folder / f"{number}.mp4").touch()
     ran = deepthink("ingest", str(folder))
     assert ran.code == 4
     assert ran.out.splitlines()[-1].startswith("2 added, 2 failed in ")
-    told = ran.err.splitlines()
+    skipped, *told = ran.err.splitlines()
+    assert "3.mp4, 4.mp4 and 2 more (.mp4 is not supported)" in skipped
     assert len(told) == 4, "a sentence and a way out for each"
     assert "broken.pdf" in told[0]
     assert "empty.txt" in told[2]

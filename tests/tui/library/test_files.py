@@ -30,6 +30,7 @@ def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in (
         "letters/april.md",
         "letters/may.txt",
+        "letters/NOTES",
         "report.pdf",
         "tool.exe",
         ".secret.md",
@@ -114,7 +115,7 @@ async def test_paths_are_typed_completed_and_pasted(shelf: Path, app: DeepthinkA
         assert line.value == "letters/"
         assert not line.has_focus
         line.focus()
-        await until(pilot, lambda: rows(screen) == ["april.md", "may.txt"])
+        await until(pilot, lambda: rows(screen) == ["april.md", "may.txt", "NOTES"])
         await until(pilot, lambda: told(screen) == "Enter reads it.")
         await pilot.press("ctrl+u", *"nowhere.md")
         await until(pilot, lambda: "nowhere.md does not exist" in told(screen))
@@ -194,7 +195,7 @@ async def test_an_address_needs_the_web_and_a_collection_a_name(
 def test_completions(shelf: Path) -> None:
     assert completions("rep") == ["report.pdf"]
     assert completions("letters") == ["letters/"]
-    assert completions("letters/") == ["letters/april.md", "letters/may.txt"]
+    assert completions("letters/") == ["letters/NOTES", "letters/april.md", "letters/may.txt"]
     assert completions(".s") == [".secret.md"]
     for typed in ("too", "nowhere/x", "~nobody-here/x", "a\0b/x"):
         assert completions(typed) == []
