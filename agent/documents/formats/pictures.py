@@ -13,7 +13,7 @@ import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
 from agent.documents.cover import with_cover
-from agent.documents.document import NoText, ParsedDocument, damaged
+from agent.documents.document import NoText, ParsedDocument, UnreadableDocument, damaged
 from agent.documents.formats.pdf import blocks_of_pages, open_pdf
 from agent.documents.formats.pdf_lines import ScannedPage, scan_notices, scanned_lines, scanned_text
 from agent.documents.indexing import Origin, stop_if
@@ -33,10 +33,16 @@ def read_picture(path: Path, data: bytes, recognised: Mapping[int, ScannedPage] 
 
     Raises `NoText` if text recognition is off.
     """
-    from PIL import Image
+    from PIL import Image, UnidentifiedImageError
 
-    with Image.open(BytesIO(data)) as picture:
-        pages = getattr(picture, "n_frames", 1) if picture.format == "TIFF" else 1
+    try:
+        with Image.open(BytesIO(data)) as picture:
+            pages = getattr(picture, "n_frames", 1) if picture.format == "TIFF" else 1
+    except UnidentifiedImageError as error:
+        raise UnreadableDocument(
+            f"{path.name} is a damaged picture, or one of an unknown kind.",
+            "Open it in a picture viewer, save it as PNG and add that.",
+        ) from error
     if recognised is None:
         raise NoText(
             f"{path.name} is a picture, and text recognition is off.",
