@@ -10,6 +10,7 @@ from pathlib import Path
 
 from agent.documents.document import Block, ParsedDocument
 from agent.documents.prose import normal
+from agent.text.language import language
 from agent.text.quantities import dates
 
 _PERIOD = re.compile(r"(?:fiscal year|year|quarterly period|quarter|period)\s+ended:?\s", re.IGNORECASE)
@@ -32,16 +33,29 @@ def with_cover(document: ParsedDocument, path: Path) -> ParsedDocument:
 
 
 def stated_title(declared: str, blocks: Sequence[Block], path: Path) -> str:
-    """The title: from a filing's cover, else declared, else the first heading, else the file name."""
+    """The title: from a filing's cover, else declared, else the first heading, else the file name.
+
+    A date alone, as at the head of a letter, is no title.
+    """
     if cover := _filing(blocks):
         return cover
-    if _says_something(declared, path):
+    code = language(max((block.text for block in blocks[:12]), key=len, default=""))
+    if _says_something(declared, path) and not is_date(declared, code):
         return declared[:_LONGEST_TITLE]
     headings = [block for block in blocks[:12] if block.kind == "heading"]
-    if headings:
-        first = headings[0] if headings[0] is blocks[0] else min(headings, key=lambda block: block.level)
-        return first.text[:_LONGEST_TITLE]
-    return title_of_name(path)
+    outermost = min((heading.level for heading in headings), default=0)
+    candidates = [
+        heading.text for heading in headings if heading is blocks[0] or heading.level == outermost
+    ]
+    title = next((text for text in candidates if not is_date(text, code)), "")
+    return title[:_LONGEST_TITLE] or title_of_name(path)
+
+
+def is_date(text: str, language_code: str) -> bool:
+    """Whether ``text`` is only a date, with its year or day, in a language given by its ISO 639-1 code."""
+    return len(text) <= _LONGEST_DATE and any(
+        found.shown == normal(text) and (found.year or found.day) for found in dates(text, language_code)
+    )
 
 
 def title_of_name(path: Path) -> str:

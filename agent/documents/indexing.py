@@ -31,7 +31,7 @@ from traces.records import Chunk, Document, NewDocument
 
 # Incremented when reading or chunking changes, so that files are read again. Stored as a negative number
 # with a document whose scanned pages were not read.
-READER_VERSION = 3
+READER_VERSION = 4
 _BATCH = 32  # passages embedded at once
 _LANGUAGE_SAMPLES = 5  # passages that decide on a document's language, approximately
 

@@ -9,21 +9,28 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby, pairwise
 from pathlib import Path
 from statistics import median
 
-from agent.documents.cover import with_cover
+from agent.documents.cover import is_date, with_cover
 from agent.documents.document import Block, Look, ParsedDocument, Table
 from agent.documents.encoding import decode
 from agent.documents.outline import outlined
 from agent.documents.prose import bulleted, is_blank, is_marker, joined, mended, normal, words_of
 from agent.documents.tables import Cell, build_table, is_value
+from agent.text.language import language
 
 _UNDERLINE = re.compile(r"={3,}|-{3,}|~{3,}|\*{3,}")
 _RULE = re.compile(r"[\s\-=_+|.*~]+")
-_NUMBERED = re.compile(r"(?P<number>\d{1,2}(?:\.\d{1,2}){0,3})\.?\s+[^\W\d_].{0,80}")
+_NUMBERED = re.compile(r"(\d{1,2}(?:\.\d{1,2}){0,3})\.?\s+[^\W\d_].*")
 _CHAPTER = re.compile(r"第\s*[一二三四五六七八九十百零〇\d]{1,5}\s*(?P<kind>[编部篇章节節条])\s?.{0,40}")
+_LONGEST_HEADING = 100  # characters
+_MOST_WORDS = 12  # of a heading in capitals
+_SENTENCE_ENDS = (".", ",", ";", ":", "。", "，", "；", "：")
+_MOST_ALIKE = 2  # lines in capitals directly below each other; more are a list or the lines of a cover
+_BULLET = re.compile(r"[•●▪◦‣*+-]\s")
 _ITEM = re.compile(r"\s*(?:[•●▪◦‣*+-]|\(?(?:\d{1,3}|[a-z])[.)])\s+\S")
 _CELLS = re.compile(r"\S+(?: \S+)*")
 _CHARACTER_WIDTH = 6.0  # points per character, so that the table code's measures for PDF apply
@@ -42,7 +49,8 @@ def read_text(path: Path, data: bytes) -> ParsedDocument:
     """Read ``data`` as plain text."""
     text = decode(data)
     text = mended(text, words_of(text))
-    blocks = list(_blocks(text.replace("\f", "\n\n").expandtabs(8).split("\n")))
+    lines = text.replace("\f", "\n\n").expandtabs(8).split("\n")
+    blocks = list(_decided(list(_blocks(lines)), language(text)))
     return with_cover(ParsedDocument(tuple(outlined(blocks, by_look=False)), text), path)
 
 
@@ -54,31 +62,71 @@ def _blocks(lines: Sequence[str]) -> Iterator[Block]:
         if table := _table(paragraph):
             yield Block("table", table=table)
             continue
-        if len(paragraph) >= 2 and _UNDERLINE.fullmatch(paragraph[1].strip()):
-            yield _heading(paragraph[0], 1 if paragraph[1].strip()[0] == "=" else 2)
+        line = normal(paragraph[0])
+        if _BULLET.match(line):
+            pass
+        elif len(paragraph) > 1 and _UNDERLINE.fullmatch(paragraph[1].strip()):
+            yield Block("text", line, 1 if paragraph[1].strip()[0] == "=" else 2, look=Look(bold=True))
             paragraph = paragraph[2:]
-        elif level := _heading_level(paragraph):
-            yield _heading(paragraph[0], level)
+        elif chapter := len(paragraph) == 1 and _CHAPTER.fullmatch(line):
+            yield Block("text", line, 1 if chapter["kind"] in "编部篇章" else 2, look=Look(bold=True))
+            continue
+        elif len(paragraph) == 1 and len(line) <= _LONGEST_HEADING and not line.endswith(_SENTENCE_ENDS):
+            yield Block("text", line, 2, item=True)
             continue
         yield from _prose(paragraph)
 
 
-def _heading(line: str, level: int) -> Block:
-    return Block("text", normal(line), level, look=Look(bold=True))
+def _decided(blocks: Sequence[Block], language_code: str) -> Iterator[Block]:
+    """The blocks; a line alone, an item of level 2 so far, is a heading or text by what is around it.
+
+    A heading has something below it, and is numbered where the numbering goes on elsewhere, or one of
+    several dates, or in capitals without being one of many such lines.
+    """
+    lines = {index: block.text for index, block in enumerate(blocks) if block.item and block.level}
+    dates = {index for index, line in lines.items() if is_date(line, language_code)}
+    numbers = {
+        index: tuple(map(int, match[1].split(".")))
+        for index, block in enumerate(blocks)
+        if block.item and index not in dates and (match := _NUMBERED.match(block.text))
+    }
+    levels: dict[int, int] = {}
+    alone = {
+        index: number
+        for index, number in numbers.items()
+        if index in lines
+        and index + 1 < len(blocks)
+        and len(numbers.get(index + 1, (*number, 1))) > len(number)
+        and numbers.get(index - 1) != _next(number, -1)
+    }
+    for index, number in alone.items():
+        related = {_next(number, -1), _next(number, 1), number[:-1], (*number, 1)}
+        if not related.isdisjoint(alone.values()):
+            levels[index] = len(number) + 1
+    entries = [index for index in dates if index + 1 < len(blocks) and index + 1 not in dates]
+    levels |= dict.fromkeys(entries if len(entries) > 1 else (), 2)
+    capitals = [
+        index
+        for index, line in lines.items()
+        if line.isupper()
+        and len(line) > 3
+        and len(line.split()) <= _MOST_WORDS
+        and index not in numbers.keys() | dates
+    ]
+    for _, group in groupby(enumerate(capitals), key=lambda pair: pair[1] - pair[0]):
+        run = [index for _, index in group]
+        levels |= dict.fromkeys(run if len(run) <= _MOST_ALIKE else (), 2)
+    for index, block in enumerate(blocks):
+        if index in levels:
+            yield replace(block, level=levels[index], look=Look(bold=True), item=False)
+        elif index in lines:
+            yield from _prose([block.text])
+        else:
+            yield block
 
 
-def _heading_level(paragraph: Sequence[str]) -> int:
-    """The level of a heading (one short line, numbered or in capitals), or 0."""
-    line = paragraph[0].strip()
-    if len(paragraph) > 1 or len(line) > 100:
-        return 0
-    if match := _CHAPTER.fullmatch(line):
-        return 1 if match["kind"] in "编部篇章" else 2
-    if line.endswith((".", ",", ";", ":", "。", "，", "；", "：")):
-        return 0
-    if match := _NUMBERED.fullmatch(line):
-        return match["number"].count(".") + 2
-    return 2 if line.isupper() and len(line) > 3 and len(line.split()) <= 12 else 0
+def _next(number: tuple[int, ...], step: int) -> tuple[int, ...]:
+    return (*number[:-1], number[-1] + step)
 
 
 def _table(lines: Sequence[str]) -> Table | None:

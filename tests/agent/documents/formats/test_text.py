@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.agent.documents.formats.parsed import parse, shape, tables
+from tests.agent.documents.formats.parsed import headings, parse, shape, tables
 
 GERMAN = "Der Käufer zahlt für die Übergabe der Schlüssel eine Gebühr."
 PAGE = """ANNUAL REPORT
@@ -106,6 +106,38 @@ def test_gaps_without_columns_are_prose(prose: str) -> None:
 def test_gaps_that_make_columns_are_a_table(text: str, rows: tuple[tuple[str, ...], ...]) -> None:
     (table,) = tables(parse("a.txt", text))
     assert (*table.header, *table.rows) == rows
+
+
+@pytest.mark.parametrize(
+    ("text", "levels"),
+    [
+        ("To do\n\n1. Buy milk\n\n2. Call the plumber\n\n3. Pay the rent\n\nNothing else.\n", []),
+        ("Pancakes\n\n2 cups of flour\n\n1 egg\n\n3 cups of milk\n\nMix it.\n", []),
+        ("Agenda\n\n1. Welcome\n\n2. Minutes\n   Approved.\n\n3. Budget\n\nIt is 400 euros.\n", []),
+        ("MILK\n\nEGGS\n\nBREAD\n\nThen home.\n", []),
+        ("- MILK\n\n- EGGS\n---\n\nThen home.\n", []),
+        ("1. Scope\n\n1.1 Terms\n\nA list:\n\n1. one\n\n2. two\n\n2. Use\n\nDry.\n", [2, 3, 2]),
+        ("12 MARCH 2024\n\n10 Downing Street\n\nDear Sir,\n\nthank you.\n", []),
+        ("12 March 2024\n\nRain.\n\n15 March 2024\n\nSun.\n", [2, 2]),
+        ("12. März 2024\n\nDer Regen hört nicht auf.\n\n15. März 2024\n\nSonne.\n", [2, 2]),
+    ],
+)
+def test_a_list_has_no_headings_and_numbered_sections_and_days_have(text: str, levels: list[int]) -> None:
+    assert [block.level for block in headings(parse("a.txt", text))] == levels
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "title"),
+    [
+        ("letter.txt", "12 March 2024\n\nDear Ms Smith,\n\nthank you.\n", "letter"),
+        ("letter.md", "# March 12, 2024\n\nDear Ms Smith,\n\n## Costs\n\nNone.\n", "letter"),
+        ("letter.md", "# 12. März 2024\n\n# Angebot\n\nWir danken für die Anfrage.\n", "Angebot"),
+        ("memo.md", "---\ntitle: 12 March 2024\n---\n\n# Offer\n\nText.\n", "Offer"),
+        ("memo.md", "# June\n\nShe came late.\n", "June"),
+    ],
+)
+def test_a_date_is_no_title(name: str, text: str, title: str) -> None:
+    assert parse(name, text).title == title
 
 
 def test_chinese() -> None:
