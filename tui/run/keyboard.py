@@ -186,6 +186,7 @@ class Wheel:
         self._notice = ""
         self._notice_time = 0.0
         self.shows_help = False
+        self.answering = False  # whether the answer is being written: nothing is left to cut short
 
     def press(self, key: str) -> None:
         """Take one character, as the terminal sends it."""
@@ -227,6 +228,8 @@ class Wheel:
             case "p":
                 self._steering.pause()
                 self._set_notice("pausing after this step")
+            case "f" if self.answering:
+                self._set_notice("the answer is on its way already")
             case "f":
                 self._steering.finish()
                 self._set_notice("answering now")

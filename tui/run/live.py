@@ -90,7 +90,6 @@ class LiveRun(Job["ev.Event"]):
             yield from events
 
 
-_AFTER_THE_LAST_DECISION = frozenset({"synthesise", "verify", "answer_directly"})  # nodes
 _WITHOUT_DECISIONS = frozenset({"direct", "single"})  # routes without a plan
 
 
@@ -129,7 +128,13 @@ class Steers(Screen[None]):
             self.notify("Pausing after this step.")
 
     def action_finish(self) -> None:
-        if self.live is not None:
+        from tui.run.words import ANSWERING
+
+        if self.live is None:
+            return
+        if self.fold is not None and self.fold.node in ANSWERING:
+            self.notify("Nothing is searched any more; the answer is on its way.", severity="warning")
+        else:
             self.live.steering.finish()
             self.notify("Answering now, from what was found.")
 
@@ -159,12 +164,14 @@ class Steers(Screen[None]):
 
     def why_no_decision(self) -> str:
         """Why the run will take no further decision, in a sentence; "" if it may."""
+        from tui.run.words import ANSWERING
+
         fold = self.fold
         if fold is None:
             return ""
         if fold.routed is not None and fold.routed.route in _WITHOUT_DECISIONS:
             return "This run makes no decisions: it answers in one go."
-        return "This run has made its last decision." if fold.node in _AFTER_THE_LAST_DECISION else ""
+        return "This run has made its last decision." if fold.node in ANSWERING else ""
 
     def action_teach(self) -> None:
         self.teaching = not self.teaching

@@ -23,7 +23,7 @@ from agent import events as ev
 from tui import failures
 from tui.run.fold import RunFold
 from tui.run.keyboard import KEYS, Wheel
-from tui.run.words import RESUMABLE, Block, Tone, Transcript, doing, resume_hint
+from tui.run.words import ANSWERING, RESUMABLE, Block, Tone, Transcript, doing, resume_hint
 from tui.terminal import clean, duration, one_line
 
 LABEL_WIDTH = 10
@@ -155,6 +155,8 @@ class AnimatedRun(PlainRun):
                 self._tokens_written += event.generated
             case ev.Heartbeat():
                 self._tokens_written = max(self._tokens_written, event.generated)
+            case ev.NodeStarted() if self._wheel is not None:
+                self._wheel.answering = event.node in ANSWERING
             case ev.Steered() if self._wheel is not None:
                 self._wheel.clear_notice()
             case ev.RunFinished():

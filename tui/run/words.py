@@ -77,6 +77,8 @@ DOING: Mapping[str, str] = {
 """What each node of the graph does, in words."""
 IN_STEP = frozenset({"retrieve", "rerank", "grade", "correct", "distil", "reflect"})
 """The nodes that work on a research step."""
+ANSWERING = frozenset({"synthesise", "verify", "answer_directly"})
+"""The nodes that write and check the answer, when nothing is searched or decided any more."""
 RESUMABLE = frozenset({"waiting", "interrupted", "cancelled", "failed"})
 """Statuses of runs that `deepthink resume` can resume."""
 

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
+import io
 
+import pytest
+from rich.console import Console
+
+from agent import events as ev
 from agent.steering import Steering
 from tui.run.keyboard import Wheel
+from tui.run.render import AnimatedRun
 
 
 @pytest.fixture
@@ -33,6 +38,14 @@ def test_p_f_s_and_q(wheel: Wheel, steering: Steering) -> None:
     assert (steering.finishing, steering.skipping, steering.cancelled.is_set()) == (True, True, False)
     wheel.press("q")
     assert (steering.cancelled.is_set(), wheel.notice) == (True, "cancelling")
+
+
+def test_no_search_is_cut_short_while_the_answer_is_written(wheel: Wheel, steering: Steering) -> None:
+    with AnimatedRun(Console(file=io.StringIO()), replay=True, wheel=wheel) as screen:
+        screen.take(ev.NodeStarted("synthesise", 0))
+        wheel.press("f")
+    assert not steering.finishing
+    assert wheel.notice
 
 
 def test_a_step_is_typed_corrected_and_added(wheel: Wheel, steering: Steering) -> None:

@@ -108,14 +108,24 @@ async def test_a_pause_is_shown_from_when_it_is_asked_for_until_it_is_taken_back
 
 
 @pytest.mark.parametrize(
-    ("route", "node", "said"),
+    ("route", "node", "said", "now"),
     [
-        ("deep", "synthesise", "This run has made its last decision."),
-        ("direct", "", "This run makes no decisions: it answers in one go."),
+        (
+            "deep",
+            "synthesise",
+            "This run has made its last decision.",
+            "Nothing is searched any more; the answer is on its way.",
+        ),
+        (
+            "direct",
+            "",
+            "This run makes no decisions: it answers in one go.",
+            "Answering now, from what was found.",
+        ),
     ],
 )
-async def test_no_step_and_no_decision_is_promised_where_none_can_come(
-    route: str, node: str, said: str, make_app: MakeApp, filled: Path
+async def test_nothing_is_promised_that_the_run_can_no_longer_do(
+    route: str, node: str, said: str, now: str, make_app: MakeApp, filled: Path
 ) -> None:
     gate = Gate()
     app = make_app(Answering(during=gate))
@@ -125,7 +135,7 @@ async def test_no_step_and_no_decision_is_promised_where_none_can_come(
         screen.fold.take_all([Routed(route, "", "rules", QUESTION, QUESTION), NodeStarted(node, 0)])
         screen.query_one(Prompt).put("What does the plant cost?")
         no_step = "There is no step to skip right now."
-        for key, message in (("ctrl+b", said), ("ctrl+d", said), ("ctrl+g", no_step)):
+        for key, message in (("ctrl+b", said), ("ctrl+d", said), ("ctrl+g", no_step), ("ctrl+n", now)):
             app.clear_notifications()
             await pilot.press(key)
             await until(pilot, partial(notified, app, message))
