@@ -31,8 +31,7 @@ from typing import TYPE_CHECKING, Any, cast
 from pydantic import TypeAdapter
 
 from agent import events as ev
-from agent.budget import Ledger
-from agent.session import SHADOW
+from agent.session import SHADOW, Session
 from agent.state import Logged
 from models.protocols import Chat, ChatOptions, Choice, Message, Reply, Teachable, Usage
 from traces.errors import DeepthinkError
@@ -307,7 +306,6 @@ class Recorder:
         self._stored = -2  # the last superstep whose events are stored
         self._stored_at = 0.0
         self._unstored: list[Logged] = []  # events of the last checkpoint
-        self.waited = 0.0  # seconds so far that are not charged to the run
         self.failure: BaseException | None = None
 
     @property
@@ -315,13 +313,17 @@ class Recorder:
         """Seconds of the run so far, including those before an interruption."""
         return round(time.monotonic() - self._began, 4)
 
+    def worked(self, session: Session) -> float:
+        """The same without the time that was spent waiting for the user."""
+        return round(max(0.0, self.elapsed - session.given_back), 3)
+
     def begin(self, started: ev.RunStarted, request: NewRun) -> None:
         """Store the run and its first event."""
         self._run_id = self._runs.begin(request, started.run_id, self._stored_event(0.0, started))
         self._stream.put(started)
 
-    def resume(self, run_id: str, ledger: Ledger) -> None:
-        """Continue recording a run, and charge what it has spent so far to the ledger."""
+    def resume(self, run_id: str, session: Session) -> None:
+        """Continue recording a run, and charge what it has spent so far to the session."""
         self._run_id = run_id
         self._runs.reopen(run_id)
         events = self._runs.events(run_id)
@@ -330,7 +332,7 @@ class Recorder:
         self._stored = self._runs.find(run_id).superstep
         self._began = time.monotonic() - (events[-1].elapsed if events else 0.0)
         for event in events:
-            self._replay_event(ledger, event.kind, event.payload)
+            _replay_event(session, event.kind, event.payload)
 
     def resumed(self, event: ev.Resumed) -> None:
         """Store and pass on the event that the run was resumed."""
@@ -340,7 +342,6 @@ class Recorder:
     def emit(self, event: ev.Event) -> None:
         """Pass an event on; if its kind is stored, the current node collects it."""
         self._stream.put(event)
-        self.waited += getattr(event, "waited", 0.0)
         node: tuple[int, list[Logged]] | None = getattr(self._local, "node", None)
         if event.stored and node is not None:
             superstep, collected = node
@@ -373,25 +374,19 @@ class Recorder:
         if time.monotonic() - self._stored_at >= _STORE_SECONDS:
             self._store_unless_busy()
 
-    def recovered(self, log: Sequence[Logged], ledger: Ledger) -> None:
-        """Store the events in the last checkpoint of an interrupted run, and charge their model calls."""
+    def recovered(self, log: Sequence[Logged], session: Session) -> None:
+        """Store the events in the last checkpoint of an interrupted run, and charge what they spent."""
         self._unstored = new = self._not_stored(log)
         if new:
             # The clock continues from there, because waiting time is subtracted from it.
             self._began = time.monotonic() - max(entry["elapsed"] for entry in new)
             for entry in new:
-                self._replay_event(ledger, entry["kind"], entry["payload"])
+                _replay_event(session, entry["kind"], entry["payload"])
             self._store_unless_busy()
 
     def _not_stored(self, log: Sequence[Logged]) -> list[Logged]:
         # The state still has the events stored with its last checkpoint.
         return [entry for entry in log if entry["superstep"] > self._stored]
-
-    def _replay_event(self, ledger: Ledger, kind: str, payload: dict[str, Any]) -> None:
-        if kind == ev.ModelCalled.kind:
-            add = ledger.add_beside if payload["purpose"] == SHADOW else ledger.add
-            add(Usage(payload["evaluated"], payload["reused"], payload["generated"], payload["seconds"]))
-        self.waited += float(payload.get("waited", 0.0))
 
     def _store_unless_busy(self) -> None:
         try:
@@ -422,7 +417,7 @@ class Recorder:
         self._events += len(events)
         self._actions = actions
 
-    def end(self, ledger: Ledger, status: str, stopped_because: str, answer: str, question: str) -> None:
+    def end(self, session: Session, status: str, stopped_because: str, answer: str, question: str) -> None:
         """Emit the last event, and close the run in the store.
 
         A run that waits for the user or is interrupted is not closed.
@@ -430,11 +425,11 @@ class Recorder:
         Raises:
             StoreError: The end could not be stored. The run is not closed, and its checkpoint has the rest.
         """
-        usage, calls = ledger.usage, ledger.calls
+        usage, calls = session.ledger.usage, session.ledger.calls
         finished = ev.RunFinished(
             status=status,
             stopped_because=stopped_because,
-            seconds=round(max(0.0, self.elapsed - self.waited), 3),
+            seconds=self.worked(session),
             model_calls=calls,
             evaluated=usage.evaluated,
             reused=usage.reused,
@@ -455,6 +450,13 @@ class Recorder:
     def _stored_event(self, elapsed: float, event: ev.Event) -> StoredEvent:
         self._events += 1
         return StoredEvent(self._events - 1, elapsed, event.kind, event.payload())
+
+
+def _replay_event(session: Session, kind: str, payload: dict[str, Any]) -> None:
+    if kind == ev.ModelCalled.kind:
+        add = session.ledger.add_beside if payload["purpose"] == SHADOW else session.ledger.add
+        add(Usage(payload["evaluated"], payload["reused"], payload["generated"], payload["seconds"]))
+    session.give_back(float(payload.get("waited", 0.0)))
 
 
 def _rows(event: ev.Decided, seq: int, path: str) -> list[DecisionRow]:

@@ -325,7 +325,7 @@ class Warned(Event):
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat(Event):
-    """Sent at least every second, with the current node and the seconds since the run began."""
+    """Sent at least every second, with the current node and the seconds of work so far."""
 
     stored: ClassVar[bool] = False
     node: str

@@ -230,7 +230,7 @@ def resume(
 
     def begin() -> None:
         _find_unended(store, stored_run.id)  # it may have ended in the meantime
-        execution.recorder.resume(stored_run.id, execution.deps.session.ledger)
+        execution.recorder.resume(stored_run.id, execution.deps.session)
 
     resumed = ev.Resumed(stored_run.id, stored_run.question, "", parts["chat"].name)
     yield from execution.events(stored_run.id, begin, new_state(stored_run.question, turns), resumed)
@@ -337,7 +337,7 @@ class _Execution:
         worker.start()
         session = self.deps.session
         try:
-            yield from _watch(self._stream, session)
+            yield from _watch(self._stream, self.recorder, session)
         finally:
             session.stop.set()  # the run's own event, not the caller's
             worker.join()
@@ -374,7 +374,7 @@ class _Execution:
                 except BaseException as failure:  # noqa: BLE001 - raised in the caller's thread
                     recorder.failure = checkpoints.translated(failure, self._store, run_id)
                     end = ("failed", f"{type(failure).__name__}: {failure}", "", "")
-                recorder.end(session.ledger, *end)
+                recorder.end(session, *end)
             if final is not None:
                 checkpoints.discard(self._store, run_id)
         except BaseException as failure:  # noqa: BLE001 - carried to the caller's thread, raised there
@@ -406,9 +406,9 @@ class _Execution:
             if snapshot.values and snapshot.metadata:
                 # Leave out searches that ended before the others of their round, because it runs again.
                 log = [e for e in snapshot.values["log"] if e["superstep"] <= snapshot.metadata["step"]]
-                self.recorder.recovered(log, session.ledger)
+                self.recorder.recovered(log, session)
                 command, pending = None, snapshot.interrupts
-            session.stop.extend(self.recorder.waited - self.recorder.elapsed)
+            session.stop.extend(-self.recorder.elapsed)
             node = snapshot.next[0] if snapshot.next else "route"
             self.recorder.resumed(replace(resumed, node=node))
         while True:
@@ -445,10 +445,10 @@ class _Execution:
         reply = self._steering.wait_for_reply(
             lambda: session.stop.cancelled or (clarifying and self._steering.finishing)
         )
-        if reply is None and session.stop.cancelled:
-            raise GenerationCancelled("The run was cancelled.")
         waited = time.monotonic() - began
         session.give_back(waited)
+        if reply is None and session.stop.cancelled:
+            raise GenerationCancelled("The run was cancelled.")
         return {"reply": reply or "", "waited": round(waited, 3)}
 
 
@@ -459,8 +459,7 @@ def _handover(previous: str, current: str) -> str:
     return f"The run began with decisions by {previous}; from here on they are by {current}."
 
 
-def _watch(stream: Stream, session: Session) -> Iterator[ev.Event]:
-    began = time.monotonic()
+def _watch(stream: Stream, recorder: Recorder, session: Session) -> Iterator[ev.Event]:
     node, step, ended = "start", 0, False
     first = stream.get()  # no heartbeat before the run's first event
     if first is None:
@@ -470,12 +469,7 @@ def _watch(stream: Stream, session: Session) -> Iterator[ev.Event]:
         try:
             event = stream.get(timeout=None if ended else _HEARTBEAT_SECONDS)
         except queue.Empty:
-            yield ev.Heartbeat(
-                node,
-                step,
-                round(time.monotonic() - began - session.given_back, 2),
-                session.ledger.usage.generated,
-            )
+            yield ev.Heartbeat(node, step, recorder.worked(session), session.ledger.usage.generated)
             continue
         if event is None:
             return

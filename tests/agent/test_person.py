@@ -268,6 +268,19 @@ def test_a_paused_run_waits(person: Person) -> None:
     assert end(events).status == "answered"
 
 
+def test_a_run_that_is_cancelled_while_it_waits_has_not_worked_meanwhile(person: Person) -> None:
+    def do(event: ev.Event) -> None:
+        if isinstance(event, ev.Asked):
+            time.sleep(0.1)
+            person.steering.cancel()
+
+    with pytest.raises(GenerationCancelled):
+        person.watch([ONE_STEP, INVENTED], DEEP, do)
+    (run,) = Runs(person.store).recent(1)
+    assert run.seconds is not None
+    assert Runs(person.store).events(run.id)[-1].elapsed - run.seconds >= 0.1
+
+
 def test_decisions_that_a_person_took_are_stored_with_their_labels(person: Person) -> None:
     """Taught once, then the rules decide alone, with the judge in their shadow."""
     asked: list[ev.Asked] = []
@@ -350,6 +363,19 @@ def test_a_cancelled_run_goes_on_where_it_was(person: Person, cancelled: str) ->
     assert end(events).status == "answered"
     assert not only(events, ev.Planned)
     assert not checkpoints.exists(person.store, cancelled)
+
+
+def test_its_seconds_go_on_from_where_they_were(
+    person: Person, cancelled: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agent.run._HEARTBEAT_SECONDS", 0.01)
+    with person.store.transaction() as db:
+        db.execute("UPDATE events SET elapsed = elapsed + 500 WHERE run_id = ?", [cancelled])
+    slow = person.when_asked(lambda _steering: time.sleep(0.1), FIRST)
+    events = person.watch([slow, TRUE], ALWAYS, run_id=cancelled)
+    shown = [beat.elapsed for beat in only(events, ev.Heartbeat)]
+    assert shown
+    assert all(500 <= seconds < 600 for seconds in [*shown, end(events).seconds])
 
 
 def test_who_resumes_a_run_too_late_changes_nothing(

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from agent import events as ev
-from agent.budget import Budget, Ledger
 from agent.checkpoints import Recorder
+from agent.session import Session
 from agent.state import Logged, unstored
 from tests.agent.killing import CHECKPOINTED
 from traces.runs import NewRun, Runs, StoredEvent
@@ -61,20 +61,21 @@ def test_a_resumed_run_is_as_the_undisturbed_one_and_calls_the_model_no_more_oft
         assert run["left"] == [] or run["moment"].endswith("the run was closed"), where
 
 
-def test_the_clock_goes_on_from_the_last_checkpoint_and_what_was_waited_until_then(store: Store) -> None:
-    runs, ledger = Runs(store), Ledger(Budget())
+def test_the_clock_goes_on_from_the_last_checkpoint_without_what_was_waited_until_then(
+    store: Store, idle_session: Session
+) -> None:
+    runs = Runs(store)
     run_id = runs.begin(_RUN)
     runs.record(run_id, [StoredEvent(0, 7205.0, "Replied", {"waited": 7200.0})], superstep=2)
     recorder = Recorder(runs, queue.SimpleQueue())
-    recorder.resume(run_id, ledger)
+    recorder.resume(run_id, idle_session)
     resumed = ev.Steered("resume", waited=1200.0)
     log = [
         Logged(superstep=3, stored=2, elapsed=8410.0, kind=resumed.kind, payload=resumed.payload()),
         Logged(superstep=3, stored=2, elapsed=8411.0, kind="NodeFinished", payload={}),
     ]
-    recorder.recovered(log, ledger)
-    assert recorder.waited == 8400.0
-    assert 8411.0 <= recorder.elapsed < 8500.0
+    recorder.recovered(log, idle_session)
+    assert 11.0 <= recorder.worked(idle_session) < 100.0
 
 
 @pytest.fixture
@@ -87,35 +88,37 @@ def recorder(store: Store) -> Recorder:
 
 
 def test_what_waits_for_the_store_is_told_before_what_came_after_it(
-    recorder: Recorder, store: Store
+    recorder: Recorder, store: Store, idle_session: Session
 ) -> None:
     log = _checkpoint(recorder, "plan", superstep=1)
     second, first = _emitted(recorder, "b", superstep=2), _emitted(recorder, "a", superstep=2)
     recorder.checkpointed(unstored(log, [*first, *second]))  # in their order in the graph
-    recorder.end(Ledger(Budget()), "failed", "", "", "")
+    recorder.end(idle_session, "failed", "", "", "")
     assert _nodes(store) == ["route", "plan", "a", "b"]
 
 
 def test_what_waits_for_the_store_outlives_a_round_that_is_cut_off(
-    recorder: Recorder, store: Store
+    recorder: Recorder, store: Store, idle_session: Session
 ) -> None:
     _checkpoint(recorder, "plan", superstep=1)
     _emitted(recorder, "a", superstep=2)  # ended beside a search that failed: the round leaves nothing
     with pytest.raises(KeyboardInterrupt), recorder.collecting(2):
         raise KeyboardInterrupt
-    recorder.end(Ledger(Budget()), "cancelled", "", "", "")
+    recorder.end(idle_session, "cancelled", "", "", "")
     assert _nodes(store) == ["route", "plan"]
 
 
-def test_what_a_search_kept_from_before_is_not_stored_twice(recorder: Recorder, store: Store) -> None:
+def test_what_a_search_kept_from_before_is_not_stored_twice(
+    recorder: Recorder, store: Store, idle_session: Session
+) -> None:
     waiting = _checkpoint(recorder, "plan", superstep=1)
     kept = _emitted(recorder, "a", superstep=2)  # its superstep is cut off, and it does not run again
     (run_id,) = [run.id for run in Runs(store).recent()]
-    again, ledger = Recorder(Runs(store), queue.SimpleQueue()), Ledger(Budget())
-    again.resume(run_id, ledger)
-    again.recovered(waiting, ledger)
+    again = Recorder(Runs(store), queue.SimpleQueue())
+    again.resume(run_id, idle_session)
+    again.recovered(waiting, idle_session)
     again.checkpointed(unstored(waiting, [*kept, *_emitted(again, "b", superstep=2)]))
-    again.end(ledger, "failed", "", "", "")
+    again.end(idle_session, "failed", "", "", "")
     assert _nodes(store) == ["route", "plan", "a", "b"]
 
 

@@ -73,8 +73,9 @@ def follow(
                     if warm_up is not None and isinstance(event, ev.RunStarted | ev.Resumed):
                         warming = warm_up()
                     if isinstance(event, ev.Resumed):
-                        for _, past_event in stored_events(store, Runs(store).find(event.run_id)):
+                        for seconds, past_event in stored_events(store, Runs(store).find(event.run_id)):
                             screen.recall(past_event)
+                            screen.fold.elapsed = seconds
                     screen.take(event)
                     if isinstance(event, ev.Asked):
                         with screen.aside(), keyboard.aside() if keyboard else nullcontext():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from itertools import accumulate
 from typing import Any, Literal, get_args
 
 from agent import events as ev
@@ -133,12 +134,11 @@ class RunFold:
     text: str = ""  # the answer as written so far
     unanswered: ev.Asked | None = None  # the question to the user that the run waits for
     paused: bool = False  # by the user
-    elapsed: float = 0.0  # seconds since it began, as last reported
+    elapsed: float = 0.0  # seconds of work, as last reported
     skipped_steps: set[int] = field(default_factory=set)  # their numbers
     addresses: dict[tuple[str, str], str] = field(default_factory=dict)  # of web pages, by collection, name
     unfinished: str = "running"  # the status of a run without an end; or waiting
     failure: str = ""  # why its worker failed; the only end of a run that could not begin
-    _resumed_after: float = 0.0
 
     def take(self, event: ev.Event) -> tuple[Part, ...]:  # noqa: PLR0912, PLR0915 - one arm per event
         """Add an event and return the parts that it changes."""
@@ -148,7 +148,6 @@ class RunFold:
             case ev.Resumed():
                 self.run_id, self.node, self.finished = event.run_id, event.node, None
                 self.resumed += 1
-                self._resumed_after = self.elapsed
             case ev.Routed():
                 self.routed = event
             case ev.FirstLook():
@@ -198,7 +197,7 @@ class RunFold:
                     self.paused = event.what == "pause"
             case ev.Heartbeat():
                 if self.unanswered is None and not self.paused:  # the run does not wait for the user
-                    self.elapsed = self._resumed_after + event.elapsed
+                    self.elapsed = event.elapsed
             case ev.Warned():
                 self.warnings.append(event.message)
             case ev.AnswerText():
@@ -469,10 +468,10 @@ def _without_step(event: ev.Event) -> dict[str, Any]:
 def fold_of(store: Store, run: Run, *, urls: bool = False) -> RunFold:
     """A stored run, folded; with ``urls``, those of the web pages that the library still has."""
     fold = RunFold(run_id=run.id, unfinished="waiting" if run.status == "waiting" else "running")
-    for elapsed, event in stored_events(store, run):
+    for seconds, event in stored_events(store, run):
         fold.take(event)
         if fold.finished is None:  # heartbeats are not stored
-            fold.elapsed = elapsed
+            fold.elapsed = seconds
     if urls and any("/" in item["document"] for item in fold.evidence):  # pages are named after their URL
         from traces.library import Library  # not at the top: the app's first frame imports this module
 
@@ -482,7 +481,7 @@ def fold_of(store: Store, run: Run, *, urls: bool = False) -> RunFold:
 
 
 def stored_events(store: Store, run: Run) -> list[tuple[float, ev.Event]]:
-    """The events of a run, each with the seconds since it began.
+    """The events of a run, each with the seconds of work until then, without those of waiting for the user.
 
     An imported run has none, and gets those that its other records imply: its beginning, its decisions, its
     answer without sources, and its end if it has one. All except the end are at 0 seconds, since their
@@ -490,7 +489,11 @@ def stored_events(store: Store, run: Run) -> list[tuple[float, ev.Event]]:
     """
     runs = Runs(store)
     if stored := runs.events(run.id):
-        return [(entry.elapsed, ev.from_stored(entry.kind, entry.payload)) for entry in stored]
+        waits = accumulate(float(entry.payload.get("waited", 0.0)) for entry in stored)
+        return [
+            (max(0.0, entry.elapsed - waited), ev.from_stored(entry.kind, entry.payload))
+            for entry, waited in zip(stored, waits, strict=True)
+        ]
     fields = {**asdict(run), "run_id": run.id}
     implied = [ev.from_stored(ev.RunStarted.kind, fields)]
     for row in runs.decisions(run.id):

@@ -63,10 +63,10 @@ def forget(store: Store, run: Run) -> None:
         runs, fold = Runs(store), fold_of(store, run)
         usage = fold.to_json()["usage"]
         finished = ev.RunFinished("cancelled", "given up", fold.elapsed, **usage)
-        last = runs.events(run.id)[-1].seq
+        last = runs.events(run.id)[-1]
         runs.record(
             run.id,
-            [StoredEvent(last + 1, finished.seconds, finished.kind, finished.payload())],
+            [StoredEvent(last.seq + 1, last.elapsed, finished.kind, finished.payload())],
             end=RunEnd(
                 finished.status,
                 finished.stopped_because,

@@ -48,7 +48,7 @@ class Player:
 
     def __init__(self, events: Sequence[tuple[float, ev.Event]], run_id: str = "") -> None:
         self.events = [event for _, event in events]
-        self._times = [elapsed for elapsed, _ in events]  # seconds since the run began
+        self._times = [seconds for seconds, _ in events]  # of work
         waits = (min(max(0.0, after - before), _MAX_WAIT) for before, after in pairwise(self._times))
         self.clock = list(accumulate(waits, initial=0.0))
         self._run_id = run_id

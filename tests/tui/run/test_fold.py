@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from rich.cells import cell_len
 
 from agent import events as ev
@@ -14,7 +15,8 @@ from traces.runs import Runs
 from tui.app.lists import facts, hanging
 from tui.ask.prompt import Typed, read
 from tui.assemble import open_store
-from tui.run.fold import EVERYTHING, RunFold, answer_as_read
+from tui.run.fold import EVERYTHING, RunFold, answer_as_read, fold_of, stored_events
+from tui.runs.replay import Player
 from tui.terminal import one_line, padded
 
 
@@ -72,12 +74,14 @@ def test_the_seconds_stand_still_while_the_run_waits_for_a_person() -> None:
     assert fold.elapsed == 5.0
 
 
-def test_a_resumed_run_goes_on_counting_its_seconds() -> None:
-    fold = folded(parts.started(), ev.Heartbeat("plan", 0, 5.0, 0))
-    fold.take(ev.Resumed("abc", parts.LONG, "retrieve", "qwen"))
-    fold.take(ev.Heartbeat("retrieve", 1, 2.0, 0))
-    assert fold.elapsed == 7.0
-    assert not fold.over
+def test_the_seconds_of_a_stored_run_are_those_of_work() -> None:
+    events = [(60.0, ev.Steered("resume", waited=50.0)), (61.0, parts.decided())]
+    store = open_store()
+    unfinished, cancelled = (
+        Runs(store).find(store_run(events, status=status)) for status in ("running", "cancelled")
+    )
+    assert fold_of(store, unfinished).elapsed == 11.0
+    assert Player(stored_events(store, cancelled)).total == pytest.approx(11.1)
 
 
 def test_a_question_names_collections_and_files(tmp_path: Path) -> None:
