@@ -20,7 +20,7 @@ from traces.errors import DeepthinkError
 from traces.folders import Change, Folders
 from traces.library import Library
 from traces.paths import existing_file, existing_path
-from traces.records import Document, Scope
+from traces.records import ALL_COLLECTIONS, Document, Scope
 from traces.store import Store
 from tui import failures
 from tui.bars import show_progress
@@ -88,10 +88,10 @@ def intake(
             "Turn it on for this command with --web, or for good: `deepthink config set web true`.",
         )
     collection_name = collection if collection is not None else settings.collection or DEFAULT_COLLECTION
-    if not _NAME.fullmatch(collection_name):
+    if not _NAME.fullmatch(collection_name) or collection_name == ALL_COLLECTIONS:
         raise failures.WrongUsage(
             f"“{one_line(collection_name, 80)}” cannot be the name of a collection.",
-            "Use up to 64 letters, digits, spaces and . & + - _, a letter or digit first.",
+            "Use up to 64 letters, digits, spaces and . & + - _, a letter or digit first; not “all”.",
         )
     paths = tuple(Path(name) for name in names if name not in addresses)
     for path in paths:

@@ -338,7 +338,14 @@ def remove(
     """
     store = open_store()
     library = Library(store)
-    (shelf,) = library.require_collections([collection])
+    try:
+        (shelf,) = library.require_collections([collection])
+    except UnknownCollection as unknown:
+        raise UnknownCollection(
+            unknown.message,
+            "`deepthink library remove COLLECTION DOCUMENT` removes a document; `deepthink library list` "
+            "shows in which collection it is.",
+        ) from unknown
     document = find_document(library, name, collection) if name is not None else None
     target = (
         f"{document.name} from {collection}"

@@ -253,7 +253,11 @@ the others; it is listed with what to do about it. You can go to any other scree
     def _result(self, job: IngestJob) -> Content:
         """How the last ingestion ended."""
         fold = self.fold
-        sign, style = ("✗", "$error") if self._failure or fold.failed else ("✓", "$success")
+        sign, style = ("✓", "$success")
+        if fold.failed:
+            sign, style = ("!", "$warning")
+        if self._failure or (fold.failed and not fold.done):
+            sign, style = ("✗", "$error")
         title, counts = one_line(job.title, 40), fold.counts
         if not job.cancel.is_set():
             return Content.styled(f"{sign} Read {title}: {counts}", f"bold {style}")

@@ -25,7 +25,7 @@ from tui.library.actions import LEFT_OUT, Intake, intake, reread_intake, split_p
 from tui.library.ingest_panel import IngestJob, IngestPanel
 from tui.library.search_panel import SearchPanel
 from tui.library.shelves import ChangesScreen, DescribeScreen, Details, Shelves
-from tui.terminal import one_line
+from tui.terminal import counted, one_line
 
 T = TypeVar("T")
 
@@ -122,7 +122,7 @@ class LibraryScreen(DeepScreen):
         if collections and self.focused is None:  # the tree was hidden while it was empty
             self.set_focus(self.query_one(Shelves))
         self._show_following(followed, self.deepthink.key_of("library.changes"))
-        self._show_details()
+        self.call_after_refresh(self._show_details)  # what is under the cursor may be gone
         self.refresh_bindings()
 
     @on(Shelves.DocumentsRequested)
@@ -140,8 +140,7 @@ class LibraryScreen(DeepScreen):
             return
         self._documents[name] = (generations[name], documents)
         self.query_one(Shelves).fill(name, documents)
-        if isinstance(self.query_one(Shelves).chosen, Collection):
-            self._show_details()
+        self.call_after_refresh(self._show_details)
 
     @on(Tree.NodeHighlighted, "#tree")
     def _show_details(self) -> None:
@@ -250,15 +249,15 @@ class LibraryScreen(DeepScreen):
         item = self.query_one(Shelves).chosen
         if isinstance(item, Document):
             question = f"Remove {one_line(item.name, 60)} from {one_line(item.collection)}?"
-            passages = f"Its {item.chunks:,} passages"
+            passages = f"Its {counted(item.chunks, 'passage')}"
         elif item is not None:
-            question = f"Remove {one_line(item.name)} with its {item.documents:,} documents?"
-            passages = f"Their {item.chunks:,} passages"
+            question = f"Remove {one_line(item.name)} with its {counted(item.documents, 'document')}?"
+            passages = f"Their {counted(item.chunks, 'passage')}"
         else:
             return
         if self._is_being_read(item):
             return
-        detail = f"{passages} are no longer found. The files stay where they are."
+        detail = f"{passages} can no longer be found. The files stay where they are."
 
         def remove() -> None:
             if not self._is_being_read(item):  # an ingestion may have begun meanwhile

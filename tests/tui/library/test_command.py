@@ -60,6 +60,7 @@ def test_a_file_that_fails_is_told_and_does_not_stop_the_others(folder: Path, de
         pytest.param(("x" * 300,), 4, "does not exist", id="too long"),
         ((".", "-c", ""), 2, "cannot be the name of a collection"),
         ((".", "-c", "a\nb"), 2, "cannot be the name of a collection"),
+        ((".", "-c", "all"), 2, "cannot be the name of a collection"),
         ((".", "-c", "x" * 65), 2, "cannot be the name of a collection"),
         ((), 2, "Missing argument"),
     ],
@@ -98,6 +99,9 @@ def test_removing_asks_first_and_says_so_where_nobody_can_answer(library: Path, 
     ran = deepthink("library", "remove", "facts", "fire.md")
     assert ran.code == 2
     assert "--yes" in ran.err
+    ran = deepthink("library", "remove", "fire.md", "--yes")
+    assert ran.code == 2
+    assert "deepthink library remove COLLECTION DOCUMENT" in ran.err
     assert (
         deepthink("library", "remove", "facts", "fire.md", "--yes").out == "Removed fire.md from facts.\n"
     )

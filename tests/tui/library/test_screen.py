@@ -150,7 +150,7 @@ async def test_files_are_chosen_and_what_fails_is_told(folder: Path, app: Deepth
         picker.query_one(PathInput).focus()
         picker.query_one(PathInput).value = str(folder)
         await pilot.press("enter")
-        await until(pilot, lambda: "✗ Read into documents: 1 added, 1 failed" in told(pilot))
+        await until(pilot, lambda: "! Read into documents: 1 added, 1 failed" in told(pilot))
         assert "✗ empty.md: empty.md is empty." in told(pilot)
         assert "Check that it is the file you meant." in told(pilot)
         assert held(app) == {"documents": ["fire.md"]}
@@ -214,12 +214,14 @@ async def test_removing_asks_first(app: DeepthinkApp, stocked: None) -> None:
         await until(pilot, lambda: len(tree.root.children[0].children) == 1)
         assert tree.root.children[0].is_expanded
         await until(pilot, lambda: isinstance(tree.chosen, Collection))
+        await until(pilot, lambda: facts(pilot).startswith("filings "))
         await pilot.press("d")
         await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
-        assert "Remove filings with its 1 documents?" in str(app.screen.query_one(".title", Static).content)
+        assert "Remove filings with its 1 document?" in str(app.screen.query_one(".title", Static).content)
         await pilot.press("y")
         await until(pilot, lambda: set(held(app)) == {"news"})
         await until(pilot, lambda: len(tree.root.children) == 1)
+        await until(pilot, lambda: facts(pilot).startswith("news "))
 
 
 async def test_a_collection_that_is_being_read_is_not_removed(app: DeepthinkApp, stocked: None) -> None:
