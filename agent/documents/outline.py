@@ -39,7 +39,8 @@ def outlined(blocks: Sequence[Block], *, by_look: bool = True) -> list[Block]:
         deeper = 3 - min(native.values()) if numbered and native else 0
         levels = {index: min(_DEEPEST, level + deeper) for index, level in native.items()} | numbered
     else:
-        levels = _by_look(blocks, numbered, other_lines) | numbered
+        levels = native | numbered
+        levels |= _by_look(blocks, levels, other_lines)
     return [
         block
         if block.table

@@ -106,6 +106,11 @@ _WORDS = f"<div>{'Words of text. ' * 30}</div>"
             [(1, "ORLAVANE, INC."), (2, "BALANCE SHEET"), (2, "THE NOTES")],
             id="a name from the cover is no section over what follows",
         ),
+        pytest.param(
+            f"<h1>Rates</h1>{_WORDS}{bold('Last year')}{_WORDS}{bold('This year')}{_WORDS}",
+            [(1, "Rates"), (2, "Last year"), (2, "This year")],
+            id="below the one heading of its own",
+        ),
     ],
 )
 def test_headings_by_look(body: str, expected: list[tuple[int, str]]) -> None:
