@@ -1,4 +1,4 @@
-"""Bytes to text: decoded by a byte order mark, else as UTF-8, else as declared or as seems likeliest."""
+"""Bytes to text: UTF-16 and UTF-32 by their mark or zeros, else UTF-8, else as declared or likeliest."""
 
 from __future__ import annotations
 
@@ -36,10 +36,21 @@ def decode(data: bytes, declared: str = "") -> str:
     return _decode_raw(data, declared).replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _decode_raw(data: bytes, declared: str) -> str:
+def marked_codec(data: bytes) -> str:
+    """The codec that a byte order mark shows, or the zeros of Latin letters in UTF-16; else ""."""
     for mark, name in _BYTE_ORDER_MARKS:
         if data.startswith(mark):
-            return data.decode(name, "replace")
+            return name
+    even, odd = data[:_SAMPLE:2], data[1:_SAMPLE:2]
+    for name, letters, zeros in (("utf-16-le", even, odd), ("utf-16-be", odd, even)):
+        if 2 * zeros.count(0) > len(zeros) and 0 not in letters:
+            return name
+    return ""
+
+
+def _decode_raw(data: bytes, declared: str) -> str:
+    if marked := marked_codec(data):
+        return data.decode(marked, "replace")
     if (text := _as_utf8(data)) is not None:
         return text
     head = data[:4096]

@@ -7,7 +7,6 @@ a format, write a module in `formats` and list it in `_FORMATS`.
 
 from __future__ import annotations
 
-import codecs
 import importlib
 import re
 import zipfile
@@ -27,7 +26,7 @@ from agent.documents.document import (
     damaged,
     encrypted,
 )
-from agent.documents.encoding import decode
+from agent.documents.encoding import decode, marked_codec
 from agent.documents.prose import is_blank, normal
 from traces.plain_text import UNSAFE, plain
 
@@ -171,10 +170,6 @@ _PICTURE_SIGNATURES = (b"\x89PNG", b"\xff\xd8\xff", b"II*\x00", b"MM\x00*")
 
 
 _OLE_SIGNATURE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-
-
-# That of UTF-32 LE begins with that of UTF-16 LE.
-_WIDE_BYTE_ORDER_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)
 
 
 _HTML_START = re.compile(
@@ -364,9 +359,9 @@ def misnaming_notice(path: Path, media_type: str, served_as: str = "") -> str:
 
 
 def _kind_of_text(path: Path, sample: bytes, served_as: str) -> str:
-    if sample.startswith(_WIDE_BYTE_ORDER_MARKS):
+    if marked_codec(sample):
         sample = decode(sample).encode()
-    elif b"\x00" in sample or len(sample.translate(None, _TEXT_BYTES)) > _MOST_CONTROL * len(sample):
+    if b"\x00" in sample or len(sample.translate(None, _TEXT_BYTES)) > _MOST_CONTROL * len(sample):
         raise UnreadableDocument(
             f"{path.name} is a binary file, not a document.",
             "`deepthink library formats` lists the supported file types.",

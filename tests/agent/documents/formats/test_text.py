@@ -246,6 +246,8 @@ def test_a_stray_byte_costs_one_character_not_all(stray: bytes) -> None:
         ("utf-8", GERMAN),
         ("utf-8-sig", GERMAN),
         ("utf-16", GERMAN),
+        ("utf-16-le", GERMAN),
+        ("utf-16-be", GERMAN),
         ("utf-32", GERMAN),
         ("cp1252", "Der Käufer zahlt für die Übergabe der Schlüssel eine „Gebühr“."),
         ("gb18030", "本公司的主要业务是研究、开发和销售半导体产品，并提供相关的技术服务。"),
