@@ -54,7 +54,7 @@ def _missing(state: PolicyState) -> str:
         return ""
     question = state.missing[-1]
     excerpt = question if len(question) <= _QUOTED else f"{question[: _QUOTED - 1].rstrip()}…"
-    return f"nothing found on “{excerpt}”"
+    return f"no answer found to “{excerpt}”"
 
 
 def _searched(state: PolicyState) -> str:
@@ -74,10 +74,10 @@ def _departure(valid: tuple[Action, ...], action: Action) -> str:
     if action == default or len(valid) == 1:
         return ""
     if action == "FINISH":
-        return ", so the rest of the plan is left out"
+        return ", so the rest of the plan is skipped"
     if default == "FINISH":
-        return ", so it asks anew before it answers"
-    return ", so it plans anew instead of going on"
+        return ", so it plans another search before it answers"
+    return ", so it changes the plan instead of following it"
 
 
 def _number(count: int) -> str:

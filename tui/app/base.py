@@ -42,7 +42,8 @@ class Navigation(Horizontal):
     Navigation #places { width: 1fr; }
     Navigation #engine { width: auto; padding: 0 1; }
     """
-    _SHORT: ClassVar[Mapping[str, str]] = {"settings": "Set", "decisions": "Decide", "library": "Lib"}
+
+    _SHORT: ClassVar[Mapping[str, str]] = {"settings": "Set", "decisions": "Dec", "library": "Lib"}
 
     def __init__(self, mode: str) -> None:
         super().__init__()
@@ -58,27 +59,30 @@ class Navigation(Horizontal):
         self.watch(self.app, "engine_states", self.on_resize)
 
     def on_resize(self) -> None:
-        """Show as much as there is room for; of the engine, its sign alone before a place is cut off."""
-        *longer, shortest = (
-            self._places(short=short, keys=keys)
-            for short, keys in ((False, True), (True, True), (False, False), (True, False))
-        )
-        width = self.size.width or self.app.size.width  # it is not laid out yet
+        """Show as much as there is room for; the places are shortened last."""
         engine = _engine_text(deepthink(self).engine_states)
-        if shortest.cell_length + cell_len(engine) + 2 > width:
-            engine = engine[0]
-        room = width - cell_len(engine) - 2
-        line = next((places for places in longer if places.cell_length <= room), shortest)
-        self.query_one("#places", Static).update(line)
-        self.query_one("#engine", Static).update(Content(engine))
+        width = self.size.width or self.app.size.width  # it is not laid out yet
+        *longer, shortest = (
+            (self._places(keys=keys, short=short), text)
+            for keys, text, short in (
+                (True, engine, False),
+                (False, engine, False),
+                (False, engine[0], False),
+                (False, engine[0], True),
+            )
+        )
+        fitting = (pair for pair in longer if pair[0].cell_length + cell_len(pair[1]) + 2 <= width)
+        places, text = next(fitting, shortest)
+        self.query_one("#places", Static).update(places)
+        self.query_one("#engine", Static).update(Content(text))
 
-    def _places(self, *, short: bool, keys: bool) -> Content:
+    def _places(self, *, keys: bool, short: bool) -> Content:
         pieces: list[Content] = []
         for name, action in modes():
             label = self._SHORT.get(name, action.label) if short else action.label
-            key = f"{action.key.upper()} " if keys else ""
+            label = f"{action.key.upper()} {label}" if keys else label
             is_current = name == self._mode
-            piece = Content(f"[{key}{label}]" if is_current else f" {key}{label} ")
+            piece = Content(f"[{label}]" if is_current else f" {label} ")
             piece = piece.stylize("bold $primary" if is_current else "$foreground 75%")
             pieces.append(piece.stylize(f"@click=app.mode('{name}')"))
         return Content("").join(pieces)

@@ -102,14 +102,14 @@ def test_scores_that_are_no_numbers_are_refused(at: int) -> None:
             {"findings": 2 * state().findings, "open_questions": ["Who did it?"], "fresh": 0, "barren": 1},
             "FINISH",
             "two of three sub-questions answered, the last search brought nothing new; 84% sure that the "
-            "evidence is complete, so the rest of the plan is left out",
+            "evidence is complete, so the rest of the plan is skipped",
         ),
         (
             {"findings": [LOST], "missing": ["What halted #1?"], "fresh": 1, "scores": [0.1]},
             "REVISE",
-            "none of three sub-questions answered, nothing found on “What halted #1?”, the last search "
+            "none of three sub-questions answered, no answer found to “What halted #1?”, the last search "
             "brought one new passage, none that clearly helps; 84% sure that the evidence is complete, so "
-            "it plans anew instead of going on",
+            "it changes the plan instead of following it",
         ),
         (
             {"open_questions": []},

@@ -12,8 +12,11 @@ from tui.app.app import DeepthinkApp
 pytestmark = pytest.mark.usefixtures("bare")
 
 
-@pytest.mark.parametrize(("width", "engine"), [(120, "✓ qwen2.5-coder-1.5b"), (60, "✓")])
-async def test_no_screen_is_cut_off(width: int, engine: str, app: DeepthinkApp) -> None:
+@pytest.mark.parametrize(
+    ("width", "engine", "name"),
+    [(120, "✓ qwen2.5-coder-1.5b", "Decisions"), (80, "✓", "Decisions"), (60, "✓", "Dec")],
+)
+async def test_no_screen_is_cut_off(width: int, engine: str, name: str, app: DeepthinkApp) -> None:
     async with app.run_test(size=(width, 20)) as pilot:
         app.engine_states = {
             "model": ("ready", "llama.cpp:qwen2.5-coder-1.5b"),
@@ -23,4 +26,5 @@ async def test_no_screen_is_cut_off(width: int, engine: str, app: DeepthinkApp) 
         await until(pilot, lambda: str(chip.content) == engine)
         assert isinstance(places.content, Content)
         assert places.content.plain.rstrip().endswith("Doctor")
+        assert name in places.content.plain.replace("[", " ").split()
         assert places.content.cell_length <= places.size.width
