@@ -76,11 +76,13 @@ def stated_date(blocks: Sequence[Block]) -> str:
         for text in first:
             if (period := _PERIOD.search(text)) and (day := _date(text[period.end() :])[1]):
                 return day
-    for text in first[:20]:
-        date_text, day = _date(text)
-        if day and date_text == normal(text):
-            return day
-    return ""
+    return next(filter(None, map(full_date, first[:20])), "")
+
+
+def full_date(text: str) -> str:
+    """The ISO date that ``text`` is; "" if it is anything else or more than a full date."""
+    shown, day = _date(text)
+    return day if shown == normal(text) else ""
 
 
 def _says_something(title: str, path: Path) -> bool:

@@ -92,8 +92,6 @@ _CODE_SUFFIXES = (
     ".rb .php .pl .lua .r .jl .hs .ml .ex .exs .erl .clj .dart .vb .f90 .sql .sh .bash .zsh .ps1 .bat .css "
     ".scss .vue .tex .bib .toml .ini .cfg .conf .properties .proto .graphql .tf .cmake"
 )
-
-
 # Name, group, suffixes, reader, what is kept.
 _FORMATS = {
     HTML: "HTML | html | .html .htm .xhtml | html.read_html | headings, tables; inline-XBRL filings",
@@ -137,25 +135,13 @@ FORMATS = tuple(
     for media_type, row in _FORMATS.items()
     for name, group, suffixes, reader, keeps in [row.split(" | ")]
 )
-
-
 BY_TYPE = {kind.media_type: kind for kind in FORMATS}
-
-
 MESSAGES = frozenset({MAIL, OUTLOOK})
-
-
 MEDIA_TYPES = {suffix: kind.media_type for kind in FORMATS for suffix in kind.suffixes}
 SUFFIXES = frozenset(MEDIA_TYPES)
 PICTURES = frozenset(BY_TYPE[PICTURE].suffixes)
-
-
 _MAY_HOLD_HTML = frozenset({MARKDOWN, CSV, NOTEBOOK, JSON, JSON_LINES, YAML, CODE, MAIL, MAILBOX})
-
-
 _FROM_LINE = re.compile(rb"From \S[^\n]*\n[!-9;-~]+:")
-
-
 _SERVED_TYPES = {
     HTML: HTML,
     "application/xhtml+xml": HTML,
@@ -164,53 +150,29 @@ _SERVED_TYPES = {
     CSV: CSV,
     "text/tab-separated-values": CSV,
 }
-
-
 _PICTURE_SIGNATURES = (b"\x89PNG", b"\xff\xd8\xff", b"II*\x00", b"MM\x00*")
-
-
 _OLE_SIGNATURE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-
-
 _HTML_START = re.compile(
     rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*"
     rb"<(?:!doctype\s+html|html|head|body|title|meta|div|p|table|h[1-6])\b",
     re.IGNORECASE | re.DOTALL,
 )
-
-
 _TAG = re.compile(
     rb"</?(?:p|div|span|table|t[rdh]|h[1-6]|body|main|section|article|ul|ol|li|d[ldt]|pre|center|font"
     rb"|a|b|i|em|strong|br)\b[^>]*>",
     re.IGNORECASE,
 )
-
-
 _UNSUPPORTED: dict[bytes | tuple[bytes, ...], tuple[str, str]] = {
     b"GIF8": ("an animated picture", "Save it as PNG and add that."),
     (b"\x1f\x8b", b"7z\xbc\xaf", b"Rar!"): ("a compressed file", "Unpack it and add what is in it."),
 }
-
-
 _OFFICE_TYPES = {"word": DOCX, "xl": XLSX, "ppt": PPTX}  # by the folder in the package
-
-
 _STREAM_TYPES = {"__properties_version1.0": OUTLOOK, "Workbook": XLS, "Book": XLS}  # by a stream's name
-
-
 _MOST_UNPACKED = 20  # times its own size that a document may unpack to
-
-
 LEAST_UNPACKED = 1 << 29  # bytes that every document may unpack to
-
-
 SAMPLE = 1 << 16  # bytes at the beginning that show whether a file is text, and which
-
-
 _BLANK = b"\x00\t\n\r\f "
 _TEXT_BYTES = bytes({*range(32, 256), *b"\t\n\r\f\x1b"})
-
-
 _MOST_CONTROL = 0.02  # share of other control characters in a text
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import posixpath
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
 from io import BytesIO
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from agent.documents.cover import stated_date, stated_title
+from agent.documents.cover import full_date, stated_title
 from agent.documents.document import Block, ParsedDocument, UnreadableDocument, with_unique_names
 from agent.documents.formats.html import read_html
 from agent.documents.prose import normal
@@ -53,13 +54,6 @@ def read_archive(path: Path, data: bytes) -> ParsedDocument:
     names = [posixpath.normpath(f"/{member.filename}").lstrip("/") for member in members]
     refused = len(members) - len(readable)
 
-    def content_of(member: zipfile.ZipInfo) -> Callable[[], bytes]:
-        def content() -> bytes:
-            with zipfile.ZipFile(BytesIO(data)) as archive:
-                return archive.read(member)
-
-        return content
-
     return ParsedDocument(
         blocks=tuple(
             Block("text", "\n".join(names[start : start + _NAMES_PER_PARAGRAPH]))
@@ -71,8 +65,15 @@ def read_archive(path: Path, data: bytes) -> ParsedDocument:
             if refused
             else ()
         ),
-        enclosed=tuple(with_unique_names((member.filename, content_of(member)) for member in readable)),
+        enclosed=tuple(
+            with_unique_names((member.filename, partial(_unpacked, data, member)) for member in readable)
+        ),
     )
+
+
+def _unpacked(data: bytes, member: zipfile.ZipInfo) -> bytes:
+    with zipfile.ZipFile(BytesIO(data)) as archive:
+        return archive.read(member)
 
 
 def _is_unwanted(name: str) -> bool:
@@ -117,7 +118,7 @@ def read_epub(path: Path, data: bytes) -> ParsedDocument:
         tuple(blocks),
         "\n".join(chapter.visible_text for chapter in chapters),
         title=stated_title(metadata("title"), blocks, path),
-        date=stated_date([Block("text", metadata("date")[:10])]),
+        date=full_date(metadata("date")[:10]),
         author=metadata("creator"),
     )
 

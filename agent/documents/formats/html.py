@@ -15,7 +15,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent.documents.cover import stated_date, with_cover
+from agent.documents.cover import full_date, with_cover
 from agent.documents.document import Block, Look, ParsedDocument, Table, UnreadableDocument
 from agent.documents.encoding import decode
 from agent.documents.formats.furniture import without_furniture
@@ -487,5 +487,5 @@ def _meta_date(root: HtmlElement) -> str:
     for meta in root.iter("meta"):
         name = meta.get("name") or meta.get("property") or meta.get("itemprop") or ""
         if name.lower() in names:
-            return stated_date([Block("text", meta.get("content", "")[:10])])
+            return full_date(meta.get("content", "")[:10])
     return ""

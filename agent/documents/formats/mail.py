@@ -12,7 +12,7 @@ import email.utils
 import mimetypes
 import re
 import struct
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.message import EmailMessage, Message
@@ -253,16 +253,16 @@ def read_mailbox(_path: Path, data: bytes) -> ParsedDocument:
         )
     blocks = (Block("table", table=Table((("Date", "From", "Subject"),), tuple(heads))),) if heads else ()
 
-    def message(start: int, end: int) -> Callable[[], bytes]:
-        return lambda: _ESCAPED.sub(rb"\1", data[start:end])
-
     return ParsedDocument(
         blocks,
         "\n".join(" ".join(head) for head in heads),
         enclosed=tuple(
             with_unique_names(
-                (f"{f'{date} {subject}'.strip()[:_LONGEST_NAME] or 'message'}.eml", message(*stretch))
-                for (date, _, subject), stretch in zip(heads, stretches, strict=True)
+                (
+                    f"{f'{date} {subject}'.strip()[:_LONGEST_NAME] or 'message'}.eml",
+                    partial(_ESCAPED.sub, rb"\1", data[start:end]),
+                )
+                for (date, _, subject), (start, end) in zip(heads, stretches, strict=True)
             )
         ),
     )

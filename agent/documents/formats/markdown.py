@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent.documents.cover import stated_date, with_cover
+from agent.documents.cover import full_date, with_cover
 from agent.documents.document import Block, ParsedDocument, Table
 from agent.documents.encoding import decode
 from agent.documents.formats.html import fragment_blocks, fragment_text
@@ -45,7 +45,7 @@ def read_markdown(path: Path, data: bytes) -> ParsedDocument:
         tuple(_blocks(SyntaxTreeNode(parser.parse(body)), [])),
         fragment_text(parser.render(body)),
         title=fields.get("title", ""),
-        date=stated_date([Block("text", fields.get("date", "")[:10])]),
+        date=full_date(fields.get("date", "")[:10]),
         author=fields.get("author", ""),
     )
     return with_cover(document, path)
