@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
+from itertools import takewhile
 from pathlib import Path
 
 from agent.documents.document import Block, ParsedDocument
@@ -35,19 +36,21 @@ def with_cover(document: ParsedDocument, path: Path) -> ParsedDocument:
 def stated_title(declared: str, blocks: Sequence[Block], path: Path) -> str:
     """The title: from a filing's cover, else declared, else the first heading, else the file name.
 
-    A date alone, as at the head of a letter, is no title.
+    A date alone, as at the head of a letter, is no title: the next heading is, if it directly follows.
     """
     if cover := _filing(blocks):
         return cover
     code = language(max((block.text for block in blocks[:12]), key=len, default=""))
     if _says_something(declared, path) and not is_date(declared, code):
         return declared[:_LONGEST_TITLE]
-    headings = [block for block in blocks[:12] if block.kind == "heading"]
-    outermost = min((heading.level for heading in headings), default=0)
-    candidates = [
-        heading.text for heading in headings if heading is blocks[0] or heading.level == outermost
-    ]
-    title = next((text for text in candidates if not is_date(text, code)), "")
+    headings = [index for index, block in enumerate(blocks[:12]) if block.kind == "heading"]
+    if not headings:
+        return title_of_name(path)
+    first = 0 if headings[0] == 0 else min(headings, key=lambda index: blocks[index].level)
+    candidates = takewhile(
+        lambda block: block.kind == "heading" and block.level <= blocks[first].level, blocks[first:]
+    )
+    title = next((block.text for block in candidates if not is_date(block.text, code)), "")
     return title[:_LONGEST_TITLE] or title_of_name(path)
 
 

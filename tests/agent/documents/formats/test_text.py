@@ -132,6 +132,7 @@ def test_a_list_has_no_headings_and_numbered_sections_and_days_have(text: str, l
         ("letter.txt", "12 March 2024\n\nDear Ms Smith,\n\nthank you.\n", "letter"),
         ("letter.md", "# March 12, 2024\n\nDear Ms Smith,\n\n## Costs\n\nNone.\n", "letter"),
         ("letter.md", "# 12. März 2024\n\n# Angebot\n\nWir danken für die Anfrage.\n", "Angebot"),
+        ("letter.md", "# 12 March 2024\n\nDear Ms Smith,\n\n# Costs\n\nNone.\n", "letter"),
         ("memo.md", "---\ntitle: 12 March 2024\n---\n\n# Offer\n\nText.\n", "Offer"),
         ("memo.md", "# June\n\nShe came late.\n", "June"),
     ],
