@@ -28,11 +28,12 @@ _Rank = tuple[float, bool, bool, bool, bool, int]
 
 
 def outlined(blocks: Sequence[Block], *, by_look: bool = True) -> list[Block]:
-    """The blocks, with headings and their levels.
+    """The blocks, with headings and their levels, and with paragraphs whole across page breaks.
 
     ``by_look``: a block may be a heading by its look alone, unless the document uses the heading levels of
     its format.
     """
+    blocks = _without_breaks(blocks)
     numbered, other_lines = _structural(blocks)
     native = {index: p.level for index, p in enumerate(blocks) if p.level}
     if not by_look or len(native) >= 2:
@@ -218,7 +219,7 @@ def _rank(block: Block) -> _Rank:
     )
 
 
-def without_breaks(blocks: Sequence[Block]) -> list[Block]:
+def _without_breaks(blocks: Sequence[Block]) -> list[Block]:
     """The blocks, joining paragraphs that were split by a page break."""
     merged: list[Block] = []
     for block in blocks:

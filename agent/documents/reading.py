@@ -126,8 +126,7 @@ _FORMATS = {
     YAML: "YAML | data | .yaml .yml | data.read_yaml | as in JSON",
     XML: "XML | data | .xml | data.read_xml | as in JSON",
     CODE: f"source code | code | {_CODE_SUFFIXES} | text.read_source_code | its parts",
-    TEXT: "text | text | .txt .text .rst .adoc .org | text.read_text | "
-    "headings, lists, tables; plain text without an extension as well",
+    TEXT: "text | text | .txt .text .rst .adoc .org | text.read_text | headings, lists, tables",
 }
 
 FORMATS = tuple(

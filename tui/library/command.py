@@ -246,6 +246,7 @@ def formats() -> None:
     for kind in FORMATS:
         table.add_row(*cells(kind.name, kind.keeps, " ".join(kind.suffixes)))
     console().print(table)
+    console().print("A file without an extension is read if it is plain text.")
 
 
 @app.command("search")

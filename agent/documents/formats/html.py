@@ -19,7 +19,7 @@ from agent.documents.cover import full_date, with_cover
 from agent.documents.document import Block, Look, ParsedDocument, Table, UnreadableDocument
 from agent.documents.encoding import decode
 from agent.documents.formats.furniture import without_furniture
-from agent.documents.outline import outlined, without_breaks
+from agent.documents.outline import outlined
 from agent.documents.prose import bulleted, is_marker, normal, separator
 from agent.documents.tables import Cell, build_table
 
@@ -340,7 +340,7 @@ def read_html(path: Path, data: bytes) -> ParsedDocument:
         pages[(block.page or 1) - 1].append(block)
     blocks = list(chain.from_iterable(without_furniture(pages, lambda block: block.text)))
     document = ParsedDocument(
-        tuple(replace(block, page=None) for block in outlined(without_breaks(blocks))),
+        tuple(replace(block, page=None) for block in outlined(blocks)),
         visible_text(_parse(data, path.name)),
         title=root.findtext(".//title") or "",
         date=_meta_date(root),

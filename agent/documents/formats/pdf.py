@@ -38,7 +38,7 @@ from agent.documents.formats.pdf_lines import (
     scanned_text,
     split_at_gaps,
 )
-from agent.documents.outline import outlined, without_breaks
+from agent.documents.outline import outlined
 from agent.documents.prose import bulleted, is_marker, joined, mended, words_of
 from agent.documents.tables import Cell, build_table, is_unit, is_value
 
@@ -278,7 +278,7 @@ def _is_scan(page: PdfPage, *, has_text: bool) -> bool:
 def blocks_of_pages(pages: Sequence[Sequence[Line]], vocabulary: Container[str] = ()) -> list[Block]:
     """Headings, paragraphs, list items and tables; ``vocabulary`` contains the words of the document."""
     kept = without_furniture(pages, lambda line: line.text if len(line.segments) == 1 else "")
-    return outlined(without_breaks(list(_blocks(kept, vocabulary))))
+    return outlined(list(_blocks(kept, vocabulary)))
 
 
 def _blocks(pages: Sequence[Sequence[Line]], vocabulary: Container[str]) -> Iterator[Block]:
