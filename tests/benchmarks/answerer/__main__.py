@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import random
 import sys
 from pathlib import Path
 from typing import Final
@@ -11,10 +12,10 @@ from models.boxed_answerer import BASE, SHIPPED
 from models.library_loading import forbid_hubs
 from models.llama_cpp import LlamaCppChat
 from tests.benchmarks.adapters.base import open_base
-from tests.benchmarks.adapters.export import export
-from tests.benchmarks.answerer.data import in_turn, real, real_trees, written_trees
+from tests.benchmarks.adapters.export import blend, export
+from tests.benchmarks.answerer.data import facts, hops, real, real_trees, written_trees
 from tests.benchmarks.answerer.evaluation import answers_table, outcomes
-from tests.benchmarks.answerer.sentences import with_sentences
+from tests.benchmarks.answerer.sentences import completed, writer
 from tests.benchmarks.answerer.training import RATE, SECONDS, train
 from tests.benchmarks.reader.data import written
 from tests.benchmarks.table import refilled
@@ -22,6 +23,7 @@ from traces.paths import models_dir
 
 _CONTEXT: Final = 4096  # tokens
 _SETS: Final = 24
+_SEEDS: Final = 4  # draws of the written passages
 
 
 def main() -> None:
@@ -33,8 +35,9 @@ def main() -> None:
     for command in (making, evaluating):
         command.add_argument("data", type=Path, help="folder of the data to read")
         command.add_argument("--base", type=Path, default=BASE.location(models_dir()))
+    making.add_argument("--multihop", type=Path, required=True, help="folder of the multi-hop files")
     making.add_argument("--work", type=Path, required=True, help="what a killed run continues from")
-    making.add_argument("--start", type=Path, help="an exported adapter to train further")
+    making.add_argument("--blend", type=Path, help="an exported adapter to take the mean with")
     making.add_argument("--seconds", type=float, default=SECONDS, help="of training")
     making.add_argument("--rate", type=float, default=RATE, help="of learning, at its highest")
     making.add_argument("--out", type=Path, default=SHIPPED, help="where the adapter goes")
@@ -50,21 +53,20 @@ def main() -> None:
 
 def _make(given: argparse.Namespace) -> None:
     given.work.mkdir(parents=True, exist_ok=True)
-    chat = LlamaCppChat(given.base, name=BASE.name, context_tokens=_CONTEXT)
+    base = open_base(given.base)
     examples = written(given.data, held_out=False)
-    records = with_sentences(
-        real(given.data, held_out=False), examples, chat, given.work / "sentences.jsonl"
-    )
-    chat.close()
-    # The few in other languages all come early.
-    trees = in_turn(
-        real_trees(records),
-        *(written_trees(given.data, held_out=False, english=english) for english in (True, False)),
-    )
-    adapter = train(
-        trees, open_base(given.base), given.work, seconds=given.seconds, rate=given.rate, start=given.start
-    )
+    lacking = [*real(given.data, held_out=False), *facts(given.data), *hops(given.multihop)]
+    found = completed(lacking, examples, writer(base), given.work / "texts.jsonl")
+    trees = real_trees(found)
+    for seed in range(_SEEDS):
+        trees += written_trees(given.data, held_out=False, english=True, seed=seed)
+        for again in range(2):  # there are few
+            trees += written_trees(given.data, held_out=False, english=False, seed=2 * seed + again)
+    random.Random(0).shuffle(trees)
+    adapter = train(trees, base, given.work, seconds=given.seconds, rate=given.rate)
     export(adapter, given.base, given.out)
+    if given.blend:
+        blend(given.blend, given.out, given.out)
 
 
 def _evaluate(given: argparse.Namespace) -> None:

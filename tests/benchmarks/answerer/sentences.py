@@ -1,4 +1,4 @@
-"""Has the base model put the short answers of real questions into sentences, which then are what is taught.
+"""Has the base model write what the sets lack: the sentences of short answers, and questions on cells.
 
 A sentence is taken only if it holds the answer word for word, and no number, name or unit from elsewhere.
 """
@@ -8,51 +8,107 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from agent.text.language import readable
-from models.protocols import Chat, ChatOptions, Message
-from tests.benchmarks.answerer.data import Record, key
+from tests.benchmarks.adapters.base import Base, load_tokenizer, load_weights
+from tests.benchmarks.answerer.data import Record, joined, key
 from tests.benchmarks.reader.data import records
 
 _SYSTEM: Final = (
     "You put the answer to a question into one short, complete sentence that says what was asked. You copy "
     "the answer word for word and add nothing."
 )
-_EXAMPLES: Final = 8
-_TOKENS: Final = 90
+_ASKING: Final = (
+    "You write a question about the VALUE as a person would type it, then => and its answer in one short "
+    "sentence. The sentence holds the VALUE word for word; the question does not."
+)
+_ASKED: Final = (
+    (
+        ("vfl season 1972", "home team = collingwood", "venue", "victoria park"),
+        "Where did Collingwood play at home in the 1972 season? => Collingwood played at victoria park.",
+    ),
+    (
+        ("Interstellar", "", "Music by", "Hans Zimmer"),
+        "Who wrote the music for Interstellar? => The music for Interstellar is by Hans Zimmer.",
+    ),
+    (
+        ("river ferries", "ship = blue marlin", "capacity", "240"),
+        "How many passengers does the blue marlin take? => The blue marlin has a capacity of 240.",
+    ),
+)
+_EXAMPLES: Final = 4
+_TOKENS: Final = 56
+_BATCH: Final = 768
 _NUMBER: Final = re.compile(r"\d(?:[\d.,]*\d)?")
 _NAMES: Final = re.compile(r"\b[A-Z]\w*|[^\w\s.,;:()'’\"-]")
 
+Writer = Callable[[Sequence[str]], Sequence[str]]
+"""Completes prompts."""
 
-def with_sentences(
-    found: Sequence[Record], examples: Sequence[Record], chat: Chat, file: Path
+
+def completed(
+    found: Sequence[Record], examples: Sequence[Record], write: Writer, file: Path
 ) -> list[Record]:
     """The records with the sentences of their answers; questions without a usable one are left out.
 
     ``file`` keeps what was written, so that a killed run continues; the examples are of written records.
     """
     shown = _shown(examples)
-    kept = {line["key"]: line["sentence"] for line in records(file)} if file.is_file() else {}
+    kept = {line["key"]: line["text"] for line in records(file)} if file.is_file() else {}
+    missing = {
+        _name(record, asked): _prompt(shown, asked)
+        for record in found
+        for asked in record["qas"]
+        if asked["answers"] and not asked["sentence"] and _name(record, asked) not in kept
+    }
     with file.open("a", encoding="utf-8") as stream:
-        for record in found:
-            for asked in record["qas"]:
-                name = key(record, asked)
-                if asked["answers"] and name not in kept:
-                    kept[name] = _sentence(chat, shown, asked)
-                    stream.write(
-                        json.dumps({"key": name, "sentence": kept[name]}, ensure_ascii=False) + "\n"
-                    )
-                    stream.flush()
+        for batch in _batches(sorted(missing, key=lambda name: len(missing[name]))):
+            for name, text in zip(batch, write([missing[name] for name in batch]), strict=True):
+                kept[name] = text
+                stream.write(json.dumps({"key": name, "text": text}, ensure_ascii=False) + "\n")
+            stream.flush()
     complete = []
     for record in found:
-        qas = [{**one, "sentence": kept.get(key(record, one), "")} for one in record["qas"]]
-        qas = [one for one in qas if not one["answers"] or usable(record, one)]
+        qas = [
+            one if one["sentence"] or not one["answers"] else _with_text(one, kept[_name(record, one)])
+            for one in record["qas"]
+        ]
+        given = {id(one) for one in record["qas"]}
+        qas = [one for one in qas if id(one) in given or usable(record, one)]
         if any(one["answers"] for one in qas):
             complete.append({**record, "qas": qas})
     return complete
+
+
+def writer(base: Base) -> Writer:
+    """The base model, in batches."""
+    import torch
+
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    tokenizer, model = load_tokenizer(base.folder), load_weights(base.folder).to(device).eval()
+
+    def write(prompts: Sequence[str]) -> Sequence[str]:
+        read = tokenizer(list(prompts), return_tensors="pt", padding=True, add_special_tokens=False)
+        with torch.inference_mode():
+            out = model.generate(**read.to(device), max_new_tokens=_TOKENS, do_sample=False)
+        texts: list[str] = tokenizer.batch_decode(
+            out[:, read["input_ids"].shape[1] :], skip_special_tokens=True
+        )
+        return texts
+
+    return write
+
+
+def _batches(names: Sequence[str]) -> Iterator[Sequence[str]]:
+    return (names[at : at + _BATCH] for at in range(0, len(names), _BATCH))
+
+
+def _name(record: Record, asked: Record) -> str:
+    cell = asked.get("cell")
+    return f"{key(record, asked)} {cell['row']} {cell['column']}" if cell else key(record, asked)
 
 
 def _shown(examples: Sequence[Record]) -> str:
@@ -62,26 +118,52 @@ def _shown(examples: Sequence[Record]) -> str:
         for one in record["qas"]
         if one["answers"] and readable(one["question"]) and usable(record, one)
     ]
-    drawn = random.Random(0).sample(asked, min(_EXAMPLES, len(asked)))
-    return "\n\n".join(f"{_prompt(one)} {one['sentence']}" for one in drawn)
+    drawn = random.Random(3).sample(asked, min(_EXAMPLES, len(asked)))
+    return "\n\n".join(f"{_answered(one)}\nSENTENCE: {one['sentence']}" for one in drawn)
 
 
-def _prompt(asked: Record) -> str:
+def _answered(asked: Record) -> str:
     scale = f" ({asked['scale']})" if asked.get("scale") else ""
     answers = asked["answers"] if asked["kind"] == "list" else asked["answers"][:1]
-    return f"QUESTION: {asked['question']}\nANSWER: {'; '.join(answers)}{scale}\nSENTENCE:"
+    return f"QUESTION: {asked['question']}\nANSWER: {'; '.join(answers)}{scale}"
 
 
-def _sentence(chat: Chat, shown: str, asked: Record) -> str:
-    messages = [Message("system", _SYSTEM), Message("user", f"{shown}\n\n{_prompt(asked)}")]
-    text = chat.generate(messages, ChatOptions(max_tokens=_TOKENS)).text.strip().partition("\n")[0]
-    return text.removeprefix("SENTENCE:").strip()
+def _prompt(shown: str, asked: Record) -> str:
+    """The beginning of the reply stands there already: a small model then keeps to the form."""
+    if cell := asked.get("cell"):
+        described = [f"{_cell(*one)}\nOUT: {text}" for one, text in _ASKED]
+        described.append(_cell(cell["table"], cell["row"], cell["column"], joined(asked["answers"])))
+        return _turns(_ASKING, "\n\n".join(described), "OUT:")
+    return _turns(_SYSTEM, f"{shown}\n\n{_answered(asked)}", "SENTENCE:")
+
+
+def _cell(table: str, row: str, column: str, value: str) -> str:
+    return f"TABLE: {table}\nROW: {row}\nCOLUMN: {column}\nVALUE: {value}"
+
+
+def _turns(system: str, user: str, beginning: str) -> str:
+    return (
+        f"<|im_start|>system\n{system}<|im_end|>\n<|im_start|>user\n{user}<|im_end|>\n"
+        f"<|im_start|>assistant\n{beginning}"
+    )
+
+
+def _with_text(asked: Record, text: str) -> Record:
+    """A question with what was written for it."""
+    line = text.strip().partition("\n")[0]
+    if "cell" not in asked:
+        return {**asked, "sentence": line}
+    question, _, sentence = (part.strip() for part in line.partition("=>"))
+    if sentence and not sentence.endswith("."):
+        sentence += "."
+    return {**asked, "question": question, "sentence": sentence}
 
 
 def usable(record: Record, asked: Record) -> bool:
     """Whether an answer's sentence holds the answer, all of a list, and says more than it.
 
-    Its numbers must be in the question or the answer, its capitalised words and signs in the text too.
+    Its numbers must be in the question or the answer, its capitalised words and signs in the text too. A
+    question that was written for a cell names the row and not the cell.
     """
     sentence = asked["sentence"]
     answers: list[str] = asked["answers"] if asked["kind"] == "list" else asked["answers"][:1]
@@ -93,4 +175,14 @@ def usable(record: Record, asked: Record) -> bool:
         and set(_NUMBER.findall(sentence)) <= set(_NUMBER.findall(said))
         and all(name.casefold() in known for name in _NAMES.findall(sentence)[1:])
         and len(sentence) > len(" ".join(answers)) + 8
+        and ("cell" not in asked or _asks(asked["question"], asked["cell"], answers))
+    )
+
+
+def _asks(question: str, cell: dict[str, Any], values: Sequence[str]) -> bool:
+    folded = question.casefold()
+    return (
+        question.endswith("?")
+        and cell["named"].casefold() in folded
+        and not any(value.casefold() in folded for value in values)
     )
