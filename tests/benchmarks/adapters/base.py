@@ -64,14 +64,12 @@ def load_weights(folder: Path, *, exact: bool = False) -> Any:
         )
 
 
-def with_adapter(base: Base, adapter: Path, *, trainable: bool) -> Any:
-    """The base with the adapter in ``adapter``: to train it further, or to compute in 32 bits."""
-    weights = load_weights(base.folder, exact=not trainable)
-    from peft import PeftConfig, PeftModel
+def with_adapter(base: Base, adapter: Path) -> Any:
+    """The base with the adapter in ``adapter``, to compute in 32 bits."""
+    weights = load_weights(base.folder, exact=True)
+    from peft import PeftModel
 
-    config = PeftConfig.from_pretrained(str(adapter))
-    config.base_model_name_or_path = str(base.folder)  # PEFT looks there before it saves again
-    return PeftModel.from_pretrained(weights, str(adapter), config=config, is_trainable=trainable)
+    return PeftModel.from_pretrained(weights, str(adapter))
 
 
 def write_adapter(model: Any, base: Base, folder: Path) -> None:

@@ -32,7 +32,7 @@ def main() -> None:
         command.add_argument("--results", type=Path, help="folder for planner.json and planner.md")
     making.add_argument("--multihop", type=Path, required=True, help="folder of the multi-hop files")
     making.add_argument("--work", type=Path, required=True, help="what a killed run goes on from")
-    making.add_argument("--start", type=Path, help="an adapter to train further")
+    making.add_argument("--start", type=Path, help="an exported adapter to train further")
     making.add_argument("--rate", type=float, default=RATE, help="of learning, at its highest")
     making.add_argument("--natural", action="store_true", help="train on the natural questions alone")
     making.add_argument("--seed", type=int, default=0)

@@ -42,7 +42,7 @@ def test_llama_cpp_computes_what_pytorch_computes(base: Base, adapter: Path, tmp
 
     export(adapter, base.gguf, tmp_path / "adapter.gguf")
     tokenizer = load_tokenizer(base.folder)
-    model = with_adapter(base, adapter, trainable=False).merge_and_unload().eval()
+    model = with_adapter(base, adapter).merge_and_unload().eval()
     adapted = Engine(base.gguf, context_tokens=256, threads=1, adapter=tmp_path / "adapter.gguf")
     plain = Engine(base.gguf, context_tokens=256, threads=1)
     for example in EXAMPLES[:3]:
@@ -65,7 +65,8 @@ def test_a_finished_training_is_not_done_again_and_can_be_trained_further(
     base: Base, adapter: Path, tmp_path: Path
 ) -> None:
     assert train(EXAMPLES, base, adapter.parent) == adapter
-    further = train(EXAMPLES, base, tmp_path / "further", start=adapter)
+    export(adapter, base.gguf, tmp_path / "adapter.gguf")
+    further = train(EXAMPLES, base, tmp_path / "further", start=tmp_path / "adapter.gguf")
     assert (further / WEIGHTS).read_bytes() != (adapter / WEIGHTS).read_bytes()
 
 

@@ -19,7 +19,8 @@ from typing import Any, Final
 
 from agent.steps.lookups import prompt, reply
 from models.library_loading import trains_in_bfloat16
-from tests.benchmarks.adapters.base import Base, load_tokenizer, load_weights, with_adapter, write_adapter
+from tests.benchmarks.adapters.base import Base, load_tokenizer, load_weights, write_adapter
+from tests.benchmarks.adapters.export import load_exported
 from tests.benchmarks.planner.data import Example
 
 RANK: Final = 16
@@ -49,7 +50,7 @@ def train(
     Args:
         base: What is adapted: the floats of a GGUF file.
         work: Folder of checkpoints, and of the finished adapter.
-        start: An adapter to train further; None for a fresh one.
+        start: An exported adapter to train further; None for a fresh one.
         rate: Of learning, at its highest.
     """
     adapter = work / ADAPTER
@@ -119,10 +120,9 @@ def train(
         report_to=[],
         disable_tqdm=True,
     )
+    model = get_peft_model(load_weights(base.folder), shape)
     if start:
-        model = with_adapter(base, start, trainable=True)
-    else:
-        model = get_peft_model(load_weights(base.folder), shape)
+        load_exported(model, start)
     trainer = PlanTrainer(
         model=model,
         args=arguments,
