@@ -99,9 +99,9 @@ def _decided(blocks: Sequence[Block], language_code: str) -> Iterator[Block]:
         and len(numbers.get(index + 1, (*number, 1))) > len(number)
         and numbers.get(index - 1) != _next(number, -1)
     }
+    known = set(alone.values())
     for index, number in alone.items():
-        related = {_next(number, -1), _next(number, 1), number[:-1], (*number, 1)}
-        if not related.isdisjoint(alone.values()):
+        if known & {_next(number, -1), _next(number, 1), number[:-1], (*number, 1)}:
             levels[index] = len(number) + 1
     entries = [index for index in dates if index + 1 < len(blocks) and index + 1 not in dates]
     levels |= dict.fromkeys(entries if len(entries) > 1 else (), 2)
@@ -111,7 +111,8 @@ def _decided(blocks: Sequence[Block], language_code: str) -> Iterator[Block]:
         if line.isupper()
         and len(line) > 3
         and len(line.split()) <= _MOST_WORDS
-        and index not in numbers.keys() | dates
+        and index not in numbers
+        and index not in dates
     ]
     for _, group in groupby(enumerate(capitals), key=lambda pair: pair[1] - pair[0]):
         run = [index for _, index in group]
