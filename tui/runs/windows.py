@@ -52,6 +52,7 @@ class SessionsScreen(ModalScreen[str | None]):
     """
 
     CSS_PATH = "windows.tcss"
+    AUTO_FOCUS = "SessionList"
     BINDINGS: ClassVar[list[BindingType]] = bindings("sessions")
     HELP = """\
 ### Sessions
@@ -77,7 +78,6 @@ gives it a name, which the command line knows too, `d` deletes it with its runs.
             yield KeyLine()
 
     def on_mount(self) -> None:
-        self.query_one(SessionList).focus()
         self._load()
 
     def _load(self) -> None:
