@@ -67,6 +67,8 @@ its sections.
     @property
     def chosen(self) -> Collection | Document | None:
         """The collection or document under the cursor."""
+        if self.last_line < 0:  # counting them lays them out, so that the cursor leaves what was removed
+            return None
         return self.cursor_node.data if self.cursor_node is not None else None
 
     @property
