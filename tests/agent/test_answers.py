@@ -10,6 +10,7 @@ import pytest
 import agent.events as ev
 from agent.documents import sample_library
 from agent.run import Request, run
+from models.boxed_planner import shipped_planner
 from models.boxed_reader import BoxedReader
 from models.llama_cpp import LlamaCppChat
 from policy.evaluation.measures import holds
@@ -28,8 +29,15 @@ def model() -> Iterator[LlamaCppChat]:
 
 
 def _answer(request: Request, model: LlamaCppChat, store: Store) -> ev.Answered:
-    events = list(run(request, chat=model, embedder=embedder(), reader=BoxedReader(), store=store))
-    return answered(events)
+    events = run(
+        request,
+        chat=model,
+        embedder=embedder(),
+        reader=BoxedReader(),
+        planner=shipped_planner(),
+        store=store,
+    )
+    return answered(list(events))
 
 
 def test_both_segments_and_their_changes_from_a_10k(data: Path, model: LlamaCppChat, store: Store) -> None:
