@@ -252,11 +252,11 @@ def why_skipped(
 ) -> str:
     """Why a file that the user did not name directly is not read; "" if it is.
 
-    ``suffixes`` are the extensions to read. A file without one is read if it is plain text, judged by its
-    ``content``; None takes it from the disk.
+    ``suffixes`` are the extensions to read. A file without one, or with a number for one, as in "MPL-2.0",
+    is read if it is plain text, judged by its ``content``; None takes it from the disk.
     """
     suffix = path.suffix.casefold()
-    if suffix:
+    if suffix and not suffix[1:].isdecimal():
         if suffix in suffixes:
             return ""
         return "text recognition is off" if suffix in SUFFIXES else f"{suffix} is not supported"

@@ -54,7 +54,7 @@ def _missing(state: PolicyState) -> str:
         return ""
     question = state.missing[-1]
     excerpt = question if len(question) <= _QUOTED else f"{question[: _QUOTED - 1].rstrip()}…"
-    return f"no answer found to “{excerpt}”"
+    return f"found no answer to “{excerpt}”"
 
 
 def _searched(state: PolicyState) -> str:

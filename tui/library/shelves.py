@@ -262,7 +262,7 @@ class Details(VerticalScroll, can_focus=False):
         title = Content(one_line(collection.name)).stylize("bold $primary")
         holds = Content(one_line(collection.description))
         if not collection.description:
-            holds = Content("No description yet; searches go by it.").stylize("$foreground 65%")
+            holds = Content("No description yet. It tells where to search.").stylize("$foreground 65%")
         self._show([title, holds], collection_facts(collection, documents, embedder))
 
     def show_document(self, document: Document) -> None:

@@ -125,6 +125,7 @@ def test_a_path_that_may_not_be_looked_at_is_refused_with_a_sentence(
 def test_what_has_no_extension_is_read_if_it_is_plain_text(store: Store, tmp_path: Path) -> None:
     contents = {
         "NOTES": b"Alpha is the first letter.",
+        "LICENCE-2.0": b"Beta is the second letter.",
         "LISEZMOI": "Le café est fermé.".encode("latin-1"),
         "wide": "Alpha is the first letter.".encode("utf-16"),
         "program": b"\x7fELF\x02\x01\x01" + bytes(60),
@@ -137,7 +138,7 @@ def test_what_has_no_extension_is_read_if_it_is_plain_text(store: Store, tmp_pat
     for name, content in contents.items():
         (folder / name).write_bytes(content)
     events = read_in(store, folder)
-    assert set(outcomes(events)) == {"NOTES", "LISEZMOI", "wide"}
+    assert set(outcomes(events)) == {"NOTES", "LICENCE-2.0", "LISEZMOI", "wide"}
     (unread,) = (event for event in events if isinstance(event, FilesUnread))
     assert sorted(map(sorted, unread.names.values())) == [["blank", "packed", "program"], ["film.mp4"]]
     assert not [event for event in events if isinstance(event, FileFailed)]

@@ -107,7 +107,7 @@ def test_scores_that_are_no_numbers_are_refused(at: int) -> None:
         (
             {"findings": [LOST], "missing": ["What halted #1?"], "fresh": 1, "scores": [0.1]},
             "REVISE",
-            "none of three sub-questions answered, no answer found to “What halted #1?”, the last search "
+            "none of three sub-questions answered, found no answer to “What halted #1?”, the last search "
             "brought one new passage, none that clearly helps; 84% sure that the evidence is complete, so "
             "it changes the plan instead of following it",
         ),

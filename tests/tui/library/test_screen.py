@@ -108,16 +108,22 @@ async def test_collections_documents_sections_and_passages(app: DeepthinkApp, st
             "Item 7. Results  3",
             "Item 1A. Risk factors  1",
         ]
-        await pilot.press("tab", "down", "down", "enter")
+        await pilot.press("tab")
+        await until(pilot, lambda: screen.focused is outline)
+        await pilot.press("down", "down", "enter")
         await until(pilot, lambda: isinstance(app.screen, PassageScreen) and app.screen.query(DocumentText))
         text = app.screen.query_one(DocumentText)
         await until(pilot, lambda: text.passage)
         assert text.passage is not None
         assert text.passage.section == "Item 7. Results › Liquidity"
-        await pilot.press("escape", "shift+tab", "enter")
+        await pilot.press("escape")
+        await until(pilot, lambda: app.screen is screen and screen.focused is outline)
+        await pilot.press("shift+tab", "enter")
         await until(pilot, lambda: isinstance(app.screen, PassageScreen))
-        await pilot.press("escape", "left", "left")
-        assert tree.root.children[0].is_collapsed
+        await pilot.press("escape")
+        await until(pilot, lambda: app.screen is screen and screen.focused is tree)
+        await pilot.press("left", "left")
+        await until(pilot, lambda: tree.root.children[0].is_collapsed)
         await pilot.press("enter")
         assert tree.root.children[0].is_expanded
         assert app.failures == []
