@@ -117,7 +117,7 @@ async def test_collections_documents_sections_and_passages(app: DeepthinkApp, st
         assert text.passage is not None
         assert text.passage.section == "Item 7. Results › Liquidity"
         await pilot.press("escape")
-        await until(pilot, lambda: app.screen is screen and screen.focused is outline)
+        await until(pilot, lambda: app.screen is screen)
         await pilot.press("shift+tab", "enter")
         await until(pilot, lambda: isinstance(app.screen, PassageScreen))
         await pilot.press("escape")
