@@ -134,18 +134,6 @@ class DeepthinkApp(App[int]):
             self.call_after_refresh(in_background, self, self.engine.prepare, group="prepare")
             self.call_after_refresh(in_background, self, self.engine.keep_in_step, group="folders")
 
-    async def on_event(self, event: events.Event) -> None:
-        """Note what a key was for when it came."""
-        if isinstance(event, events.Key) and not event.is_forwarded:
-            event.set_sender(self.focused or self.screen)
-        await super().on_event(event)
-
-    def on_key(self, event: events.Key) -> None:
-        """Hand on a key that waited for a widget until the focus moved, as while a screen opens."""
-        if event._sender is not (self.focused or self.screen):
-            event.prevent_default()
-            self.post_message(events.Key(event.key, event.character))
-
     def on_unmount(self) -> None:
         self.engine.closing.set()
 

@@ -226,7 +226,6 @@ class FilesScreen(ModalScreen[Intake | None]):
     """
 
     CSS_PATH = "files.tcss"
-    AUTO_FOCUS = "PathTree"
     BINDINGS: ClassVar[list[BindingType]] = bindings("files")
     HELP = PathTree.HELP
 
@@ -253,6 +252,7 @@ class FilesScreen(ModalScreen[Intake | None]):
             yield KeyLine()
 
     def on_mount(self) -> None:
+        self.query_one(PathTree).focus()
         in_background(self, self._load_collections, self._show_collections, group="collections")
 
     def _load_collections(self) -> tuple[Settings, dict[str, str]]:

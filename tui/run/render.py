@@ -214,7 +214,7 @@ class AnimatedRun(PlainRun):
     def _status(self) -> RenderableType:
         tokens = f" · {self._tokens_written:,} tokens written" if self._tokens_written else ""
         fold = self.fold
-        elapsed = duration(fold.elapsed or time.monotonic() - self._began)
+        elapsed = duration(fold.elapsed if fold.node else time.monotonic() - self._began)
         activity = doing(fold, one_line(fold.message)) if fold.node else "loading the models"
         style = "yellow" if fold.paused else "dim"
         text = Text(f"{'paused' if fold.paused else activity} · {elapsed}{tokens}", style=style)

@@ -37,7 +37,6 @@ class RunsScreen(DeepScreen):
     """The list with its filter, and a preview of the run under the cursor."""
 
     MODE: ClassVar[str] = "runs"
-    AUTO_FOCUS = "RunList"
     PLACES: ClassVar[Sequence[str]] = ("runs",)
     CSS_PATH = "runs.tcss"
     BINDINGS: ClassVar[list[BindingType]] = bindings("runs")
@@ -62,6 +61,9 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
             yield RunList(id="run-list")
             yield RunPreview()
             yield Static(id="runs-none", classes="empty")
+
+    def on_mount(self) -> None:
+        self.query_one(RunList).focus()
 
     def on_screen_resume(self) -> None:
         if not self._loading:

@@ -52,7 +52,6 @@ class SessionsScreen(ModalScreen[str | None]):
     """
 
     CSS_PATH = "windows.tcss"
-    AUTO_FOCUS = "SessionList"
     BINDINGS: ClassVar[list[BindingType]] = bindings("sessions")
     HELP = """\
 ### Sessions
@@ -78,6 +77,7 @@ gives it a name, which the command line knows too, `d` deletes it with its runs.
             yield KeyLine()
 
     def on_mount(self) -> None:
+        self.query_one(SessionList).focus()
         self._load()
 
     def _load(self) -> None:

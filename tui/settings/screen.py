@@ -233,7 +233,6 @@ class SettingsScreen(DeepScreen):
     PLACES: ClassVar[Sequence[str]] = ("settings",)
     BINDINGS: ClassVar[list[BindingType]] = bindings("settings")
     CSS_PATH = "settings.tcss"
-    AUTO_FOCUS = "#rows"
     HELP = """\
 ### Settings
 
@@ -256,6 +255,7 @@ Theme, motion and keys take effect at once, a model with the next question.
             yield SettingEditor()
 
     def on_mount(self) -> None:
+        self.query_one("#rows").focus()
         self.query_one(SettingEditor).show(None)
         self.query_one("#trouble").display = False
 

@@ -1,18 +1,17 @@
-"""From screen to screen: all of them stay in sight, and what is typed meanwhile is not lost."""
+"""The line of screens: all of them stay in sight, in however few columns."""
 
 from __future__ import annotations
 
 import pytest
 from textual.content import Content
-from textual.events import Key
-from textual.widgets import Input, Static
+from textual.widgets import Static
 
-from tests.tui.conftest import MakeApp
 from tests.tui.waiting import until
 from tui.app.app import DeepthinkApp
 
+pytestmark = pytest.mark.usefixtures("bare")
 
-@pytest.mark.usefixtures("bare")
+
 @pytest.mark.parametrize(
     ("width", "engine", "name"),
     [(120, "✓ qwen2.5-coder-1.5b", "Decisions"), (80, "✓", "Decisions"), (60, "✓", "Dec")],
@@ -29,16 +28,3 @@ async def test_no_screen_is_cut_off(width: int, engine: str, name: str, app: Dee
         assert places.content.plain.rstrip().endswith("Doctor")
         assert name in places.content.plain.replace("[", " ").split()
         assert places.content.cell_length <= places.size.width
-
-
-@pytest.mark.parametrize(("key", "search"), [("f3", "query"), ("f4", "run-search"), ("f8", "search")])
-async def test_what_is_typed_while_a_screen_opens_is_not_lost(
-    key: str, search: str, make_app: MakeApp
-) -> None:
-    app = make_app()
-    async with app.run_test(size=(120, 40)) as pilot:
-        await until(pilot, lambda: app.screen.query("Prompt"))
-        for typed in (key, "slash", *"fire"):  # at once, as they come after the app was busy
-            app.post_message(Key(typed, {"slash": "/", key: None}.get(typed, typed)))
-        await until(pilot, lambda: app.screen.query(f"#{search}"))
-        await until(pilot, lambda: app.screen.query_one(f"#{search}", Input).value == "fire")
