@@ -13,6 +13,7 @@ import random
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,8 +22,8 @@ from agent.retrieval.keyword import KeywordIndex
 from agent.state import Evidence
 from agent.text.language import readable
 from agent.text.terms import terms
-from tests.benchmarks.multihop import Question, filled, read_questions
-from tests.benchmarks.reader.data import as_typed, held_out_articles, records, tables, written
+from tests.benchmarks.multihop import Paragraph, Question, filled, read_questions
+from tests.benchmarks.reader.data import as_typed, held_out_articles, holds_any, records, tables, written
 from tests.benchmarks.reader.passages import cut
 from traces.records import Chunk
 
@@ -30,7 +31,7 @@ Record = dict[str, Any]
 """A text with questions on it, as the lines of `written/` have it.
 
 A question without ``sentence`` gets one from the base model; one with a ``cell`` is written by it, too. A
-record with ``passages``, titles with texts, is shown with these and no others.
+record with ``passages``, paragraphs with titles, is shown with these and no others.
 """
 
 _EVERY: Final = 8  # real record that is held out
@@ -138,10 +139,7 @@ def facts(folder: Path, seed: int = 0) -> list[Record]:
     of_tables = (one for text in _shuffled(texts, draw) for one in _of_table(text, draw))
     boxes = {one["evidence"] for one in records(folder / "entailment/infotabs.jsonl")}
     of_boxes = (one for text in _shuffled(boxes, draw) for one in _of_box(text, draw))
-    return [
-        *(one for _, one in zip(range(_TABLES), of_tables, strict=False)),
-        *(one for _, one in zip(range(_BOXES), of_boxes, strict=False)),
-    ]
+    return [*islice(of_tables, _TABLES), *islice(of_boxes, _BOXES)]
 
 
 def _shuffled(texts: set[str], draw: random.Random) -> list[str]:
@@ -277,11 +275,11 @@ def hops(folder: Path, seed: int = 0) -> list[Record]:
             draw.shuffle(shown)
             steps = list(_steps(question, line))
             whole = {"question": question.text, "answers": list(question.answers), "sentence": ""}
-            given = [(found.paragraphs[number].title, found.paragraphs[number].text) for number in shown]
-            made.append(_of_hops(given, [whole, *(step for step, _ in steps)]))
+            given = {number: found.paragraphs[number] for number in shown}
+            made.append(_of_hops(list(given.values()), [whole, *(step for step, _ in steps)]))
             gone = draw.choice(sorted(question.gold))
-            left = [(found.paragraphs[n].title, found.paragraphs[n].text) for n in shown if n != gone]
-            if draw.random() < 0.5 and not _holds_any(left, question.answers):
+            left = [paragraph for number, paragraph in given.items() if number != gone]
+            if draw.random() < 0.5 and not any(holds_any(one.text, question.answers) for one in left):
                 held = [step for step, paragraph in steps if paragraph not in (None, gone)]
                 made.append(_of_hops(left, [{**whole, "answers": []}, *held]))
     return made
@@ -298,23 +296,13 @@ def _steps(question: Question, line: Mapping[str, Any]) -> Iterator[tuple[Record
             yield {"question": asked, "answers": [hop.answer], "sentence": ""}, hop.support
 
 
-def _of_hops(passages: Sequence[tuple[str, str]], qas: Sequence[Record]) -> Record:
+def _of_hops(passages: Sequence[Paragraph], qas: Sequence[Record]) -> Record:
     return {
-        "title": " ".join(title for title, _ in passages),
-        "context": "\n\n".join(text for _, text in passages),
+        "title": " ".join(one.title for one in passages),
+        "context": "\n\n".join(one.text for one in passages),
         "passages": passages,
         "qas": [{**one, "kind": "text" if one["answers"] else "absent"} for one in qas],
     }
-
-
-def _holds_any(passages: Sequence[tuple[str, str]], answers: Sequence[str]) -> bool:
-    text = " ".join(text for _, text in passages).casefold()
-    return any(answer.casefold() in text for answer in answers)
-
-
-def key(record: Record, asked: Mapping[str, Any]) -> str:
-    """Names a question on a record."""
-    return f"{record['title']} {asked['question']} {'; '.join(asked['answers'])}"
 
 
 def _trees(found: Sequence[Record], draw: random.Random) -> list[Tree]:
@@ -343,7 +331,7 @@ def _tree(
         if chunks[at][0] != number
     ]
     if passages := record.get("passages"):
-        shown = [({**record, "title": title}, one) for title, text in passages for one in cut(text)]
+        shown = [({**record, "title": given.title}, one) for given in passages for one in cut(given.text)]
     else:
         shown = [(record, one) for at, one in chunks if at == number]
         shown += similar[: min(draw.choice(_NEAR), max(0, 6 - len(shown)))]
@@ -361,14 +349,11 @@ def _tree(
 
 def _absent(beginning: str, similar: Sequence[Record], draw: random.Random) -> list[Branch]:
     """A question of a similar text that is not shown, as after a search that missed."""
-    text = beginning.casefold()
     for record in similar:
         asked = [
-            one
-            for one in record["qas"]
-            if one["answers"] and not any(answer.casefold() in text for answer in one["answers"])
+            one for one in record["qas"] if one["answers"] and not holds_any(beginning, one["answers"])
         ]
-        if asked and record["context"][:60].casefold() not in text:
+        if asked and not holds_any(beginning, [record["context"][:60]]):
             question = as_typed(draw.choice(asked)["question"], draw)
             return [Branch(prompts.question(question), prompts.NOT_FOUND, "absent")]
     return []

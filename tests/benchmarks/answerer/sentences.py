@@ -8,13 +8,14 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
 from agent.text.language import readable
 from tests.benchmarks.adapters.base import Base, load_tokenizer, load_weights
-from tests.benchmarks.answerer.data import Record, joined, key
+from tests.benchmarks.answerer.data import Record, joined
 from tests.benchmarks.reader.data import records
 
 _SYSTEM: Final = (
@@ -72,28 +73,37 @@ def completed(
             stream.flush()
     complete = []
     for record in found:
-        qas = [
-            one if one["sentence"] or not one["answers"] else _with_text(one, kept[_name(record, one)])
-            for one in record["qas"]
-        ]
-        given = {id(one) for one in record["qas"]}
-        qas = [one for one in qas if id(one) in given or usable(record, one)]
+        qas = [one for asked in record["qas"] if (one := _completed(record, asked, kept))]
         if any(one["answers"] for one in qas):
             complete.append({**record, "qas": qas})
     return complete
 
 
-def writer(base: Base) -> Writer:
-    """The base model, in batches."""
-    import torch
+def _completed(record: Record, asked: Record, kept: Mapping[str, str]) -> Record | None:
+    """A question with what was written for it, if anything had to be; None if that is not usable."""
+    if asked["sentence"] or not asked["answers"]:
+        return asked
+    written = _with_text(asked, kept[_name(record, asked)])
+    return written if usable(record, written) else None
 
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    tokenizer, model = load_tokenizer(base.folder), load_weights(base.folder).to(device).eval()
+
+def writer(base: Base) -> Writer:
+    """The base model, in batches; loaded at the first, which a run that continues may not need."""
+
+    @cache
+    def loaded() -> tuple[Any, Any]:
+        import torch
+
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+        return load_tokenizer(base.folder), load_weights(base.folder).to(device).eval()
 
     def write(prompts: Sequence[str]) -> Sequence[str]:
+        import torch
+
+        tokenizer, model = loaded()
         read = tokenizer(list(prompts), return_tensors="pt", padding=True, add_special_tokens=False)
         with torch.inference_mode():
-            out = model.generate(**read.to(device), max_new_tokens=_TOKENS, do_sample=False)
+            out = model.generate(**read.to(model.device), max_new_tokens=_TOKENS, do_sample=False)
         texts: list[str] = tokenizer.batch_decode(
             out[:, read["input_ids"].shape[1] :], skip_special_tokens=True
         )
@@ -107,8 +117,10 @@ def _batches(names: Sequence[str]) -> Iterator[Sequence[str]]:
 
 
 def _name(record: Record, asked: Record) -> str:
+    """Names a question on a record."""
+    name = f"{record['title']} {asked['question']} {'; '.join(asked['answers'])}"
     cell = asked.get("cell")
-    return f"{key(record, asked)} {cell['row']} {cell['column']}" if cell else key(record, asked)
+    return f"{name} {cell['row']} {cell['column']}" if cell else name
 
 
 def _shown(examples: Sequence[Record]) -> str:

@@ -165,7 +165,7 @@ class Pool:
         beside = [
             (here.source, one)
             for p, one in enumerate(here.passages)
-            if p != right and not _holds(one, asked.answers)
+            if p != right and not holds_any(one, asked.answers)
         ]
         if beside and draw.random() < self._near:
             return draw.choice(beside)
@@ -173,12 +173,13 @@ class Pool:
         for at, _ in draw.sample(found, len(found)):
             c, p = self._passages[at]
             other = self.contexts[c]
-            if c != number and not _holds(other.passages[p], asked.answers):
+            if c != number and not holds_any(other.passages[p], asked.answers):
                 return other.source, other.passages[p]
         return beside[0] if beside else None
 
 
-def _holds(passage: str, answers: Sequence[str]) -> bool:
+def holds_any(passage: str, answers: Sequence[str]) -> bool:
+    """Whether the words of an answer are in a passage, in upper or lower case."""
     folded = passage.casefold()
     return any(answer.casefold() in folded for answer in answers)
 
@@ -259,7 +260,7 @@ def _step_groups(path: Path, draw: random.Random, *, pairs: bool) -> Iterator[Gr
                 (
                     questions.paragraphs[n]
                     for n in others
-                    if not _holds(questions.paragraphs[n].text, [answer])
+                    if not holds_any(questions.paragraphs[n].text, [answer])
                 ),
                 key=lambda one: -len(around.intersection(terms(f"{one.title} {one.text}"))),
             )[:5]
@@ -377,7 +378,7 @@ def _answered(
             one
             for one in others
             if _has_digit(one.answers[0]) == _has_digit(asked.answers[0])
-            and _holds(passage, one.answers[:1])
+            and holds_any(passage, one.answers[:1])
         ]
         if drawn < 0.8 and alike:
             wrong = _in_place(draw.choice(alike), asked, said)
