@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from agent.documents import table_text
 from agent.notebook import dated
 from agent.state import Evidence
 from agent.text import names, quantities
@@ -100,3 +101,50 @@ def missing_names(
         and not names.is_mentioned(name, mentioned)
         and not (names.is_mentioned(name, question) and names.is_mentioned(name, same_documents))
     ]
+
+
+def cell_agrees(sentence: str, item: Evidence) -> bool | None:
+    """Whether a sentence about one cell of a table says what is in it; None if it is about no one cell.
+
+    It is about one cell if it names one row and one of the row's columns, each in full. The value of
+    another cell of that row or column contradicts it: other numbers may be about something else.
+    """
+    sentence_terms = set(terms(sentence))
+    rows = table_text.rows(item["text"]) if item["kind"] == "table" else []
+    named_rows = [row for row in rows if (label := set(terms(row.label))) and label <= sentence_terms]
+    if len(named_rows) != 1:
+        return None
+    (row,) = named_rows
+    label = set(terms(row.label))
+    named_cells = [
+        (column, cell)
+        for column, cell in row.cells
+        if set(terms(column)) - label and set(terms(column)) <= sentence_terms
+    ]
+    if len(named_cells) != 1:
+        return None
+    ((column, cell),) = named_cells
+    if _holds(sentence, cell):
+        return True
+    named = _numbers(row.label) | _numbers(column)
+    neighbours = [other for heading, other in row.cells if heading != column] + [
+        other for one in rows if one is not row for heading, other in one.cells if heading == column
+    ]
+    contradicts = any(_numbers(other) - named and _holds(sentence, other) for other in neighbours)
+    return False if _numbers(cell) and contradicts else None
+
+
+def _holds(sentence: str, cell: str) -> bool:
+    """Whether the sentence has the numbers and dates of a cell, in whatever notation; else its words."""
+    code = language(sentence)
+    if not (figures := quantities.read(cell, code)):
+        return set(terms(cell)) <= set(terms(sentence))
+    stated = quantities.read(sentence, code)
+    # The unit of a column of numbers is often in the table's caption only.
+    return _numbers(cell) <= _numbers(sentence) or all(
+        any(quantities.is_among(said, [figure]) for said in stated) for figure in figures
+    )
+
+
+def _numbers(text: str) -> set[str]:
+    return {term for term in terms(text) if term[0].isdigit()}

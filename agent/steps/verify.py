@@ -38,7 +38,7 @@ from agent.steps.answering import (
 from agent.steps.grade import graded
 from agent.steps.reflect import LIKELY
 from agent.steps.synthesise import gaps, with_gaps
-from agent.support import content, missing_names, missing_numbers, share_held, stated_numbers
+from agent.support import cell_agrees, content, missing_names, missing_numbers, share_held, stated_numbers
 from agent.text import quantities
 from agent.text.language import language, readable
 from agent.text.sentences import sentences
@@ -49,6 +49,7 @@ _SURE = 0.5  # probability from which it refutes one
 _GROUNDED = 0.75  # share of an answer that must be supported for it to be grounded
 _WEIGHT: dict[Verdict, float] = {"supported": 1.0, "partly": 0.5, "not": 0.0}
 _COPIED: Final = Support(1.0, 0.0, 0.0)
+_CONTRADICTED: Final = Support(0.0, 1.0, 0.0)
 _WORD = re.compile(r"\w+")
 _WORDS = 0.6  # share of a sentence's words that its passages hold, where only words can be compared
 _OTHERS = 12  # passages that are tried in place of cited ones that do not say a sentence
@@ -164,16 +165,21 @@ class ReadingVerifier:
     ) -> list[list[Support]]:
         """One judgement per claim and option; an option is one passage, or several read as one.
 
-        Words that are copied whole are supported without a reading.
+        What code can tell is not read: words that are copied whole, and the value of one cell of a table.
         """
         pairs = [
-            (claim["text"], passage_text(items))
+            (claim["text"], items)
             for claim, claim_options in zip(claims, options, strict=True)
             for items in claim_options
         ]
-        unread = [pair for pair in pairs if not is_copied(*pair)]
+        decided = [_without_reading(text, items) for text, items in pairs]
+        unread = [
+            (text, passage_text(items))
+            for (text, items), support in zip(pairs, decided, strict=True)
+            if support is None
+        ]
         readings = iter(self._reader.support(unread) if unread else [])
-        supports = iter([_COPIED if is_copied(*pair) else next(readings) for pair in pairs])
+        supports = iter([support or next(readings) for support in decided])
         return [[next(supports) for _ in claim_options] for claim_options in options]
 
     def _cite_again(
@@ -207,6 +213,14 @@ class ReadingVerifier:
             if recited["verdict"] == "supported":
                 supported[id(claim)] = recited
         return [supported.get(id(claim), claim) for claim in claims]
+
+
+def _without_reading(text: str, items: Sequence[Evidence]) -> Support | None:
+    """The judgement of a sentence that is copied, or that is about one cell of a table; else None."""
+    if is_copied(text, passage_text(items)):
+        return _COPIED
+    agrees = cell_agrees(text, items[0]) if len(items) == 1 else None
+    return None if agrees is None else _COPIED if agrees else _CONTRADICTED
 
 
 def is_copied(text: str, passage: str) -> bool:

@@ -14,6 +14,7 @@ from agent.session import Session
 from agent.state import Claim, Evidence, Note, Verdict
 from agent.steps.approve import approve
 from agent.steps.verify import ModelVerifier, ReadingVerifier, grounded, is_copied, share, verify
+from agent.support import cell_agrees
 from models.protocols import Support
 from tests.agent.made import evidence, note, scripted, state
 from tests.agent.steps.conftest import Make
@@ -125,7 +126,6 @@ def _verified(
         ("Production was halted for 7 weeks after the fire of 2025-04-09.", _FIRE, _YES, "supported", ""),
         # A small number in words may be a count.
         ("In spring two kilns of Tolvang were left.", _FIRE, _YES, "supported", ""),
-        ("Services earned $1.28 billion in 2024.", _SEGMENTS, _YES, "supported", ""),
         ("Kramer's lease of 1 March 2024 costs €1,200 a month for 2 years.", _LEASE, _YES, "supported", ""),
         ("The plant restarted in May.", _FIRE, _NO, "not", "[1] says otherwise"),
         ("The insurer paid.", _FIRE, _NEITHER, "not", "[1] does not say this"),
@@ -240,6 +240,40 @@ def test_a_whole_sentence_that_is_copied_needs_no_reading() -> None:
     assert not is_copied("The maximum is 32 on ESP8266.", passage)
     assert not is_copied("33 – The maximum is 16 on ESP8266 and 32 on ESP32.", passage)
     assert not is_copied("", passage)
+
+
+_RELEASES = evidence(
+    1,
+    "version | codename | created | release | eol\n"
+    "10 | Buster | 2017-06-17 | 2019-07-06 | 2022-09-10\n"
+    "11 | Bullseye | 2019-07-06 | 2021-08-14 | 2024-08-14",
+    kind="table",
+)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "agrees"),
+    [
+        ("Services earned $1.28 billion in 2024.", True),
+        ("Services earned $214.9 million in 2024.", False),
+        ("Buster was released on July 6, 2019.", True),
+        ("The version of Bullseye is 11.", True),
+        ("Buster was released on 17 June 2017.", False),
+        ("Bullseye was released on 2019-07-06.", False),
+        ("The version of Bullseye is 10.", False),
+        ("Buster was released late.", None),
+        ("Buster was no longer used from 2022-09-10.", None),
+        ("Buster was created on 2017-06-17 and released on 2019-07-06.", None),
+    ],
+)
+def test_the_value_of_a_named_cell_needs_no_reading(
+    idle_session: Session, sentence: str, agrees: bool | None
+) -> None:
+    table = _SEGMENTS if sentence.startswith("Services") else _RELEASES
+    assert cell_agrees(sentence, table) is agrees
+    judgements = [_YES] if agrees is None else []
+    (claim,) = _verified(idle_session, [_claim(sentence, table["number"])], *judgements, held=[table])
+    assert (claim["verdict"] == "not") is (agrees is False)
 
 
 # --- the step ---------------------------------------------------------------------------------------
