@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from agent.documents import table_text
 from agent.notebook import dated
@@ -103,18 +104,26 @@ def missing_names(
     ]
 
 
-def cell_agrees(sentence: str, item: Evidence) -> bool | None:
-    """Whether a sentence about one cell of a table says what is in it; None if it is about no one cell.
+@dataclass(frozen=True, slots=True)
+class NamedCell:
+    """The cell of a table that a sentence is about, and whether the sentence says what is in it."""
 
-    It is about one cell if it names one row and one of the row's columns, each in full. The value of
+    value: str
+    agrees: bool
+
+
+def named_cell(sentence: str, item: Evidence) -> NamedCell | None:
+    """The one cell that a sentence is about; None if there is no such cell, or if code cannot tell.
+
+    A sentence is about a cell if it names one row and one of the row's columns, each in full. The value of
     another cell of that row or column contradicts it: other numbers may be about something else.
     """
     sentence_terms = set(terms(sentence))
     rows = table_text.rows(item["text"]) if item["kind"] == "table" else []
-    named_rows = [row for row in rows if (label := set(terms(row.label))) and label <= sentence_terms]
-    if len(named_rows) != 1:
+    named = _named(sentence_terms, rows)
+    if len(named) != 1:
         return None
-    (row,) = named_rows
+    (row,) = named
     label = set(terms(row.label))
     named_cells = [
         (column, cell)
@@ -125,13 +134,25 @@ def cell_agrees(sentence: str, item: Evidence) -> bool | None:
         return None
     ((column, cell),) = named_cells
     if _holds(sentence, cell):
-        return True
-    named = _numbers(row.label) | _numbers(column)
+        return NamedCell(cell, agrees=True)
+    in_names = _numbers(row.label) | _numbers(column)
     neighbours = [other for heading, other in row.cells if heading != column] + [
         other for one in rows if one is not row for heading, other in one.cells if heading == column
     ]
-    contradicts = any(_numbers(other) - named and _holds(sentence, other) for other in neighbours)
-    return False if _numbers(cell) and contradicts else None
+    contradicts = any(_numbers(other) - in_names and _holds(sentence, other) for other in neighbours)
+    return NamedCell(cell, agrees=False) if _numbers(cell) and contradicts else None
+
+
+def named_rows(sentence: str, item: Evidence) -> str:
+    """The rows of a table whose names are in a sentence, below the table's header; "" if none is."""
+    head, body = table_text.parts(item["text"])
+    lines = {row.line for row in _named(set(terms(sentence)), table_text.rows(item["text"]))}
+    named = table_text.with_headings(body, [i for i, line in enumerate(body) if line in lines])
+    return "\n".join([*head, *named]) if named else ""
+
+
+def _named(sentence_terms: set[str], rows: Iterable[table_text.Row]) -> list[table_text.Row]:
+    return [row for row in rows if (label := set(terms(row.label))) and label <= sentence_terms]
 
 
 def _holds(sentence: str, cell: str) -> bool:

@@ -38,7 +38,15 @@ from agent.steps.answering import (
 from agent.steps.grade import graded
 from agent.steps.reflect import LIKELY
 from agent.steps.synthesise import gaps, with_gaps
-from agent.support import cell_agrees, content, missing_names, missing_numbers, share_held, stated_numbers
+from agent.support import (
+    content,
+    missing_names,
+    missing_numbers,
+    named_cell,
+    named_rows,
+    share_held,
+    stated_numbers,
+)
 from agent.text import quantities
 from agent.text.language import language, readable
 from agent.text.sentences import sentences
@@ -174,7 +182,7 @@ class ReadingVerifier:
         ]
         decided = [_without_reading(text, items) for text, items in pairs]
         unread = [
-            (text, passage_text(items))
+            (text, _read_for(text, items))
             for (text, items), support in zip(pairs, decided, strict=True)
             if support is None
         ]
@@ -219,8 +227,22 @@ def _without_reading(text: str, items: Sequence[Evidence]) -> Support | None:
     """The judgement of a sentence that is copied, or that is about one cell of a table; else None."""
     if is_copied(text, passage_text(items)):
         return _COPIED
-    agrees = cell_agrees(text, items[0]) if len(items) == 1 else None
-    return None if agrees is None else _COPIED if agrees else _CONTRADICTED
+    cell = named_cell(text, items[0]) if len(items) == 1 else None
+    return cell and (_COPIED if cell.agrees else _CONTRADICTED)
+
+
+def _read_for(text: str, items: Sequence[Evidence]) -> str:
+    """What a sentence is read against: its passages, of a table only the rows that it names.
+
+    Among all rows the reader takes a neighbouring one for it.
+    """
+    narrowed = [
+        Evidence({**item, "text": rows})
+        if item["kind"] == "table" and (rows := named_rows(text, item))
+        else item
+        for item in items
+    ]
+    return passage_text(narrowed)
 
 
 def is_copied(text: str, passage: str) -> bool:
@@ -309,7 +331,9 @@ def _verdict(
     # Not strict: the last judgement may be of all passages together.
     for item, judgement in zip(cited, judgements, strict=False):
         if judgement.refuted >= _SURE:
-            return "not", f"[{item['number']}] says otherwise"
+            cell = named_cell(text, item)
+            says = "says otherwise" if cell is None or cell.agrees else f"has {cell.value} in that cell"
+            return "not", f"[{item['number']}] {says}"
     if not any(judgement.supported >= SUPPORTS for judgement in judgements):
         return "not", f"{where} {verb} not {f'mention {missing[0]}' if missing else 'say this'}"
     if missing:

@@ -14,7 +14,7 @@ from agent.session import Session
 from agent.state import Claim, Evidence, Note, Verdict
 from agent.steps.approve import approve
 from agent.steps.verify import ModelVerifier, ReadingVerifier, grounded, is_copied, share, verify
-from agent.support import cell_agrees
+from agent.support import named_cell
 from models.protocols import Support
 from tests.agent.made import evidence, note, scripted, state
 from tests.agent.steps.conftest import Make
@@ -270,10 +270,15 @@ def test_the_value_of_a_named_cell_needs_no_reading(
     idle_session: Session, sentence: str, agrees: bool | None
 ) -> None:
     table = _SEGMENTS if sentence.startswith("Services") else _RELEASES
-    assert cell_agrees(sentence, table) is agrees
+    cell = named_cell(sentence, table)
+    assert (cell and cell.agrees) is agrees
     judgements = [_YES] if agrees is None else []
     (claim,) = _verified(idle_session, [_claim(sentence, table["number"])], *judgements, held=[table])
     assert (claim["verdict"] == "not") is (agrees is False)
+    assert (
+        agrees is not False
+        or claim["reason"] == f"[{table['number']}] has {cell and cell.value} in that cell"
+    )
 
 
 # --- the step ---------------------------------------------------------------------------------------
