@@ -228,7 +228,9 @@ def _without_reading(text: str, items: Sequence[Evidence]) -> Support | None:
     if is_copied(text, passage_text(items)):
         return _COPIED
     cell = named_cell(text, items[0]) if len(items) == 1 else None
-    return cell and (_COPIED if cell.agrees else _CONTRADICTED)
+    if cell is None:
+        return None
+    return _COPIED if cell.agrees else _CONTRADICTED
 
 
 def _read_for(text: str, items: Sequence[Evidence]) -> str:
