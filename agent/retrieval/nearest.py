@@ -8,7 +8,7 @@ in `VectorIndex`, to choose the candidates that are then scored exactly.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from models.protocols import Vectors
 from traces.library import Library
-from traces.records import Generation, Scope
+from traces.records import Generation
 
 _ROUNDING: Final = 1e-4
 """An upper bound of the error of an inner product of long unit vectors in single precision."""
@@ -108,41 +108,6 @@ class VectorIndex:
         """Chunk id to vector, for the ids that the collection has."""
         rows = _indices(self._ids, np.unique(np.array([*ids], dtype=np.int64)))
         return dict(zip(self._ids[rows].tolist(), self._vectors[rows], strict=True))
-
-
-class VectorIndexes(Indexes[VectorIndex]):
-    """A library's vectors from one embedder, loaded by collection. Thread-safe."""
-
-    def __init__(self, library: Library, embedder: str) -> None:
-        super().__init__(
-            library,
-            ("vectors", embedder),
-            lambda collection: VectorIndex(*library.collection_vectors(collection, embedder)),
-        )
-
-    def nearest(
-        self, query: Vectors, scope: Scope, within: npt.NDArray[np.int64] | None, limit: int
-    ) -> list[tuple[int, float]]:
-        """The ``limit`` nearest chunks within ``scope``, as `VectorIndex.nearest`.
-
-        ``within`` are the ascending chunk ids of ``scope``, if it is narrower than its collections.
-        """
-        hits: list[tuple[int, float]] = []
-        for index in self._indexes(scope.collections):
-            hits.extend(index.nearest(query, within, limit))
-        return sorted(hits, key=lambda pair: (-pair[1], pair[0]))[:limit]
-
-    def vectors(self, ids: Sequence[int], collections: Sequence[str]) -> dict[int, Vectors]:
-        """Chunk id to vector, for chunks of the collections (all if empty) that have a vector."""
-        vectors_by_id: dict[int, Vectors] = {}
-        for index in self._indexes(collections):
-            vectors_by_id.update(index.vectors(ids))
-        return vectors_by_id
-
-    def _indexes(self, collections: Sequence[str]) -> list[VectorIndex]:
-        with self._library.together():
-            generations = self._library.vector_generations(collections)
-            return [self.load(name, generation) for name, generation in generations.items()]
 
 
 def holds(

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Literal
 
 import numpy as np
 
 from agent.retrieval.fusion import best_first, maximal_marginal_relevance, reciprocal_rank_fusion
-from agent.retrieval.keyword import KeywordIndexes
-from agent.retrieval.nearest import VectorIndexes
+from agent.retrieval.keyword import KeywordIndex
+from agent.retrieval.nearest import Indexes, VectorIndex
 from agent.text.terms import terms
 from models.protocols import Embedder, Vectors
 from traces.library import Library
@@ -34,6 +35,7 @@ the weight of the dense ranking instead of adding to it. With vectors alone it d
 """
 
 _ITEM = re.compile(r"\bitem\s*(\d{1,2}[a-c]?)\b", re.IGNORECASE)
+_SECTION_WORDS = {"section", "item"}
 _LEAST_SIMILARITY = 0.6
 
 
@@ -65,8 +67,12 @@ class Recall:
         self._embedder = embedder
         self._depth = depth
         self._filters = filters
-        self._keyword = KeywordIndexes(library)
-        self._vectors = VectorIndexes(library, embedder.name)
+        self._keyword = Indexes(library, "keyword", lambda name: KeywordIndex(library.terms(name)))
+        self._vectors = Indexes(
+            library,
+            ("vectors", embedder.name),
+            lambda name: VectorIndex(*library.collection_vectors(name, embedder.name)),
+        )
 
     def search(
         self, query: str, strategy: Strategy, scopes: Sequence[Scope], limit: int, *, keywords: str = ""
@@ -85,22 +91,31 @@ class Recall:
             scopes = [replace(scope, filters=self._filters) for scope in scopes]
         # Embed before the store is opened, so that other processes do not wait for it.
         vector = self._embedder.embed_query(query)
-        with self._open_with_indexes(scopes):
+        query_terms = terms(f"{query} {keywords}")
+        with self._open_with_indexes(scopes) as indexes:
             if strategy == "vector":
                 vectors, passage_count = self._library.embedded(self._embedder.name)
                 strategy = "vector" if vectors >= passage_count else "hybrid"
-            rankings = self._rankings(vector, f"{query} {keywords}", strategy, scopes)
+            rankings = [
+                ranking
+                for scope in scopes
+                for ranking in self._rankings(vector, query_terms, strategy, scope, indexes)
+            ]
             if len(rankings) == 1:
                 score = dict(rankings[0].hits)
-                order = [chunk_id for chunk_id, _ in rankings[0].hits]
+                order = list(score)
             else:
                 score = reciprocal_rank_fusion(
                     [[chunk_id for chunk_id, _ in ranking.hits] for ranking in rankings],
                     [ranking.weight for ranking in rankings],
                 )
                 order = best_first(score)
+            # Another thread may have replaced a document since the indexes were read: its passages are left
+            # out.
             passages = self._library.passages(order[:limit])
-            scores = self._cosines(vector, passages)
+        scores: dict[int, dict[str, float]] = {passage.id: {} for passage in passages}
+        for chunk_id, passage_vector in _vectors(list(scores), indexes.values()).items():
+            scores[chunk_id]["vector"] = float(passage_vector @ vector)
         for ranking in rankings:
             for chunk_id, value in ranking.hits:
                 if chunk_id in scores:
@@ -111,64 +126,62 @@ class Recall:
         return [Hit(p, score[p.id], scores[p.id]) for p in passages]
 
     @contextmanager
-    def _open_with_indexes(self, scopes: Sequence[Scope]) -> Iterator[None]:
-        """Load the indexes of the scopes, then keep the store open inside the context."""
-        names = sorted({name for scope in scopes for name in scope.collections})
+    def _open_with_indexes(self, scopes: Sequence[Scope]) -> Iterator[dict[str, _CollectionIndex]]:
+        """Keep the store open inside the context, with the indexes of the scopes' collections by name."""
         everywhere = not all(scope.collections for scope in scopes)
+        names = [] if everywhere else sorted({name for scope in scopes for name in scope.collections})
         with self._library.together():
-            collections = [] if everywhere else names
-            embedded, generations = (
-                self._library.vector_generations(collections),
-                self._library.generations(collections),
-            )
-            stale = [
-                name
+            embedded = self._library.vector_generations(names)
+            generations = self._library.generations(names)
+
+            def load() -> dict[str, _CollectionIndex]:
+                return {
+                    name: _CollectionIndex(
+                        self._vectors.load(name, embedded[name]), self._keyword.load(name, generation)
+                    )
+                    for name, generation in generations.items()
+                }
+
+            if all(
+                self._vectors.ready(name, embedded[name]) and self._keyword.ready(name, generation)
                 for name, generation in generations.items()
-                if not (self._vectors.ready(name, embedded[name]) and self._keyword.ready(name, generation))
-            ]
-            if not stale:
-                yield
+            ):
+                yield load()
                 return
-        for name in stale:
-            self._vectors.load(name, embedded[name])
-            self._keyword.load(name, generations[name])
+        indexes = load()  # takes long, so other processes may use the store meanwhile
         with self._library.together():
-            yield
+            yield indexes
 
     def _rankings(
-        self, vector: Vectors, words: str, strategy: Strategy, scopes: Sequence[Scope]
-    ) -> list[_Ranking]:
+        self,
+        vector: Vectors,
+        query_terms: Sequence[str],
+        strategy: Strategy,
+        scope: Scope,
+        indexes: Mapping[str, _CollectionIndex],
+    ) -> Iterator[_Ranking]:
         weights = WEIGHTS[strategy]
-        rankings: list[_Ranking] = []
-        for scope in scopes:
-            within = None if scope.is_whole else self._library.chunk_ids(scope)
-            if "vector" in weights:
-                nearest = self._vectors.nearest(vector, scope, within, self._depth)
-                rankings.append(_Ranking("vector", nearest, weights["vector"]))
-                if "mmr" in weights:
-                    rankings.append(_Ranking("mmr", self._diverse(vector, nearest, scope), weights["mmr"]))
-            if "keyword" in weights:
-                hits = self._keyword.search(words, scope, within, self._depth)
-                rankings.append(_Ranking("keyword", hits, weights["keyword"]))
-        return rankings
+        within = None if scope.is_whole else self._library.chunk_ids(scope)
+        inside = [indexes[name] for name in scope.collections or indexes if name in indexes]
+        if "vector" in weights:
+            nearest = self._best(index.vectors.nearest(vector, within, self._depth) for index in inside)
+            yield _Ranking("vector", nearest, weights["vector"])
+            if "mmr" in weights:
+                yield _Ranking("mmr", _diverse(vector, nearest, inside), weights["mmr"])
+        if "keyword" in weights:
+            # Scores of different collections are only roughly comparable: each has its own term statistics.
+            hits = self._best(index.keyword.search(query_terms, within, self._depth) for index in inside)
+            yield _Ranking("keyword", hits, weights["keyword"])
 
-    def _diverse(
-        self, vector: Vectors, nearest: Sequence[tuple[int, float]], scope: Scope
-    ) -> list[tuple[int, float]]:
-        vectors = self._vectors.vectors([chunk_id for chunk_id, _ in nearest], scope.collections)
-        # Another thread may have replaced a document in between: skip missing passages, here and below.
-        ids = [chunk_id for chunk_id, _ in nearest if chunk_id in vectors]
-        if not ids:
-            return []
-        picked = maximal_marginal_relevance(vector, np.stack([vectors[i] for i in ids]))
-        return [(ids[row], value) for row, value in picked]
+    def _best(self, hits: Iterable[list[tuple[int, float]]]) -> list[tuple[int, float]]:
+        """The best hits of several collections, best first; ties are ordered by id."""
+        return sorted(chain.from_iterable(hits), key=lambda hit: (-hit[1], hit[0]))[: self._depth]
 
-    def _cosines(self, vector: Vectors, passages: Sequence[Passage]) -> dict[int, dict[str, float]]:
-        collections = sorted({p.collection for p in passages})
-        vectors = self._vectors.vectors([p.id for p in passages], collections) if passages else {}
-        return {
-            p.id: {"vector": float(vectors[p.id] @ vector)} if p.id in vectors else {} for p in passages
-        }
+
+@dataclass(frozen=True, slots=True)
+class _CollectionIndex:
+    vectors: VectorIndex
+    keyword: KeywordIndex
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +191,24 @@ class _Ranking:
     name: str
     hits: list[tuple[int, float]]
     weight: float
+
+
+def _diverse(
+    vector: Vectors, nearest: Sequence[tuple[int, float]], indexes: Iterable[_CollectionIndex]
+) -> list[tuple[int, float]]:
+    if not nearest:
+        return []
+    ids = [chunk_id for chunk_id, _ in nearest]
+    vectors = _vectors(ids, indexes)
+    picked = maximal_marginal_relevance(vector, np.stack([vectors[chunk_id] for chunk_id in ids]))
+    return [(ids[row], value) for row, value in picked]
+
+
+def _vectors(ids: Sequence[int], indexes: Iterable[_CollectionIndex]) -> dict[int, Vectors]:
+    """Chunk id to vector, for the chunks that have one."""
+    return {
+        chunk_id: vector for index in indexes for chunk_id, vector in index.vectors.vectors(ids).items()
+    }
 
 
 def aim(
@@ -211,21 +242,20 @@ def match_sections(description: str, paths: Sequence[str]) -> list[str]:
     ``description`` have in common (Dice's coefficient, at least 0.6). The outermost matching heading of a
     path includes everything below it.
     """
-    description_terms = set(terms(description)) - {"section", "item"}
-    item = _ITEM.search(description)
-    matches: dict[str, float] = {}
-    for path in paths:
-        headings = path.split(SECTION_SEPARATOR)
-        for depth, heading in enumerate(headings, start=1):
-            score = _score(item.group(1) if item else None, description_terms, heading)
-            if score >= _LEAST_SIMILARITY:
-                prefix = SECTION_SEPARATOR.join(headings[:depth])
-                matches[prefix] = max(score, matches.get(prefix, 0.0))
-                break
-    if not matches:
-        return []
-    best = max(matches.values())
-    return [path for path, score in matches.items() if score == best]
+    item, wanted_terms = _item(description), set(terms(description)) - _SECTION_WORDS
+
+    def score(heading: str) -> float:
+        number = _item(heading)
+        if item and number:
+            return float(item == number)
+        heading_terms = set(terms(heading)) - _SECTION_WORDS - {number}
+        if not heading_terms or not wanted_terms:
+            return 0.0
+        similarity = 2 * len(heading_terms & wanted_terms) / (len(heading_terms) + len(wanted_terms))
+        return similarity if similarity >= _LEAST_SIMILARITY else 0.0
+
+    scores = _outermost(paths, score)
+    return [path for path in scores if scores[path] == max(scores.values())]
 
 
 def mentioned_sections(question: str, paths: Sequence[str]) -> list[str]:
@@ -234,28 +264,29 @@ def mentioned_sections(question: str, paths: Sequence[str]) -> list[str]:
     "According to the annual report's risk factors, …" names ``Item 1A. Risk Factors``: the question
     contains all terms of the heading, at least two. "Item 7" names its section by number.
     """
-    item = _ITEM.search(question)
-    question_terms = set(terms(question))
-    mentioned: dict[str, None] = {}
+    item, question_terms = _item(question), set(terms(question))
+
+    def is_mentioned(heading: str) -> bool:
+        heading_terms = set(terms(_ITEM.sub("", heading)))
+        by_number = bool(item) and item == _item(heading)
+        return by_number or (len(heading_terms) >= 2 and heading_terms <= question_terms)
+
+    return list(_outermost(paths, is_mentioned))
+
+
+def _item(text: str) -> str:
+    """The number of an ``Item`` named in ``text``, in lower case, else ""."""
+    match = _ITEM.search(text)
+    return match[1].casefold() if match else ""
+
+
+def _outermost(paths: Sequence[str], score: Callable[[str], float]) -> dict[str, float]:
+    """The path of the outermost heading of each path that has a score, with its best score."""
+    scores: dict[str, float] = {}
     for path in paths:
         headings = path.split(SECTION_SEPARATOR)
-        for depth, heading in enumerate(headings, start=1):
-            number = _ITEM.search(heading)
-            heading_terms = set(terms(_ITEM.sub("", heading)))
-            by_number = item and number and item.group(1).casefold() == number.group(1).casefold()
-            if by_number or (len(heading_terms) >= 2 and heading_terms <= question_terms):
-                mentioned[SECTION_SEPARATOR.join(headings[:depth])] = None
-                break
-    return list(mentioned)
-
-
-def _score(item: str | None, wanted_terms: set[str], heading: str) -> float:
-    number = _ITEM.search(heading)
-    if item and number:
-        return 1.0 if item.casefold() == number.group(1).casefold() else 0.0
-    heading_terms = set(terms(heading)) - {"section", "item"}
-    if number:
-        heading_terms.discard(number.group(1).casefold())
-    if not heading_terms or not wanted_terms:
-        return 0.0
-    return 2 * len(heading_terms & wanted_terms) / (len(heading_terms) + len(wanted_terms))
+        depth = next((depth for depth, heading in enumerate(headings, start=1) if score(heading)), 0)
+        if depth:
+            prefix = SECTION_SEPARATOR.join(headings[:depth])
+            scores[prefix] = max(score(headings[depth - 1]), scores.get(prefix, 0.0))
+    return scores

@@ -24,8 +24,7 @@ import hashlib, json, sys, time
 from pathlib import Path
 import duckdb
 import numpy as np
-from agent.retrieval.keyword import KeywordIndexes
-from agent.retrieval.nearest import VectorIndexes
+from agent.retrieval.recall import Recall
 from traces.library import Library
 from traces.records import Scope
 from traces.runs import Runs
@@ -42,11 +41,14 @@ timed("open", lambda: store.connect().__enter__().close())
 timed("runs", lambda: Runs(Store(store.path)).recent())
 library = Library(Store(store.path))
 timed("collections", library.collections)
-nearest, keyword = VectorIndexes(library, "made"), KeywordIndexes(library)
-vector = np.eye(1, 384, dtype=np.float32)[0]
-for name in ("first", "next"):  # the first search of a process builds the indexes
-    timed(f"{name} vectors", lambda: nearest.nearest(vector, Scope(), None, 10))
-    timed(f"{name} keywords", lambda: keyword.search(hashlib.md5(b"7").hexdigest(), Scope(), None, 10))
+class Embedder:
+    name = "made"
+    def embed_query(self, _text):
+        return np.eye(1, 384, dtype=np.float32)[0]
+recall, word = Recall(library, Embedder(), 10), hashlib.md5(b"7").hexdigest()
+timed("first", lambda: recall.search(word, "hybrid", [Scope()], 10))  # builds the indexes
+for strategy in ("vector", "keyword"):
+    timed(strategy, lambda: recall.search(word, strategy, [Scope()], 10))
 print(json.dumps(took))
 """
 
@@ -66,10 +68,9 @@ def measure() -> Table:
                 ("open", f"opening a store of 10,000 runs and {_CHUNKS:,} passages ({size:.1f} GB)"),
                 ("runs", "opening it and listing the latest runs"),
                 ("collections", "opening it and counting the passages of each collection"),
-                ("first vectors", "its first search by vectors, the index included"),
-                ("next vectors", "each further search by vectors, exact"),
-                ("first keywords", "its first search by keywords, the index included"),
-                ("next keywords", "each further search by keywords"),
+                ("first", "its first search, the indexes included"),
+                ("vector", "each further search by vectors, exact"),
+                ("keyword", "each further search by keywords"),
             )
         ]
     title = "Opening and searching a large store; memory of each main job"

@@ -1,18 +1,19 @@
-"""Exact nearest neighbours, within a scope and as the library changes."""
+"""Exact nearest neighbours; what is kept of a collection, and until when."""
 
 from __future__ import annotations
 
+from datetime import datetime
+from itertools import count
+from pathlib import Path
+
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.retrieval.nearest import VectorIndex, VectorIndexes
+from agent.retrieval.nearest import Indexes, VectorIndex
 from models.protocols import Vectors
-from tests.agent.made import put
-from tests.scripted import HashEmbedder
 from traces.library import Library
-from traces.records import Scope
+from traces.store import Store
 
 
 def _unit(rows: int, seed: int) -> Vectors:
@@ -36,21 +37,16 @@ def test_nearest_is_exact(rows: int, seed: int, within: set[int] | None, limit: 
     assert found == expected[:limit]
 
 
-def test_the_vectors_follow_the_library(library: Library, embedder: HashEmbedder) -> None:
-    indexes = VectorIndexes(library, embedder.name)
-    query = embedder.embed_query("A zeppelin lands")
-    before = indexes.nearest(query, Scope(("news",)), None, 99)
-    document_id = put(library, "z", ["A zeppelin lands"])
-    (first, *others) = indexes.nearest(query, Scope(("news",)), None, 99)
-    assert first[1] == pytest.approx(1.0)
-    assert others == before
-    assert set(indexes.vectors([first[0], 999], ["news"])) == {first[0]}
-    assert indexes.vectors([first[0]], ["reports"]) == {}
-    library.remove_document(document_id)
-    assert indexes.nearest(query, Scope(("news",)), None, 99) == before
+def test_an_index_is_built_once_for_each_generation_and_shared_by_all_of_its_store(tmp_path: Path) -> None:
+    numbers = count(1)
 
+    def indexes(file: str, kind: str) -> Indexes[int]:
+        return Indexes(Library(Store(tmp_path / file)), kind, lambda _collection: next(numbers))
 
-def test_vectors_of_another_embedder_are_not_near(library: Library) -> None:
-    indexes = VectorIndexes(library, "another")
-    assert indexes.nearest(np.zeros(3, dtype=np.float32), Scope(), None, 1) == []
-    assert indexes.vectors([1, 2], []) == {}
+    keyword, day = indexes("a", "keyword"), datetime(2026, 1, 1)
+    assert [keyword.load("c", (day, n)) for n in (1, 1, 2, 2)] == [1, 1, 2, 2]
+    assert keyword.load("c", (datetime(2026, 1, 2), 2)) == 3
+    assert keyword.load("other", (day, 2)) == 4
+    assert indexes("a", "keyword").ready("other", (day, 2))
+    assert not indexes("a", "vectors").ready("other", (day, 2))
+    assert not indexes("b", "keyword").ready("other", (day, 2))

@@ -93,6 +93,16 @@ def test_a_search_survives_what_another_thread_reads_in(library: Library, embedd
     assert newest[0].passage.text == "Ceramic bearings, edition 11"
 
 
+def test_what_the_library_gains_is_found_and_what_it_loses_is_not(library: Library, recall: Recall) -> None:
+    before = _found(recall, "A zeppelin lands")
+    document_id = put(library, "z", ["A zeppelin lands"])
+    for strategy in WEIGHTS:
+        (first, *_) = recall.search("Where did the zeppelin land?", strategy, [Scope()], 9)
+        assert first.passage.document_id == document_id
+    library.remove_document(document_id)
+    assert _found(recall, "A zeppelin lands") == before
+
+
 Found = tuple[int, float, dict[str, float]]
 
 
