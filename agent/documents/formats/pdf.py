@@ -85,7 +85,7 @@ def _cells(line: Line) -> list[Cell]:
     parts: Sequence[Segment] = line.segments
     if not _has_values(line):  # names of columns are closer together than numbers
         parts = [
-            Segment(tuple(words))
+            Segment.of(words)
             for part in parts
             for words in split_at_gaps(part.words, line.height * _HEADER_GAP)
         ]
@@ -303,8 +303,8 @@ def _with_markers_joined(line: Line) -> Line:
     first, *rest = line.segments
     if not rest or not is_marker(first.text):
         return line
-    merged = Segment((*first.words, *rest[0].words))
-    return Line((merged, *rest[1:]), line.y, line.height)
+    merged = Segment.of([*first.words, *rest[0].words])
+    return Line.of([merged, *rest[1:]], line.y, line.height)
 
 
 def _same_paragraph(paragraph: Sequence[Line], line: Line, right: float) -> bool:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import fmean, median
-from typing import Any
+from typing import Any, Self
 
 from agent.documents.prose import separator
 from models.protocols import RecognisedWord
@@ -36,16 +36,22 @@ UNSURE_MARK = "[?]"
 
 
 @dataclass(slots=True)
-class Word:
-    """Characters without a space between them, and their bounding box in points."""
+class Stretch:
+    """Text on one baseline, and how far it reaches from left to right, in points."""
 
     text: str
     x0: float
     x1: float
-    bottom: float
-    top: float
     bold: bool
     italic: bool
+
+
+@dataclass(slots=True)
+class Word(Stretch):
+    """Characters without a space between them."""
+
+    bottom: float
+    top: float
 
     @property
     def middle(self) -> float:
@@ -60,62 +66,38 @@ class Word:
         return top - bottom < 0.9 * self.height and bottom - self.bottom > 0.2 * self.height
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
+@dataclass(slots=True)
+class Segment(Stretch):
     """Consecutive words without a wide gap between them."""
 
-    words: tuple[Word, ...]
+    words: Sequence[Word]
 
-    @property
-    def text(self) -> str:
+    @classmethod
+    def of(cls, words: Sequence[Word]) -> Self:
         """The words joined by spaces, except between a currency sign and its number."""
-        spaced = " ".join(word.text for word in self.words)
-        return _SIGN_AND_NUMBER.sub(r"\1", spaced)
-
-    @property
-    def x0(self) -> float:
-        return self.words[0].x0
-
-    @property
-    def x1(self) -> float:
-        return self.words[-1].x1
-
-    @property
-    def bold(self) -> bool:
-        return all(word.bold for word in self.words)
-
-    @property
-    def italic(self) -> bool:
-        return all(word.italic for word in self.words)
+        text = _SIGN_AND_NUMBER.sub(r"\1", " ".join(word.text for word in words))
+        return cls(text, *_extent_and_look(words), words)
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+@dataclass(slots=True)
+class Line(Stretch):
     """Segments on one baseline, from left to right; ``y`` is the middle, in points from the foot."""
 
-    segments: tuple[Segment, ...]
+    segments: Sequence[Segment]
     y: float
     height: float
 
-    @property
-    def text(self) -> str:
-        return " ".join(segment.text for segment in self.segments)
+    @classmethod
+    def of(cls, segments: Sequence[Segment], y: float, height: float) -> Self:
+        """The line of these segments."""
+        text = " ".join(segment.text for segment in segments)
+        return cls(text, *_extent_and_look(segments), segments, y, height)
 
-    @property
-    def x0(self) -> float:
-        return self.segments[0].x0
 
-    @property
-    def x1(self) -> float:
-        return self.segments[-1].x1
-
-    @property
-    def bold(self) -> bool:
-        return all(segment.bold for segment in self.segments)
-
-    @property
-    def italic(self) -> bool:
-        return all(segment.italic for segment in self.segments)
+def _extent_and_look(parts: Sequence[Stretch]) -> tuple[float, float, bool, bool]:
+    """Left end, right end, and whether all are bold, and italic."""
+    is_bold, is_italic = all(part.bold for part in parts), all(part.italic for part in parts)
+    return parts[0].x0, parts[-1].x1, is_bold, is_italic
 
 
 def page_lines(text_page: Any) -> list[Line]:
@@ -168,7 +150,7 @@ def _words(text_page: Any) -> Iterator[Word | None]:
             word.x1 = max(word.x1, box.right)
         else:
             bold, italic = font_of(index)
-            word = Word(character, box.left, box.right, box.bottom, box.top, bold, italic)
+            word = Word(character, box.left, box.right, bold, italic, box.bottom, box.top)
             raised = False
         if code == _HYPHEN_AT_LINE_END:
             yield word
@@ -263,7 +245,7 @@ def _line(words: list[Word]) -> Line:
         heights[round(word.height, 1)] += len(word.text)
     height = heights.most_common(1)[0][0]
     segments = split_at_gaps(words, height * _WIDE_GAP)
-    return Line(tuple(Segment(tuple(part)) for part in segments), words[0].middle, height)
+    return Line.of([Segment.of(part) for part in segments], words[0].middle, height)
 
 
 def split_at_gaps(words: Sequence[Word], gap: float) -> list[list[Word]]:
