@@ -81,20 +81,27 @@ class Enclosed:
     """A file inside another: an attachment, a message of a mailbox, a file of an archive."""
 
     name: str  # its unique path inside the other file
-    content: Callable[[], bytes]  # returns its bytes
+    unpack: Callable[[], bytes]  # returns its bytes
+
+    def content(self) -> bytes:
+        """Its bytes. Raises `UnreadableDocument`."""
+        try:
+            return self.unpack()
+        except Exception as error:  # unpackers raise all kinds of errors on damaged files
+            raise damaged(self.name, error) from error
 
 
 def with_unique_names(files: Iterable[tuple[str, Callable[[], bytes]]]) -> Iterator[Enclosed]:
     """The files with unique names: a repeated name gets a number."""
     counts: Counter[str] = Counter()
-    for raw_name, content in files:
+    for raw_name, unpack in files:
         path = PurePosixPath("/", raw_name.replace("\\", "/").replace("\x00", ""))
         name = "/".join(part for part in path.parts[1:] if part not in {".", ".."}) or "file"
         counts[name] += 1
         if counts[name] > 1:
             stem, dot, ending = name.rpartition(".")
             name = f"{stem or ending} ({counts[name]}){dot}{ending if stem else ''}"
-        yield Enclosed(name, content)
+        yield Enclosed(name, unpack)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,9 +22,8 @@ from typing import Final
 
 import filelock
 
-from agent.documents.formats.pictures import Scanning
 from agent.documents.indexing import stop_if
-from agent.documents.ingest import FileDone, FileFailed, FilesUnsettled, FolderAway, IngestEvent, Reading
+from agent.documents.ingest import FileDone, FileFailed, FilesUnread, FolderAway, IngestEvent, Reading
 from agent.documents.sources import File, Root, gone_documents, is_folder, is_left_out, is_settled, located
 from models.protocols import Embedder, TextRecogniser
 from traces.errors import DeepthinkError
@@ -35,6 +34,7 @@ from traces.store import Store, now
 
 _PATIENCE: Final = 5.0  # seconds to wait for files that are being written
 _POLL: Final = 0.25
+_UNSETTLED: Final = "still being written, read in the next sync"
 _SPECIAL: Final = re.compile(r"([\\*?\[\]!# ])")
 
 _log = logging.getLogger("deepthink.folders")
@@ -63,7 +63,7 @@ def sync(
     of `agent.documents.ingest.ingest`.
 
     Yields:
-        The events of each collection's ingestion, ``IngestFinished`` last; `FolderAway`, `FilesUnsettled`.
+        The events of each collection's ingestion, ``IngestFinished`` last; `FolderAway`, `FilesUnread`.
 
     Raises:
         SyncUnderWay: Another sync is running.
@@ -80,7 +80,7 @@ def sync(
         for collection, folders in groupby(Folders(store).followed(), key=lambda folder: folder.collection):
             if collections and collection not in collections:
                 continue
-            reading = Reading(store, collection, embedder, Scanning(recogniser), cancel, must_follow=True)
+            reading = Reading(store, collection, embedder, recogniser, cancel, must_follow=True)
             with suppress(UnknownCollection):  # the user removed it in the meantime
                 yield from _record(store, collection, at, _sync(reading, collection, list(folders), cancel))
 
@@ -107,7 +107,7 @@ def _sync(
     settled, unsettled = _split_settled(changed, cancel)
     yield from reading.read_all(settled, existing, gone_documents(available, existing, reading.documents))
     if unsettled:
-        yield FilesUnsettled(tuple(file.name for file in unsettled))
+        yield FilesUnread({_UNSETTLED: [file.name for file in unsettled]})
 
 
 def _split_settled(files: Sequence[File], cancel: threading.Event | None) -> tuple[list[File], list[File]]:

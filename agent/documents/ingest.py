@@ -12,31 +12,35 @@ import os
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from typing import Literal
+
+import numpy as np
 
 from agent.documents.cover import title_of_name
 from agent.documents.document import NoText, ParsedDocument, UnreadableDocument
 from agent.documents.formats.pictures import Scanning
 from agent.documents.indexing import (
     READER_VERSION,
-    Indexing,
-    Origin,
     is_read_as_now,
     keyword_terms,
+    main_language,
+    new_document,
+    passage_text,
     stop_if,
 )
 from agent.documents.reading import PICTURES, SUFFIXES
 from agent.documents.sources import (
     NO_FILE_ERRORS,
+    Content,
     Fetched,
     File,
     Item,
     Member,
-    Page,
     Root,
+    WebPage,
     documents_inside,
     files_in,
     gone_documents,
@@ -44,7 +48,6 @@ from agent.documents.sources import (
     is_renamed,
     lies_in,
     located,
-    renamed_documents,
     why_skipped,
 )
 from models.catalogue import CATALOGUE
@@ -55,14 +58,17 @@ from models.protocols import (
     ModelMissing,
     ModelUnreachable,
     TextRecogniser,
+    Vectors,
 )
+from models.token_estimate import estimate
 from traces.errors import DeepthinkError
 from traces.folders import Folder, Folders, Unreadable
 from traces.library import Library
 from traces.paths import expanded_path
-from traces.records import Document, UnknownCollection
+from traces.records import Document, NewDocument, UnknownCollection
 from traces.store import Store, StoreError
 
+_BATCH = 32  # passages embedded at once
 _MOST_NAMED = 3  # of the files inside another that could not be read
 _PROBE = "word"  # any text that a working embedder embeds
 
@@ -90,12 +96,13 @@ class FileStarted(IngestEvent):
 
 
 @dataclass(frozen=True, slots=True)
-class FileEmbedding(IngestEvent):
-    """Progress in embedding a file."""
+class FileProgress(IngestEvent):
+    """How many passages of a file are embedded, or how many of its scanned pages recognised."""
 
     source: str
-    done_chunks: int
-    total_chunks: int
+    done: int
+    total: int
+    unit: Literal["passages", "scanned pages"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,11 +134,10 @@ class LanguagesUnknown(IngestEvent):
 
 @dataclass(frozen=True, slots=True)
 class FileSetAside(IngestEvent):
-    """A file is not read now."""
+    """A file has scans and is read after the others."""
 
     source: str
     name: str
-    waits: bool  # whether it has scans and is read after the others; else it is a picture without words
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,15 +147,6 @@ class ScansFound(IngestEvent):
     documents: int  # number of files with scans
     pages: int  # number of their scanned pages
     seconds: float  # estimated duration
-
-
-@dataclass(frozen=True, slots=True)
-class PageRecognised(IngestEvent):
-    """Progress in recognising a file's scanned pages."""
-
-    source: str
-    done_pages: int
-    total_pages: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,13 +164,6 @@ class FolderAway(IngestEvent):
     path: str
     is_there: bool  # whether the folder exists and is empty
     documents: int  # its documents in the library
-
-
-@dataclass(frozen=True, slots=True)
-class FilesUnsettled(IngestEvent):
-    """Files that were not read because they are still being written."""
-
-    names: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +224,7 @@ def ingest(
         StoreError: The store cannot be written.
     """
     folders = Folders(store)
-    reading = Reading(store, collection, embedder, Scanning(recogniser), cancel)
+    reading = Reading(store, collection, embedder, recogniser, cancel)
     followed = {folder.path: folder.exclude for folder in folders.followed(collection)}
     roots: list[Root] = []
     found_files: list[File] = []
@@ -258,7 +248,7 @@ def ingest(
         Library(store).describe_collection(collection, description)
     items: list[Item] = [*files]
     if fetch is not None:
-        items += [Page(url, fetch) for url in dict.fromkeys(addresses)]
+        items += [WebPage(url, lambda url: fetch(url).content()) for url in dict.fromkeys(addresses)]
     yield from reading.read_all(items, existing, missing)
     if follow:
         for root in roots:
@@ -290,7 +280,7 @@ class Reading:
         store: Store,
         collection: str,
         embedder: Embedder,
-        scanning: Scanning,
+        recogniser: TextRecogniser | None,
         cancel: threading.Event | None,
         *,
         must_follow: bool = False,
@@ -299,18 +289,18 @@ class Reading:
         self._folders = Folders(store)
         self.documents = {document.source: document for document in library.documents(collection)}
         self.unchanged = 0
-        self._suffixes = SUFFIXES if scanning.is_on else SUFFIXES - PICTURES
+        self._scanning = Scanning(recogniser)
+        self._suffixes = SUFFIXES if self._scanning.is_on else SUFFIXES - PICTURES
         self._skipped: dict[str, list[str]] = {}  # names of files by reason
         self._languages: Counter[str] = Counter()  # unsupported ones (ISO 639-1), by document
         self._collection = collection
         self._embedder = embedder
-        self._scanning = scanning
         self._cancel = cancel
         self._must_follow = must_follow
         self._unreadable = self._folders.unreadable(collection)
         self._unreadable_before = dict(self._unreadable)
         self._began = time.monotonic()
-        self._waiting: list[tuple[Item, Origin, ParsedDocument]] = []
+        self._waiting: list[tuple[Item, ParsedDocument]] = []
         self._new_dates: dict[int, int] = {}
         self._absent_by_hash: dict[str, list[Document]] = {}  # documents whose file is not in its place
         self._to_remove: dict[int, Document] = {}
@@ -335,10 +325,7 @@ class Reading:
             yield from self._attempt(item, self._read(item))
         yield from self._read_scans()
         stop_if(self._cancel)
-        obsolete = list(self._to_remove.values())
-        documents = self._library.documents(self._collection) if items else []
-        obsolete += renamed_documents(documents, existing, exclude=self._to_remove)
-        yield from self._remove(obsolete)
+        yield from self._remove(list(self._to_remove.values()))
         if self._new_dates:
             self._library.date_documents(self._new_dates)
         if self._unreadable != self._unreadable_before:
@@ -358,7 +345,7 @@ class Reading:
         failure = self._unreadable.get(file.source)
         return (
             failure is not None
-            and is_read_as_now(failure.reader, with_scans=self._scanning.is_on)
+            and self._is_current(failure)
             and file.is_untouched(failure.bytes, failure.modified)
         )
 
@@ -367,17 +354,21 @@ class Reading:
         document = self.documents.get(file.source)
         return (
             document is not None
-            and is_read_as_now(document.reader, with_scans=self._scanning.is_on)
+            and self._is_current(document)
             and file.is_untouched(document.bytes, document.modified, document.ingested)
         )
 
+    def _is_current(self, earlier: Document | Unreadable) -> bool:
+        """Whether a file was read as it would be now."""
+        return is_read_as_now(earlier.reader, with_scans=self._scanning.is_on)
+
     def _read_scans(self) -> Iterator[IngestEvent]:
         """Read the files with scans, page by page."""
-        pages = [len(parsed.scans) for _, _, parsed in self._waiting if parsed.scans]
+        pages = [len(parsed.scans) for _, parsed in self._waiting if parsed.scans]
         if pages:
             yield ScansFound(len(pages), sum(pages), sum(pages) * self._scanning.seconds_a_page)
-        for item, origin, parsed in self._waiting:
-            yield from self._attempt(item, self._recognise(item, origin, parsed))
+        for item, parsed in self._waiting:
+            yield from self._attempt(item, self._recognise(item, parsed))
 
     def _remove(self, documents: Sequence[Document]) -> Iterator[IngestEvent]:
         """Remove documents, and the documents inside them."""
@@ -403,7 +394,6 @@ class Reading:
             is_picture = PurePath(item.source).suffix.casefold() in PICTURES
             if isinstance(error, NoText) and is_picture and not item.outright:
                 self._skipped.setdefault("no words in the picture", []).append(item.name)
-                yield FileSetAside(item.source, item.name, waits=False)
                 return
             if isinstance(error, ModelError):
                 self._embedder.embed_query(_PROBE)  # raises if the model fails on every text
@@ -412,13 +402,13 @@ class Reading:
     def _read(self, item: Item) -> Iterator[IngestEvent]:
         """Read a file and the files inside it; if any of them has scans, it is read later."""
         began = time.monotonic()
-        origin = item.origin()
-        earlier_name = self._follow_move(item, origin) if isinstance(item, File) else ""
+        content = item.content()
+        earlier_name = self._follow_move(item, content.sha256) if isinstance(item, File) else ""
         document = self.documents.get(item.source)
-        if document is not None and origin.is_stored_as(document, with_scans=self._scanning.is_on):
+        if document is not None and document.sha256 == content.sha256 and self._is_current(document):
             self.unchanged += not earlier_name
-            if isinstance(item, File) and not self.is_unchanged(item):
-                self._new_dates[document.id] = origin.modified
+            if isinstance(item, WebPage) or (isinstance(item, File) and not self.is_unchanged(item)):
+                self._new_dates[document.id] = content.modified
             yield FileDone(
                 item.source,
                 item.name,
@@ -431,10 +421,10 @@ class Reading:
                 was=earlier_name,
             )
             return
-        parsed = item.parsed(self._scanning.pages_of(origin))
+        parsed = content.parse(self._scanning.pages_of(content.sha256))
         waiting_before = len(self._waiting)
         failures: list[str] = []
-        for event in self._read_members(item, parsed, origin):
+        for event in self._read_members(item, content, parsed):
             failures += [event.name] if isinstance(event, FileFailed) else []
             yield event
         if failures:
@@ -442,20 +432,19 @@ class Reading:
             notice = f"{len(failures)} of its files could not be read: {names}."
             parsed = replace(parsed, notices=(*parsed.notices, notice))
         if (parsed.scans and self._scanning.is_on) or len(self._waiting) > waiting_before:
-            self._waiting.append((item, origin, parsed))
-            yield FileSetAside(item.source, item.name, waits=True)
+            self._waiting.append((item, parsed))
+            yield FileSetAside(item.source, item.name)
         else:
-            yield from self._index(item, origin, parsed, began)
+            yield from self._index(item, content, parsed, began)
 
-    def _follow_move(self, file: File, origin: Origin) -> str:
+    def _follow_move(self, file: File, sha256: str) -> str:
         """Give a moved file its earlier document; returns the earlier name, or "" if it was not moved."""
         if file.source in self.documents:
             return ""
         matches = [
             document
-            for document in self._absent_by_hash.get(origin.sha256, ())
-            if origin.is_stored_as(document)
-            and (document.id in self._to_remove or is_renamed(Path(document.source), file.path))
+            for document in self._absent_by_hash.get(sha256, ())
+            if document.id in self._to_remove or is_renamed(Path(document.source), file.path)
         ]
         if not matches:
             return ""
@@ -477,14 +466,15 @@ class Reading:
             name = file.name + member.name.removeprefix(document.name)
             self.documents[source] = replace(self.documents.pop(member.source), source=source, name=name)
             self._to_remove.pop(member.id, None)
-        self._absent_by_hash[origin.sha256].remove(document)
+        self._absent_by_hash[sha256].remove(document)
         return document.name
 
-    def _read_members(self, outer: Item, parsed: ParsedDocument, origin: Origin) -> Iterator[IngestEvent]:
+    def _read_members(self, outer: Item, content: Content, parsed: ParsedDocument) -> Iterator[IngestEvent]:
         """Read the supported files inside a file."""
         supported: list[Member] = []
-        for member in (Member(enclosed, outer, parsed, origin) for enclosed in parsed.enclosed):
-            if reason := why_skipped(PurePath(member.source), self._suffixes, member.data):
+        for enclosed in parsed.enclosed:
+            member = Member(enclosed, outer, content, parsed)
+            if reason := why_skipped(PurePath(member.source), self._suffixes, enclosed.content):
                 self._skipped.setdefault(reason, []).append(member.name)
             else:
                 supported.append(member)
@@ -501,37 +491,51 @@ class Reading:
             ]
         )
 
-    def _recognise(self, item: Item, origin: Origin, parsed: ParsedDocument) -> Iterator[IngestEvent]:
+    def _recognise(self, item: Item, parsed: ParsedDocument) -> Iterator[IngestEvent]:
         began = time.monotonic()
+        content = item.content()
         if parsed.scans:
-            for done_pages in self._scanning.recognise(origin, item.data(), parsed.scans, self._cancel):
-                yield PageRecognised(item.source, done_pages, len(parsed.scans))
-            parsed = item.parsed(self._scanning.pages_of(origin))
-        yield from self._index(item, origin, parsed, began)
+            for done in self._scanning.recognise(item.name, content, parsed.scans, self._cancel):
+                yield FileProgress(item.source, done, len(parsed.scans), "scanned pages")
+            parsed = content.parse(self._scanning.pages_of(content.sha256))
+        yield from self._index(item, content, parsed, began)
 
     def _index(
-        self, item: Item, origin: Origin, parsed: ParsedDocument, began: float
+        self, item: Item, content: Content, parsed: ParsedDocument, began: float
     ) -> Iterator[IngestEvent]:
-        work = Indexing(origin, parsed, self._embedder)
-        for done_chunks, total_chunks in work.embed(self._cancel):
-            yield FileEmbedding(item.source, done_chunks, total_chunks)
-        work.store(self._library, self._collection, must_follow=self._must_follow)
-        self._unreadable.pop(item.source, None)
-        self._scanning.forget(origin)
+        document = new_document(self._collection, item.source, item.name, content, parsed)
+        vectors = yield from self._embed(document)
         name = self._embedder.name
+        self._library.put_document(document, vectors, name, must_follow=self._must_follow)
+        self._unreadable.pop(item.source, None)
+        self._scanning.forget(content.sha256)
         supported = next((entry.languages for entry in CATALOGUE if entry.name == name), ())
-        if supported and (language := work.language) and language not in supported:
+        if supported and (language := main_language(document.chunks)) and language not in supported:
             self._languages[language] += 1
         yield FileDone(
             item.source,
             item.name,
             "updated" if item.source in self.documents else "added",
-            len(work.chunks),
-            work.coverage,
+            len(document.chunks),
+            document.coverage,
             parsed.pages,
             round(time.monotonic() - began, 3),
             parsed.notices,
         )
+
+    def _embed(self, document: NewDocument) -> Generator[IngestEvent, None, Vectors]:
+        """Make a document's vectors, a row for each chunk."""
+        texts = [passage_text(document.title, piece.section, piece.text) for piece in document.chunks]
+        # A batch takes as long as its longest text, so texts of similar length share one.
+        order = sorted(range(len(texts)), key=lambda index: -estimate(texts[index]))
+        rows: dict[int, Vectors] = {}
+        for start in range(0, len(order), _BATCH):
+            stop_if(self._cancel)
+            batch = order[start : start + _BATCH]
+            vectors = self._embedder.embed_passages([texts[index] for index in batch])
+            rows |= zip(batch, vectors, strict=True)
+            yield FileProgress(document.source, len(rows), len(texts), "passages")
+        return np.stack([rows[index] for index in range(len(texts))])
 
 
 def _title_after_move(title: str, old: Path, new: Path) -> str | None:

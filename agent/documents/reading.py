@@ -175,7 +175,7 @@ _TEXT_BYTES = bytes({*range(32, 256), *b"\t\n\r\f\x1b"})
 _MOST_CONTROL = 0.02  # share of other control characters in a text
 
 
-def read(path: Path, *, recognised: Mapping[int, ScannedPage] | None = None) -> ParsedDocument:
+def read(path: Path, recognised: Mapping[int, ScannedPage] | None = None) -> ParsedDocument:
     """Read the file at ``path``. Its content decides on the format, and its name only if that is unclear.
 
     ``recognised`` is the recognised text of scanned pages, by page number; None if recognition is off.
@@ -186,24 +186,38 @@ def read(path: Path, *, recognised: Mapping[int, ScannedPage] | None = None) -> 
             damaged or of an unknown format. Errors of parsers are converted to this.
         NoText: The file has no text, as in a scan.
     """
+    data, _ = read_file(path, str(path))
+    return read_bytes(path.name, data, recognised)
+
+
+def read_file(path: Path, name: str) -> tuple[bytes, int]:
+    """The bytes of a file, and when it was last changed, in nanoseconds since 1970.
+
+    Raises `UnreadableDocument`, which calls it ``name``, if it is too large or cannot be opened.
+    """
     try:
-        refuse_large(path.name, path.stat().st_size)
-        data = path.read_bytes()
+        stat = path.stat()
+        refuse_large(name, stat.st_size)
+        return path.read_bytes(), stat.st_mtime_ns
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise UnreadableDocument(
-            f"{path} cannot be opened: {reason}.", "Check that you may read it and that it is a file."
-        ) from error
-    return read_bytes(path.name, data, recognised=recognised)
+        raise cannot_open(name, error) from error
+
+
+def cannot_open(name: str, error: OSError | ValueError) -> UnreadableDocument:
+    """The error to raise for a file that cannot be opened because of ``error``."""
+    reason = getattr(error, "strerror", None) or str(error)
+    return UnreadableDocument(
+        f"{name} cannot be opened: {reason}.", "Check that you may read it and that it is a file."
+    )
 
 
 def read_bytes(
     name: str,
     data: bytes,
+    recognised: Mapping[int, ScannedPage] | None = None,
     *,
     served_as: str = "",
     charset: str = "",
-    recognised: Mapping[int, ScannedPage] | None = None,
 ) -> ParsedDocument:
     """Read ``data``. Its content decides on the format, and the other arguments only if that is unclear.
 
@@ -211,6 +225,7 @@ def read_bytes(
     declares, ``recognised`` as for `read`, which names the errors.
     """
     path = Path(name)
+    refuse_large(name, len(data))
     if not data.strip(_BLANK):
         raise UnreadableDocument(f"{name} is empty.", "Check that it is the file you meant.")
     notice = ""

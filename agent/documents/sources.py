@@ -14,15 +14,23 @@ import time
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import cache, cached_property, partial
 from pathlib import Path, PurePath, PurePosixPath
 from typing import TYPE_CHECKING, ClassVar, Final, Self
 from urllib.parse import unquote, urlsplit
 
 from pathspec import GitIgnoreSpec
 
-from agent.documents.document import Enclosed, ParsedDocument, UnreadableDocument, damaged
-from agent.documents.indexing import Origin, page_name
-from agent.documents.reading import MESSAGES, SAMPLE, SUFFIXES, is_text, read, read_bytes, refuse_large
+from agent.documents.document import Enclosed, ParsedDocument, UnreadableDocument
+from agent.documents.reading import (
+    MESSAGES,
+    SAMPLE,
+    SUFFIXES,
+    cannot_open,
+    is_text,
+    read_bytes,
+    read_file,
+)
 from traces.errors import DeepthinkError
 from traces.records import Document
 
@@ -40,6 +48,25 @@ MOST_DEPTH = 4
 """How deep files may be nested: a picture in a mail in a mailbox in an archive."""
 
 
+@dataclass(frozen=True)
+class Content:
+    """The content of a file or a web page, and what is known about it without parsing it."""
+
+    data: bytes
+    parse: Callable[[Mapping[int, ScannedPage] | None], ParsedDocument]
+    """Parses it; the argument is ``recognised`` of `agent.documents.reading.read`."""
+    date: str = ""
+    """An ISO date for a document without one: when a page was fetched, or when the mail that a file is
+    attached to was sent; else ""."""
+    sender: str = ""  # who sent that mail
+    modified: int = 0  # when the file was last changed, in nanoseconds since 1970; 0 if it is not a file
+
+    @cached_property
+    def sha256(self) -> str:
+        """The hash that identifies its version."""
+        return hashlib.sha256(self.data).hexdigest()
+
+
 @dataclass(frozen=True, slots=True)
 class Fetched:
     """A page of the web as fetched."""
@@ -49,16 +76,15 @@ class Fetched:
     charset: str  # the encoding, as declared by the site; "" if not declared
     data: bytes  # the content, decompressed
 
-    def parsed(self, recognised: Mapping[int, ScannedPage] | None = None) -> ParsedDocument:
-        """Its content; ``recognised`` as in `agent.documents.reading.read`."""
+    def parse(self, recognised: Mapping[int, ScannedPage] | None = None) -> ParsedDocument:
+        """Parse it; ``recognised`` is as for `agent.documents.reading.read`."""
         parts = urlsplit(self.url)
-        return read_bytes(
-            unquote(parts.path).rstrip("/").rpartition("/")[2] or parts.netloc,
-            self.data,
-            served_as=self.media_type,
-            charset=self.charset,
-            recognised=recognised,
-        )
+        name = unquote(parts.path).rstrip("/").rpartition("/")[2] or parts.netloc
+        return read_bytes(name, self.data, recognised, served_as=self.media_type, charset=self.charset)
+
+    def content(self) -> Content:
+        """The content of a page fetched just now."""
+        return Content(self.data, self.parse, date=datetime.now(UTC).date().isoformat())
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,20 +110,14 @@ class File:
         """Its path, as the library stores it."""
         return _utf8(str(self.path))
 
-    def origin(self) -> Origin:
-        """Its identity; the file is not parsed yet."""
+    def content(self) -> Content:
+        """Read it. Raises `UnreadableDocument`."""
         if self.source != str(self.path):  # the store cannot hold the name
             raise UnreadableDocument(f"The name of {self.source} is not valid UTF-8.", "Rename the file.")
-        try:
-            if self.unlisted is not None:
-                raise self.unlisted
-            stat = self.path.stat()
-            refuse_large(self.name, stat.st_size)
-            with self.path.open("rb", buffering=0) as file:
-                digest = hashlib.file_digest(file, "sha256").hexdigest()
-            return Origin(self.source, self.name, digest, stat.st_size, modified=stat.st_mtime_ns)
-        except OSError as error:
-            raise UnreadableDocument(f"{self.name}: {error.strerror}.", "Check its permissions.") from error
+        if self.unlisted is not None:
+            raise cannot_open(self.name, self.unlisted)
+        data, modified = read_file(self.path, self.name)
+        return Content(data, partial(read_bytes, self.path.name, data), modified=modified)
 
     def is_untouched(self, size: int, modified: int, last_read: datetime | None = None) -> bool:
         """Whether it still has this size and date.
@@ -108,12 +128,11 @@ class File:
             last_read: When it was last read (UTC). File systems round dates, so a file that was read right
                 after a change may have changed again with the same date; it counts as touched.
         """
-        size_and_date = self.size_and_date()
         settled = (
             last_read is None
             or last_read.replace(tzinfo=UTC).timestamp() - modified / 1e9 >= _DATE_RESOLUTION
         )
-        return settled and size_and_date == (size, modified)
+        return settled and self.size_and_date() == (size, modified)
 
     def size_and_date(self) -> tuple[int, int] | None:
         """Its size in bytes and the date of its last change (ns since 1970); None if they are unknown."""
@@ -123,89 +142,56 @@ class File:
             return None
         return stat.st_size, stat.st_mtime_ns
 
-    def data(self) -> bytes:
-        """Its content, as bytes."""
-        return self.path.read_bytes()
 
-    def parsed(self, recognised: Mapping[int, ScannedPage] | None) -> ParsedDocument:
-        """Its content; ``recognised`` as in `agent.documents.reading.read`."""
-        return read(self.path, recognised=recognised)
-
-
-class Page:
-    """A web page or a file on the web, read like a local file."""
+class WebPage:
+    """A web page or a file on the web, which ``fetch`` fetches, at most once."""
 
     depth = 0
     outright = True
 
-    def __init__(self, url: str, fetch: Callable[[str], Fetched]) -> None:
+    def __init__(self, url: str, fetch: Callable[[str], Content]) -> None:
         self.source = _utf8(url)
         self.name = page_name(self.source)
-        self._fetch = fetch
-        self._fetched: Fetched | None = None
+        self.content = cache(partial(fetch, self.source))
 
-    def origin(self) -> Origin:
-        """Fetch the page; returns its identity."""
-        self._fetched = self._fetch(self.source)
-        return Origin.of_page(self.source, self._fetched.data)
 
-    def data(self) -> bytes:
-        """Its content, as bytes."""
-        return self._page().data
-
-    def parsed(self, recognised: Mapping[int, ScannedPage] | None) -> ParsedDocument:
-        """Its content; ``recognised`` as in `agent.documents.reading.read`."""
-        return self._page().parsed(recognised)
-
-    def _page(self) -> Fetched:
-        assert self._fetched is not None, "`origin` is called first"
-        return self._fetched
+def page_name(url: str) -> str:
+    """The name of a page for the user: its URL without the scheme."""
+    return url.partition("://")[2].rstrip("/")
 
 
 class Member:
     """A file inside another file, whose name is used like a folder's.
 
-    ``read`` is the parsed content of ``outer``, the file around it, and ``origin`` its identity.
+    ``outer`` is the file around it, with its content and what that says.
     """
 
     outright = False
 
-    def __init__(self, enclosed: Enclosed, outer: Item, read: ParsedDocument, origin: Origin) -> None:
+    def __init__(
+        self, enclosed: Enclosed, outer: Item, outer_content: Content, parsed: ParsedDocument
+    ) -> None:
         self.source: str = f"{outer.source}/{_utf8(enclosed.name)}"
         self.name: str = f"{outer.name}/{_utf8(enclosed.name)}"
         self.depth: int = outer.depth + 1
-        self._content = enclosed.content
-        is_mail = read.media_type in MESSAGES
-        self._date = read.date if is_mail else origin.date
-        self._sender = read.author if is_mail else origin.sender
-        self._modified = origin.modified
+        self._enclosed = enclosed
+        is_mail = parsed.media_type in MESSAGES
+        self._date = parsed.date if is_mail else outer_content.date
+        self._sender = parsed.author if is_mail else outer_content.sender
+        self._modified = outer_content.modified
 
-    def data(self) -> bytes:
-        """Its content, as bytes."""
-        try:
-            return self._content()
-        except Exception as error:  # unpackers raise all kinds of errors on damaged files
-            raise damaged(self.name, error) from error
-
-    def origin(self) -> Origin:
-        """Its identity."""
+    def content(self) -> Content:
+        """Unpack it. Raises `UnreadableDocument`."""
         if self.depth > MOST_DEPTH:
             raise UnreadableDocument(
                 f"{self.name} is nested too deep in other files.", "Unpack it and add it by itself."
             )
-        content = self.data()
-        refuse_large(self.name, len(content))
-        digest = hashlib.sha256(content).hexdigest()
-        return Origin(
-            self.source, self.name, digest, len(content), self._date, self._sender, self._modified
-        )
-
-    def parsed(self, recognised: Mapping[int, ScannedPage] | None) -> ParsedDocument:
-        """Its content; ``recognised`` as in `agent.documents.reading.read`."""
-        return read_bytes(PurePosixPath(self.source).name, self.data(), recognised=recognised)
+        data = self._enclosed.content()
+        parse = partial(read_bytes, PurePosixPath(self.source).name, data)
+        return Content(data, parse, self._date, self._sender, self._modified)
 
 
-Item = File | Page | Member
+Item = File | WebPage | Member
 
 
 def _utf8(text: str) -> str:
@@ -422,23 +408,6 @@ def gone_documents(
             or (os.path.realpath(source) != source and os.path.realpath(source) in documents)
             or any(root.excludes(source) for root in roots)
         )
-    ]
-
-
-def renamed_documents(
-    documents: Sequence[Document], existing: Container[str], *, exclude: Container[int]
-) -> list[Document]:
-    """Documents, except those with ids in ``exclude``, whose file was just read under another name."""
-    paths_by_hash: dict[str, list[Path]] = {}
-    for document in documents:
-        if document.source in existing:
-            paths_by_hash.setdefault(document.sha256, []).append(Path(document.source))
-    return [
-        document
-        for document in documents
-        if document.source not in existing
-        and document.id not in exclude
-        and any(is_renamed(Path(document.source), new) for new in paths_by_hash.get(document.sha256, ()))
     ]
 
 

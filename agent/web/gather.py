@@ -19,12 +19,13 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from agent.documents.document import NoText, ParsedDocument, UnreadableDocument
+from agent.documents.document import NoText, ParsedDocument
 from agent.documents.encoding import decode
-from agent.documents.indexing import READER_VERSION, Indexing, Origin, page_name
+from agent.documents.indexing import READER_VERSION
+from agent.documents.ingest import FileDone, FileFailed, FileProgress, Reading
 from agent.documents.reading import HTML, read_bytes
-from agent.documents.sources import Fetched
-from agent.web.fetch import Fetcher, PageFailed, run_within
+from agent.documents.sources import Content, Fetched, WebPage, page_name
+from agent.web.fetch import Fetcher, run_within
 from agent.web.search import WAY_OUT, SearchEngine, WebUnreachable
 from models.protocols import Embedder
 from traces.library import Library
@@ -44,33 +45,26 @@ _HEAD: Final = 1 << 16  # bytes in which a filing identifies itself
 _LONGEST_ARTICLE: Final = 2 * 1024 * 1024  # bytes of HTML
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """A page as read, and the content that identifies its version.
+def read_page(page: Fetched) -> Content:
+    """The content of a page found by a search: of an article the main text, parsed already.
 
-    For an article, that content is the main text, because the rest of a page changes with every visit.
-    """
-
-    parsed: ParsedDocument
-    content: bytes
-
-
-def read_page(page: Fetched) -> Reading:
-    """Read a page found by a search.
+    The main text identifies its version, because the rest of a page changes with every visit.
 
     Raises `UnreadableDocument` if it is damaged, or its type is not supported, and `NoText` if it has no
     text.
     """
-    full_document = page.parsed()
+    full_document = page.parse()
     is_article = (
         full_document.media_type == HTML
         and len(page.data) <= _LONGEST_ARTICLE
         and not _FILING.search(page.data, 0, _HEAD)
     )
-    return (_main_text(page, full_document) if is_article else None) or Reading(full_document, page.data)
+    return (_main_text(page, full_document) if is_article else None) or replace(
+        page.content(), parse=lambda _recognised: full_document
+    )
 
 
-def _main_text(page: Fetched, full_document: ParsedDocument) -> Reading | None:
+def _main_text(page: Fetched, full_document: ParsedDocument) -> Content | None:
     """The main text of a web page; None if Trafilatura finds none."""
     from trafilatura import extract_with_metadata
 
@@ -105,7 +99,7 @@ def _main_text(page: Fetched, full_document: ParsedDocument) -> Reading | None:
         if _words(main) == _words(full_document)
         else ("Only the main text of the page is kept.",),
     )
-    return Reading(document, content)
+    return replace(page.content(), data=content, parse=lambda _recognised: document)
 
 
 def _words(document: ParsedDocument) -> list[str]:
@@ -137,6 +131,7 @@ class Web:
     def __init__(self, engine: SearchEngine, fetcher: Fetcher, store: Store, embedder: Embedder) -> None:
         self._engine = engine
         self._fetcher = fetcher
+        self._store = store
         self._library = Library(store)
         self._embedder = embedder
         # URLs of this run, so that a page that several steps find is tried only once.
@@ -162,27 +157,25 @@ class Web:
         result_urls = self._search(words, stop)
         if not result_urls:
             return Gathered((), (f"The web search found nothing for “{words}”.",))
-        stored_documents = {
-            document.source: document for document in self._library.documents(WEB_COLLECTION)
-        }
+        stored_documents = self._documents()
         urls = deque(url for url in result_urls if url in stored_documents or url not in self._tried)
         pages: list[Page] = []
         problems: list[str] = []
         for _ in range(_ROUNDS):
             batch = [urls.popleft() for _ in range(min(len(urls), _MOST_PAGES - len(pages)))]
-            fetched = self._fetch_all(
-                [url for url in batch if not self._is_fresh(stored_documents.get(url))], stop, on_page
-            )
+            stale = [url for url in batch if not self._is_fresh(stored_documents.get(url))]
+            outcomes = self._read(stale, stop, on_page)
+            documents = self._documents()
             for url in batch:
-                document = stored_documents.get(url)
-                try:
-                    pages.append(self._store_page(url, fetched.get(url), document, stop, on_page))
-                except (PageFailed, UnreadableDocument) as failure:
-                    problem = f"{page_name(url)}: {failure.message}"
+                document, outcome = documents.get(url), outcomes.get(url)
+                if isinstance(outcome, FileFailed):
+                    problem = f"{page_name(url)}: {outcome.error.message}"
                     if document is not None:
                         problem += f" The copy of {document.ingested.date().isoformat()} is used."
-                        pages.append(_cached_page(document))
                     problems.append(problem)
+                if document is not None:
+                    is_new = isinstance(outcome, FileDone) and outcome.outcome != "unchanged"
+                    pages.append(Page(url, document.title, document.date, document.id, cached=not is_new))
         return Gathered(tuple(pages), tuple(problems))
 
     def _search(self, words: str, stop: threading.Event | None) -> list[str]:
@@ -194,6 +187,10 @@ class Web:
         )
         return list(dict.fromkeys(url.partition("#")[0] for url in results))
 
+    def _documents(self) -> dict[str, Document]:
+        """The pages in the library, by URL."""
+        return {document.source: document for document in self._library.documents(WEB_COLLECTION)}
+
     def _is_fresh(self, document: Document | None) -> bool:
         """Whether the library's copy of a page is recent enough."""
         if document is None:
@@ -202,55 +199,25 @@ class Web:
             document.reader == READER_VERSION and now() - document.ingested < _FRESH_FOR
         )
 
-    def _fetch_all(
+    def _read(
         self, urls: Sequence[str], stop: threading.Event | None, tell: Callable[[str], None]
-    ) -> dict[str, Fetched | PageFailed]:
-        """The pages at ``urls``, fetched in parallel, or the errors."""
+    ) -> dict[str, FileDone | FileFailed]:
+        """Fetch pages in parallel and read them into the library; returns what came of each, by URL."""
         if not urls:
             return {}
         self._tried.update(urls)
         tell(f"fetching {', '.join(page_name(url).partition('/')[0] for url in urls)}")
-
-        def fetch(url: str) -> Fetched | PageFailed:
-            try:
-                return self._fetcher.fetch(url, stop=stop)
-            except PageFailed as failure:
-                return failure
-
         with ThreadPoolExecutor(len(urls), thread_name_prefix="deepthink-web") as pool:
-            return dict(zip(urls, pool.map(fetch, urls), strict=True))
-
-    def _store_page(
-        self,
-        url: str,
-        outcome: Fetched | PageFailed | None,
-        document: Document | None,
-        stop: threading.Event | None,
-        tell: Callable[[str], None],
-    ) -> Page:
-        """The page in the library; it is stored unless the library already has this content.
-
-        Raises `PageFailed` or `UnreadableDocument` if it could not be fetched or read.
-        """
-        if isinstance(outcome, PageFailed):
-            raise outcome
-        if outcome is None:
-            assert document is not None, "a page that is not fetched is in the library"
-            return _cached_page(document)
-        reading = read_page(outcome)
-        origin = Origin.of_page(url, reading.content)
-        if document is not None and origin.is_stored_as(document):
-            self._library.date_documents({document.id: document.modified})
-            return _cached_page(document)
-        work = Indexing(origin, reading.parsed, self._embedder)
-        for done, total in work.embed(stop):
-            tell(f"reading {origin.name}: {done} of {total} passages")
-        if not self._library.generations([WEB_COLLECTION]):
+            fetched = {url: pool.submit(self._fetcher.fetch, url, stop=stop) for url in urls}
+        is_first = not self._library.generations([WEB_COLLECTION])
+        reading = Reading(self._store, WEB_COLLECTION, self._embedder, None, stop)
+        pages = [WebPage(url, lambda url: read_page(fetched[url].result())) for url in urls]
+        outcomes: dict[str, FileDone | FileFailed] = {}
+        for event in reading.read_all(pages, (), ()):
+            if isinstance(event, FileProgress):
+                tell(f"reading {page_name(event.source)}: {event.done} of {event.total} {event.unit}")
+            elif isinstance(event, (FileDone, FileFailed)):
+                outcomes[event.source] = event
+        if is_first and self._library.generations([WEB_COLLECTION]):
             self._library.describe_collection(WEB_COLLECTION, _DESCRIPTION)
-        document_id = work.store(self._library, WEB_COLLECTION)
-        date = reading.parsed.date or origin.date
-        return Page(url, reading.parsed.title, date, document_id, cached=False)
-
-
-def _cached_page(document: Document) -> Page:
-    return Page(document.source, document.title, document.date, document.id, cached=True)
+        return outcomes

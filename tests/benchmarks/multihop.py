@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,10 +12,12 @@ from typing import Any
 import numpy as np
 
 from agent.documents.document import Block, ParsedDocument
-from agent.documents.indexing import Indexing, Origin, embed_library
+from agent.documents.indexing import embed_library, new_document, passage_text
+from agent.documents.sources import Content
 from models.protocols import Embedder, Vectors
 from policy.questions import BadQuestions, Case, CaseSet, Place, records
 from traces.library import Library
+from traces.records import NewDocument
 from traces.store import Store
 
 _BATCH = 256
@@ -238,7 +239,7 @@ def pool(
     known = questions.name in library.generations((questions.name,))
     there = library.documents(questions.name) if known else []
     held = {document.name: document.sha256 for document in there}
-    missing = [n for n, one in enumerate(questions.paragraphs) if held.get(str(n)) != _digest(one)]
+    missing = [n for n, one in enumerate(questions.paragraphs) if held.get(str(n)) != _content(one).sha256]
     wanted = {str(n) for n in range(len(questions.paragraphs))}
     for document in there:
         if document.name not in wanted:
@@ -248,30 +249,30 @@ def pool(
         if cancel is not None and cancel.is_set():
             return
         batch = [
-            (n, _indexing(questions.paragraphs[n], n, questions.name, embedder))
-            for n in missing[start : start + _BATCH]
+            _document(questions.paragraphs[n], n, questions.name) for n in missing[start : start + _BATCH]
         ]
-        embedder.embed_passages([text for _, one in batch for text in one.texts])
+        texts = [
+            passage_text(one.title, piece.section, piece.text) for one in batch for piece in one.chunks
+        ]
+        vectors = iter(embedder.embed_passages(texts))
         with store.connect():
-            for _, one in batch:
-                for _ in one.embed():
-                    pass
-                one.store(library, questions.name)
+            for one in batch:
+                library.put_document(one, np.stack([next(vectors) for _ in one.chunks]), embedder.name)
         done += len(batch)
         yield done, len(questions.paragraphs)
     for at in embed_library(library, embedder, cancel=cancel):
         yield at.done, at.total
 
 
-def _indexing(paragraph: Paragraph, number: int, name: str, embedder: Embedder) -> Indexing:
+def _document(paragraph: Paragraph, number: int, collection: str) -> NewDocument:
+    content = _content(paragraph)
+    return new_document(collection, f"{collection}/{number}", str(number), content, content.parse(None))
+
+
+def _content(paragraph: Paragraph) -> Content:
     text = paragraph.text
     parsed = ParsedDocument((Block("text", text),), text, title=paragraph.title)
-    origin = Origin(f"{name}/{number}", str(number), _digest(paragraph), len(text))
-    return Indexing(origin, parsed, embedder)
-
-
-def _digest(paragraph: Paragraph) -> str:
-    return hashlib.sha256(f"{paragraph.title}\n{paragraph.text}".encode()).hexdigest()
+    return Content(f"{paragraph.title}\n{text}".encode(), lambda _recognised: parsed)
 
 
 def pooled(questions: QuestionSet) -> CaseSet:

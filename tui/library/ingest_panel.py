@@ -241,11 +241,10 @@ the others; it is listed with what to do about it. You can go to any other scree
             return [*lines, Content.styled("Preparing …", _QUIET)]
         if fold.under_way is not None:
             name = padded(fold.under_way.name, _NAME)
-            done, total = fold.passages or fold.pages or (0, 0)
-            unit = "passages" if fold.passages else "scanned pages"
+            progress = fold.progress
             lines.append(
-                _bar(name, done, total, unit, width)
-                if total
+                _bar(name, progress.done, progress.total, progress.unit, width)
+                if progress is not None
                 else Content.assemble(name, (f" {fold.doing}", _QUIET))
             )
         return [*lines, Content.styled(fold.scan_note, _QUIET)] if fold.scan_note else lines

@@ -31,8 +31,7 @@ class IngestFold:
     total: int = 0  # files and pages
     looked_at: int = 0  # of them, started
     under_way: ing.FileStarted | None = None
-    passages: tuple[int, int] | None = None  # with a vector, and all, of the current file; once parsed
-    pages: tuple[int, int] | None = None  # recognised, and all scanned ones, of the current file
+    progress: ing.FileProgress | None = None  # of the current file, once parsed
     scans: list[ing.ScansFound] = field(default_factory=list)  # estimates for OCR, one per ingestion
     skipped: dict[str, list[str]] = field(default_factory=dict)  # names of files by reason
     done: list[ing.FileDone] = field(default_factory=list)  # unchanged documents too
@@ -40,7 +39,6 @@ class IngestFold:
     unknown: list[ing.LanguagesUnknown] = field(default_factory=list)
     unchanged: int = 0  # files in finished ingestions
     away: list[ing.FolderAway] = field(default_factory=list)
-    unsettled: list[str] = field(default_factory=list)  # names of files that are being written
     seconds: float = 0.0  # of finished ingestions
     ended: int = 0  # finished ingestions
 
@@ -51,16 +49,14 @@ class IngestFold:
                 self.total += event.total
             case ing.FileStarted():
                 self.looked_at += 1
-                self.under_way, self.passages, self.pages = event, None, None
-            case ing.PageRecognised():
-                self.pages = (event.done_pages, event.total_pages)
+                self.under_way, self.progress = event, None
+            case ing.FileProgress():
+                self.progress = event
             case ing.FileSetAside():
                 self.under_way = None
-                self.looked_at -= event.waits
+                self.looked_at -= 1
             case ing.ScansFound():
                 self.scans.append(event)
-            case ing.FileEmbedding():
-                self.passages = (event.done_chunks, event.total_chunks)
             case ing.FileDone():
                 self.under_way = None
                 self.done.append(event)
@@ -79,8 +75,6 @@ class IngestFold:
                 self.unknown.append(event)
             case ing.FolderAway():
                 self.away.append(event)
-            case ing.FilesUnsettled():
-                self.unsettled += event.names
             case _:
                 pass
 
@@ -99,15 +93,15 @@ class IngestFold:
         """The current activity; "" between two files."""
         if self.under_way is None:
             return ""
-        done, total = self.passages or self.pages or (0, 0)
-        if total:
-            return f"{done:,} of {total:,} {'passages' if self.passages else 'scanned pages'}"
+        if self.progress is not None:
+            return f"{self.progress.done:,} of {self.progress.total:,} {self.progress.unit}"
         return "fetching …" if "://" in self.under_way.source else "reading …"
 
     def share(self, total: int) -> float:
         """The finished share of ``total`` files, from 0 to 1; counts passages of the current file."""
-        done, passages = self.passages or (0, 0)
-        return (self.finished + (done / passages if passages else 0.0)) / max(1, total)
+        progress = self.progress
+        begun = progress.done / progress.total if progress and progress.unit == "passages" else 0.0
+        return (self.finished + begun) / max(1, total)
 
     @property
     def news(self) -> list[ing.FileDone]:
@@ -143,15 +137,12 @@ class IngestFold:
 
     @property
     def folder_notes(self) -> list[str]:
-        """A sentence for each followed folder that is missing or empty, and one on files being written."""
-        notes = [
+        """A sentence for each followed folder that is missing or empty."""
+        return [
             f"{folder.path} is {'empty' if folder.is_there else 'missing'}. "
             f"Its documents stay in the library: {folder.documents:,}."
             for folder in self.away
         ]
-        if self.unsettled:
-            notes.append(f"Still being written, so read in the next sync: {', '.join(self.unsettled)}.")
-        return notes
 
     @property
     def language_note(self) -> str:

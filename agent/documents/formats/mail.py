@@ -12,7 +12,7 @@ import email.utils
 import mimetypes
 import re
 import struct
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.message import EmailMessage, Message
@@ -134,7 +134,7 @@ def _mail(message: EmailMessage) -> Mail:
         subject=_field(message, "Subject"),
         text=text,
         is_html=is_html and bool(text.strip()),
-        attachments=tuple(_attachments(attached)),
+        attachments=tuple(with_unique_names(_attachments(attached))),
     )
 
 
@@ -143,24 +143,25 @@ def _is_sound(message: Message) -> bool:
     return message.is_multipart() or message.get_content_maintype() != "multipart"
 
 
-def _attachments(parts: Iterable[Message]) -> Iterator[Enclosed]:
-    files: list[tuple[str, bytes]] = []
+def _attachments(parts: Iterable[Message]) -> Iterator[tuple[str, Callable[[], bytes]]]:
     for number, part in enumerate(parts, start=1):
         if part.get_content_type() == "message/rfc822":
             inner = part.get_payload(0)
             assert isinstance(inner, Message)
-            files.append((f"{_field(inner, 'Subject') or f'message {number}'}.eml", inner.as_bytes()))
+            yield f"{_field(inner, 'Subject') or f'message {number}'}.eml", inner.as_bytes
         elif not part.is_multipart():
             ending = mimetypes.guess_extension(part.get_content_type()) or ""
             name = normal(part.get_filename() or "") or f"attachment {number}{ending}"
-            payload = part.get_payload(decode=True)
-            files.append((name, payload if isinstance(payload, bytes) else b""))
-    return with_unique_names((name, partial(bytes, content)) for name, content in files)
+            yield name, partial(_payload, part)
+
+
+def _payload(part: Message) -> bytes:
+    payload = part.get_payload(decode=True)
+    return payload if isinstance(payload, bytes) else b""
 
 
 def _body_text(part: Message) -> str:
-    payload = part.get_payload(decode=True)
-    data = payload if isinstance(payload, bytes) else b""
+    data = _payload(part)
     charset = part.get_content_charset()
     if charset and charset != "us-ascii":
         try:
@@ -289,15 +290,13 @@ def _outlook_mail(file: OleFileIO, storage: tuple[str, ...]) -> Mail:
         subject=_text(file, storage, _SUBJECT),
         text=html if html.strip() else _raw_text(file, storage, _BODY),
         is_html=bool(html.strip()),
-        attachments=tuple(
-            with_unique_names(
-                (attachment.name, attachment.content) for attachment in _outlook_attachments(file, storage)
-            )
-        ),
+        attachments=tuple(with_unique_names(_outlook_attachments(file, storage))),
     )
 
 
-def _outlook_attachments(file: OleFileIO, storage: tuple[str, ...]) -> Iterator[Enclosed]:
+def _outlook_attachments(
+    file: OleFileIO, storage: tuple[str, ...]
+) -> Iterator[tuple[str, Callable[[], bytes]]]:
     """The attached files; an attached message gives its text and its own attachments."""
     depth = len(storage)
     folders = {
@@ -312,10 +311,10 @@ def _outlook_attachments(file: OleFileIO, storage: tuple[str, ...]) -> Iterator[
         if file.exists([*embedded, "__properties_version1.0"]):
             mail = _outlook_mail(file, embedded)
             words = mail_document(Path("mail"), mail).visible_text.encode()
-            yield Enclosed(f"{mail.subject or f'message {number}'}.txt", partial(bytes, words))
-            yield from mail.attachments
+            yield f"{mail.subject or f'message {number}'}.txt", partial(bytes, words)
+            yield from ((inner.name, inner.unpack) for inner in mail.attachments)
         elif content := _stream(file, part, _CONTENT, _BINARY):
-            yield Enclosed(name or f"attachment {number}", partial(bytes, content))
+            yield name or f"attachment {number}", partial(bytes, content)
 
 
 def _text(file: OleFileIO, storage: tuple[str, ...], *properties: int) -> str:

@@ -16,7 +16,8 @@ from agent.documents.cover import with_cover
 from agent.documents.document import NoText, ParsedDocument, UnreadableDocument, damaged
 from agent.documents.formats.pdf import blocks_of_pages, open_pdf
 from agent.documents.formats.pdf_lines import ScannedPage, scan_notices, scanned_lines, scanned_text
-from agent.documents.indexing import Origin, stop_if
+from agent.documents.indexing import stop_if
+from agent.documents.sources import Content
 from models.protocols import Pixels, TextRecogniser
 from traces.paths import scans_dir
 
@@ -112,16 +113,16 @@ class Scanning:
         """The estimated time for a page."""
         return self._recogniser.seconds_a_page if self._recogniser else 0.0
 
-    def pages_of(self, origin: Origin) -> Mapping[int, ScannedPage] | None:
+    def pages_of(self, sha256: str) -> Mapping[int, ScannedPage] | None:
         """The recognised pages of a file, including those of an earlier reading; None if scans are off."""
         if not self.is_on:
             return None
-        if origin.sha256 not in self._pages:
-            self._pages[origin.sha256] = dict(_stored_pages(origin))
-        return self._pages[origin.sha256]
+        if sha256 not in self._pages:
+            self._pages[sha256] = dict(_stored_pages(_file(sha256)))
+        return self._pages[sha256]
 
     def recognise(
-        self, origin: Origin, data: bytes, pages: Sequence[int], cancel: threading.Event | None
+        self, name: str, content: Content, pages: Sequence[int], cancel: threading.Event | None
     ) -> Iterator[int]:
         """Recognise pages of a file; yields the number of finished pages after each.
 
@@ -131,28 +132,28 @@ class Scanning:
         assert self._recogniser is not None, "only where scans are read"
         for count, number in enumerate(pages, start=1):
             stop_if(cancel)
-            picture = page_picture(origin.name, data, number)
+            picture = page_picture(name, content.data, number)
             lines = tuple(map(tuple, self._recogniser.recognise(picture)))
             page = ScannedPage(picture.shape[1], lines)
-            self._pages.setdefault(origin.sha256, {})[number] = page
+            self._pages.setdefault(content.sha256, {})[number] = page
             scans_dir().mkdir(parents=True, exist_ok=True)
-            with _file(origin).open("ab") as file:
+            with _file(content.sha256).open("ab") as file:
                 file.write(_LINE.dump_json((number, page)) + b"\n")
             yield count
 
-    def forget(self, origin: Origin) -> None:
+    def forget(self, sha256: str) -> None:
         """Drop a file's pages, once its document is in the library."""
-        self._pages.pop(origin.sha256, None)
+        self._pages.pop(sha256, None)
         if self.is_on:
-            _file(origin).unlink(missing_ok=True)
+            _file(sha256).unlink(missing_ok=True)
 
 
-def _file(origin: Origin) -> Path:
-    return scans_dir() / f"{origin.sha256}.jsonl"
+def _file(sha256: str) -> Path:
+    return scans_dir() / f"{sha256}.jsonl"
 
 
-def _stored_pages(origin: Origin) -> Iterator[tuple[int, ScannedPage]]:
-    lines = _file(origin).read_bytes().splitlines() if _file(origin).exists() else []
+def _stored_pages(file: Path) -> Iterator[tuple[int, ScannedPage]]:
+    lines = file.read_bytes().splitlines() if file.exists() else []
     with suppress(ValidationError):  # the incomplete last line of a killed process
         for line in lines:
             yield _LINE.validate_json(line)

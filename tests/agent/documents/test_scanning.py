@@ -13,10 +13,10 @@ from agent.documents.formats.pdf_lines import ScannedPage
 from agent.documents.ingest import (
     FileDone,
     FileFailed,
+    FileProgress,
     FileSetAside,
     FilesUnread,
     IngestEvent,
-    PageRecognised,
     ScansFound,
 )
 from agent.documents.reading import read
@@ -76,16 +76,11 @@ def _read(store: Store, folder: Path, eye: _Eye | None) -> list[IngestEvent]:
 
 def test_scans_are_told_and_read_last(store: Store, folder: Path) -> None:
     events = _read(store, folder, _Eye({10: "The crane costs 90 euros.", 20: "It is paid."}))
-    told = [e for e in events if isinstance(e, (FileSetAside, ScansFound, PageRecognised, FileDone))]
-    assert [type(event).__name__ for event in told] == [
-        "FileSetAside",
-        "FileDone",
-        "ScansFound",
-        "PageRecognised",
-        "PageRecognised",
-        "FileDone",
+    told = [e for e in events if isinstance(e, (FileSetAside, ScansFound, FileProgress, FileDone))]
+    assert [type(event).__name__.removeprefix("File") for event in told] == [
+        *("SetAside", "Progress", "Done", "ScansFound", "Progress", "Progress", "Progress", "Done")
     ]
-    assert told[2] == ScansFound(1, 2, 6.0)
+    assert told[3] == ScansFound(1, 2, 6.0)
     scan = next(document for document in Library(store).documents("c") if document.name == "a.tiff")
     assert (scan.pages, scan.coverage) == (2, 1.0)
     assert "90%" in scan.notices[0]

@@ -14,7 +14,7 @@ import pytest
 from agent.documents.following import SyncUnderWay, due, forget, sync
 from agent.documents.ingest import (
     FileFailed,
-    FilesUnsettled,
+    FilesUnread,
     FolderAway,
     IngestEvent,
     IngestFinished,
@@ -129,7 +129,8 @@ def test_a_file_that_is_being_written_waits(
     monkeypatch.setattr("agent.documents.following._PATIENCE", 0.0)
     _write(folder / "d.md", "Delta is the", age=0)
     events = _sync(store)
-    assert [e.names for e in events if isinstance(e, FilesUnsettled)] == [("d.md",)]
+    (unread,) = [e for e in events if isinstance(e, FilesUnread)]
+    assert [*unread.names.values()] == [["d.md"]]
     assert outcomes(events) == {}
     _write(folder / "d.md", "Delta is the fourth letter.")
     assert outcomes(_sync(store)) == {"d.md": "added"}

@@ -21,12 +21,16 @@ def _page(
     return Fetched(f"https://bearing.example/2025/{name}", media_type, charset, data)
 
 
+def _parsed(data: bytes, *served: str, **named: str) -> ParsedDocument:
+    return read_page(_page(data, *served, **named)).parse(None)
+
+
 def _texts(document: ParsedDocument) -> list[str]:
     return [block.text for block in document.blocks if block.table is None]
 
 
 def test_of_an_article_the_main_text_is_read_with_headings_and_tables() -> None:
-    read = read_page(_page(article("Fire halts Tolvang", *_PARAGRAPHS, date="2025-05-14"))).parsed
+    read = _parsed(article("Fire halts Tolvang", *_PARAGRAPHS, date="2025-05-14"))
     assert (read.title, read.date) == ("Fire halts Tolvang", "2025-05-14")
     assert _texts(read) == ["Fire halts Tolvang", *_PARAGRAPHS, "Figures"]
     (table,) = [block.table for block in read.blocks if block.table]
@@ -36,18 +40,19 @@ def test_of_an_article_the_main_text_is_read_with_headings_and_tables() -> None:
 
 def test_what_changes_around_an_article_does_not_make_it_another() -> None:
     first, second, third = (
-        read_page(_page(article("Fire", *paragraphs, noise=noise))).content
+        read_page(_page(article("Fire", *paragraphs, noise=noise))).data
         for paragraphs, noise in ((_PARAGRAPHS, "a"), (_PARAGRAPHS, "b"), (_PARAGRAPHS[:1], "a"))
     )
     assert first == second != third
-    assert read_page(_page(article("Fire", *_PARAGRAPHS))).parsed.date == "", "a footer's year is no date"
+    assert _parsed(article("Fire", *_PARAGRAPHS)).date == "", "a footer's year is no date"
 
 
 def test_a_filing_is_read_whole_with_its_tables() -> None:
-    read = read_page(_page(FILING.encode(), "text/html", "", "tlv-20241231.htm"))
-    assert read.content == FILING.encode()
-    assert read.parsed.title == "Tolvang Corp, FORM 10-K, December 31, 2024"
-    assert [block.table.rows for block in read.parsed.blocks if block.table] == [
+    page = read_page(_page(FILING.encode(), "text/html", "", "tlv-20241231.htm"))
+    assert page.data == FILING.encode()
+    read = page.parse(None)
+    assert read.title == "Tolvang Corp, FORM 10-K, December 31, 2024"
+    assert [block.table.rows for block in read.blocks if block.table] == [
         (("Revenue", "$812", "$640"), ("Net income", "$95", "$71"))
     ]
 
@@ -56,7 +61,7 @@ def test_the_encoding_that_a_site_names_counts() -> None:
     text = article(
         "Größe zählt", "Die Größe der Lager von Müller zählt für alle Käufer in Österreich. " * 3
     )
-    read = read_page(_page(text.decode().encode("iso-8859-1"), charset="iso-8859-1")).parsed
+    read = _parsed(text.decode().encode("iso-8859-1"), charset="iso-8859-1")
     assert read.title == "Größe zählt"
     assert "Müller" in _texts(read)[1]
 
@@ -74,7 +79,7 @@ def test_the_encoding_that_a_site_names_counts() -> None:
 def test_other_formats_are_read_as_what_they_are(
     data: bytes, media_type: str, name: str, wanted: str
 ) -> None:
-    assert read_page(_page(data, media_type, "", name)).parsed.media_type == wanted
+    assert _parsed(data, media_type, "", name).media_type == wanted
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,7 @@ UNDER_WAY = [
         ),
     ),
     ing.FileStarted("/documents/report.pdf", "report.pdf"),
-    ing.FileEmbedding("/documents/report.pdf", 96, 240),
+    ing.FileProgress("/documents/report.pdf", 96, 240, "passages"),
 ]
 
 
