@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
@@ -23,11 +22,9 @@ GOOD, BAD = '{"colour": "red", "count": 3}', "Spring is mild."
 
 
 @pytest.fixture
-def chat(ollama: LoopbackOllama) -> Iterator[OllamaChat]:
+def chat(ollama: LoopbackOllama) -> OllamaChat:
     """A chat on the scripted server."""
-    chat = OllamaChat("tiny", base_url=ollama.url, context_tokens=2048)
-    yield chat
-    chat.close()
+    return OllamaChat("tiny", base_url=ollama.url, context_tokens=2048)
 
 
 @pytest.mark.parametrize(
