@@ -7,101 +7,59 @@ that what follows each state is observed; answering in a state measures what fin
 from __future__ import annotations
 
 import random
-import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 
-from agent.budget import Budget
 from agent.decisions.decider import STATE_VERSION, PolicyState, policy_state, used_up, valid_actions
 from agent.decisions.features import features, state_text
-from agent.decisions.sources import Rules
 from agent.deps import Deps
 from agent.graph import begun, finish, planned_step, updated
 from agent.profiles import profile
-from agent.retrieval.recall import Recall
-from agent.run import searchable
-from agent.session import Session
 from agent.state import ACTIONS, Action, RunState
-from agent.steering import Steering
-from models.protocols import Chat, Completer, Embedder, GenerationCancelled, Reader
+from models.protocols import GenerationCancelled
 from policy.evaluation.measures import exact_match, f1, holds
-from policy.questions import Case, Progress
+from policy.evaluation.systems import Parts
+from policy.questions import Case, CaseSet, Progress
 from traces.decisions import Collected, CollectedQuestion, Outcome
 from traces.errors import DeepthinkError
-from traces.library import Library
 from traces.runs import DecisionRow
-from traces.store import Store
 
 HORIZON = "horizon"
 """Source of exploratory decisions: never FINISH while another action is possible."""
 
 
-@dataclass(frozen=True, slots=True)
-class Collection:
-    """What to collect, and how.
-
-    Attributes:
-        questions: Asked about the user's own library.
-        answers: Answer in every state, one model call each; otherwise only the last state is answered.
-        collections: Where to search; all if empty.
-        epsilon: Share of exploration: REVISE where the plan would continue, or the other way round.
-        budget: For each case.
-    """
-
-    name: str
-    questions: Sequence[Case]
-    answers: bool = False
-    collections: tuple[str, ...] = ()
-    epsilon: float = 0.1
-    seed: int = 0
-    budget: Budget = field(default_factory=Budget)
-
-
 def collect(
-    collection: Collection,
-    *,
-    chat: Chat,
-    embedder: Embedder,
-    reader: Reader,
-    store: Store,
-    planner: Completer | None = None,
-    cancel: threading.Event | None = None,
+    cases: CaseSet, parts: Parts, *, answers: bool = False, epsilon: float = 0.1, seed: int = 0
 ) -> Iterator[Progress]:
-    """Collect the questions that are not in ``store`` yet.
+    """Collect the questions that are not in the store yet, which also has the library.
 
     If every state is to be answered, a question that was answered only in its last state is collected
     again. A question that fails is reported and skipped.
 
+    Args:
+        cases: About the user's own library.
+        parts: Model, reader, library and budget of each case.
+        answers: Answer in every state, one model call each; otherwise only the last state is answered.
+        epsilon: Share of exploration: REVISE where the plan would continue, or the other way round.
+        seed: Of the exploration.
+
     Raises:
         EmptyLibrary, UnknownCollection: before the first case.
     """
-    library = Library(store)
-    collections = searchable(library, collection.collections, web=False)
-    collected = Collected(store)
-    collected_ids = collected.held(collection.name, at_every_state=collection.answers)
-    todo = [case for case in collection.questions if case.id not in collected_ids]
-    done, total = len(collection.questions) - len(todo), len(collection.questions)
+    collected = Collected(parts.store)
+    collected_ids = collected.held(cases.name, at_every_state=answers)
+    todo = [case for case in cases.cases if case.id not in collected_ids]
+    done, total = len(cases.cases) - len(todo), len(cases.cases)
     yield Progress("questions", done, total)
     failed: list[str] = []
     began = time.monotonic()
     for number, case in enumerate(todo, start=1):
-        if cancel is not None and cancel.is_set():
+        if parts.cancel is not None and parts.cancel.is_set():
             return
-        session = Session(chat, collection.budget, lambda _event: None, Steering(cancel))
-        cognition = profile("lean", reader, planner)
-        deps = Deps(
-            session=session,
-            cognition=cognition,
-            decider=Rules(),
-            library=library,
-            recall=Recall(library, embedder),
-            reader=reader,
-            collections=collections,
-            approve="always",
-        )
+        deps = parts.deps(profile("lean", parts.reader, parts.planner))
+        rng = random.Random(f"{seed} {case.id}")
         try:
-            decisions, outcomes = _collect_case(case, collection, deps)
+            decisions, outcomes = _collect_case(case, deps, rng, answers=answers, epsilon=epsilon)
         except GenerationCancelled:
             return
         except DeepthinkError as error:
@@ -109,13 +67,13 @@ def collect(
         else:
             collected.put(
                 CollectedQuestion(
-                    dataset=collection.name,
+                    dataset=cases.name,
                     question_id=case.id,
                     question=case.question,
                     answers=case.answers,
                     passages=(),
-                    embedder=embedder.name,
-                    reranker=reader.name,
+                    embedder=parts.embedder.name,
+                    reranker=parts.reader.name,
                     decisions=decisions,
                     outcomes=outcomes,
                 )
@@ -125,23 +83,22 @@ def collect(
 
 
 def _collect_case(
-    case: Case, collection: Collection, deps: Deps
+    case: Case, deps: Deps, rng: random.Random, *, answers: bool, epsilon: float
 ) -> tuple[list[DecisionRow], list[Outcome]]:
-    rng = random.Random(f"{collection.seed} {case.id}")
-    session = deps.session
+    session, budget = deps.session, deps.session.ledger.budget
     state = begun(case.question, deps)
     decisions: list[DecisionRow] = []
     outcomes: list[Outcome] = []
     path = ""
     while True:
         state, stopped = planned_step(state, deps)
-        policy_view = policy_state(state, collection.budget, session.ledger.tokens_left)
-        stopped = stopped or used_up(policy_view, collection.budget, out_of_time=session.stop.out_of_time)
+        policy_view = policy_state(state, budget, session.ledger.tokens_left)
+        stopped = stopped or used_up(policy_view, budget, out_of_time=session.stop.out_of_time)
         valid: tuple[Action, ...] = ("FINISH",) if stopped else valid_actions(policy_view)
-        probabilities = exploration(valid, collection.epsilon)
+        probabilities = exploration(valid, epsilon)
         decision = drawn_decision(len(decisions), path, policy_view, valid, probabilities, HORIZON, rng)
         decisions.append(decision)
-        if collection.answers or decision.action == "FINISH":
+        if answers or decision.action == "FINISH":
             with session.beside():  # a run that continues from here has not answered
                 outcomes.append(_measure_answer(path, state, case, deps))
         if decision.action == "FINISH":

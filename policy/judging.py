@@ -23,6 +23,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -39,8 +40,7 @@ from policy.decisions import (
     examples,
     fold,
 )
-from policy.serving.folder import GAIN, Gate, Manifest, difference, open_policy
-from policy.serving.registry import Registry
+from policy.serving.folder import GAIN, Gate, difference, open_policy
 from policy.serving.scorers import IDENTITY, Calibrated, Curve, Rule, Scorer, Scores
 from traces.errors import DeepthinkError
 
@@ -438,31 +438,23 @@ def too_few(held_out: int) -> str:
     )
 
 
-def ask(frozen: Frozen, trees: Sequence[Tree], cost: float, registry: Registry, data: str) -> Gate:
-    """The verdict on a new policy.
+def measure(frozen: Frozen, trees: Sequence[Tree], cost: float, active: Path | None, data: str) -> Measured:
+    """Measure a new policy.
 
     Args:
         trees: The held-out questions that it was frozen on, at least one.
         cost: Of a step, in quality.
-        registry: Provides the active policy.
+        active: Folder of the active policy; None if there is none.
         data: sha256 of the data it was trained and frozen on.
     """
-    folder = registry.active().folder
     opponent = None
-    if folder is not None:
+    if active is not None:
         with contextlib.suppress(DeepthinkError):  # one that cannot be loaded is no opponent
-            opponent = open_policy(folder)
-    return judge(measure(frozen, trees, cost, opponent, data))
-
-
-def measure(
-    frozen: Frozen, trees: Sequence[Tree], cost: float, active: tuple[Scorer, Manifest] | None, data: str
-) -> Measured:
-    """Measure a new policy; the arguments are those of `ask`, with the active policy opened."""
+            opponent = open_policy(active)
     utility = frozen.crossed.utility(cost)
     over_active, name = None, ""
-    if active is not None:
-        scorer, manifest = active
+    if opponent is not None:
+        scorer, manifest = opponent
         name = manifest.name
         theirs = follow(trees, score(trees, scorer).decide(manifest.rule)).utility(cost)
         # If the active policy's margin was chosen on these questions too, so is ours: a policy must not

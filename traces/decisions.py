@@ -12,7 +12,7 @@ import hashlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
 from traces.errors import DeepthinkError
@@ -170,41 +170,33 @@ class Dataset:
 
 
 @dataclass(frozen=True, slots=True)
-class ProcessCounts:
-    """Counts of the decisions of a store, seen as a decision process."""
-
-    shadows: int  # second opinions
-    qualities: dict[str, int]  # states in which finishing has a known quality, by the source that counts
-    mean_quality: float | None
-    transitions: dict[str, int]  # steps (state, action, reward, next state, done), by action
-    datasets: list[Dataset]  # by name; the user's own questions have none
-
-
-@dataclass(frozen=True, slots=True)
 class Agreement:
-    """How often two sources chose the same action in the same state, on one day (UTC).
+    """How often two sources chose the same action, of the states in which both did choose."""
 
-    In a pair, ``first`` is always the same source; ``human`` is never first.
-    """
-
-    day: date
-    first: str
-    second: str
     agreed: int
     compared: int
 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What the store contains to learn from. Decisions are those that were acted on, without shadows."""
+    """What the store contains to learn from.
+
+    Decisions are those that were acted on; ``shadows`` are second opinions. Counts by name begin with the
+    most frequent one.
+    """
 
     runs: int  # runs with at least one decision
-    sources: dict[str, int]  # decisions by source, the most frequent first; ``actions`` likewise
+    sources: dict[str, int]  # decisions by source; ``actions`` likewise
     actions: dict[str, int]
     versions: dict[int, int]  # decisions by version of the encoding of their state
     origins: dict[str, int]  # labels by origin
     ratings: dict[str, int]
-    agreement: list[Agreement]  # by day, then by pair
+    agreement: dict[str, Agreement]  # by the names of both sources, a person last
+    shadows: int
+    qualities: dict[str, int]  # states in which finishing has a known quality, by the source that counts
+    mean_quality: float | None
+    transitions: dict[str, int]  # steps (state, action, reward, next state, done), by action
+    datasets: list[Dataset]  # by name; the user's own questions have none
 
 
 class Traces(Queries):
@@ -243,32 +235,15 @@ class Traces(Queries):
         )
         return [f"{collection}/{name}" for collection, name in rows]
 
-    def counts(self) -> ProcessCounts:
-        """Count everything, in a single connection."""
-        with self._store.connect() as db:
-            [(shadows,)] = db.execute("SELECT count(*) FROM decisions WHERE shadow").fetchall()
-            [(mean,)] = db.execute(f"SELECT avg(quality) FROM ({_FINISHES})").fetchall()
-            datasets = """
-                FROM (
-                    SELECT dataset AS name, count(DISTINCT question_id) AS questions,
-                        count(DISTINCT run_id) AS runs, count(*) AS decisions
-                    FROM gold JOIN decisions USING (run_id) WHERE NOT shadow GROUP BY ALL
-                ) ORDER BY ALL
-            """
-            return ProcessCounts(
-                shadows=shadows,
-                qualities=_count_by(db, "source", f"({_FINISHES})"),
-                mean_quality=mean,
-                transitions=_count_by(db, "action", "transitions"),
-                datasets=select(db, Dataset, datasets),
-            )
-
 
 def count_decisions(store: Store) -> Counts:
     """Count everything, in a single connection."""
     with store.connect() as db:
         table = "decisions WHERE NOT shadow"
         [(runs,)] = db.execute(f"SELECT count(DISTINCT run_id) FROM {table}").fetchall()
+        [(shadows,)] = db.execute("SELECT count(*) FROM decisions WHERE shadow").fetchall()
+        [(mean,)] = db.execute(f"SELECT avg(quality) FROM ({_FINISHES})").fetchall()
+        agreement = {pair: Agreement(*counts) for pair, *counts in db.execute(_AGREEMENT).fetchall()}
         return Counts(
             runs=runs,
             sources=_count_by(db, "source", table),
@@ -276,7 +251,12 @@ def count_decisions(store: Store) -> Counts:
             versions=_count_by(db, "state_version", table),
             origins=_count_by(db, "origin", "labels"),
             ratings=_count_by(db, "rating", "ratings"),
-            agreement=select(db, Agreement, f"FROM ({_AGREEMENT}) ORDER BY ALL"),
+            agreement=agreement,
+            shadows=shadows,
+            qualities=_count_by(db, "source", f"({_FINISHES})"),
+            mean_quality=mean,
+            transitions=_count_by(db, "action", "transitions"),
+            datasets=select(db, Dataset, _DATASETS),
         )
 
 
@@ -287,6 +267,14 @@ def _count_by(db: DuckDBPyConnection, column: str, source: str) -> dict[Any, int
 
 # A state with a label or an outcome in which finishing was not possible does not count.
 _FINISHES = "SELECT reward_source AS source, reward AS quality FROM transitions WHERE done"
+
+_DATASETS = """
+    FROM (
+        SELECT dataset AS name, count(DISTINCT question_id) AS questions,
+            count(DISTINCT run_id) AS runs, count(*) AS decisions
+        FROM gold JOIN decisions USING (run_id) WHERE NOT shadow GROUP BY ALL
+    ) ORDER BY ALL
+"""
 
 
 # The page is selected first, so that only its runs are counted.
@@ -329,7 +317,7 @@ _SUMMARIES = """
 # decision; and if only one action was possible, all agree.
 _AGREEMENT = """
     WITH judged AS (
-        SELECT run_id, seq, CAST(taken AS DATE) AS day FROM decisions
+        SELECT run_id, seq FROM decisions
         WHERE NOT shadow AND json_array_length(valid_actions) > 1
     ), opinions AS (
         SELECT run_id, seq, source, action FROM decisions WHERE source NOT IN ('human', 'budget')
@@ -339,9 +327,8 @@ _AGREEMENT = """
         SELECT *, coalesce(list_position(['learned', 'llm', 'rules', 'human'], source), 0) AS rank
         FROM opinions
     )
-    SELECT day, a.source AS first, b.source AS second, count_if(a.action = b.action) AS agreed,
-        count(*) AS compared
+    SELECT a.source || ' and ' || b.source, count_if(a.action = b.action), count(*)
     FROM judged JOIN ranked a USING (run_id, seq) JOIN ranked b USING (run_id, seq)
     WHERE (a.rank, a.source) < (b.rank, b.source)
-    GROUP BY ALL
+    GROUP BY ALL ORDER BY ALL
 """

@@ -96,7 +96,7 @@ class ModelJudge:
 
 
 class Policy(Protocol):
-    """A learned policy, which may not be loaded yet."""
+    """A learned policy, loaded at its first decision."""
 
     @property
     def name(self) -> str:
@@ -106,8 +106,8 @@ class Policy(Protocol):
     def warning(self) -> str:
         """A warning for the user about how it was chosen, or ""."""
 
-    def decider(self) -> Decider:
-        """The loaded policy, always the same object. Thread-safe.
+    def decide(self, state: PolicyState, valid: Sequence[Action]) -> Decision:
+        """Its decision, from any thread.
 
         Raises `DeepthinkError` if it cannot be loaded, and at once on later calls.
         """
@@ -125,7 +125,7 @@ class Learned:
         """The policy's decision."""
         if self._policy is None:
             raise NoPolicy("There is no learned policy.", "`deepthink policy list` shows what there is.")
-        decision = self._policy.decider().decide(state, valid)
+        decision = self._policy.decide(state, valid)
         if decision.action not in valid:
             raise ValueError(f"it chose {decision.action}, which is not possible here")
         return decision

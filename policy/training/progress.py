@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Final, TypeAlias, TypeVar
+from typing import Final, TypeAlias
 
 import numpy as np
 
@@ -96,26 +96,22 @@ class TrainingCancelled(DeepthinkError, title="Cancelled", kind="cancelled"):
     """Raised when the user stopped the training; what was learned so far is kept."""
 
 
-T = TypeVar("T")
 Emit: TypeAlias = Callable[[TrainingEvent], None]
 
 
-def run_in_background(
-    work: Callable[[Emit], T], cancel: threading.Event
-) -> Generator[TrainingEvent, None, T]:
-    """Run ``work`` in a thread and yield the events it reports; its result is the generator's.
+def run_in_background(work: Callable[[Emit], None], cancel: threading.Event) -> Generator[TrainingEvent]:
+    """Run ``work`` in a thread and yield the events it reports.
 
     A trainer calls back, an interface iterates: this takes a thread in between. If the iteration stops,
     ``cancel`` is set and the thread joined, so that its last checkpoint is complete. Exceptions of ``work``
     are raised again.
     """
     events: SimpleQueue[TrainingEvent | None] = SimpleQueue()
-    results: list[T] = []
     errors: list[BaseException] = []
 
     def run() -> None:
         try:
-            results.append(work(events.put))
+            work(events.put)
         except BaseException as error:  # noqa: BLE001 # raised again after the join
             errors.append(error)
         finally:
@@ -126,13 +122,13 @@ def run_in_background(
     try:
         while (event := events.get()) is not None:
             yield event
+    except BaseException:
+        cancel.set()
+        raise
     finally:
-        if thread.is_alive() and not (results or errors):
-            cancel.set()
         thread.join()
     if errors:
         raise errors[0]
-    return results[0]
 
 
 _SAMPLE_SIZE: Final = 60  # held-out questions walked during training: seconds, not minutes

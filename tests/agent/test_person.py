@@ -20,8 +20,7 @@ from models.protocols import GenerationCancelled, Message, Reader
 from tests.agent.conftest import Ask, UnsureReader
 from tests.agent.made import FIRST, ONE_STEP, QUESTION, TWO_STEPS, answered, end, only
 from tests.scripted import Scripted, ScriptedCompleter, WordReader
-from traces.labels import Labels
-from traces.runs import RunEnd, Runs, Sessions
+from traces.runs import Labels, RunEnd, Runs, Sessions
 from traces.store import Store
 
 DEEP = Request(QUESTION, route="deep", approve="ask", interactive=True)

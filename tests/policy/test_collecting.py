@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from agent.budget import Budget
-from policy.collecting import Collection, collect, exploration
+from policy.collecting import collect, exploration
 from policy.decisions import load_trees
-from policy.questions import Case
+from policy.evaluation.systems import Parts
+from policy.questions import Case, CaseSet
 from tests.agent.conftest import UnsureReader, fill
 from tests.policy.evaluation.working import CASE, STEPS, WRITTEN
 from tests.scripted import HashEmbedder, Scripted, ScriptedChat
@@ -20,6 +20,7 @@ from traces.store import Store
 
 PLAN: Scripted = {"steps": STEPS}
 READ: Scripted = "Tolvang Ceramics"
+NO_REVISION = Budget(revisions=0)
 
 
 @pytest.fixture
@@ -29,11 +30,17 @@ def store(tmp_path: Path) -> Store:
     return store
 
 
-def _collect(store: Store, replies: list[Scripted], case: Case = CASE, **changes: Any) -> None:
-    settings: dict[str, Any] = {"epsilon": 0.0, "budget": Budget(revisions=0)} | changes
-    wanted = Collection("own", [case], **settings)
+def _collect(
+    store: Store,
+    replies: list[Scripted],
+    case: Case = CASE,
+    *,
+    answers: bool = False,
+    budget: Budget = NO_REVISION,
+) -> None:
     with ScriptedChat(replies) as chat:
-        events = collect(wanted, chat=chat, embedder=HashEmbedder(), reader=UnsureReader(), store=store)
+        parts = Parts(chat, HashEmbedder(), UnsureReader(), store, budget=budget)
+        events = collect(CaseSet("own", (case,)), parts, answers=answers, epsilon=0.0)
         assert list(events)[-1].failed == ()
 
 

@@ -58,10 +58,6 @@ def random_tree(
             "step": float(taken),
             "open": float(still_open),
             "held": float(held),
-            "missing": float(rng.random() < 0.3),
-            "open_references": float(rng.random() < 0.3 and still_open > 0),
-            "revised_last": float(path.endswith("R")),
-            "answer_repeats": float(rng.random() < 0.2),
             "barren": 0.0 if new else float(before + 1),
             "noise": float(rng.normal()),
         }

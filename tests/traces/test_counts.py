@@ -7,8 +7,7 @@ from dataclasses import replace
 from agent.decisions.decider import STATE_VERSION
 from tests.traces.test_runs import NEW, decision
 from traces.decisions import count_decisions
-from traces.labels import Label, Labels
-from traces.runs import DecisionRow, Ratings, Runs
+from traces.runs import DecisionRow, Label, Labels, Ratings, Runs
 from traces.store import Store
 
 
@@ -18,8 +17,8 @@ def _by(
     return replace(decision(seq), source=source, action=action, shadow=shadow, state_version=version)
 
 
-def _pairs(store: Store) -> dict[tuple[str, str], tuple[int, int]]:
-    return {(a.first, a.second): (a.agreed, a.compared) for a in count_decisions(store).agreement}
+def _pairs(store: Store) -> dict[str, tuple[int, int]]:
+    return {pair: (a.agreed, a.compared) for pair, a in count_decisions(store).agreement.items()}
 
 
 def test_decisions_labels_and_ratings_are_counted_without_shadows(store: Store) -> None:
@@ -59,10 +58,10 @@ def test_sources_are_compared_wherever_they_judged_the_same_state(store: Store) 
     )
     Labels(store).put(run_id, 0, "CONTINUE")
     assert _pairs(store) == {
-        ("learned", "llm"): (1, 2),
-        ("learned", "human"): (1, 1),
-        ("llm", "human"): (0, 1),
-        ("rules", "human"): (0, 1),
+        "learned and llm": (1, 2),
+        "learned and human": (1, 1),
+        "llm and human": (0, 1),
+        "rules and human": (0, 1),
     }
 
 

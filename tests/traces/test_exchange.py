@@ -15,8 +15,7 @@ from tests.traces.test_mdp_views import LINE, TREE, stored, told
 from tests.traces.test_runs import NEW, measure
 from traces.decisions import Collected, CollectedQuestion, Gold, Outcome, write_gold
 from traces.exchange import BadTraces, Exported, NoTraces, export, take_in
-from traces.labels import Labels
-from traces.runs import Ratings, Runs
+from traces.runs import Labels, Ratings, Runs
 from traces.store import Store, now
 
 NEWEST = 3

@@ -10,8 +10,17 @@ import pytest
 from tests.traces.old_stores import old_store
 from tests.traces.test_runs import NEW, decision, measure
 from traces.decisions import Gold, ImpossibleOutcome, Outcome, Traces, write_gold
-from traces.labels import ImpossibleLabel, Label, Labels, UnknownDecision
-from traces.runs import Ratings, Runs, Sessions, StoredEvent, UnknownRun
+from traces.runs import (
+    ImpossibleLabel,
+    Label,
+    Labels,
+    Ratings,
+    Runs,
+    Sessions,
+    StoredEvent,
+    UnknownDecision,
+    UnknownRun,
+)
 from traces.store import Store, now, select
 
 

@@ -12,8 +12,7 @@ import pytest
 from tests.traces.old_stores import OLD_RUN, old_store
 from tests.traces.test_runs import NEW, decision, measure
 from traces.decisions import Outcome
-from traces.labels import Labels
-from traces.runs import DecisionRow, Ratings, RunEnd, Runs, StoredEvent
+from traces.runs import DecisionRow, Labels, Ratings, RunEnd, Runs, StoredEvent
 from traces.store import Store
 
 ALL = ("CONTINUE", "REVISE", "FINISH")

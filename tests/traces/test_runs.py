@@ -11,8 +11,7 @@ import pytest
 from tests.traces.many_runs import fill
 from tests.traces.old_stores import OLD_RUN, old_store
 from traces.decisions import Outcome, write_outcomes
-from traces.labels import Labels
-from traces.runs import DecisionRow, NewRun, Ratings, RunEnd, Runs, StoredEvent, UnknownRun
+from traces.runs import DecisionRow, Labels, NewRun, Ratings, RunEnd, Runs, StoredEvent, UnknownRun
 from traces.store import Store
 
 NEW = NewRun("Why?", "lean", "chat", "embedder", "", "rules", ("a", "b"))

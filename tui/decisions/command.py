@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from datetime import UTC
@@ -19,9 +18,8 @@ from policy.decisions import NEEDED, usable
 from traces import exchange
 from traces.decisions import Traces, TraceSummary, count_decisions
 from traces.exchange import take_in
-from traces.labels import Label, Labels
 from traces.paths import expanded_path
-from traces.runs import DecisionRow, Ratings, Run, Runs
+from traces.runs import DecisionRow, Label, Labels, Ratings, Run, Runs
 from traces.store import Store
 from tui.assemble import open_store
 from tui.failures import WrongUsage
@@ -193,29 +191,22 @@ def label(
 def stats(context: typer.Context, as_json: AsJson = False) -> None:
     """Count what there is to learn from."""
     store = open_traces_store(context.obj)
-    with store.connect():
-        counts, process = count_decisions(store), Traces(store).counts()
-    agreed, compared = Counter[str](), Counter[str]()
-    for day in counts.agreement:
-        agreed[f"{day.first} and {day.second}"] += day.agreed
-        compared[f"{day.first} and {day.second}"] += day.compared
+    counts = count_decisions(store)
     decisions, ready = sum(counts.sources.values()), usable(counts)
     missing = max(0, NEEDED - ready)
     if as_json:
-        agreement = {pair: {"agreed": agreed[pair], "compared": n} for pair, n in compared.items()}
-        fields = {**asdict(counts), **asdict(process), "decisions": decisions, "agreement": agreement}
         training = {"state_version": STATE_VERSION, "usable": ready, "needed": NEEDED, "missing": missing}
-        print_json({**fields, **training})
+        print_json({**asdict(counts), "decisions": decisions, **training})
         return
-    second = f"; {counted(process.shadows, 'second opinion')}" if process.shadows else ""
+    second = f"; {counted(counts.shadows, 'second opinion')}" if counts.shadows else ""
     lines = [("decisions", f"{decisions:,} in {counted(counts.runs, 'run')}{second}")]
     if decisions:
         versions = ", ".join(f"{version}: {count:,}" for version, count in counts.versions.items())
         quality = "of no state: rate answers (deepthink runs rate), or label decisions"
-        if process.qualities:
-            states = counted(sum(process.qualities.values()), "state")
-            sources = _join_counts(process.qualities)
-            quality = f"of {states}, {process.mean_quality:.2f} on average ({sources})"
+        if counts.qualities:
+            states = counted(sum(counts.qualities.values()), "state")
+            sources = _join_counts(counts.qualities)
+            quality = f"of {states}, {counts.mean_quality:.2f} on average ({sources})"
         lines += [
             ("taken by", _join_counts(counts.sources)),
             ("actions", _join_counts(counts.actions)),
@@ -223,13 +214,13 @@ def stats(context: typer.Context, as_json: AsJson = False) -> None:
             ("labels", _join_counts(counts.origins)),
             ("ratings", _join_counts(counts.ratings)),
             ("quality known", quality),
-            ("transitions", _join_counts(process.transitions)),
+            ("transitions", _join_counts(counts.transitions)),
         ]
-    for dataset in process.datasets:
+    for dataset in counts.datasets:
         about = f"questions {dataset.questions:,}, decisions {dataset.decisions:,}"
         lines.append((dataset.name[:15], about))
-    for pair, count in compared.items():
-        lines.append(("agreement", f"{pair}: {agreed[pair]:,} of {count:,} decisions"))
+    for pair, agreement in counts.agreement.items():
+        lines.append(("agreement", f"{pair}: {agreement.agreed:,} of {agreement.compared:,} decisions"))
     enough = f"{ready:,} of {NEEDED:,} decisions with today's state"
     if missing:
         enough += f"; {missing:,} are missing: ask more questions, or deepthink collect"

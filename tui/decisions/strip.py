@@ -15,7 +15,7 @@ from textual.widgets.option_list import Option
 
 from agent import events as ev
 from agent.state import ACTIONS
-from traces.labels import Label, Labels, Origin
+from traces.runs import Label, Labels, Origin
 from tui.app.keys import bindings
 from tui.app.lists import FittedList
 from tui.app.offers import deepthink

@@ -29,10 +29,9 @@ _SHARES: Final = 500
 
 @dataclass
 class PullTold(Message):
-    """The progress of a pull; ``given_up`` says which source was given up and why, "" if none was."""
+    """The progress of a pull."""
 
     progress: PullProgress
-    given_up: str
 
 
 @dataclass
@@ -52,21 +51,19 @@ def pull_models(node: DOMNode, names: Sequence[str], cancel: threading.Event) ->
     from models import fetch
     from models.catalogue import entry
     from models.fetch.files import PullCancelled
-    from tui.models.pulling import GivenUp
 
     try:
         with fetch.shared_sources() as sources:
             for name in names:
-                abandoned, last_state = GivenUp(), ("", -1)
+                last_state = ("", -1)
 
-                def tell(progress: PullProgress, abandoned: GivenUp = abandoned) -> None:
+                def tell(progress: PullProgress) -> None:
                     nonlocal last_state
-                    reason = abandoned.reason(progress)
                     # Post only what changes the bar: a message per block would be thousands.
                     shown_state = (progress.phase, _SHARES * progress.done // max(1, progress.total))
-                    if shown_state != last_state or reason or progress.phase != "fetching":
+                    if shown_state != last_state or progress.given_up or progress.phase != "fetching":
                         last_state = shown_state
-                        node.post_message(PullTold(progress, reason))
+                        node.post_message(PullTold(progress))
 
                 fetch.pull(entry(name), progress=tell, cancel=cancel, sources=sources)
     except PullCancelled:
@@ -92,8 +89,8 @@ class PullView(Static):
     def show(self, report: PullTold) -> None:
         """Show the progress."""
         self._progress = report.progress
-        if report.given_up:
-            self._notes = [*self._notes, report.given_up][-_NOTES:]
+        if self._progress.given_up:
+            self._notes = [*self._notes, clean(self._progress.given_up)][-_NOTES:]
         self.remove_class("-still")
         self.redraw()
 

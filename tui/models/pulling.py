@@ -48,21 +48,6 @@ def pull_models(entries: Sequence[ModelEntry], *, recheck: bool = False) -> None
             out.print(f"{entry.name}: {size(entry.size)} in place, sha256 as the catalogue lists it.")
 
 
-class GivenUp:
-    """Notices when a source was given up: the next report comes from another one."""
-
-    def __init__(self) -> None:
-        self._last: PullProgress | None = None
-
-    def reason(self, progress: PullProgress) -> str:
-        """Why the previous source was given up; "" if it was not."""
-        if progress.phase != "fetching":
-            return ""
-        last, self._last = self._last, progress
-        changed = last is not None and progress.source != last.source
-        return f"{last.source}: {clean(last.detail)}" if changed and last is not None else ""
-
-
 @contextmanager
 def _progress_display(out: Console, entry: ModelEntry) -> Iterator[_ShowProgress]:
     if not is_live():
@@ -83,7 +68,7 @@ def _progress_display(out: Console, entry: ModelEntry) -> Iterator[_ShowProgress
 
 def _bar(bars: Progress, entry: ModelEntry) -> _ShowProgress:
     task = bars.add_task(entry.name, total=entry.size, source="")
-    given_up, phase = GivenUp(), ""
+    phase = ""
 
     def show(progress: PullProgress) -> None:
         nonlocal phase
@@ -93,19 +78,19 @@ def _bar(bars: Progress, entry: ModelEntry) -> _ShowProgress:
             bars.reset(task, total=progress.total, start=True)
         note = progress.source or "" if phase == "fetching" else PHASES[phase]
         bars.update(task, completed=progress.done, source=note)
-        if reason := given_up.reason(progress):
-            bars.console.print(reason, style="dim")
+        if progress.given_up:
+            bars.console.print(clean(progress.given_up), style="dim")
 
     return show
 
 
 def _lines(entry: ModelEntry) -> _ShowProgress:
-    given_up, tenth, has_waited = GivenUp(), -1, False
+    tenth, has_waited = -1, False
 
     def show(progress: PullProgress) -> None:
         nonlocal tenth, has_waited
-        if reason := given_up.reason(progress):
-            typer.echo(f"{entry.name}: {reason}")
+        if progress.given_up:
+            typer.echo(f"{entry.name}: {clean(progress.given_up)}")
         if progress.phase == "waiting" and not has_waited:
             has_waited = True
             typer.echo(f"{entry.name}: {clean(progress.detail)}")

@@ -6,13 +6,15 @@ import random
 import time
 from collections.abc import Iterable
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.text import Text
 
-from policy import collecting
+from policy.collecting import collect as collect_cases
+from policy.evaluation.systems import Parts
 from policy.questions import Progress, read_set
 from tui import failures
 from tui.assemble import open_chat, open_embedder, open_planner, open_reader, open_store
@@ -55,27 +57,21 @@ def collect(
     case_set = read_set(str(questions))
     cases = list(case_set.cases)
     random.Random(seed).shuffle(cases)
-    task = collecting.Collection(
-        case_set.name,
-        cases[:limit],
-        answers,
-        tuple(collections or ()),
-        epsilon,
-        seed,
-        settings.run_budget(),
-    )
     store, embedder = open_store(), open_embedder(settings)
     with ctrl_c() as cancel, closing(open_chat(settings)) as chat:
         embed(store, embedder, cancel)
-        events = collecting.collect(
-            task,
+        parts = Parts(
             chat=chat,
             embedder=embedder,
             reader=open_reader(settings),
             planner=open_planner(settings),
             store=store,
+            collections=tuple(collections or ()),
+            budget=settings.run_budget(),
             cancel=cancel,
         )
+        chosen = replace(case_set, cases=tuple(cases[:limit]))
+        events = collect_cases(chosen, parts, answers=answers, epsilon=epsilon, seed=seed)
         failed = watch_collecting(case_set.name, events)
         if cancel.is_set():
             failures.warn("Stopped. What was collected is kept; the same command continues.")

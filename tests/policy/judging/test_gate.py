@@ -19,7 +19,6 @@ from policy.judging import (
     Interval,
     Measured,
     Outcomes,
-    ask,
     follow,
     judge,
     measure,
@@ -27,7 +26,6 @@ from policy.judging import (
 )
 from policy.serving import folder as folders
 from policy.serving.folder import read
-from policy.serving.registry import Registry
 from policy.serving.scorers import IDENTITY, Calibrated, Rule
 from tests.policy import made
 from tests.policy.made import Preferring, policy
@@ -153,22 +151,21 @@ def test_questions_that_nobody_tried_count_against_it() -> None:
 
 
 def test_the_active_policy_is_walked_over_the_same_questions(tmp_path: Path) -> None:
-    registry = Registry(tmp_path / "own", tmp_path / "box")
-    policy(tmp_path / "box", save=Preferring("FINISH", 0.2).save)
+    active = policy(tmp_path, save=Preferring("FINISH", 0.2).save)
     trees = [_tree(i, {"": 1.0, "C": 1.0}) for i in range(120)]
-    gate = ask(_frozen(trees, Preferring("CONTINUE", 0.2)), trees, 0.05, registry, "other data")
+    gate = judge(measure(_frozen(trees, Preferring("CONTINUE", 0.2)), trees, 0.05, active, "other data"))
     assert gate.measures[f"utility over the active policy {NAME}"] == [-0.05, -0.05, -0.05]
     assert f"over the active policy {NAME}" in gate.reason
 
 
 def test_the_same_policy_trained_again_does_not_lose_against_itself(tmp_path: Path) -> None:
     early = Preferring("FINISH", 0.2)
-    registry = Registry(tmp_path / "own", tmp_path / "box")
-    data = read(policy(tmp_path / "box", save=early.save)).data.sha256
+    active = policy(tmp_path, save=early.save)
     trees = [_tree(i, {"": 1.0, "C": 1.0}) for i in range(120)]
     # Crossed, a margin that others chose keeps it from finishing early.
     again = replace(_frozen(trees, early), crossed=_walked(trees, early, Rule(0.5, 0.1)))
 
-    same, other = (ask(again, trees, 0.05, registry, sha256) for sha256 in (data, "other data"))
-    assert same.measures[f"utility over the active policy {NAME}"] == [0.0, 0.0, 0.0]
-    assert other.measures[f"utility over the active policy {NAME}"] == [-0.05, -0.05, -0.05]
+    for data, utility in ((read(active).data.sha256, 0.0), ("other data", -0.05)):
+        over_active = measure(again, trees, 0.05, active, data).over_active
+        assert over_active is not None
+        assert over_active.estimate == pytest.approx(utility)

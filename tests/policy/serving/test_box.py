@@ -9,7 +9,7 @@ from agent.decisions.features import features
 from models.catalogue import ALL_MINILM_L6_V2
 from models.fetch import installed
 from policy.serving.folder import BOX, Manifest
-from policy.serving.learned import LearnedDecider, Served
+from policy.serving.learned import Served
 from policy.serving.registry import Listed, Registry
 from tests.policy.made import state
 
@@ -54,10 +54,8 @@ def test_it_was_taught_on_train_files_and_the_gate_passed_it(manifest: Manifest)
 
 @pytest.mark.model
 def test_it_decides(boxed: Listed, manifest: Manifest) -> None:
-    decider = Served(boxed.folder).decider()
-    assert isinstance(decider, LearnedDecider)
     seen = state()
-    decision = decider.decide(seen, valid_actions(seen))
+    decision = Served(boxed.folder).decide(seen, valid_actions(seen))
     assert decision.action in valid_actions(seen)
     assert sum(decision.probabilities.values()) == pytest.approx(1.0)
     assert decision.justification

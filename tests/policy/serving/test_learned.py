@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -13,13 +14,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.decisions.decider import Decider, valid_actions
+from agent.decisions.decider import valid_actions
 from agent.decisions.features import features, state_text
 from agent.state import ACTIONS, Action
 from policy.decisions import Seen
 from policy.serving import folder as folders
 from policy.serving.folder import BadPolicy
-from policy.serving.learned import LearnedDecider, Served, active_policy, reason
+from policy.serving.learned import Served, active_policy, decide, reason
 from policy.serving.registry import Registry
 from policy.serving.scorers import Rule, Scores
 from tests.policy import made
@@ -37,9 +38,8 @@ def method_forest(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(folders, "read_scorer", made.load)
 
 
-def test_it_is_a_decider_that_is_sure_of_what_it_does() -> None:
-    decider: Decider = LearnedDecider(Preferring("FINISH", 0.2), RULE)
-    decision = decider.decide(state(), ALL)
+def test_it_is_sure_of_what_it_does() -> None:
+    decision = decide(Preferring("FINISH", 0.2), RULE, state(), ALL)
     assert (decision.action, decision.source, decision.behaviour_probability) == ("FINISH", "learned", 1.0)
     assert decision.latency_ms >= 0
     assert sum(decision.probabilities.values()) == pytest.approx(1.0)
@@ -48,7 +48,7 @@ def test_it_is_a_decider_that_is_sure_of_what_it_does() -> None:
 
 def test_it_leaves_the_default_schedule_past_the_margin_only() -> None:
     for advantage, action in ((0.049, "CONTINUE"), (0.05, "CONTINUE"), (0.051, "FINISH")):
-        assert LearnedDecider(Preferring("FINISH", advantage), RULE).decide(state(), ALL).action == action
+        assert decide(Preferring("FINISH", advantage), RULE, state(), ALL).action == action
 
 
 @given(
@@ -58,7 +58,7 @@ def test_it_leaves_the_default_schedule_past_the_margin_only() -> None:
 )
 def test_it_never_does_what_is_not_valid(preferred: Action, advantage: float, valid: set[Action]) -> None:
     mask = tuple(action for action in ACTIONS if action in valid)
-    decision = LearnedDecider(Preferring(preferred, advantage), RULE).decide(state(), mask)
+    decision = decide(Preferring(preferred, advantage), RULE, state(), mask)
     assert decision.action in mask
     assert all(decision.probabilities[action] == 0 for action in ACTIONS if action not in mask)
     assert sum(decision.probabilities.values()) == pytest.approx(1.0)
@@ -74,7 +74,7 @@ def test_the_scorer_is_given_what_is_stored() -> None:
             return super().score(states)
 
     now = state()
-    LearnedDecider(Remembering(), RULE).decide(now, ("CONTINUE", "FINISH"))
+    decide(Remembering(), RULE, now, ("CONTINUE", "FINISH"))
     (shown,) = given_to
     assert shown.text == state_text(now)
     assert dict(shown.features) == {name: round(value, 4) for name, value in features(now).items()}
@@ -92,7 +92,7 @@ def test_scores_that_are_no_numbers_are_refused(at: int) -> None:
             return scores
 
     with pytest.raises(BadPolicy, match="not numbers"):
-        LearnedDecider(Broken(), RULE).decide(state(), ALL)
+        decide(Broken(), RULE, state(), ALL)
 
 
 @pytest.mark.parametrize(
@@ -128,13 +128,14 @@ def test_a_policy_is_read_at_its_first_decision_and_once_also_if_that_fails(tmp_
     served, early = Served(tmp_path / NAME), Served(tmp_path / NAME)
     assert served.name == NAME
     with pytest.raises(BadPolicy, match="There is no policy in"):
-        early.decider()
+        early.decide(state(), ALL)
+    folder = policy(tmp_path)
+    assert served.decide(state(), ALL).action == "FINISH"
+    shutil.rmtree(folder)
+    assert served.decide(state(), ALL).action == "FINISH"
     policy(tmp_path)
-    decider = served.decider()
-    assert served.decider() is decider
-    assert decider.decide(state(), ALL).action == "FINISH"
     with pytest.raises(BadPolicy, match="There is no policy in"):
-        early.decider()
+        early.decide(state(), ALL)
 
 
 def test_the_active_one_is_served(tmp_path: Path) -> None:
@@ -167,7 +168,7 @@ from tests.policy import made
 folder.read_scorer = made.load
 made.policy(Path({str(tmp_path)!r}))
 served = Served(Path({str(tmp_path)!r}) / {NAME!r})
-served.decider().decide(made.state(), ("CONTINUE", "FINISH"))
+served.decide(made.state(), ("CONTINUE", "FINISH"))
 heavy = {{"torch", "sklearn", "transformers", "pandas", "langgraph", "datasets", "peft", "trl"}}
 print(sorted(heavy & set(sys.modules)))
 """

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
-import sys
 import threading
-import time
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,7 +13,7 @@ import pytest
 
 from policy import judging
 from policy.decisions import Examples, load_trees, split
-from policy.judging import ask, freeze, score
+from policy.judging import freeze, measure, score
 from policy.serving.folder import CannotWritePolicy, Gate, open_policy, read
 from policy.serving.registry import Registry
 from policy.training import course, forest
@@ -30,22 +26,12 @@ from policy.training.progress import (
     Trained,
     TrainingCancelled,
     TrainingEvent,
-    Warned,
 )
 from tests.policy.training.made import collected
 from traces import paths
 from traces.store import Store
 
 QUESTIONS = 60
-TRAIN = """
-import sys
-from pathlib import Path
-from policy.training import fitting, forest
-from policy.training.course import TrainingRequest, train
-fitting._SAVE_STEPS = 2  # the test waits for the first checkpoint
-forest.TREES = 5  # and not for a large teacher
-list(train(TrainingRequest("reward", (Path(sys.argv[1]),), steps=400)))
-"""
 
 
 @pytest.fixture(scope="session")
@@ -88,11 +74,6 @@ def finished(events: list[TrainingEvent]) -> Finished:
     last = events[-1]
     assert isinstance(last, Finished)
     return last
-
-
-def went_on(events: list[TrainingEvent]) -> bool:
-    """Whether what was trained before was taken."""
-    return Warned("The training was finished before; going on after it.") in events
 
 
 def test_a_forest_is_trained_judged_and_written(store_file: Path, registry: Registry) -> None:
@@ -150,7 +131,7 @@ def test_force_makes_it_active_and_records_that(store_file: Path, registry: Regi
     assert registry.history()[0].how == "train"
 
 
-def test_a_name_that_is_taken_is_told_and_nothing_is_lost(
+def test_a_name_that_is_taken_is_told(
     store_file: Path, registry: Registry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (registry.root / "mine").mkdir(parents=True)
@@ -160,17 +141,12 @@ def test_a_name_that_is_taken_is_told_and_nothing_is_lost(
 
     def while_another_is_quicker(*given: Any) -> Any:
         (registry.root / "mine").mkdir(parents=True)
-        return ask(*given)
+        return measure(*given)
 
     with monkeypatch.context() as patched:
-        patched.setattr(course, "ask", while_another_is_quicker)
+        patched.setattr(course, "measure", while_another_is_quicker)
         with pytest.raises(CannotWritePolicy, match="mine"):
             list(train(asked(store_file, name="mine"), registry=registry))
-
-    # What was trained is kept: under another name it resumes from there.
-    events = list(train(asked(store_file, name="yours"), registry=registry))
-    assert went_on(events)
-    assert finished(events).name == "yours"
 
 
 def test_cancelled_it_leaves_the_active_policy_alone(
@@ -204,44 +180,3 @@ def test_an_encoder_goes_the_same_way(store_file: Path, registry: Registry, base
     tree = load_trees(Store(store_file)).trees[0]
     row = scorer.score([tree.root.seen]).advantages[0]
     assert manifest.rule.action(tree.root.valid, row) in tree.root.valid
-
-
-@pytest.mark.model
-def test_killed_at_any_moment_the_same_command_goes_on(
-    store_file: Path, registry: Registry, base: Path, home: Path
-) -> None:
-    command = [sys.executable, "-c", TRAIN, str(store_file)]
-    running = subprocess.Popen(command, cwd=Path(__file__).parents[3], stderr=subprocess.DEVNULL)
-    try:
-        wait_for(lambda: bool(list(home.glob("data/training/*/checkpoints/*/trainer_state.json"))))
-    finally:
-        running.kill()
-        running.wait()
-
-    steps = cancelled_after_a_step(asked(store_file, method="reward", steps=400), registry)
-
-    assert steps[0] > 1  # not from the beginning
-    assert not list(registry.root.glob("*/manifest.json"))
-
-
-def cancelled_after_a_step(request: TrainingRequest, registry: Registry) -> list[int]:
-    """The steps that were told before it stopped."""
-    cancel, steps = threading.Event(), list[int]()
-
-    def watch() -> None:
-        for event in train(request, cancel, registry):
-            if isinstance(event, Trained):
-                steps.append(event.step)
-                cancel.set()
-
-    with pytest.raises(TrainingCancelled):
-        watch()
-    return steps
-
-
-def wait_for(there: Callable[[], bool]) -> None:
-    """Wait for something another process does; long, because the machine may be busy."""
-    deadline = time.monotonic() + 240
-    while not there():
-        assert time.monotonic() < deadline, "it never came"
-        time.sleep(0.1)

@@ -52,8 +52,8 @@ class _Machine:
         **_: Any,
     ) -> Path:
         size = entry.size
-        progress(PullProgress(entry.name, "fetching", 0, size, "publisher", "example.org is away"))
-        progress(PullProgress(entry.name, "fetching", size // 2, size, "wheels", "part2 0.2.0 (2 of 2)"))
+        given_up = "publisher: example.org is away"
+        progress(PullProgress(entry.name, "fetching", size // 2, size, "wheels", given_up=given_up))
         while not self.hold.wait(0.01):
             if cancel.is_set():
                 raise PullCancelled(f"The pull of {entry.name} was cancelled.", "Pull again.")

@@ -13,8 +13,7 @@ from tests.traces.test_mdp_views import LINE, TREE
 from tests.tui import stored
 from tests.tui.conftest import QUESTION, Answer, Run
 from traces.decisions import Collected, CollectedQuestion, Outcome
-from traces.labels import Labels
-from traces.runs import Ratings, Runs
+from traces.runs import Labels, Ratings, Runs
 from traces.store import Store
 from tui.assemble import open_store
 

@@ -16,8 +16,7 @@ from agent import events as ev
 from agent.decisions.decider import STATE_VERSION, PolicyState
 from tests.tui.decisions.test_strip import decided, shadow
 from tests.tui.waiting import until
-from traces.labels import Label, Labels
-from traces.runs import DecisionRow, NewRun, RunEnd, Runs, StoredEvent
+from traces.runs import DecisionRow, Label, Labels, NewRun, RunEnd, Runs, StoredEvent
 from traces.store import Store
 from tui.app.app import DeepthinkApp
 from tui.decisions.screen import DecisionDetail, DecisionsScreen, detail

@@ -10,7 +10,7 @@ from textual.app import App, ComposeResult
 from agent import events as ev
 from agent.decisions.decider import STATE_VERSION
 from agent.state import ACTIONS
-from traces.labels import Label
+from traces.runs import Label
 from tui.decisions.strip import DecisionStrip, Row, drawn
 from tui.run.fold import RunFold
 

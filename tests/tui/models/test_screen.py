@@ -88,8 +88,8 @@ class _Machine:
         progress(
             PullProgress(entry.name, "waiting", 0, size, None, "another process is fetching this model")
         )
-        progress(PullProgress(entry.name, "fetching", 0, size, "publisher", "example.org is away"))
-        progress(PullProgress(entry.name, "fetching", size // 4, size, "wheels", "part2 0.9.0 (2 of 6)"))
+        given_up = "publisher: example.org is away"
+        progress(PullProgress(entry.name, "fetching", size // 4, size, "wheels", given_up=given_up))
         self._wait(cancel, PullCancelled("It was cancelled.", "Pull again."))
         _install(self.folder, entry)
         return self.folder

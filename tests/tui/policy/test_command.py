@@ -14,7 +14,7 @@ from policy.serving.folder import BadPolicy, Gate
 from policy.serving.registry import Registry, policies_dir
 from policy.serving.scorers import Scores
 from tests.policy import made
-from tests.policy.made import Preferring, policy
+from tests.policy.made import Preferring, policy, state
 from tests.tui.conftest import QUESTION, Answer, Run
 from traces.runs import Runs
 from tui.assemble import open_learned, open_store
@@ -218,7 +218,7 @@ def test_a_loaded_policy_is_kept_until_another_is_chosen(own: Path) -> None:
     first = open_learned()
     assert first is not None
     assert first.name == SHIPPED
-    first.decider()
+    first.decide(state(), ("CONTINUE", "FINISH"))
     assert open_learned() is first
     Registry().use(A)
     second = open_learned()
@@ -226,5 +226,5 @@ def test_a_loaded_policy_is_kept_until_another_is_chosen(own: Path) -> None:
     assert second.name == A
     (own / A / "said.safetensors").unlink()
     with pytest.raises(BadPolicy):
-        second.decider()
+        second.decide(state(), ("CONTINUE", "FINISH"))
     assert open_learned() is not second, "one that failed is tried again"

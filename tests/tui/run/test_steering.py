@@ -15,8 +15,7 @@ from agent.events import Asked, NodeStarted, Routed
 from tests.tui.ask.test_screen import answer_of, begun, ready, shown
 from tests.tui.conftest import QUESTION, Answering, Gate, MakeApp
 from tests.tui.waiting import until
-from traces.labels import Labels
-from traces.runs import Runs
+from traces.runs import Labels, Runs
 from tui.app.app import DeepthinkApp
 from tui.ask.conversation import Conversation
 from tui.ask.prompt import Prompt

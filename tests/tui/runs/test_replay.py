@@ -12,8 +12,7 @@ from agent import events as ev
 from tests.tui import stored
 from tests.tui.conftest import MakeApp
 from tests.tui.waiting import until
-from traces.labels import Labels
-from traces.runs import DecisionRow, Runs
+from traces.runs import DecisionRow, Labels, Runs
 from tui.app.app import DeepthinkApp
 from tui.assemble import open_store
 from tui.decisions.strip import DecisionStrip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,9 +12,9 @@ import numpy as np
 import pytest
 
 from policy.training import encoder, fitting, forest
+from policy.training.encoder import EncoderScorer
 from policy.training.fitting import fit, without_deprecation_warnings
 from policy.training.progress import (
-    HeldOut,
     Trained,
     TrainingCancelled,
     TrainingEvent,
@@ -21,13 +22,15 @@ from policy.training.progress import (
     Watch,
 )
 from tests.policy.training.encoder.made import examples
-from tests.policy.trees import random_trees
 from traces import paths
 
 pytestmark = pytest.mark.model
 
+Saved = tuple[EncoderScorer, Path]
+"""A trained encoder and the folder with it."""
 
-@pytest.fixture
+
+@pytest.fixture(scope="module")
 def base() -> Path:
     folder = paths.models_dir() / "all-minilm-l6-v2"
     if not folder.is_dir():
@@ -35,10 +38,12 @@ def base() -> Path:
     return folder
 
 
-@pytest.fixture(autouse=True)
-def small(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(autouse=True, scope="module")
+def small() -> Iterator[None]:
     """The teacher may be small."""
-    monkeypatch.setattr(forest, "TREES", 5)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(forest, "TREES", 5)
+        yield
 
 
 class Watching(Watch):
@@ -59,70 +64,65 @@ class Watching(Watch):
             self.cancel.set()
 
 
-def test_two_steps_a_folder_and_the_same_scores_from_it(base: Path, tmp_path: Path) -> None:
-    events: list[TrainingEvent] = []
-    trees = random_trees(0, 3)
-    # The numbers that the network reads are those of the examples.
-    for node in (node for tree in trees for node in tree.nodes.values()):
-        node.seen.features["top_1"] = 0.0  # type: ignore[index]
-    data = examples()
+@pytest.fixture(scope="module")
+def trained(base: Path, small: None, tmp_path_factory: pytest.TempPathFactory) -> Saved:
+    """An encoder after four steps, and its folder."""
+    folder = tmp_path_factory.mktemp("policy")
+    work = tmp_path_factory.mktemp("work")
+    scorer = fit(examples(), base=base, work=work, steps=4, watch=Watching())
+    scorer.save(folder)
+    return scorer, folder
 
-    watch = Watch(events.append, threading.Event(), trees, 0.05)
-    trained = fit(data, base=base, work=tmp_path / "work", steps=2, watch=watch)
-    folder = tmp_path / "policy"
-    folder.mkdir()
-    trained.save(folder)
-    again = encoder.read(folder, base)
 
-    assert [event.step for event in events if isinstance(event, Trained)] == [1, 2]
-    assert [event.step for event in events if isinstance(event, HeldOut)] == [0, 2]
+def test_what_is_read_from_the_folder_scores_the_same(trained: Saved, base: Path) -> None:
+    scorer, folder = trained
     assert sorted(p.name for p in folder.iterdir()) == [
         "adapter_config.json",
         "adapter_model.safetensors",
         "head.safetensors",
     ]
     assert sum(p.stat().st_size for p in folder.iterdir()) < 3 * 2**20
-    before, after = trained.score(data.states), again.score(data.states)
+    states = examples().states
+    before, after = scorer.score(states), encoder.read(folder, base).score(states)
     assert np.array_equal(before.advantages, after.advantages)
     assert np.array_equal(before.sufficiency, after.sufficiency)
-    assert before.advantages.shape == (len(data), 3)
+    assert before.advantages.shape == (len(states), 3)
 
 
-def test_the_merged_adapter_is_what_peft_makes_of_it(base: Path, tmp_path: Path) -> None:
+def test_the_merged_adapter_is_what_peft_makes_of_it(trained: Saved, base: Path) -> None:
     import torch
     from peft import PeftModel
-
-    from policy.training.encoder import merge, read_base
-
-    fit(examples(), base=base, work=tmp_path / "work", steps=4, watch=Watching()).save(tmp_path)
     from safetensors.torch import load_file
 
+    folder = trained[1]
     with without_deprecation_warnings():
-        theirs = PeftModel.from_pretrained(read_base(base), str(tmp_path)).merge_and_unload()
-    config = json.loads((tmp_path / "adapter_config.json").read_text("utf-8"))
-    ours = read_base(base)
-    merge(ours, load_file(tmp_path / "adapter_model.safetensors"), config["lora_alpha"] / config["r"])
+        theirs = PeftModel.from_pretrained(encoder.read_base(base), str(folder)).merge_and_unload()
+    config = json.loads((folder / "adapter_config.json").read_text("utf-8"))
+    ours = encoder.read_base(base)
+    encoder.merge(ours, load_file(folder / "adapter_model.safetensors"), config["lora_alpha"] / config["r"])
 
     changed = 0
     for (name, a), (_, b), (_, c) in zip(
-        ours.named_parameters(), theirs.named_parameters(), read_base(base).named_parameters(), strict=True
+        ours.named_parameters(),
+        theirs.named_parameters(),
+        encoder.read_base(base).named_parameters(),
+        strict=True,
     ):
         assert torch.allclose(a, b, atol=1e-6), name
         changed += not torch.equal(a, c)
     assert changed == 3 * 6  # query, key, value and three dense layers of three layers
 
 
-def test_a_cancelled_training_goes_on_where_it_stopped(base: Path, tmp_path: Path) -> None:
+def test_a_cancelled_training_goes_on_where_it_stopped(trained: Saved, base: Path, tmp_path: Path) -> None:
     data, resuming = examples(), Watching()
     with pytest.raises(TrainingCancelled, match="step 2 of 4"):
-        fit(data, base=base, work=tmp_path / "a", steps=4, watch=Watching(stop_after=2))
-    resumed = fit(data, base=base, work=tmp_path / "a", steps=4, watch=resuming)
-    straight = fit(data, base=base, work=tmp_path / "b", steps=4, watch=Watching())
+        fit(data, base=base, work=tmp_path, steps=4, watch=Watching(stop_after=2))
+    resumed = fit(data, base=base, work=tmp_path, steps=4, watch=resuming)
 
     assert resuming.steps == [3, 4]
     # The same data, order and random numbers: only rounding tells the two apart.
     assert np.allclose(
-        resumed.score(data.states).sufficiency, straight.score(data.states).sufficiency, atol=0.02
+        resumed.score(data.states).sufficiency, trained[0].score(data.states).sufficiency, atol=0.02
     )
 
 

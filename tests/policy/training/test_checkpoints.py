@@ -1,4 +1,4 @@
-"""What a training keeps, from which checkpoint it goes on, and what a full disk is told as."""
+"""From which checkpoint a training goes on, and what a full disk is told as."""
 
 from __future__ import annotations
 
@@ -7,30 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from policy.decisions import Examples, examples
-from policy.training.course import TrainingRequest, Workplace, folder
 from policy.training.fitting import newest, reporting_full_disk
 from policy.training.progress import TrainingFailed
-from tests.policy.trees import random_trees
-
-
-def test_targets_are_worked_out_once_for_a_request_on_the_same_data() -> None:
-    plain = examples(random_trees(0, 3), 0.05)
-    made: list[str] = []
-
-    def make() -> Examples:
-        made.append("made")
-        return plain
-
-    for _ in range(2):
-        place = Workplace(TrainingRequest(), "data", "base")
-        place.targets(plain, make)
-    assert len(made) == 1
-    Workplace(TrainingRequest(cost=0.1), "data", "base").targets(plain, make)
-    assert len(made) == 2
-
-    place.clear()
-    assert len(list(folder().glob("*/targets.safetensors"))) == 1
 
 
 def checkpoint(folder: Path, step: int, state: str | None) -> Path:
