@@ -106,41 +106,69 @@ def missing_names(
 
 @dataclass(frozen=True, slots=True)
 class NamedCell:
-    """The cell of a table that a sentence is about, and whether the sentence says what is in it."""
+    """The one cell of a table that a text is about.
+
+    A text is about a cell if it names one row and one of the row's columns, each in full.
+    """
 
     value: str
-    agrees: bool
+    names: frozenset[str]  # numbers in the names of its row and column
+    neighbours: tuple[str, ...]  # the values of the other cells of its row and column
+
+    def agrees(self, sentence: str) -> bool | None:
+        """Whether a sentence about the cell says what is in it; None if code cannot tell.
+
+        The value of a neighbour contradicts it; other numbers may be about something else.
+        """
+        if _holds(sentence, self.value):
+            return True
+        return False if _numbers(self.value) and self._value_instead(sentence) else None
+
+    def corrected(self, sentence: str) -> str:
+        """A sentence about the cell, with its value in place of a neighbour's of the same notation."""
+        figures = quantities.read(self.value, language(sentence))
+        value_instead = self._value_instead(sentence)
+        if self.agrees(sentence) is not False or len(figures) != 1 or not value_instead:
+            return sentence
+        wrong = [
+            said.shown
+            for said in quantities.read(sentence, language(sentence))
+            if not getattr(said, "scale", 0)
+            and any(quantities.is_among(said, [one]) for one in quantities.read(value_instead, ""))
+        ]
+        if len(wrong) != 1 or sentence.count(wrong[0]) != 1:
+            return sentence
+        return sentence.replace(wrong[0], figures[0].shown)
+
+    def _value_instead(self, sentence: str) -> str:
+        return next(
+            (one for one in self.neighbours if _numbers(one) - self.names and _holds(sentence, one)), ""
+        )
 
 
-def named_cell(sentence: str, item: Evidence) -> NamedCell | None:
-    """The one cell that a sentence is about; None if there is no such cell, or if code cannot tell.
-
-    A sentence is about a cell if it names one row and one of the row's columns, each in full. The value of
-    another cell of that row or column contradicts it: other numbers may be about something else.
-    """
-    sentence_terms = set(terms(sentence))
+def named_cell(text: str, item: Evidence) -> NamedCell | None:
+    """The cell of a table that a sentence or question is about; None if there is no such one cell."""
+    text_terms = set(terms(text))
     rows = table_text.rows(item["text"]) if item["kind"] == "table" else []
-    named = _named(sentence_terms, rows)
+    named = _named(text_terms, rows)
     if len(named) != 1:
         return None
     (row,) = named
     label = set(terms(row.label))
-    named_cells = [
-        (column, cell)
-        for column, cell in row.cells
-        if set(terms(column)) - label and set(terms(column)) <= sentence_terms
+    cells = [
+        (column, value)
+        for column, value in row.cells
+        if set(terms(column)) - label and set(terms(column)) <= text_terms
     ]
-    if len(named_cells) != 1:
+    if len(cells) != 1:
         return None
-    ((column, cell),) = named_cells
-    if _holds(sentence, cell):
-        return NamedCell(cell, agrees=True)
-    in_names = _numbers(row.label) | _numbers(column)
-    neighbours = [other for heading, other in row.cells if heading != column] + [
+    ((column, value),) = cells
+    in_row = (other for heading, other in row.cells if heading != column)
+    in_column = (
         other for one in rows if one is not row for heading, other in one.cells if heading == column
-    ]
-    contradicts = any(_numbers(other) - in_names and _holds(sentence, other) for other in neighbours)
-    return NamedCell(cell, agrees=False) if _numbers(cell) and contradicts else None
+    )
+    names = frozenset(_numbers(row.label) | _numbers(column))
+    return NamedCell(value, names, (*in_row, *in_column))
 
 
 def named_rows(sentence: str, item: Evidence) -> str:

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from agent import citations, prompts
 from agent.budget import ANSWER_NOW, BudgetExhausted
 from agent.deps import Deps
-from agent.events import Answered
+from agent.events import Answered, Warned
 from agent.prompts import NOT_FOUND
 from agent.session import Session
 from agent.state import (
@@ -39,6 +39,7 @@ from agent.steps.grade import graded
 from agent.steps.reflect import LIKELY
 from agent.steps.synthesise import gaps, with_gaps
 from agent.support import (
+    NamedCell,
     content,
     missing_names,
     missing_numbers,
@@ -111,6 +112,15 @@ class ReadingVerifier:
         question = questions[0]
         by_number = {item["number"]: item for item in evidence}
         cited = [[by_number[n] for n in claim["cites"] if n in by_number] for claim in claims]
+        asked_cells = [
+            _asked_cell(claim["text"], questions, passages)
+            for claim, passages in zip(claims, cited, strict=True)
+        ]
+        # A small model takes the wrong column of a row that it has found.
+        claims = [
+            Claim({**claim, "text": cell.corrected(claim["text"])}) if cell else claim
+            for claim, cell in zip(claims, asked_cells, strict=True)
+        ]
         options = [
             [*([item] for item in passages), *([passages] if len(passages) > 1 else [])]
             for passages in cited
@@ -125,6 +135,10 @@ class ReadingVerifier:
             for claim, passages in zip(verdicts, cited, strict=True)
         ]
         checked = self._cite_again(checked, judgements, question, evidence)
+        if any(
+            cell and cell.agrees(claim["text"]) for claim, cell in zip(checked, asked_cells, strict=True)
+        ):
+            return checked
         return self._require_answer(checked, questions, evidence)
 
     def _require_answer(
@@ -223,14 +237,28 @@ class ReadingVerifier:
         return [supported.get(id(claim), claim) for claim in claims]
 
 
+def _asked_cell(text: str, questions: Sequence[str], cited: Sequence[Evidence]) -> NamedCell | None:
+    """The cell of a cited table that both a sentence and a question are about."""
+    return next(
+        (
+            cell
+            for item in cited
+            if (cell := named_cell(text, item))
+            and any(named_cell(question, item) == cell for question in questions)
+        ),
+        None,
+    )
+
+
 def _without_reading(text: str, items: Sequence[Evidence]) -> Support | None:
     """The judgement of a sentence that is copied, or that is about one cell of a table; else None."""
     if is_copied(text, passage_text(items)):
         return _COPIED
     cell = named_cell(text, items[0]) if len(items) == 1 else None
-    if cell is None:
+    agrees = cell.agrees(text) if cell else None
+    if agrees is None:
         return None
-    return _COPIED if cell.agrees else _CONTRADICTED
+    return _COPIED if agrees else _CONTRADICTED
 
 
 def _read_for(text: str, items: Sequence[Evidence]) -> str:
@@ -334,7 +362,8 @@ def _verdict(
     for item, judgement in zip(cited, judgements, strict=False):
         if judgement.refuted >= _SURE:
             cell = named_cell(text, item)
-            says = "says otherwise" if cell is None or cell.agrees else f"has {cell.value} in that cell"
+            is_cell = cell is not None and cell.agrees(text) is False
+            says = f"has {cell.value} in that cell" if cell and is_cell else "says otherwise"
             return "not", f"[{item['number']}] {says}"
     if not any(judgement.supported >= SUPPORTS for judgement in judgements):
         return "not", f"{where} {verb} not {f'mention {missing[0]}' if missing else 'say this'}"
@@ -444,12 +473,15 @@ def verify(state: RunState, deps: Deps) -> dict[str, Any]:
     abstaining = [abstains(claim["text"]) for claim in drafted]
     if not drafted or abstaining[0]:
         return _without_answer(state, deps)
+    stating = [claim for claim, empty in zip(drafted, abstaining, strict=True) if not empty]
     claims = deps.cognition.verifier.verify(
-        deps.session,
-        questions_of(state["question"], state["notes"]),
-        [claim for claim, empty in zip(drafted, abstaining, strict=True) if not empty],
-        evidence,
+        deps.session, questions_of(state["question"], state["notes"]), stating, evidence
     )
+    for claim, drafted_claim in zip(claims, stating, strict=True):
+        if claim["text"] != drafted_claim["text"]:
+            deps.session.emit(
+                Warned(f"A figure was that of a neighbouring cell: “{drafted_claim['text']}”")
+            )
     nothing = nothing_found(state["notes"])
     if (nothing or deps.cognition.instant) and not _answered(state, claims, deps):
         return _without_answer(state, deps)

@@ -271,7 +271,7 @@ def test_the_value_of_a_named_cell_needs_no_reading(
 ) -> None:
     table = _SEGMENTS if sentence.startswith("Services") else _RELEASES
     cell = named_cell(sentence, table)
-    assert (cell and cell.agrees) is agrees
+    assert (cell and cell.agrees(sentence)) is agrees
     judgements = [_YES] if agrees is None else []
     (claim,) = _verified(idle_session, [_claim(sentence, table["number"])], *judgements, held=[table])
     assert (claim["verdict"] == "not") is (agrees is False)
@@ -279,6 +279,23 @@ def test_the_value_of_a_named_cell_needs_no_reading(
         agrees is not False
         or claim["reason"] == f"[{table['number']}] has {cell and cell.value} in that cell"
     )
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("When was Buster released?", "Buster was released on 2019-07-06."),
+        ("When was Debian 10 out?", "Buster was released on 17 June 2017."),
+    ],
+)
+def test_a_value_of_a_cell_beside_the_one_that_was_asked_for_is_corrected(
+    idle_session: Session, question: str, text: str
+) -> None:
+    verifier = ReadingVerifier(_Answering(""))  # takes nothing for an answer
+    claims = [_claim("Buster was released on 17 June 2017.", 1)]
+    (claim,) = verifier.verify(idle_session, [question], claims, [_RELEASES])
+    assert claim["text"] == text
+    assert claim["verdict"] == ("supported" if "2019" in text else "not")
 
 
 # --- the step ---------------------------------------------------------------------------------------
