@@ -17,7 +17,7 @@ from policy.collecting import collect as collect_cases
 from policy.evaluation.systems import Parts
 from policy.questions import Progress, read_set
 from tui import failures
-from tui.assemble import open_chat, open_embedder, open_planner, open_reader, open_store
+from tui.assemble import open_parts, open_store
 from tui.bars import show_progress
 from tui.interrupts import ctrl_c
 from tui.library.actions import embed
@@ -57,14 +57,11 @@ def collect(
     case_set = read_set(str(questions))
     cases = list(case_set.cases)
     random.Random(seed).shuffle(cases)
-    store, embedder = open_store(), open_embedder(settings)
-    with ctrl_c() as cancel, closing(open_chat(settings)) as chat:
-        embed(store, embedder, cancel)
+    store, models = open_store(), open_parts(settings)
+    with ctrl_c() as cancel, closing(models["chat"]):
+        embed(store, models["embedder"], cancel)
         parts = Parts(
-            chat=chat,
-            embedder=embedder,
-            reader=open_reader(settings),
-            planner=open_planner(settings),
+            **models,
             store=store,
             collections=tuple(collections or ()),
             budget=settings.run_budget(),
