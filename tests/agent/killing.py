@@ -25,7 +25,6 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from agent import checkpoints, events
 from agent.checkpoints import Journal
 from agent.run import Request, resume, run
-from agent.state import Logged
 from agent.text.language import language
 from agent.text.vocabulary import vocabulary
 from models.protocols import ChatOptions, Choice, Message, Reading, Reply, Usage
@@ -151,22 +150,28 @@ def _forked(work: Callable[[], object]) -> int:
     return os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
 
 
+def _parts(home: Path) -> dict[str, Any]:
+    return {
+        "chat": Oracle(home / "calls"),
+        "embedder": HashEmbedder(),
+        "reader": Reader(),
+        "store": Store(home / "deepthink.duckdb"),
+    }
+
+
 def _begin(home: Path, kill_at: str | None) -> None:
     """A run that is killed at a moment; None lets it end, and writes the moments down."""
     moments = _watch_moments(kill_at)
-    parts = {"chat": Oracle(home / "calls"), "embedder": HashEmbedder(), "reader": Reader()}
-    store = Store(home / "deepthink.duckdb")
-    list(run(Request(QUESTION, route="deep", shadow="llm"), store=store, **parts))  # type: ignore[arg-type]
+    list(run(Request(QUESTION, route="deep", shadow="llm"), **_parts(home)))
     (home / "moments.json").write_text(json.dumps(moments))
 
 
 def _go_on(home: Path) -> None:
-    store = Store(home / "deepthink.duckdb")
-    parts = {"chat": Oracle(home / "calls"), "embedder": HashEmbedder(), "reader": Reader()}
-    with duckdb.connect(str(store.path)):  # each opening of the file takes longer than a query
-        (unfinished,) = Runs(store).recent(1)
+    parts = _parts(home)
+    with duckdb.connect(str(parts["store"].path)):  # each opening of the file takes longer than a query
+        (unfinished,) = Runs(parts["store"]).recent(1)
         if unfinished.finished is None:
-            list(resume(unfinished.id, store=store, **parts))  # type: ignore[arg-type]
+            list(resume(unfinished.id, **parts))
 
 
 def _watch_moments(kill_at: str | None) -> list[str]:
@@ -182,44 +187,33 @@ def _watch_moments(kill_at: str | None) -> list[str]:
                 os.kill(os.getpid(), signal.SIGKILL)
             moments.append(name)
 
-    emit = checkpoints.Recorder.emit
+    def watch(owner: Any, name: str, *, before: Any = None, after: Any = None) -> None:
+        """Have ``before`` or ``after`` called at each call of a function, with its arguments."""
+        watched = getattr(owner, name)
 
-    def emitting(self: checkpoints.Recorder, event: events.Event) -> None:
+        def watching(*given: Any) -> Any:
+            if before is not None:
+                before(*given)
+            result = watched(*given)
+            if after is not None:
+                after(*given)
+            return result
+
+        setattr(owner, name, watching)
+
+    def emitted(_recorder: checkpoints.Recorder, event: events.Event) -> None:
         if isinstance(event, events.NodeStarted):
             nodes.append(event.node)
-        emit(self, event)
 
-    keep = Journal.keep
+    def written(_saver: SqliteSaver, _config: Any, writes: Sequence[tuple[str, Any]], *_: Any) -> None:
+        if "branch:to:rerank" in {channel for channel, _ in writes}:
+            moment("a search was kept", "retrieve")  # no other node has others of its kind beside it
 
-    def keeping(self: Journal, prompt: str, reply: str) -> None:
-        keep(self, prompt, reply)
-        moment("a reply was kept")
-
-    checkpointed = checkpoints.Recorder.checkpointed
-
-    def checkpointing(self: checkpoints.Recorder, log: Sequence[Logged], *rest: Any) -> None:
-        moment(CHECKPOINTED)
-        checkpointed(self, log, *rest)
-
-    put_writes = SqliteSaver.put_writes
-
-    def keeping_writes(self: SqliteSaver, config: Any, writes: Sequence[tuple[str, Any]], *of: Any) -> None:
-        put_writes(self, config, writes, *of)
-        goes_to = {channel for channel, _ in writes}
-        if "branch:to:rerank" in goes_to:  # a search: no other node has others of its kind beside it
-            moment("a search was kept", "retrieve")
-
-    discard = checkpoints.discard
-
-    def discarding(store: Store, run_id: str) -> None:
-        moment("the run was closed")
-        discard(store, run_id)
-
-    checkpoints.Recorder.emit = emitting  # type: ignore[method-assign]
-    Journal.keep = keeping  # type: ignore[method-assign]
-    checkpoints.Recorder.checkpointed = checkpointing  # type: ignore[method-assign]
-    SqliteSaver.put_writes = keeping_writes  # type: ignore[method-assign,assignment]
-    checkpoints.discard = discarding
+    watch(checkpoints.Recorder, "emit", before=emitted)
+    watch(Journal, "keep", after=lambda *_: moment("a reply was kept"))
+    watch(checkpoints.Recorder, "checkpointed", before=lambda *_: moment(CHECKPOINTED))
+    watch(SqliteSaver, "put_writes", after=written)
+    watch(checkpoints, "discard", before=lambda *_: moment("the run was closed"))
     return moments
 
 

@@ -28,7 +28,7 @@ from policy.evaluation.report import markdown
 from policy.evaluation.systems import CLOSED_BOOK, CRAG, GUESS, LEAN, SEARCH, SEED, SHALLOW, Parts
 from policy.questions import CaseSet, Progress
 from tests.benchmarks.multihop import RememberingEmbedder, pool, pooled, read_questions
-from tests.benchmarks.table import RESULTS, refilled, write_rows
+from tests.benchmarks.table import RESULTS, markdown_table, refilled, write_rows
 from tests.conftest import DATA
 from traces.store import Store
 from tui.assemble import open_chat, open_embedder, open_learned, open_planner, open_reader
@@ -170,7 +170,7 @@ def digest(rows: Sequence[Row]) -> str:
         tables.append(_table(f"{_bare(model)}, F1 in points (questions)", others))
         if same:
             tables.append(_table(f"{_bare(model)}, the questions that {SEED} was asked", same))
-    return "\n\n".join([*tables, _WHERE])
+    return "\n".join([*tables, _WHERE])
 
 
 def _place(model: str) -> int:
@@ -192,7 +192,7 @@ def _table(title: str, rows: Sequence[Row]) -> str:
         "tokens read",
         "seconds",
     ]
-    lines = [title, "", f"| {' | '.join(head)} |", f"| --- |{' --: |' * (len(head) - 1)}"]
+    lines: list[list[str]] = []
     for system in _TOLD:
         own = [row for row in rows if row.system == system]
         if own:
@@ -202,8 +202,8 @@ def _table(title: str, rows: Sequence[Row]) -> str:
                 f"{_mean(own, name):,.{digits}f}"
                 for name, digits in (("steps", 1), ("evaluated", 0), ("seconds", 0))
             ]
-            lines.append(f"| {' | '.join([system, *cells])} |")
-    return "\n".join(lines)
+            lines.append([system, *cells])
+    return f"{title}\n\n{markdown_table(head, lines)}"
 
 
 def _mean(rows: Sequence[Row], measure: str) -> float:

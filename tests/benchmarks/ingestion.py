@@ -54,17 +54,11 @@ def _rows(
     letters = sum(len(chunk.text) for chunk in chunks)
     each = f"{len(chunks)} of {letters / len(chunks):.0f} characters"
     return [
-        _barred(f"{label}: text to searchable", ran.seconds, "{:.1f} s", most_seconds),
-        _barred(f"{label}: peak memory", ran.peak, "{:.2f} GB", most_memory),
+        Row.at_most(f"{label}: text to searchable", ran.seconds, "{:.1f} s", most_seconds),
+        Row.at_most(f"{label}: peak memory", ran.peak, "{:.2f} GB", most_memory),
         Row(f"{label}: chunks", f"{each}, {ran.seconds / len(chunks) * 1000:.1f} s per 1,000"),
         Row(
             f"{label}: words of the text that are in the chunks",
             f"{coverage(ParsedDocument((), together), chunks):.1%}",
         ),
     ]
-
-
-def _barred(what: str, value: float, shape: str, bar: float | None) -> Row:
-    if bar is None:
-        return Row(what, shape.format(value))
-    return Row(what, shape.format(value), f"under {shape.format(bar)}", met=value < bar)

@@ -77,7 +77,7 @@ def measure() -> Table:
             )
         )
     mean = fmean(seconds[1:])  # the first page loads the model
-    rows.append(Row("seconds a page", f"{mean:.1f}", f"{_SECONDS:.0f}", mean <= _SECONDS))
+    rows.append(Row.at_most("seconds a page", mean, "{:.1f}", _SECONDS))
     return Table("ocr", "Scanned pages", rows, [*_NOTES, *load])
 
 

@@ -16,7 +16,7 @@ from statistics import median
 
 from policy.evaluation.evaluating import Row, Rows
 from policy.evaluation.systems import GUESS, LEAN
-from tests.benchmarks.table import RESULTS, write_rows
+from tests.benchmarks.table import RESULTS, markdown_table, write_rows
 from tests.conftest import DATA
 from tui.failures import EXIT_CODES
 from tui.policy.evaluating import run
@@ -42,24 +42,23 @@ def main() -> None:
     rows = sorted(Rows(work / "rows.jsonl").all(), key=lambda row: row.key)
     write_rows(RESULTS / f"{options.name}.rows.jsonl", rows)
     with tables.open("a", encoding="utf-8") as stream:
-        stream.write(f"\n{times(rows)}\n")
+        stream.write(f"\n{times(rows)}")
     raise SystemExit(code)
 
 
 def times(rows: Sequence[Row]) -> str:
     """Median seconds of the answers that took a language model, and of those that did not."""
     head = ["model", "system", "answers", "questions", "median s to first words", "median s to the end"]
-    lines = ["## Seconds", "", f"| {' | '.join(head)} |", "| --- | --- | --- | --: | --: | --: |"]
+    lines: list[list[str]] = []
     for model, system in sorted({(row.model, row.system) for row in rows}):
         own = [row.measures for row in rows if (row.model, row.system) == (model, system)]
         for name, asked in (("without the language model", False), ("with it", True)):
             of_kind = [one for one in own if (one["calls"] > 0) == asked]
             first = [one["first_words"] for one in of_kind if "first_words" in one]
             if of_kind and first:
-                cells = [model, system, name, str(len(of_kind))]
                 seconds = [f"{median(first):.1f}", f"{median(one['seconds'] for one in of_kind):.1f}"]
-                lines.append(f"| {' | '.join([*cells, *seconds])} |")
-    return "\n".join(lines)
+                lines.append([model, system, name, str(len(of_kind)), *seconds])
+    return f"## Seconds\n\n{markdown_table(head, lines)}"
 
 
 if __name__ == "__main__":

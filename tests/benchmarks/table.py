@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
-import platform
 import re
-import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -15,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from policy.evaluation import evaluating
+from policy.evaluation.report import machine
 
 RESULTS = Path(__file__).parent / "results"
 _PACKAGES = (
@@ -37,6 +35,13 @@ class Row:
     bar: str = ""
     met: bool | None = None
 
+    @classmethod
+    def at_most(cls, what: str, value: float, shape: str, bar: float | None) -> Row:
+        """A value, written in a shape such as ``{:.1f} s``, that should not be above the bar, if any."""
+        if bar is None:
+            return cls(what, shape.format(value))
+        return cls(what, shape.format(value), shape.format(bar), met=value <= bar)
+
 
 @dataclass(frozen=True)
 class Table:
@@ -50,17 +55,13 @@ class Table:
 
     def markdown(self) -> str:
         """The table with machine, versions, command and date."""
-        lines = [f"# {self.title}", "", "| what | result | bar | |", "| --- | --- | --- | --- |"]
-        for row in self.rows:
-            verdict = {None: "", True: "met", False: "**missed**"}[row.met]
-            lines.append(f"| {row.what} | {row.result} | {row.bar} | {verdict} |")
-        lines += [
-            "",
-            *(f"- {note}" for note in self.notes),
-            f"- {_circumstances(self.command or f'python -m tests.benchmarks {self.name}')}",
-            "",
-        ]
-        return "\n".join(lines)
+        verdicts = {None: "", True: "met", False: "**missed**"}
+        cells = [[row.what, row.result, row.bar, verdicts[row.met]] for row in self.rows]
+        circumstances = _circumstances(self.command or f"python -m tests.benchmarks {self.name}")
+        notes = [f"- {note}\n" for note in (*self.notes, circumstances)]
+        return "".join(
+            [f"# {self.title}\n\n", markdown_table(["what", "result", "bar", ""], cells), "\n", *notes]
+        )
 
     def keep(self) -> Path:
         """Write the Markdown beside the benchmark code."""
@@ -70,12 +71,15 @@ class Table:
         return path
 
 
+def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table whose first column has names and whose others have numbers."""
+    lines = [head, ["---", *["--:"] * (len(head) - 1)], *rows]
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+
+
 def _circumstances(command: str) -> str:
     packages = ", ".join(f"{package} {version(package)}" for package in _PACKAGES)
-    return (
-        f"`{command}` on {datetime.now(UTC):%Y-%m-%d}; {os.cpu_count()} cores "
-        f"({platform.machine()}, {platform.system()}), Python {sys.version.split()[0]}, {packages}."
-    )
+    return f"`{command}` on {datetime.now(UTC):%Y-%m-%d}; {machine()}, {packages}."
 
 
 def write_rows(file: Path, rows: Iterable[evaluating.Row]) -> None:

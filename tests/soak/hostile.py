@@ -56,36 +56,23 @@ def _zip(files: dict[str, bytes], *, method: int = zipfile.ZIP_DEFLATED) -> byte
     return out.getvalue()
 
 
-def _office(part: str, xml: bytes) -> bytes:
-    kinds = {
-        "word/document.xml": "wordprocessingml.document",
-        "xl/workbook.xml": "spreadsheetml.sheet",
-        "ppt/presentation.xml": "presentationml.presentation",
-    }
+def _word(body: str, before: str = "") -> bytes:
+    schemas, document = "http://schemas.openxmlformats.org", "word/document.xml"
     types = (
-        '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Default Extension="rels" '
+        f'<Types xmlns="{schemas}/package/2006/content-types"><Default Extension="rels" '
         'ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Override '
-        f'PartName="/{part}" ContentType="application/vnd.openxmlformats-officedocument.{kinds[part]}.main+xml"/>'
-        "</Types>"
+        f'PartName="/{document}" ContentType="application/vnd.openxmlformats-officedocument.wordprocessingml.document'
+        '.main+xml"/></Types>'
     )
     rels = (
-        '<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="r" '
-        'Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument" '
-        f'Target="{part}"/></Relationships>'
+        f'<Relationships xmlns="{schemas}/package/2006/relationships"><Relationship Id="r" '
+        f'Type="{schemas}/officeDocument/2006/relationships/officeDocument" Target="{document}"/></Relationships>'
     )
-    return _zip({"[Content_Types].xml": types.encode(), "_rels/.rels": rels.encode(), part: xml})
-
-
-def _word(body: str, before: str = "") -> bytes:
-    space = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
-    return _office(
-        "word/document.xml",
-        f'<?xml version="1.0"?>{before}<w:document xmlns:w="{space}"><w:body>{body}</w:body></w:document>'.encode(),
+    space = f"{schemas}/wordprocessingml/2006/main"
+    xml = f'<?xml version="1.0"?>{before}<w:document xmlns:w="{space}"><w:body>{body}</w:body></w:document>'
+    return _zip(
+        {"[Content_Types].xml": types.encode(), "_rels/.rels": rels.encode(), document: xml.encode()}
     )
-
-
-def _bomb(megabytes: int) -> bytes:
-    return b"<p>" + b"a " * (megabytes << 19) + b"</p>"
 
 
 def _entities() -> str:
@@ -118,13 +105,11 @@ def _pdf(
     return head.encode("latin-1") + packed + tail.encode()
 
 
-def _mail(**headers: str) -> bytes:
+def _mail(sender: str, subject: str, body: str) -> bytes:
     message = EmailMessage()
-    message["From"] = headers.get("sender", "a@example.org")
-    message["Subject"] = headers.get("subject", "Order")
-    message.set_content(headers.get("body", "Plain text."))
-    if name := headers.get("attachment"):
-        message.add_attachment(b"Plain text.", maintype="text", subtype="plain", filename=name)
+    message["From"] = sender
+    message["Subject"] = subject
+    message.set_content(body)
     return message.as_bytes()
 
 
@@ -209,7 +194,7 @@ _MADE: Final[dict[str, Callable[[], bytes]]] = {
     "entities.docx": lambda: _word("<w:p><w:r><w:t>&a9;</w:t></w:r></w:p>", _entities()),
     "outside.docx": lambda: _word("<w:p><w:r><w:t>&e;&n;</w:t></w:r></w:p>", _outside()),
     "deep.docx": lambda: _word("<w:p>" * 10_000 + "</w:p>" * 10_000),
-    "bomb.odt": lambda: _odt(_bomb(48)),
+    "bomb.odt": lambda: _odt(b"<p>" + b"a " * (24 << 20) + b"</p>"),
     "entities.odt": lambda: _odt(f"{_entities()}<x>&a9;</x>".encode()),
     "outside.epub": lambda: _epub(f"{_outside()}<html><body><p>Text &e;&n;</p></body></html>".encode()),
     "climbing.epub": lambda: _epub(b"<html><body><p>Text</p></body></html>", "../../../../etc/passwd"),

@@ -5,16 +5,17 @@ from __future__ import annotations
 import pickle
 import random
 import signal
+import statistics
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import partial
-from itertools import cycle
+from itertools import cycle, islice
 from pathlib import Path
 
 from agent.checkpoints import exists
 from tests.agent.conftest import fill
+from tests.benchmarks.table import Row
 from tests.policy.training.made import collected
 from tests.scripted import HashEmbedder
 from tests.soak.checking import Seen, problems
@@ -39,30 +40,15 @@ _QUESTIONS = 60  # to train from
 _HANG_UP = 5  # one signal in so many is that of a terminal that closes
 
 
-@dataclass
-class Kills:
-    """What came of killing.
-
-    Attributes:
-        tried: Signals sent, by job.
-        problems: What did not hold afterwards, in sentences.
-        resumed: Seconds that each resumption took.
-        unfinished: Runs that were left to resume at the end.
-    """
-
-    tried: Counter[str] = field(default_factory=Counter)
-    problems: list[str] = field(default_factory=list)
-    resumed: list[float] = field(default_factory=list)
-    unfinished: int = 0
-
-
 class Soak:
-    """A home in which jobs are killed."""
+    """A home in which jobs are killed; `rows` tell what came of it, and `problems` what did not hold."""
 
     def __init__(
         self, folder: Path, seed: int = 0, tell: Callable[[str], object] = lambda _line: None
     ) -> None:
         prepare()
+        self.rows: list[Row] = []
+        self.problems: list[str] = []
         self.home = folder / "home"
         use_home(self.home)
         self._told = folder / "told"
@@ -76,59 +62,72 @@ class Soak:
         for name in JOBS:
             self._usual[name] = self._must(self._job(name)).seconds
 
-    def kill(self, times: int) -> Kills:
-        """Kill each job in turn at a random moment, and check the home after each."""
-        came = Kills()
+    def kill(self, times: int) -> None:
+        """Kill each job in turn at a random moment, and check the home after each; then resume the rest."""
+        tried: Counter[str] = Counter()
+        before = len(self.problems)
         turns = cycle(JOBS)
-        while came.tried.total() < times:
+        while tried.total() < times:
             name = next(turns)
             if name == "ingest":
                 change_files(self.home, self._chance)
             if name == "resume" and not self._unfinished():
-                self._kill("ask", came, at=0.5)
-            self._kill(name, came)
-        came.unfinished = self._unfinished()
-        for _ in range(came.unfinished):
-            came.resumed.append(self._must(self._job("resume")).seconds / came.unfinished)
+                self._kill("ask", at=0.5)
+                tried["ask"] += 1
+            self._kill(name)
+            tried[name] += 1
+        unfinished = self._unfinished()
+        resumed: list[float] = []
+        for _ in range(unfinished):
+            resumed.append(self._must(self._job("resume")).seconds / unfinished)
             if not self._unfinished():
                 break
-        came.problems += self._check("the end")
-        return came
+        self._check("the end")
+        found = len(self.problems) - before
+        survived = f"{tried.total() - found} of {tried.total()} ({_counted(tried)})"
+        self.rows += [
+            Row("kills survived, of those tried", survived, "all", met=not found),
+            Row(
+                "unfinished runs at the end, and seconds to resume one to its answer (median)",
+                f"{unfinished}, {statistics.median(resumed or [0.0]):.1f} s",
+            ),
+        ]
 
-    def _kill(self, name: str, came: Kills, at: float | None = None) -> None:
+    def _kill(self, name: str, at: float | None = None) -> None:
         for _ in range(20):  # a job that ends before it is killed is tried again
             share = at if at is not None else self._chance.random()
             by = signal.SIGHUP if self._chance.randrange(_HANG_UP) == 0 else signal.SIGKILL
             ended = killed(self._job(name), self._told, share * self._usual[name], by)
             if ended.code == FAULT:
-                came.problems.append(f"{name}: {ended.told}")
+                self.problems.append(f"{name}: {ended.told}")
             if ended.signal:
                 break
             self._usual[name] = ended.seconds
-        came.tried[name] += 1
-        came.problems += self._check(f"{name} was killed after {share:.0%}")
+        self._check(f"{name} was killed after {share:.0%}")
 
-    def fill_up(self, times: int) -> list[str]:
-        """Have the disk fill up under each job in turn, and check the home after each; the problems."""
-        found = []
-        for number in range(times):
-            name = list(JOBS)[number % len(JOBS)]
+    def fill_up(self, times: int) -> None:
+        """Have the disk fill up under each job in turn, and check the home after each."""
+        before = len(self.problems)
+        for name in islice(cycle(JOBS), times):
             if name == "ingest":
                 change_files(self.home, self._chance)
             largest = self._chance.randrange(2_000, store_file().stat().st_size + 200_000)
             ended = done(self._job(name), self._told, largest)
             if ended.code == FAULT or ended.signal:
-                found.append(f"{name} with files of at most {largest} bytes: {ended.told} {ended.signal}")
-            found += self._check(f"the disk was full for {name} at {largest} bytes")
-        return found
+                self.problems.append(
+                    f"{name} with files of at most {largest} bytes: {ended.told} {ended.signal}"
+                )
+            self._check(f"the disk was full for {name} at {largest} bytes")
+        found = len(self.problems) - before
+        survived = f"{times - found} of {times}"
+        self.rows.append(Row("full disks survived, of those tried", survived, "all", met=not found))
 
-    def crowd(self, seconds: float) -> tuple[Counter[str], list[str]]:
-        """Run jobs in processes at once; how often each was done, and the problems."""
-        until = time.monotonic() + seconds
+    def crowd(self, minutes: float) -> None:
+        """Run jobs in processes at once."""
+        before = len(self.problems)
+        until = time.monotonic() + 60 * minutes
         working: dict[int, tuple[str, Path, float]] = {}
         count: Counter[str] = Counter()
-        found: list[str] = []
-        names = ["ingest", "ask", "train", "label"]  # the app labels, lists and searches
 
         def begin(name: str) -> None:
             told = self._told.with_name(f"told-{name}")
@@ -136,7 +135,7 @@ class Soak:
                 change_files(self.home, self._chance)
             working[fork(self._job(name), told)] = (name, told, time.monotonic())
 
-        for name in names:
+        for name in ("ingest", "ask", "train", "label"):  # the app labels, lists and searches
             begin(name)
         while working:
             child, (name, told, began) = next(iter(working.items()))
@@ -144,10 +143,14 @@ class Soak:
             del working[child]
             count[name] += 1
             if ended.code:
-                found.append(f"{name} beside others: {ended.told}")
+                self.problems.append(f"{name} beside others: {ended.told}")
             if time.monotonic() < until:
                 begin(name)
-        return count, found + self._check("a crowd")
+        self._check("a crowd")
+        found = len(self.problems) - before
+        what = f"{minutes:g} minutes of ingest, ask, train and label at once"
+        result = f"{_counted(count)}; problems: {found}"
+        self.rows.append(Row(what, result, "no lock error, nothing lost", met=not found))
 
     def _job(self, name: str) -> Callable[[], None]:
         return partial(JOBS[name], self.home)
@@ -169,7 +172,7 @@ class Soak:
         self._must(look)
         return int(count.read_text())
 
-    def _check(self, after: str) -> list[str]:
+    def _check(self, after: str) -> None:
         """In a fork, since a process that has opened the store keeps some of it in memory."""
         kept = self._told.with_name("checked")
 
@@ -180,6 +183,11 @@ class Soak:
         self._tell(after)
         ended = done(check, self._told)
         if ended.code or ended.signal:
-            return [f"after {after}: the check failed: {ended.told}"]
+            self.problems.append(f"after {after}: the check failed: {ended.told}")
+            return
         found, self._seen = pickle.loads(kept.read_bytes())
-        return [f"after {after}: {one}" for one in found]
+        self.problems += [f"after {after}: {one}" for one in found]
+
+
+def _counted(jobs: Counter[str]) -> str:
+    return ", ".join(f"{name} {times}" for name, times in jobs.items())

@@ -12,6 +12,7 @@ from agent.steps.answering import abstains
 from models.protocols import Chat, ChatOptions, Message
 from policy.evaluation.measures import normalise
 from tests.benchmarks.answerer.data import Branch, Tree
+from tests.benchmarks.table import markdown_table
 
 _TOKENS: Final = 80  # of an answer
 _ABSENT: Final = "absent"
@@ -45,12 +46,12 @@ def answers_table(made: Sequence[Outcome]) -> str:
             groups[one.branch.kind].append(one)
             if one.branch.kind != _ABSENT:
                 groups["answered"].append(one)
-    lines = ["| questions | | hold the answer | refused |", "| --- | --: | --: | --: |"]
+    lines: list[list[str]] = []
     for kind, group in sorted(groups.items()):
         right = "–" if kind == _ABSENT else f"{_share(map(holds, group)):.2f}"
         refused = _share(abstains(one.text) for one in group)
-        lines.append(f"| {kind} | {len(group)} | {right} | {refused:.2f} |")
-    return "\n".join(lines) + "\n"
+        lines.append([kind, str(len(group)), right, f"{refused:.2f}"])
+    return markdown_table(["questions", "count", "hold the answer", "refused"], lines)
 
 
 def holds(one: Outcome) -> bool:

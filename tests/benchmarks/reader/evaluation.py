@@ -21,6 +21,7 @@ from policy.evaluation.measures import f1
 from tests.benchmarks.reader import held_out
 from tests.benchmarks.reader.calibration import Scored, ScoredQuestion, calibrated
 from tests.benchmarks.reader.held_out import FOLDS, Claim, Question
+from tests.benchmarks.table import markdown_table
 
 Figures = dict[str, Any]
 ScoredQuestions = list[ScoredQuestion]
@@ -245,13 +246,12 @@ def table(figures: Mapping[str, Figures]) -> str:
 
 def _table(what: str, columns: Mapping[str, str], rows: Mapping[str, Figures]) -> str:
     """A row of each, followed by those of its kinds."""
-    lines = [f"| {' | '.join([what, *columns])} |", f"|{' --- |' * (1 + len(columns))}"]
+    lines: list[list[str]] = []
     for name, row in rows.items():
         kinds = {f"– {kind.replace('_', ' ')}": one for kind, one in row.get("kinds", {}).items()}
         for title, one in {name: row, **kinds}.items():
-            cells = [_cell(one.get(figure)) for figure in columns.values()]
-            lines.append(f"| {' | '.join([title, *cells])} |")
-    return "\n".join(lines) + "\n"
+            lines.append([title, *(_cell(one.get(figure)) for figure in columns.values())])
+    return markdown_table([what, *columns], lines)
 
 
 def _cell(figure: float | None) -> str:
