@@ -112,7 +112,7 @@ box: $(VENV)/.installed-test
 	$(BIN)/python -m tests.benchmarks.planner make $(READING) --multihop $(DATA) --work $(WORK)/planner
 	$(BIN)/python -m tests.benchmarks.planner make $(READING) --multihop $(DATA) --work $(WORK)/planner-natural \
 	  --start $(WORK)/planner/adapter --natural --rate 1.2e-4
-	$(BIN)/python -m tests.benchmarks.answerer make $(READING) --work $(WORK)/answerer
+	$(BIN)/python -m tests.benchmarks.answerer make $(READING) --multihop $(DATA) --work $(WORK)/answerer
 	$(BIN)/python -m tests.benchmarks.policies $(DATA) --work $(WORK) $(METHODS:%=--method %) --box policy/box
 
 clean:

@@ -22,6 +22,7 @@ import re
 import sqlite3
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict, replace
@@ -59,16 +60,14 @@ class Journal:
             self._connection.execute(
                 "CREATE TABLE IF NOT EXISTS journal (seq INTEGER PRIMARY KEY, prompt TEXT, reply TEXT)"
             )
-        rows = self._connection.execute("SELECT prompt, reply FROM journal ORDER BY seq").fetchall()
-        self._replayed: list[tuple[str, str]] = list(rows)
+        self._replayed: defaultdict[str, list[str]] = defaultdict(list)
+        for prompt, reply in self._connection.execute("SELECT prompt, reply FROM journal ORDER BY seq"):
+            self._replayed[prompt].append(reply)
 
     def replay(self, prompt: str) -> str | None:
         """Take the stored reply to ``prompt``; None if there is none."""
-        for index, (stored_prompt, reply) in enumerate(self._replayed):
-            if stored_prompt == prompt:
-                del self._replayed[index]
-                return reply
-        return None
+        replies = self._replayed[prompt]
+        return replies.pop(0) if replies else None
 
     def keep(self, prompt: str, reply: str) -> None:
         """Store a reply before it is used."""
@@ -77,7 +76,7 @@ class Journal:
 
     def clear(self) -> None:
         """Forget the replies, because a checkpoint has their results."""
-        self._replayed = []
+        self._replayed.clear()
         with self._lock, self._connection:
             self._connection.execute("DELETE FROM journal")
 

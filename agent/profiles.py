@@ -9,21 +9,23 @@ from __future__ import annotations
 
 from functools import partial
 
-from agent.cognition import Cognition
 from agent.decisions.sources import LEARNED
+from agent.deps import Cognition
 from agent.steps.distil import distil_by_model, distil_by_spans
-from agent.steps.grade import ModelGrader, ReaderGrader
+from agent.steps.grade import grade_by_model, grade_by_reader
 from agent.steps.plan import AskedPlanner, TaughtPlanner
 from agent.steps.queries import (
-    ModelPhraser,
-    PlainPhraser,
+    model_phrasings,
     model_query,
+    model_rewordings,
     model_strategy,
+    plain_phrasings,
     plain_query,
+    plain_rewordings,
     plain_strategy,
 )
 from agent.steps.reflect import model_finding, read_finding
-from agent.steps.verify import ModelVerifier, ReadingVerifier
+from agent.steps.verify import verify_by_model, verify_by_reader
 from models.protocols import Completer, Reader
 from traces.errors import DeepthinkError
 
@@ -45,12 +47,14 @@ def profile(name: str, reader: Reader, planner: Completer | None = None) -> Cogn
         return Cognition(
             planner=TaughtPlanner(planner) if planner else AskedPlanner(full=False),
             rewrite=plain_query,
-            phraser=PlainPhraser(),
+            phrase=plain_phrasings,
+            reword=plain_rewordings,
             strategise=plain_strategy,
-            grader=ReaderGrader(),
+            grader="reader",
+            grade=grade_by_reader,
             distil=distil_by_spans,
             reflect=partial(read_finding, reader),
-            verifier=ReadingVerifier(reader),
+            verify=partial(verify_by_reader, reader),
             answer_tokens=220,
             instant=True,
             hard_filters=False,
@@ -59,12 +63,14 @@ def profile(name: str, reader: Reader, planner: Completer | None = None) -> Cogn
         return Cognition(
             planner=AskedPlanner(full=True),
             rewrite=model_query,
-            phraser=ModelPhraser(),
+            phrase=model_phrasings,
+            reword=model_rewordings,
             strategise=model_strategy,
-            grader=ModelGrader(),
+            grader="llm",
+            grade=grade_by_model,
             distil=distil_by_model,
             reflect=model_finding,
-            verifier=ModelVerifier(ReadingVerifier(reader)),
+            verify=partial(verify_by_model, reader),
             answer_tokens=400,
             instant=False,
             hard_filters=True,

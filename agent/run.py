@@ -18,10 +18,9 @@ from agent import checkpoints
 from agent import events as ev
 from agent.budget import Budget
 from agent.checkpoints import Recorder, Stream
-from agent.cognition import Length
 from agent.decisions.decider import Decider
 from agent.decisions.sources import LEARNED, LearnedOrRules, Policy, source
-from agent.deps import Approve, Deps
+from agent.deps import Approve, Deps, Length
 from agent.graph import build_graph, recursion_limit
 from agent.profiles import decides, profile
 from agent.retrieval.recall import Recall

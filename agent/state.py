@@ -10,6 +10,7 @@ Action = Literal["CONTINUE", "REVISE", "FINISH"]
 ACTIONS: tuple[Action, ...] = ("CONTINUE", "REVISE", "FINISH")
 
 Route = Literal["clarify", "direct", "single", "deep"]
+Grade = Literal["correct", "ambiguous", "incorrect"]
 Rung = Literal["reword", "widen", "collections", "web"]
 RUNGS: tuple[Rung, ...] = ("reword", "widen", "collections", "web")
 """The corrections that a step tries, in this order."""

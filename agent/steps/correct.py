@@ -63,7 +63,7 @@ def _search(state: RunState, deps: Deps, rung: Rung) -> Search:
 
 def _reword(state: RunState, deps: Deps) -> _Attempt:
     tried_queries = [result["query"] for result in state["recalled"]]
-    phrasings = deps.cognition.phraser.reword(
+    phrasings = deps.cognition.reword(
         deps.session, state["notebook"], state["query"], tried_queries, state["candidates"]
     )
     planned_search = _search(state, deps, "reword")

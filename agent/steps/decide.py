@@ -23,6 +23,7 @@ from agent.decisions.sources import LEARNED
 from agent.deps import Deps
 from agent.events import Asked, Decided, Planned, Replied, Steered, Warned
 from agent.state import ADDED, Action, PlanStep, RunState, added_and_open
+from agent.steps.lookups import look_up
 from models.protocols import GenerationCancelled
 
 _QUESTION = "What next?"
@@ -67,10 +68,13 @@ def decide(state: RunState, deps: Deps) -> dict[str, Any]:
     valid = choices = valid_actions(observation)
     if "CONTINUE" in valid and added_and_open(state):
         choices = ("CONTINUE",)
-    outcome = _choose_action(
-        observation, valid, choices, state["stopped_because"] or _stop_reason(observation, deps), deps
+    stop_reason = state["stopped_because"] or (
+        ANSWER_NOW
+        if deps.steering.finishing
+        else used_up(observation, ledger.budget, out_of_time=deps.session.stop.out_of_time)
     )
-    decision = outcome.decision
+    outcome = _choose_action(observation, valid, choices, stop_reason, deps)
+    decision, shadow = outcome.decision, outcome.shadow
     if decision.source != "human":
         valid = ("FINISH",) if decision.source == "budget" else choices
     deps.session.emit(
@@ -85,7 +89,7 @@ def decide(state: RunState, deps: Deps) -> dict[str, Any]:
             latency_ms=round(decision.latency_ms, 3),
             justification=decision.justification,
             behaviour_probability=decision.behaviour_probability,
-            shadow=_shadow_record(outcome.shadow) if outcome.shadow else None,
+            shadow={**asdict(shadow), "latency_ms": round(shadow.latency_ms, 3)} if shadow else None,
             label=outcome.label,
             waited=round(deps.session.given_back - given_back_before, 3),
             text=state_text(observation),
@@ -206,26 +210,11 @@ def _probabilities_by_name(decision: Decision) -> dict[str, float]:
     return {str(action): p for action, p in decision.probabilities.items()}
 
 
-def _shadow_record(shadow: Decision) -> dict[str, Any]:
-    return {**asdict(shadow), "latency_ms": round(shadow.latency_ms, 3)}
-
-
-def _stop_reason(observation: PolicyState, deps: Deps) -> str:
-    budget = deps.session.ledger.budget
-    if deps.steering.finishing:
-        return ANSWER_NOW
-    return used_up(observation, budget, out_of_time=deps.session.stop.out_of_time)
-
-
 def _append_added_steps(state: RunState, deps: Deps) -> tuple[RunState, dict[str, Any]]:
     questions = deps.steering.take_added()
     if not questions:
         return state, {}
-    steps = [
-        PlanStep(question=question, reason=ADDED, tool="", keywords="", section="")
-        for question in questions
-    ]
-    plan = [*state["plan"], *steps]
+    plan = [*state["plan"], *(PlanStep({**look_up(question), "reason": ADDED}) for question in questions)]
     deps.session.emit(Steered("add", "; ".join(questions)))
     deps.session.emit(Planned(plan, state["revisions"], "person"))
     return RunState({**state, "plan": plan}), {"plan": plan}

@@ -7,10 +7,9 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from agent import notebook, prompts
-from agent.cognition import Distilled
 from agent.deps import Deps
 from agent.documents import table_text
-from agent.events import EvidenceKept, NotebookGrew
+from agent.events import EvidenceKept
 from agent.session import Session
 from agent.state import RELEVANCE, Candidate, Evidence, RunState
 from agent.text.sentences import sentences
@@ -24,20 +23,20 @@ _GAP = " … "
 
 def distil_by_spans(
     _session: Session, _notebook: Sequence[str], _question: str, candidates: Sequence[Candidate]
-) -> list[Distilled]:
+) -> list[tuple[Candidate, str]]:
     """Keep what the reader points at: the sentences around its spans, and the table rows that hold them.
 
     The best passage is kept whole if it is short: the answer may be next to a span.
     """
     return [
-        Distilled(candidate, _excerpt(candidate, first=position == 0), candidate["score"])
+        (candidate, _excerpt(candidate, first=position == 0))
         for position, candidate in enumerate(candidates)
     ]
 
 
 def distil_by_model(
     session: Session, notebook: Sequence[str], question: str, candidates: Sequence[Candidate]
-) -> list[Distilled]:
+) -> list[tuple[Candidate, str]]:
     """Ask the model to copy what helps, as the seed does; lines that are in no passage are dropped.
 
     If no line is left, the reader's spans decide instead.
@@ -55,10 +54,7 @@ def distil_by_model(
             lines_by_passage.setdefault(index, []).append(match.group(2).strip())
     if not lines_by_passage:
         return distil_by_spans(session, notebook, question, passages)
-    return [
-        Distilled(passages[index], _GAP.join(lines), passages[index]["score"])
-        for index, lines in sorted(lines_by_passage.items())
-    ]
+    return [(passages[index], _GAP.join(lines)) for index, lines in sorted(lines_by_passage.items())]
 
 
 def _excerpt(candidate: Candidate, *, first: bool) -> str:
@@ -122,20 +118,13 @@ def distil(state: RunState, deps: Deps) -> dict[str, Any]:
     helpful = [candidate for candidate in state["candidates"] if candidate["grade"] != "incorrect"]
     candidates = helpful or state["candidates"][:_MAX_UNLIKELY]
     if not candidates:
-        entry = notebook.nothing_entry(state["step"], question)
         deps.session.emit(EvidenceKept(state["step"], [], []))
-        deps.session.emit(NotebookGrew(entry))
-        return {
-            "fresh": [],
-            "barren": state["barren"] + 1,
-            "notebook": [*state["notebook"], entry],
-        }
+        entry = notebook.nothing_entry(state["step"], question)
+        entries = deps.grown(state["notebook"], entry)
+        return {"fresh": [], "barren": state["barren"] + 1, "notebook": entries}
     if state["route"] == "single" and deps.cognition.instant:
         # One prompt answers it, and whole passages serve that better than excerpts.
-        passages = [
-            Distilled(candidate, candidate["text"], candidate["score"])
-            for candidate in candidates[: deps.evidence_limit]
-        ]
+        passages = [(candidate, candidate["text"]) for candidate in candidates[: deps.evidence_limit]]
     else:
         entries, query = state["notebook"], state["query"]
         passages = deps.cognition.distil(deps.session, entries, query, candidates)[: deps.evidence_limit]
@@ -144,47 +133,48 @@ def distil(state: RunState, deps: Deps) -> dict[str, Any]:
     return _keep(state, deps, question, passages)
 
 
-def _notebook_text(passages: list[Distilled]) -> str:
-    return "\n".join(f"[00] ({passage.candidate['title']}) {passage.excerpt}" for passage in passages)
+def _notebook_text(passages: Sequence[tuple[Candidate, str]]) -> str:
+    return "\n".join(f"[00] ({candidate['title']}) {excerpt}" for candidate, excerpt in passages)
 
 
-def _keep(state: RunState, deps: Deps, question: str, passages: list[Distilled]) -> dict[str, Any]:
+def _keep(
+    state: RunState, deps: Deps, question: str, passages: Sequence[tuple[Candidate, str]]
+) -> dict[str, Any]:
     evidence = list(state["evidence"])
     by_passage = {item["passage_id"]: item for item in evidence}
     entries: list[tuple[Evidence, bool]] = []
     fresh: list[Evidence] = []
     again: list[int] = []
-    for passage in passages:
-        existing = by_passage.get(passage.candidate["passage_id"])
+    for candidate, excerpt in passages:
+        existing = by_passage.get(candidate["passage_id"])
         if existing is None:
-            item = as_evidence(passage, len(evidence) + 1, state["step"])
+            item = as_evidence(candidate, excerpt, len(evidence) + 1, state["step"])
             evidence.append(item)
             fresh.append(item)
             entries.append((item, False))
             continue
         again.append(existing["number"])
-        is_known = passage.excerpt in existing["excerpt"]
-        entries.append((Evidence({**existing, "excerpt": passage.excerpt}), is_known))
+        is_known = excerpt in existing["excerpt"]
+        entries.append((Evidence({**existing, "excerpt": excerpt}), is_known))
         if not is_known:
             # Two excerpts of a table do not join into one: from now on the whole table is kept.
             table = existing["kind"] == "table"
-            excerpt = existing["text"] if table else f"{existing['excerpt']} … {passage.excerpt}"
-            evidence[existing["number"] - 1] = Evidence({**existing, "excerpt": excerpt})
-    entry = notebook.evidence_entry(state["step"], question, entries)
+            joined = existing["text"] if table else f"{existing['excerpt']}{_GAP}{excerpt}"
+            evidence[existing["number"] - 1] = Evidence({**existing, "excerpt": joined})
     deps.session.emit(EvidenceKept(state["step"], fresh, again))
-    deps.session.emit(NotebookGrew(entry))
     return {
         "evidence": evidence,
         "fresh": [item["number"] for item in fresh],
         "again": again,
         "barren": 0 if fresh else state["barren"] + 1,
-        "notebook": [*state["notebook"], entry],
+        "notebook": deps.grown(
+            state["notebook"], notebook.evidence_entry(state["step"], question, entries)
+        ),
     }
 
 
-def as_evidence(passage: Distilled, number: int, step: int) -> Evidence:
+def as_evidence(candidate: Candidate, excerpt: str, number: int, step: int) -> Evidence:
     """The evidence for a kept passage, under its citation number."""
-    candidate = passage.candidate
     return Evidence(
         number=number,
         step=step,
@@ -197,8 +187,8 @@ def as_evidence(passage: Distilled, number: int, step: int) -> Evidence:
         page=candidate["page"],
         kind=candidate["kind"],
         text=candidate["text"],
-        excerpt=passage.excerpt,
-        score=passage.score,
+        excerpt=excerpt,
+        score=candidate["score"],
         author=candidate.get("author", ""),
         relevance=candidate["scores"].get(RELEVANCE, 0.0),
     )

@@ -13,11 +13,10 @@ from typing import Any, Final
 from pydantic import BaseModel, create_model
 
 from agent import prompts
-from agent.cognition import Grade, PassageGrade
 from agent.deps import Deps
 from agent.events import Graded, Warned
 from agent.session import Session
-from agent.state import RELEVANCE, Candidate, RunState
+from agent.state import RELEVANCE, Candidate, Grade, RunState
 
 _MODEL_PROBABILITY: Final[dict[Grade, float]] = {"correct": 1.0, "ambiguous": 0.5, "incorrect": 0.0}
 _CORRECT_FROM: Final = 0.5  # more likely than not to answer
@@ -33,69 +32,45 @@ def overall(grades: Sequence[Grade]) -> Grade:
     return "ambiguous" if "ambiguous" in grades else "incorrect"
 
 
-class ReaderGrader:
-    """Grades by two thresholds on the reader's calibrated probability (``lean``).
+def grade_by_reader(
+    _session: Session, _notebook: Sequence[str], _question: str, candidates: Sequence[Candidate]
+) -> list[tuple[Grade, float]]:
+    """Grade by two thresholds on the reader's calibrated probability (``lean``)."""
+    return [(graded(candidate["score"]), candidate["score"]) for candidate in candidates]
+
+
+def graded(probability: float) -> Grade:
+    """The grade of a passage that answers with ``probability``.
 
     Each passage is graded on its own, so that the best of a bad lot does not pass for good.
     """
-
-    @property
-    def name(self) -> str:
-        """``reader``."""
-        return "reader"
-
-    def grade(
-        self, session: Session, notebook: Sequence[str], question: str, candidates: Sequence[Candidate]
-    ) -> list[PassageGrade]:
-        """One grade for each of ``candidates``, in their order."""
-        return [graded(candidate["score"]) for candidate in candidates]
-
-
-def graded(probability: float) -> PassageGrade:
-    """The grade of a passage that answers with ``probability``."""
     if probability >= _CORRECT_FROM:
-        return PassageGrade("correct", probability)
-    return PassageGrade("incorrect" if probability < _INCORRECT_BELOW else "ambiguous", probability)
+        return "correct"
+    return "incorrect" if probability < _INCORRECT_BELOW else "ambiguous"
 
 
-class ModelGrader:
-    """Asks the model for the grade of each passage, all in one call (``seed``).
+def grade_by_model(
+    session: Session, notebook: Sequence[str], question: str, candidates: Sequence[Candidate]
+) -> list[tuple[Grade, float]]:
+    """Ask the model for the grade of each passage, all in one call (``seed``). Raises as `Session.ask`.
 
     The model gives no probability: correct counts as 1, ambiguous as 0.5, incorrect as 0. A passage that
     no longer fits the context is ambiguous, and so are all if the answer cannot be parsed.
     """
-
-    @property
-    def name(self) -> str:
-        """``llm``."""
-        return "llm"
-
-    def grade(
-        self, session: Session, notebook: Sequence[str], question: str, candidates: Sequence[Candidate]
-    ) -> list[PassageGrade]:
-        """The model's grades.
-
-        Raises:
-            BudgetExhausted, GenerationCancelled, StepSkipped: as `Session.ask` does.
-        """
-        texts = _texts_that_fit(session, notebook, candidates)
-        grades: list[Grade] = []
-        if texts:
-            letters = string.ascii_uppercase[: len(texts)]
-            fields: dict[str, Any] = dict.fromkeys(letters, (Grade, ...))
-            shape: type[BaseModel] = create_model("Grades", **fields)
-            default = shape(**dict.fromkeys(letters, "ambiguous"))
-            instruction = prompts.grade(question, texts)
-            result = session.ask(
-                "grade", notebook, instruction, shape, default, _TOKENS_PER_GRADE * len(texts)
-            )
-            if result.origin == "default":
-                session.emit(
-                    Warned("The model's grades could not be read: all passages count as ambiguous.")
-                )
-            grades.extend(result.value.model_dump().values())
-        grades.extend(["ambiguous"] * (len(candidates) - len(texts)))
-        return [PassageGrade(grade, _MODEL_PROBABILITY[grade]) for grade in grades]
+    texts = _texts_that_fit(session, notebook, candidates)
+    grades: list[Grade] = []
+    if texts:
+        letters = string.ascii_uppercase[: len(texts)]
+        fields: dict[str, Any] = dict.fromkeys(letters, (Grade, ...))
+        shape: type[BaseModel] = create_model("Grades", **fields)
+        default = shape(**dict.fromkeys(letters, "ambiguous"))
+        instruction, most_tokens = prompts.grade(question, texts), _TOKENS_PER_GRADE * len(texts)
+        result = session.ask("grade", notebook, instruction, shape, default, most_tokens)
+        if result.origin == "default":
+            session.emit(Warned("The model's grades could not be read: all passages count as ambiguous."))
+        grades.extend(result.value.model_dump().values())
+    grades.extend(["ambiguous"] * (len(candidates) - len(texts)))
+    return [(grade, _MODEL_PROBABILITY[grade]) for grade in grades]
 
 
 def _texts_that_fit(
@@ -124,29 +99,28 @@ def grade(state: RunState, deps: Deps) -> dict[str, Any]:
     """
     question = state["plan"][state["position"]]["question"]
     candidates = state["candidates"]
-    results = deps.cognition.grader.grade(deps.session, state["notebook"], question, candidates)
-    grades = [result.grade for result in results]
-    overall_grade = overall(grades)
+    results = deps.cognition.grade(deps.session, state["notebook"], question, candidates)
+    overall_grade = overall([passage_grade for passage_grade, _ in results])
     deps.session.emit(
         Graded(
             step=state["step"],
             grade=overall_grade,
-            grader=deps.cognition.grader.name,
+            grader=deps.cognition.grader,
             passages=[candidate["passage_id"] for candidate in candidates],
-            grades=list(grades),
-            probabilities=[round(result.probability, 4) for result in results],
+            grades=[passage_grade for passage_grade, _ in results],
+            probabilities=[round(probability, 4) for _, probability in results],
         )
     )
-    best = max((result.probability for result in results), default=0.0)
+    best = max((probability for _, probability in results), default=0.0)
+    ranked = sorted(zip(candidates, results, strict=True), key=lambda pair: -pair[1][1])
     graded_candidates = [
         Candidate(
             {
                 **candidate,
-                "grade": result.grade if result.probability >= _MIN_SHARE_OF_BEST * best else "incorrect",
-                "scores": {**candidate["scores"], RELEVANCE: round(result.probability, 4)},
+                "grade": passage_grade if probability >= _MIN_SHARE_OF_BEST * best else "incorrect",
+                "scores": {**candidate["scores"], RELEVANCE: round(probability, 4)},
             }
         )
-        for candidate, result in zip(candidates, results, strict=True)
+        for candidate, (passage_grade, probability) in ranked
     ]
-    order = sorted(range(len(graded_candidates)), key=lambda i: -results[i].probability)
-    return {"candidates": [graded_candidates[i] for i in order], "grade": overall_grade}
+    return {"candidates": graded_candidates, "grade": overall_grade}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agent.cognition import Grade
 from agent.retrieval.recall import Hit, Recall, Strategy
+from agent.state import Grade
 from agent.steps.grade import graded
 from agent.steps.rerank import read
 from agent.steps.retrieve import candidate
@@ -59,7 +59,7 @@ def inspect(
             passages[entry["passage_id"]],
             entry["scores"],
             ranks[entry["passage_id"]],
-            graded(entry["score"]).grade,
+            graded(entry["score"]),
             entry["score"],
         )
         for entry in candidates

@@ -10,10 +10,10 @@ from typing import Any
 
 from agent import notebook
 from agent.deps import Deps
-from agent.events import FirstLook, NotebookGrew, Planned, Routed
+from agent.events import FirstLook, Planned, Routed
 from agent.retrieval.recall import aim
 from agent.state import Candidate, RunState
-from agent.steps.plan import look_up
+from agent.steps.lookups import look_up
 from agent.steps.reflect import LIKELY
 from agent.steps.rerank import POSSIBLE, read
 from agent.steps.retrieve import candidate
@@ -43,9 +43,8 @@ def look(state: RunState, deps: Deps) -> dict[str, Any]:
 
 
 def _looked(question: str, passages: list[Candidate], deps: Deps) -> dict[str, Any]:
-    entry = notebook.opening(question, deps.described)
-    deps.session.emit(NotebookGrew(entry))
-    return {"looked": passages[: deps.evidence_limit], "notebook": [entry]}
+    entries = deps.grown([], notebook.opening(question, deps.described))
+    return {"looked": passages[: deps.evidence_limit], "notebook": entries}
 
 
 def _search(question: str, deps: Deps) -> list[Candidate]:

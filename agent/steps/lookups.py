@@ -20,6 +20,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
+from agent.state import PlanStep
+from models.structured import Origin
+
 MOST_LOOKUPS: Final = 5
 MOST_TOKENS: Final = 160
 """Upper bound of the planner's reply."""
@@ -56,26 +59,25 @@ class PlanRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Lookup:
-    """One search: a complete question, and the collection to prefer ("" for all)."""
-
-    question: str
-    collection: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Plan:
-    """The planner's reply to a request.
+    """What a planner makes of a request.
 
     Attributes:
         kind: ``search``, ``talk`` if no documents are needed, ``ask`` for a clarifying question.
         question: The self-contained question; for ``ask`` the clarifying question.
-        lookups: In order; empty if nothing is missing.
+        steps: The look-ups in order; empty if nothing is missing.
+        origin: Who made it: the taught planner, the language model (repaired or not), or the default.
     """
 
     kind: Kind
     question: str
-    lookups: tuple[Lookup, ...] = field(default=())
+    steps: list[PlanStep] = field(default_factory=list)
+    origin: Literal["planner"] | Origin = "planner"
+
+
+def look_up(question: str, tool: str = "") -> PlanStep:
+    """A step that has only a question and, where given, the collection to prefer."""
+    return PlanStep(question=question, reason="", tool=tool, keywords="", section="")
 
 
 def prompt(request: PlanRequest) -> str:
@@ -102,10 +104,10 @@ def reply(plan: Plan, request: PlanRequest) -> str:
         return f" {_ASK}{_one_line(plan.question)}"
     question = _one_line(plan.question)
     lines = [_SAME if question == _one_line(request.question) else question]
-    for lookup in plan.lookups:
-        lookup_question = _one_line(lookup.question)
-        prefix = f"[{lookup.collection}] " if lookup.collection else ""
-        lines.append(prefix + (_SAME if lookup_question == question else lookup_question))
+    for step in plan.steps:
+        step_question = _one_line(step["question"])
+        prefix = f"[{step['tool']}] " if step["tool"] else ""
+        lines.append(prefix + (_SAME if step_question == question else step_question))
     return " " + "\n".join(lines)
 
 
@@ -121,20 +123,20 @@ def parse(text: str, request: PlanRequest) -> Plan | None:
     question = _one_line(request.question) if lines[0] == _SAME else lines[0]
     names = {name for name, _ in request.collections}
     prompt_text = prompt(request)  # "#n" copied from it, such as an invoice number, refers to no look-up
-    lookups: list[Lookup] = []
+    steps: list[PlanStep] = []
     for line in lines[1:]:
         prefix = _COLLECTION.match(line)
         collection = prefix[1] if prefix and prefix[1] in names else ""
-        lookup_question = line[prefix.end() :].strip() if prefix else line
-        lookup = Lookup(question if lookup_question == _SAME else lookup_question, collection)
-        references = {n for n in RESULT.findall(lookup.question) if f"#{n}" not in prompt_text}
-        if any(not 1 <= int(n) <= len(lookups) for n in references):
+        step_question = line[prefix.end() :].strip() if prefix else line
+        step = look_up(question if step_question == _SAME else step_question, collection)
+        references = {n for n in RESULT.findall(step["question"]) if f"#{n}" not in prompt_text}
+        if any(not 1 <= int(n) <= len(steps) for n in references):
             return None  # it refers to no earlier look-up
-        if lookup.question not in {earlier.question for earlier in lookups}:
-            lookups.append(lookup)
-    if len(lookups) > MOST_LOOKUPS or not (lookups or request.findings):
+        if step["question"] not in {earlier["question"] for earlier in steps}:
+            steps.append(step)
+    if len(steps) > MOST_LOOKUPS or not (steps or request.findings):
         return None
-    return Plan("search", question, tuple(lookups))
+    return Plan("search", question, steps)
 
 
 def _one_line(text: str, limit: int | None = None) -> str:

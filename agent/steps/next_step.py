@@ -45,7 +45,7 @@ def next_step(state: RunState, deps: Deps) -> dict[str, Any]:
     deps.session.emit(StepStarted(number, step))
     notebook = state["notebook"]
     query = deps.cognition.rewrite(deps.session, notebook, question)
-    phrasings = deps.cognition.phraser.phrase(deps.session, notebook, query)
+    phrasings = deps.cognition.phrase(deps.session, notebook, query)
     strategy = deps.cognition.strategise(deps.session, notebook, query)
     searches = [search_of(step, number, phrasing, strategy, "", deps) for phrasing in phrasings]
     new_searches = [search for search in searches if searched(search) not in state["queries"]]

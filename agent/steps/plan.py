@@ -11,18 +11,17 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from pydantic import BaseModel, Field
 
 from agent import events, notebook, prompts
 from agent.budget import BudgetExhausted
-from agent.cognition import PlannedBy, PlanResult
 from agent.deps import Deps
 from agent.session import Session
 from agent.state import PlanStep, Route, RunState, still_missing
 from agent.steps import lookups
-from agent.steps.lookups import Lookup, Plan, PlanRequest
+from agent.steps.lookups import Plan, PlanRequest, look_up
 from agent.steps.queries import one_line, references
 from agent.text.terms import terms
 from models.protocols import Completer
@@ -43,20 +42,17 @@ class TaughtPlanner:
     def __init__(self, model: Completer) -> None:
         self._model = model
 
-    def begin(self, session: Session, request: PlanRequest, chosen: Route | None = None) -> PlanResult:
+    def begin(self, session: Session, request: PlanRequest, chosen: Route | None = None) -> Plan:
         """The model's plan; the whole question as one look-up where its text is no plan.
 
         With collections to choose from, the model overlooks parts of a question. A look-up too many costs
         seconds, a missing one the answer; so a single look-up is checked by planning again without them.
         """
         plan = self._generate_plan(session, request)
-        is_single = plan is not None and len(plan.lookups) == 1
-        if is_single and request.collections and chosen != "single":
+        if plan and len(plan.steps) == 1 and request.collections and chosen != "single":
             second_plan = self._generate_plan(session, replace(request, collections=()))
-            plan = second_plan if second_plan is not None and len(second_plan.lookups) > 1 else plan
-        if plan is None:
-            return _whole_question(request.question, "default")
-        return PlanResult(plan.kind, plan.question, _steps(plan.lookups), "planner")
+            plan = second_plan if second_plan and len(second_plan.steps) > 1 else plan
+        return plan or _whole_question(request.question)
 
     def revise(
         self,
@@ -66,23 +62,22 @@ class TaughtPlanner:
         missing: Sequence[str],
         done: int,
         most: int,
-    ) -> PlanResult:
+    ) -> Plan:
         """The model's look-ups for what the findings leave open.
 
         Repeated look-ups are dropped with those that refer to them: the model has seen their results.
         """
         plan = self._generate_plan(session, request)
         if plan is None or plan.kind != "search":
-            return PlanResult("search", request.question, [], "default")
-        steps = _steps(plan.lookups)
+            return Plan("search", request.question, origin="default")
         numbers: dict[int, int] = {}  # of the model's look-ups, in the run
         new_steps: list[PlanStep] = []
-        for number, step in enumerate(steps, start=1):
-            dependencies = references(step["question"]) & set(range(1, len(steps) + 1))
+        for number, step in enumerate(plan.steps, start=1):
+            dependencies = references(step["question"]) & set(range(1, len(plan.steps) + 1))
             if dependencies <= numbers.keys() and _new_steps([step], entries):
                 numbers[number] = done + len(new_steps) + 1
                 new_steps.append(PlanStep({**step, "question": _renumber(step["question"], numbers)}))
-        return PlanResult("search", request.question, new_steps[:most], "planner")
+        return Plan("search", request.question, new_steps[:most])
 
     def _generate_plan(self, session: Session, request: PlanRequest) -> Plan | None:
         session.on_call("plan")
@@ -105,15 +100,6 @@ class _Step(BaseModel):
     keywords: str
     section: str
 
-    def to_plan_step(self) -> PlanStep:
-        return PlanStep(
-            question=self.question,
-            reason=self.reason,
-            tool=self.tool,
-            keywords=self.keywords,
-            section=self.section,
-        )
-
 
 class _FullPlan(BaseModel):
     steps: list[_Step] = Field(max_length=MOST_STEPS)
@@ -130,22 +116,30 @@ class AskedPlanner:
     def __init__(self, *, full: bool) -> None:
         self._full = full
 
-    def begin(self, session: Session, request: PlanRequest, chosen: Route | None = None) -> PlanResult:
+    def begin(self, session: Session, request: PlanRequest, chosen: Route | None = None) -> Plan:
         """The model's plan; the whole question as one look-up where it gives nothing usable."""
         try:
             return self._first_plan(session, request, chosen)
         except BudgetExhausted:
-            return _whole_question(request.question, "default")
+            return _whole_question(request.question)
 
-    def _first_plan(self, session: Session, request: PlanRequest, chosen: Route | None) -> PlanResult:
-        question = self._self_contained_question(session, request) if request.history else request.question
+    def _first_plan(self, session: Session, request: PlanRequest, chosen: Route | None) -> Plan:
+        question = request.question
+        if request.history:
+            instruction = prompts.follow(question, request.history[-3:])
+            question = one_line(session.write("follow", [], instruction, _LINE_TOKENS).text) or question
         if chosen == "single":
-            return _whole_question(question, "default")
-        route = chosen or self._route(session, question)
+            return _whole_question(question)
+        route: Route | None = chosen
+        if route is None:
+            instruction, default = prompts.route(question), _Chosen(route="deep")
+            route = session.ask("route", [], instruction, _Chosen, default, _ROUTE_TOKENS).value.route
         if route == "direct":
-            return PlanResult("talk", question, [], "model")
-        if route == "clarify" and (clarification := self._clarifying_question(session, question, request)):
-            return PlanResult("ask", clarification, [], "model")
+            return Plan("talk", question, origin="model")
+        if route == "clarify":
+            instruction = prompts.clarify(question, request.collections)
+            if clarification := one_line(session.write("clarify", [], instruction, _LINE_TOKENS).text):
+                return Plan("ask", clarification, origin="model")
         if route == "single" and self._full:
             return _whole_question(question, "model")
         tools = [name for name, _ in request.collections]
@@ -153,9 +147,7 @@ class AskedPlanner:
         instruction = prompts.seed_plan(tools, MOST_STEPS) if self._full else prompts.plan(MOST_STEPS)
         steps, origin = self._ask(session, "plan", entries, instruction, MOST_STEPS)
         steps = _relevant_steps(question, _tidy(steps, tools))
-        return (
-            PlanResult("search", question, steps, origin) if steps else _whole_question(question, "default")
-        )
+        return Plan("search", question, steps, origin) if steps else _whole_question(question)
 
     def revise(
         self,
@@ -165,28 +157,13 @@ class AskedPlanner:
         missing: Sequence[str],
         done: int,
         most: int,
-    ) -> PlanResult:
+    ) -> Plan:
         """The model's new look-ups, numbered by it after those in the notebook."""
         tools = [name for name, _ in request.collections]
         instruction = prompts.revise(missing, most, full=self._full)
         steps, origin = self._ask(session, "revise", entries, instruction, most)
         steps = _new_steps(_relevant_steps("\n".join(entries), _tidy(steps, tools)), entries)
-        return PlanResult("search", request.question, steps[:most], origin)
-
-    def _self_contained_question(self, session: Session, request: PlanRequest) -> str:
-        instruction = prompts.follow(request.question, request.history[-3:])
-        reply = session.write("follow", [], instruction, _LINE_TOKENS)
-        return one_line(reply.text) or request.question
-
-    def _route(self, session: Session, question: str) -> Route:
-        default = _Chosen(route="deep")
-        return session.ask(
-            "route", [], prompts.route(question), _Chosen, default, _ROUTE_TOKENS
-        ).value.route
-
-    def _clarifying_question(self, session: Session, question: str, request: PlanRequest) -> str:
-        instruction = prompts.clarify(question, request.collections)
-        return one_line(session.write("clarify", [], instruction, _LINE_TOKENS).text)
+        return Plan("search", request.question, steps[:most], origin)
 
     def _ask(
         self, session: Session, purpose: str, entries: Sequence[str], instruction: str, most: int
@@ -194,7 +171,7 @@ class AskedPlanner:
         tokens = 40 + most * _STEP_TOKENS * (2 if self._full else 1)
         if self._full:
             full_plan = session.ask(purpose, entries, instruction, _FullPlan, _FullPlan(steps=[]), tokens)
-            return [step.to_plan_step() for step in full_plan.value.steps], full_plan.origin
+            return [cast(PlanStep, step.model_dump()) for step in full_plan.value.steps], full_plan.origin
         question_list = session.ask(purpose, entries, instruction, _Lookups, _Lookups(steps=[]), tokens)
         return [look_up(question) for question in question_list.value.steps], question_list.origin
 
@@ -213,9 +190,7 @@ def plan(state: RunState, deps: Deps) -> dict[str, Any]:
         deps.session.emit(
             events.Warned("No usable plan was made; the whole question is searched as one step.")
         )
-    entry = notebook.plan_entry(steps, 1, 0)
-    deps.session.emit(events.NotebookGrew(entry))
-    return {"plan": steps, "notebook": [*state["notebook"], entry]}
+    return {"plan": steps, "notebook": deps.grown(state["notebook"], notebook.plan_entry(steps, 1, 0))}
 
 
 def request_of(state: RunState, deps: Deps, findings: Sequence[str] = ()) -> PlanRequest:
@@ -250,11 +225,10 @@ def _revise(state: RunState, deps: Deps) -> dict[str, Any]:
     if not new_steps:
         return {"plan": finished_steps, "revisions": revision}
     entry = notebook.plan_entry(new_steps, len(finished_steps) + 1, revision)
-    deps.session.emit(events.NotebookGrew(entry))
     return {
         "plan": [*finished_steps, *new_steps],
         "revisions": revision,
-        "notebook": [*state["notebook"], entry],
+        "notebook": deps.grown(state["notebook"], entry),
     }
 
 
@@ -275,17 +249,8 @@ def _new_steps(steps: Sequence[PlanStep], entries: Sequence[str]) -> list[PlanSt
     ]
 
 
-def _whole_question(question: str, origin: PlannedBy) -> PlanResult:
-    return PlanResult("search", question, [look_up(question)], origin)
-
-
-def _steps(planned_lookups: Sequence[Lookup]) -> list[PlanStep]:
-    return [look_up(lookup.question, lookup.collection) for lookup in planned_lookups]
-
-
-def look_up(question: str, tool: str = "") -> PlanStep:
-    """A step that has only a question and, where given, a tool."""
-    return PlanStep(question=question, reason="", tool=tool, keywords="", section="")
+def _whole_question(question: str, origin: Origin = "default") -> Plan:
+    return Plan("search", question, [look_up(question)], origin)
 
 
 def _normalise(text: str) -> str:

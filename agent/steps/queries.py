@@ -72,58 +72,52 @@ _WORD = re.compile(r"[^\W_][\w'’.-]*[^\W_]|[^\W_]")
 _NUMBERING = re.compile(r"\A(?:\d+[.)]|[-*•])\s*")
 
 
-class PlainPhraser:
-    """Without a model: the question as it is, and words from the best passages.
+def plain_phrasings(_session: Session, _notebook: Sequence[str], query: str) -> list[str]:
+    """The query alone."""
+    return [query]
+
+
+def plain_rewordings(
+    _session: Session,
+    _notebook: Sequence[str],
+    query: str,
+    tried: Sequence[str],
+    passages: Sequence[Candidate],
+) -> list[str]:
+    """The query's keywords with words of the best passages, and with words of the best one alone.
 
     Measured with MiniLM on the 303 of 750 train questions (MuSiQue, 2Wiki, HotpotQA, pooled) whose top 5
     miss a supporting paragraph, as the mean share of those in the top 5 and top 10: the question alone
     0.479 and 0.606; with the words of the five best passages 0.507 and 0.677, with those of the best one as
     a search of its own 0.541 and 0.710.
     """
-
-    def phrase(self, session: Session, notebook: Sequence[str], query: str) -> list[str]:
-        """The query alone."""
-        return [query]
-
-    def reword(
-        self,
-        session: Session,
-        notebook: Sequence[str],
-        query: str,
-        tried: Sequence[str],
-        passages: Sequence[Candidate],
-    ) -> list[str]:
-        """The query's keywords with words of the best passages, and with words of the best one alone."""
-        texts = [passage["text"] for passage in passages]
-        keywords = _keywords(query)
-        expansions = [_feedback_words(query, texts), _feedback_words(query, texts[:1])]
-        return _distinct([_truncate(" ".join([keywords, *words])) for words in expansions], tried)
+    texts = [passage["text"] for passage in passages]
+    # `terms` leaves out function words unless nothing else would be left.
+    keywords = " ".join(word for word in _WORD.findall(query) if terms(f"{word} name") != ["name"])
+    expansions = [_feedback_words(query, texts), _feedback_words(query, texts[:1])]
+    return _distinct([_truncate(" ".join([keywords, *words])) for words in expansions], tried)
 
 
 class _Phrasings(BaseModel):
     searches: list[str] = Field(max_length=_MODEL_PHRASINGS)
 
 
-class ModelPhraser:
-    """Asks the model for phrasings, as the multi-query system does."""
+def model_phrasings(session: Session, notebook: Sequence[str], query: str) -> list[str]:
+    """The query, and up to three phrasings by the model, as in the multi-query system."""
+    phrasings = _ask(session, notebook, query, prompts.phrase(query, _MODEL_PHRASINGS))
+    return _distinct([query, *phrasings], [])
 
-    def phrase(self, session: Session, notebook: Sequence[str], query: str) -> list[str]:
-        """The query, and up to three phrasings by the model."""
-        return _distinct(
-            [query, *_ask(session, notebook, query, prompts.phrase(query, _MODEL_PHRASINGS))], []
-        )
 
-    def reword(
-        self,
-        session: Session,
-        notebook: Sequence[str],
-        query: str,
-        tried: Sequence[str],
-        passages: Sequence[Candidate],
-    ) -> list[str]:
-        """Other phrasings by the model, without those already tried."""
-        phrasings = _ask(session, notebook, query, prompts.reword(query, tried, _MODEL_PHRASINGS))
-        return _distinct(phrasings, [query, *tried])
+def model_rewordings(
+    session: Session,
+    notebook: Sequence[str],
+    query: str,
+    tried: Sequence[str],
+    _passages: Sequence[Candidate],
+) -> list[str]:
+    """Other phrasings by the model, without those already tried."""
+    phrasings = _ask(session, notebook, query, prompts.reword(query, tried, _MODEL_PHRASINGS))
+    return _distinct(phrasings, [query, *tried])
 
 
 def _ask(session: Session, notebook: Sequence[str], query: str, instruction: str) -> list[str]:
@@ -152,16 +146,6 @@ def _normalise(text: str) -> str:
 
 def _truncate(text: str) -> str:
     return text if len(text) <= _MAX_QUERY_CHARS else text[:_MAX_QUERY_CHARS].rpartition(" ")[0]
-
-
-def _keywords(query: str) -> str:
-    """The names, numbers and content words of ``query``, in order."""
-    return " ".join(word for word in _WORD.findall(query) if _is_content_word(word))
-
-
-def _is_content_word(word: str) -> bool:
-    # `terms` leaves out function words unless nothing else would be left.
-    return terms(f"{word} name") != ["name"]
 
 
 def _feedback_words(query: str, texts: Sequence[str]) -> list[str]:

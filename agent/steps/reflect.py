@@ -8,9 +8,8 @@ from typing import Any, Final
 from pydantic import BaseModel
 
 from agent import notebook, prompts
-from agent.cognition import Finding, Spans
-from agent.deps import Deps
-from agent.events import Contradicted, NotebookGrew, Noted
+from agent.deps import Deps, Finding, Spans
+from agent.events import Contradicted, Noted
 from agent.retrieval.versions import same_series, versions
 from agent.session import Session
 from agent.state import RELEVANCE, AnswerSpan, Earlier, Evidence, Note, RunState, without_marks
@@ -102,17 +101,13 @@ def best_excerpt(evidence: Sequence[Evidence]) -> Finding:
 
 def best_span(spans: Spans) -> tuple[int, AnswerSpan] | None:
     """The most probable span with its passage's number; None without any."""
-    return next(iter(_ranked(spans)), None)
+    flat = [(number, span) for number, proposed in spans.items() for span in proposed]
+    return max(flat, key=lambda pair: pair[1]["probability"], default=None)
 
 
 def of_span(number: int, span: AnswerSpan) -> Finding:
     """A reader's span as a finding."""
     return Finding(True, span["unit"], span["text"], [number], "reader")
-
-
-def _ranked(spans: Spans) -> list[tuple[int, AnswerSpan]]:
-    flat = [(number, span) for number, proposed in spans.items() for span in proposed]
-    return sorted(flat, key=lambda pair: -pair[1]["probability"])
 
 
 def _agrees(answer: str, spans: Sequence[AnswerSpan]) -> bool:
@@ -171,17 +166,9 @@ def reflect(state: RunState, deps: Deps) -> dict[str, Any]:
     if evidence:
         finding = _finding(state, deps, question, evidence, spans)
     finding, earlier = _latest(question, finding, evidence, spans)
-    note = Note(
-        step=state["step"],
-        question=question,
-        sentence=finding.sentence,
-        answer=finding.answer,
-        cites=finding.cites,
-        found=finding.found,
-        revision=state["revisions"],
-        relevance=max((c["scores"].get(RELEVANCE, 0.0) for c in state["candidates"]), default=0.0),
-        sure=finding.origin == "reader",
-    )
+    note = as_note(state, question, finding)
+    note["relevance"] = max((c["scores"].get(RELEVANCE, 0.0) for c in state["candidates"]), default=0.0)
+    note["sure"] = finding.origin == "reader"
     if deps.steering.skipping and not note["found"]:
         note["skipped"] = True
     entries = [notebook.note_entry(note)]
@@ -189,9 +176,20 @@ def reflect(state: RunState, deps: Deps) -> dict[str, Any]:
     if earlier is not None:
         note["earlier"] = earlier
         entries.append(_tell(state["step"], note, earlier, evidence, deps))
-    for entry in entries:
-        deps.session.emit(NotebookGrew(entry))
-    return {"notes": [*state["notes"], note], "notebook": [*state["notebook"], *entries]}
+    return {"notes": [*state["notes"], note], "notebook": deps.grown(state["notebook"], *entries)}
+
+
+def as_note(state: RunState, question: str, finding: Finding) -> Note:
+    """The finding of the present step as it is kept."""
+    return Note(
+        step=state["step"],
+        question=question,
+        sentence=finding.sentence,
+        answer=finding.answer,
+        cites=finding.cites,
+        found=finding.found,
+        revision=state["revisions"],
+    )
 
 
 def proposed(state: RunState) -> tuple[list[Evidence], Spans]:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import Any, Final, cast
 
-from agent.cognition import PlanResult
 from agent.deps import Deps
 from agent.events import Replied, Routed
 from agent.state import PlanStep, Route, RunState
 from agent.steps.converse import is_small_talk
-from agent.steps.plan import look_up, request_of
+from agent.steps.lookups import Plan, look_up
+from agent.steps.plan import request_of
 
 _REASONS: Final[dict[Route, str]] = {
     "direct": "It needs no documents.",
@@ -36,7 +36,7 @@ def route(state: RunState, deps: Deps) -> dict[str, Any]:
     return _apply_route(state, deps, user_route or _choose_route(state, deps, plan), source, plan)
 
 
-def _choose_route(state: RunState, deps: Deps, plan: PlanResult) -> Route:
+def _choose_route(state: RunState, deps: Deps, plan: Plan) -> Route:
     if plan.kind == "talk" and state["turns"]:  # without a conversation there is nothing to talk about
         return "direct"
     if plan.kind == "ask" and deps.interactive and not state["clarified"]:
@@ -45,7 +45,7 @@ def _choose_route(state: RunState, deps: Deps, plan: PlanResult) -> Route:
 
 
 def _apply_route(
-    state: RunState, deps: Deps, chosen_route: Route, source: str, plan: PlanResult | None = None
+    state: RunState, deps: Deps, chosen_route: Route, source: str, plan: Plan | None = None
 ) -> dict[str, Any]:
     question = state["question"]
     steps: list[PlanStep] = []

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from agent import citations, notebook, prompts
 from agent.budget import BudgetExhausted
-from agent.cognition import Distilled, Finding, Length
-from agent.deps import Deps
-from agent.events import AnswerText, EvidenceKept, NotebookGrew, Warned
-from agent.session import Session
+from agent.deps import Deps, Length
+from agent.events import AnswerText, EvidenceKept, Warned
 from agent.state import (
     Claim,
     Evidence,
@@ -37,7 +34,7 @@ from agent.steps.answering import (
 from agent.steps.distil import as_evidence
 from agent.steps.grade import graded
 from agent.steps.look import likeliest
-from agent.steps.reflect import LIKELY, SURE, best_excerpt, best_span, of_span, proposed
+from agent.steps.reflect import LIKELY, SURE, as_note, best_excerpt, best_span, of_span, proposed
 from agent.support import share_held
 from agent.text.language import readable
 from models.protocols import Reader, Reply
@@ -52,62 +49,42 @@ _LONGEST_QUOTE = 280  # characters of a sentence in an answer that the model doe
 _SHORT_ANSWER, _MISSING = "Short answer", "What was not found"
 
 
-@dataclass(frozen=True, slots=True)
-class Writer:
-    """The language model, which writes an answer; only what it writes from the notebook has ``[n]`` marks.
+def _from_passages(
+    question: str,
+    passages: Sequence[Evidence],
+    found: Sequence[tuple[int, str]],
+    length: Length,
+    deps: Deps,
+    show: Callable[[str], None],
+    *,
+    taught: bool = True,
+) -> str:
+    """The model's answer from whole passages, read in one prompt, without marks; "" if it says nothing.
 
-    Attributes:
-        session: The run's access to its model.
-        question: What is to be answered.
-        max_tokens: Upper bound of an answer.
-        on_text: Takes the text as it is written.
+    ``found`` are passage numbers with the sentences that the plan's steps found there. Without
+    ``taught`` a model with an adapter is asked without it, and may not refuse.
+
+    Raises:
+        BudgetExhausted: before anything was written.
     """
+    entries, instruction, system = answer_prompt(
+        deps.session, question, passages, found, length, taught=taught
+    )
+    if system == prompts.TAUGHT:
+        show = _holding_back_refusal(show)
+    return _generate(entries, instruction, length, deps, show, system)
 
-    session: Session
-    question: str
-    max_tokens: int
-    on_text: Callable[[str], None]
 
-    def from_notebook(self, entries: Sequence[str], notes: Sequence[Note], length: Length) -> str:
-        """The answer after the notebook's entries; the findings if the model says nothing.
-
-        Raises:
-            BudgetExhausted: before anything was written.
-        """
-        instruction = prompts.synthesise(self.question, notes, unanswered(notes), length)
-        draft = self._written(entries, instruction, length, prompts.SYSTEM, self.on_text)
-        return draft or from_findings(notes)
-
-    def from_passages(
-        self,
-        evidence: Sequence[Evidence],
-        found: Sequence[tuple[int, str]],
-        length: Length,
-        *,
-        taught: bool = True,
-    ) -> str:
-        """The answer from whole passages, read in one prompt, without marks; "" if the model says nothing.
-
-        ``found`` are passage numbers with the sentences that the plan's steps found there. Without
-        ``taught`` a model with an adapter is asked without it, and may not refuse.
-        """
-        entries, instruction, system = answer_prompt(
-            self.session, self.question, evidence, found, length, taught=taught
-        )
-        show = _holding_back_refusal(self.on_text) if system == prompts.TAUGHT else self.on_text
-        return self._written(entries, instruction, length, system, show)
-
-    def _written(
-        self,
-        entries: Sequence[str],
-        instruction: str,
-        length: Length,
-        system: str,
-        on_text: Callable[[str], None],
-    ) -> str:
-        most = _BRIEF_TOKENS if length == "brief" else self.max_tokens
-        reply = self.session.write("synthesise", entries, instruction, most, on_text, system)
-        return _whole_sentences(reply)
+def _generate(
+    entries: Sequence[str],
+    instruction: str,
+    length: Length,
+    deps: Deps,
+    show: Callable[[str], None],
+    system: str = prompts.SYSTEM,
+) -> str:
+    most = _BRIEF_TOKENS if length == "brief" else deps.cognition.answer_tokens
+    return _whole_sentences(deps.session.write("synthesise", entries, instruction, most, show, system))
 
 
 def _holding_back_refusal(on_text: Callable[[str], None]) -> Callable[[str], None]:
@@ -178,11 +155,6 @@ def _around(answer: str, sentence: str) -> str:
     return f"{before}{excerpt.rpartition(' ')[0] if after else excerpt}{after}"
 
 
-def unanswered(notes: Sequence[Note]) -> list[str]:
-    """What the steps were to find and did not: their questions."""
-    return [note["question"] for note in still_missing(notes)]
-
-
 def gaps(missing: Sequence[str]) -> list[str]:
     """A sentence for each question that was not answered."""
     return [
@@ -226,7 +198,7 @@ def synthesise(state: RunState, deps: Deps) -> dict[str, Any]:
     if not evidence:
         return {**update, "draft": "", "status": "not_found"}
     if not notes:
-        notes = [_note(state, best_excerpt(evidence))]
+        notes = [as_note(state, state["question"], best_excerpt(evidence))]
     is_certain = deps.cognition.instant and state["route"] == "single" and all(n.get("sure") for n in notes)
     if state["approval"] == "rewrite" or is_certain:
         return {**update, "draft": from_findings(notes, deps.length), "status": ""}
@@ -240,16 +212,13 @@ def synthesise(state: RunState, deps: Deps) -> dict[str, Any]:
 
 
 def _written(state: RunState, notes: list[Note], deps: Deps) -> str:
+    """The draft by the model; without a likely passage, it is shown only after it is checked."""
+
     def show(text: str) -> None:
         deps.session.emit(AnswerText(text))
 
-    def hide(_text: str) -> None:
-        """Without a likely passage, the answer is shown only after it is checked."""
-
-    def writer(on_text: Callable[[str], None]) -> Writer:
-        return Writer(deps.session, state["question"], deps.cognition.answer_tokens, on_text)
-
-    evidence, questions = state["evidence"], questions_of(state["question"], notes)
+    question, evidence = state["question"], state["evidence"]
+    questions = questions_of(question, notes)
     unread = nothing_found(notes)
     if deps.length == "report" and not unread:
         return _report(state, notes, deps, show)
@@ -257,16 +226,20 @@ def _written(state: RunState, notes: list[Note], deps: Deps) -> str:
     if unread or deps.cognition.instant:
         is_likely = max(item["score"] for item in passages) >= LIKELY
         length: Length = "normal" if state["route"] == "deep" and deps.length == "normal" else "brief"
-        draft = writer(show if is_likely else hide).from_passages(passages, _found(state), length)
+        draft = _from_passages(
+            question, passages, _found(state), length, deps, show if is_likely else _hide
+        )
         if not abstains(draft):
-            draft = cite(deps.reader, state["question"], draft, passages)
+            draft = cite(deps.reader, question, draft, passages)
         elif is_likely and deps.session.taught:
-            text = writer(hide).from_passages(passages, _found(state), length, taught=False)
-            text = cite(deps.reader, state["question"], text, passages)
+            text = _from_passages(question, passages, _found(state), length, deps, _hide, taught=False)
+            text = cite(deps.reader, question, text, passages)
             if is_answer(deps.reader, questions, citations.claims(text, evidence), evidence):
                 draft = text
     else:
-        draft = writer(show).from_notebook(state["notebook"], notes, deps.length)
+        missing = [note["question"] for note in still_missing(notes)]
+        instruction = prompts.synthesise(question, notes, missing, deps.length)
+        draft = _generate(state["notebook"], instruction, deps.length, deps, show) or from_findings(notes)
     claims = citations.claims(draft, evidence)
     if not claims:
         return from_findings(notes) or from_findings(_proposed(state))
@@ -282,6 +255,10 @@ def _written(state: RunState, notes: list[Note], deps: Deps) -> str:
     if state["route"] == "deep" and deps.session.taught:
         return " ".join([draft, *_left_out(state, notes, draft, passages, deps)])
     return draft
+
+
+def _hide(_text: str) -> None:
+    """In place of a function that shows what is written."""
 
 
 def _report(state: RunState, notes: list[Note], deps: Deps, show: Callable[[str], None]) -> str:
@@ -329,9 +306,9 @@ def _left_out(
         question = note["question"]
         own = [item for item in state["evidence"] if item["step"] == note["step"] and item not in passages]
         try:
-            text = _read(question, passages, "brief", deps, lambda _text: None)
+            text = _read(question, passages, "brief", deps, _hide)
             if not text and own:
-                text = _read(question, own, "brief", deps, lambda _text: None)
+                text = _read(question, own, "brief", deps, _hide)
         except BudgetExhausted:
             return
         claims = citations.claims(text, state["evidence"])
@@ -357,16 +334,16 @@ def _read(
         BudgetExhausted: before anything was written.
     """
     passages = most_likely(passages, deps.session)
-    text = Writer(deps.session, question, deps.cognition.answer_tokens, show).from_passages(
-        passages, [], length
-    )
+    text = _from_passages(question, passages, [], length, deps, show)
     return cite(deps.reader, question, text, passages) if text and not abstains(text) else ""
 
 
 def _proposed(state: RunState) -> list[Note]:
     """What the reader proposes in the evidence, if it is likely."""
     span = best_span(proposed(state)[1]) if readable(state["question"]) else None
-    return [_note(state, of_span(*span))] if span and span[1]["probability"] >= LIKELY else []
+    if span is None or span[1]["probability"] < LIKELY:
+        return []
+    return [as_note(state, state["question"], of_span(*span))]
 
 
 def _found(state: RunState) -> list[tuple[int, str]]:
@@ -383,47 +360,28 @@ def _with_look(state: RunState, deps: Deps) -> dict[str, Any]:
         return {}
     evidence, by_passage = list(state["evidence"]), {item["passage_id"]: item for item in state["evidence"]}
     passages = [
-        candidate for candidate in state["looked"] if graded(candidate["score"]).grade != "incorrect"
+        candidate for candidate in state["looked"] if graded(candidate["score"]) != "incorrect"
     ] or state["looked"]
     passages = passages[:_LOOKED]
     new_items: list[Evidence] = []
     for candidate in passages:
-        if candidate["passage_id"] in by_passage:
-            number = by_passage[candidate["passage_id"]]["number"]
-            evidence[number - 1] = Evidence(
-                {**by_passage[candidate["passage_id"]], "excerpt": candidate["text"]}
-            )
+        if existing := by_passage.get(candidate["passage_id"]):
+            evidence[existing["number"] - 1] = Evidence({**existing, "excerpt": candidate["text"]})
             continue
-        item = as_evidence(
-            Distilled(candidate, candidate["text"], candidate["score"]), len(evidence) + 1, state["step"]
-        )
+        item = as_evidence(candidate, candidate["text"], len(evidence) + 1, state["step"])
         evidence.append(item)
         by_passage[item["passage_id"]] = item
         new_items.append(item)
-    book = state["notebook"]
+    entries = state["notebook"]
     if new_items:
-        entry = notebook.evidence_entry(
-            state["step"], state["question"], [(item, False) for item in new_items]
-        )
         deps.session.emit(EvidenceKept(state["step"], new_items, []))
-        deps.session.emit(NotebookGrew(entry))
-        book = [*book, entry]
+        shown = [(item, False) for item in new_items]
+        entries = deps.grown(entries, notebook.evidence_entry(state["step"], state["question"], shown))
     notes = state["notes"]
     passage = likeliest(passages)
     if passage is not None and passage["spans"][0]["probability"] >= SURE:
         number = by_passage[passage["passage_id"]]["number"]
         if not any(note["found"] and number in note["cites"] for note in notes):
-            notes = [_note(state, of_span(number, passage["spans"][0])), *notes]
-    return {"evidence": evidence, "notebook": book, "notes": notes}
-
-
-def _note(state: RunState, finding: Finding) -> Note:
-    return Note(
-        step=state["step"],
-        question=state["question"],
-        sentence=finding.sentence,
-        answer=finding.answer,
-        cites=finding.cites,
-        found=True,
-        revision=state["revisions"],
-    )
+            finding = of_span(number, passage["spans"][0])
+            notes = [as_note(state, state["question"], finding), *notes]
+    return {"evidence": evidence, "notebook": entries, "notes": notes}

@@ -86,7 +86,13 @@ def grounded(claims: Sequence[Claim], evidence: Sequence[Evidence]) -> bool:
     )
 
 
-class ReadingVerifier:
+def verify_by_reader(
+    reader: Reader,
+    _session: Session,
+    questions: Sequence[str],
+    claims: Sequence[Claim],
+    evidence: Sequence[Evidence],
+) -> list[Claim]:
     """The reader's judgement of each sentence, and what code can check: numbers, dates and names.
 
     A sentence is supported if one of its passages supports it, or all of them together do, and none refutes
@@ -97,144 +103,121 @@ class ReadingVerifier:
     supported where the reader takes them for the answer. Where no supported sentence answers the question
     or one of its look-ups, all are supported in part only.
     """
+    question = questions[0]
+    cited = _cited(claims, evidence)
+    asked_cells = [
+        _asked_cell(claim["text"], questions, passages)
+        for claim, passages in zip(claims, cited, strict=True)
+    ]
+    # A small model takes the wrong column of a row that it has found.
+    claims = [
+        Claim({**claim, "text": cell.corrected(claim["text"])}) if cell else claim
+        for claim, cell in zip(claims, asked_cells, strict=True)
+    ]
+    options = [
+        [*([item] for item in passages), *([passages] if len(passages) > 1 else [])] for passages in cited
+    ]
+    judgements = _read(reader, claims, options)
+    checked = [
+        _accept_marked(reader, _judge(claim, passages, supports, question, evidence), passages, question)
+        for claim, passages, supports in zip(claims, cited, judgements, strict=True)
+    ]
+    checked = _cite_again(reader, checked, judgements, question, evidence)
+    if any(cell and cell.agrees(claim["text"]) for claim, cell in zip(checked, asked_cells, strict=True)):
+        return checked
+    supported = [claim for claim in checked if claim["verdict"] == "supported"]
+    if not readable(question) or is_answer(reader, questions, supported, evidence):
+        return checked
+    return [
+        Claim({**claim, "verdict": "partly", "reason": _beside_the_point(claim["cites"])})
+        if claim["verdict"] == "supported"
+        else claim
+        for claim in checked
+    ]
 
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
 
-    def verify(
-        self,
-        session: Session,
-        questions: Sequence[str],
-        claims: Sequence[Claim],
-        evidence: Sequence[Evidence],
-    ) -> list[Claim]:
-        """The claims with verdict, reason, and the probability that their passages support them."""
-        question = questions[0]
-        by_number = {item["number"]: item for item in evidence}
-        cited = [[by_number[n] for n in claim["cites"] if n in by_number] for claim in claims]
-        asked_cells = [
-            _asked_cell(claim["text"], questions, passages)
-            for claim, passages in zip(claims, cited, strict=True)
-        ]
-        # A small model takes the wrong column of a row that it has found.
-        claims = [
-            Claim({**claim, "text": cell.corrected(claim["text"])}) if cell else claim
-            for claim, cell in zip(claims, asked_cells, strict=True)
-        ]
-        options = [
-            [*([item] for item in passages), *([passages] if len(passages) > 1 else [])]
-            for passages in cited
-        ]
-        judgements = self._read(claims, options)
-        verdicts = [
-            _judge(claim, passages, supports, question, evidence)
-            for claim, passages, supports in zip(claims, cited, judgements, strict=True)
-        ]
-        checked = [
-            self._accept_marked(claim, passages, question)
-            for claim, passages in zip(verdicts, cited, strict=True)
-        ]
-        checked = self._cite_again(checked, judgements, question, evidence)
-        if any(
-            cell and cell.agrees(claim["text"]) for claim, cell in zip(checked, asked_cells, strict=True)
-        ):
-            return checked
-        return self._require_answer(checked, questions, evidence)
+def _cited(claims: Sequence[Claim], evidence: Sequence[Evidence]) -> list[list[Evidence]]:
+    """The passages that each claim cites."""
+    by_number = {item["number"]: item for item in evidence}
+    return [[by_number[n] for n in claim["cites"] if n in by_number] for claim in claims]
 
-    def _require_answer(
-        self, claims: list[Claim], questions: Sequence[str], evidence: Sequence[Evidence]
-    ) -> list[Claim]:
-        """The claims; where none of the supported ones answers, each is supported in part only."""
-        supported = [claim for claim in claims if claim["verdict"] == "supported"]
-        if not readable(questions[0]) or is_answer(self._reader, questions, supported, evidence):
-            return claims
-        return [
-            Claim({**claim, "verdict": "partly", "reason": _beside_the_point(claim["cites"])})
-            if claim["verdict"] == "supported"
-            else claim
-            for claim in claims
-        ]
 
-    def _accept_marked(self, claim: Claim, cited: Sequence[Evidence], question: str) -> Claim:
-        """The claim, supported if it says nothing but what the reader takes for the answer.
+def _accept_marked(reader: Reader, claim: Claim, cited: Sequence[Evidence], question: str) -> Claim:
+    """The claim, supported if it says nothing but what the reader takes for the answer.
 
-        An answer of a few words is no sentence that a passage could support or refute.
-        """
-        if claim["verdict"] == "supported" or not cited or not readable(question):
-            return claim
-        passages = [passage_text([item]) for item in cited]
-        for item, passage, reading in zip(
-            cited, passages, self._reader.read(question, passages), strict=True
-        ):
-            for span in reading.spans:
-                answer = passage[span.start : span.end]
-                if span.probability >= LIKELY and _says_only(claim["text"], answer, question):
-                    number = item["number"]
-                    support = round(span.probability, 3)
-                    return Claim(
-                        {
-                            **claim,
-                            "cites": [number],
-                            "support": support,
-                            "verdict": "supported",
-                            "reason": "",
-                        }
-                    )
+    An answer of a few words is no sentence that a passage could support or refute.
+    """
+    if claim["verdict"] == "supported" or not cited or not readable(question):
         return claim
+    passages = [passage_text([item]) for item in cited]
+    for item, passage, reading in zip(cited, passages, reader.read(question, passages), strict=True):
+        for span in reading.spans:
+            answer = passage[span.start : span.end]
+            if span.probability >= LIKELY and _says_only(claim["text"], answer, question):
+                return Claim(
+                    text=claim["text"],
+                    cites=[item["number"]],
+                    support=round(span.probability, 3),
+                    verdict="supported",
+                    reason="",
+                )
+    return claim
 
-    def _read(
-        self, claims: Sequence[Claim], options: Sequence[Sequence[Sequence[Evidence]]]
-    ) -> list[list[Support]]:
-        """One judgement per claim and option; an option is one passage, or several read as one.
 
-        What code can tell is not read: words that are copied whole, and the value of one cell of a table.
-        """
-        pairs = [
-            (claim["text"], items)
-            for claim, claim_options in zip(claims, options, strict=True)
-            for items in claim_options
-        ]
-        decided = [_without_reading(text, items) for text, items in pairs]
-        unread = [
-            (text, _read_for(text, items))
-            for (text, items), support in zip(pairs, decided, strict=True)
-            if support is None
-        ]
-        readings = iter(self._reader.support(unread) if unread else [])
-        supports = iter([support or next(readings) for support in decided])
-        return [[next(supports) for _ in claim_options] for claim_options in options]
+def _read(
+    reader: Reader, claims: Sequence[Claim], options: Sequence[Sequence[Sequence[Evidence]]]
+) -> list[list[Support]]:
+    """One judgement per claim and option; an option is one passage, or several read as one.
 
-    def _cite_again(
-        self,
-        claims: Sequence[Claim],
-        judgements: Sequence[Sequence[Support]],
-        question: str,
-        evidence: Sequence[Evidence],
-    ) -> list[Claim]:
-        """The claims, those that their passages say nothing of with a passage that supports them."""
-        unsupported = [
-            claim
-            for claim, supports in zip(claims, judgements, strict=True)
-            if claim["verdict"] == "not" and not any(one.refuted >= _SURE for one in supports)
-        ]
-        passages = sorted(evidence, key=lambda item: -item["score"])[:_OTHERS]
-        options = [
-            [[item] for item in passages if item["number"] not in claim["cites"]] for claim in unsupported
-        ]
-        supported: dict[int, Claim] = {}
-        for claim, claim_options, supports in zip(
-            unsupported, options, self._read(unsupported, options), strict=True
-        ):
-            best = max(
-                zip(supports, claim_options, strict=True), key=lambda pair: pair[0].supported, default=None
-            )
-            if best is None or best[0].supported < SUPPORTS:
-                continue
-            recited = Claim({**claim, "cites": [best[1][0]["number"]]})
-            recited = _judge(recited, best[1], [best[0]], question, evidence)
-            if recited["verdict"] == "supported":
-                supported[id(claim)] = recited
-        return [supported.get(id(claim), claim) for claim in claims]
+    What code can tell is not read: words that are copied whole, and the value of one cell of a table.
+    """
+    pairs = [
+        (claim["text"], items)
+        for claim, claim_options in zip(claims, options, strict=True)
+        for items in claim_options
+    ]
+    decided = [_without_reading(text, items) for text, items in pairs]
+    unread = [
+        (text, _read_for(text, items))
+        for (text, items), support in zip(pairs, decided, strict=True)
+        if support is None
+    ]
+    readings = iter(reader.support(unread) if unread else [])
+    supports = iter([support or next(readings) for support in decided])
+    return [[next(supports) for _ in claim_options] for claim_options in options]
+
+
+def _cite_again(
+    reader: Reader,
+    claims: Sequence[Claim],
+    judgements: Sequence[Sequence[Support]],
+    question: str,
+    evidence: Sequence[Evidence],
+) -> list[Claim]:
+    """The claims, those that their passages say nothing of with a passage that supports them."""
+    unsupported = [
+        claim
+        for claim, supports in zip(claims, judgements, strict=True)
+        if claim["verdict"] == "not" and not any(one.refuted >= _SURE for one in supports)
+    ]
+    passages = sorted(evidence, key=lambda item: -item["score"])[:_OTHERS]
+    options = [
+        [[item] for item in passages if item["number"] not in claim["cites"]] for claim in unsupported
+    ]
+    supported: dict[int, Claim] = {}
+    for claim, claim_options, supports in zip(
+        unsupported, options, _read(reader, unsupported, options), strict=True
+    ):
+        best = max(
+            zip(supports, claim_options, strict=True), key=lambda pair: pair[0].supported, default=None
+        )
+        if best is None or best[0].supported < SUPPORTS:
+            continue
+        recited = Claim({**claim, "cites": [best[1][0]["number"]]})
+        recited = _judge(recited, best[1], [best[0]], question, evidence)
+        if recited["verdict"] == "supported":
+            supported[id(claim)] = recited
+    return [supported.get(id(claim), claim) for claim in claims]
 
 
 def _asked_cell(text: str, questions: Sequence[str], cited: Sequence[Evidence]) -> NamedCell | None:
@@ -398,49 +381,35 @@ class _Verdicts(BaseModel):
     verdicts: list[Literal["supported", "partly", "not"]]
 
 
-class ModelVerifier:
-    """Asks the model about all sentences in one call, as the seed's groundedness check does.
+def verify_by_model(
+    reader: Reader,
+    session: Session,
+    questions: Sequence[str],
+    claims: Sequence[Claim],
+    evidence: Sequence[Evidence],
+) -> list[Claim]:
+    """The verdicts of the model, asked about all sentences in one call, as the seed's groundedness check.
 
     What code can know is not asked: a sentence without a citation, or with a number that is in none
-    of its passages, is not supported whatever the model says. Where the model cannot be asked any more,
-    the reader's judgement counts.
+    of its passages, is not supported whatever the model says. Where the model cannot be asked any more, or
+    gives another number of verdicts, the reader's judgement counts.
     """
-
-    def __init__(self, reading: ReadingVerifier) -> None:
-        self._reading = reading
-
-    def verify(
-        self,
-        session: Session,
-        questions: Sequence[str],
-        claims: Sequence[Claim],
-        evidence: Sequence[Evidence],
-    ) -> list[Claim]:
-        """The claims with the model's verdicts; those it gave none for keep the reader's."""
-        read = self._reading.verify(session, questions, claims, evidence)
-        by_number = {item["number"]: item for item in evidence}
-        pairs = [
-            (claim["text"], [by_number[n] for n in claim["cites"] if n in by_number]) for claim in read
-        ]
-        if not any(cited for _, cited in pairs):
-            return read
-        try:
-            result = session.ask(
-                "verify", [], prompts.verify(questions[0], pairs), _Verdicts, _Verdicts(verdicts=[]), 96
-            )
-        except BudgetExhausted:
-            return read
-        verdicts = result.value.verdicts
-        if len(verdicts) != len(claims):
-            return read
-        return [
-            claim if _decided_by_code(claim["text"], cited) else _with_verdict(claim, verdict)
-            for claim, verdict, (_, cited) in zip(read, verdicts, pairs, strict=True)
-        ]
-
-
-def _decided_by_code(text: str, cited: Sequence[Evidence]) -> bool:
-    return not cited or bool(missing_numbers(text, cited))
+    read = verify_by_reader(reader, session, questions, claims, evidence)
+    pairs = [(claim["text"], cited) for claim, cited in zip(read, _cited(read, evidence), strict=True)]
+    if not any(cited for _, cited in pairs):
+        return read
+    try:
+        instruction = prompts.verify(questions[0], pairs)
+        result = session.ask("verify", [], instruction, _Verdicts, _Verdicts(verdicts=[]), 96)
+    except BudgetExhausted:
+        return read
+    verdicts = result.value.verdicts
+    if len(verdicts) != len(claims):
+        return read
+    return [
+        claim if not cited or missing_numbers(text, cited) else _with_verdict(claim, verdict)
+        for claim, verdict, (text, cited) in zip(read, verdicts, pairs, strict=True)
+    ]
 
 
 def _with_verdict(claim: Claim, verdict: Verdict) -> Claim:
@@ -474,7 +443,7 @@ def verify(state: RunState, deps: Deps) -> dict[str, Any]:
     if not drafted or abstaining[0]:
         return _without_answer(state, deps)
     stating = [claim for claim, empty in zip(drafted, abstaining, strict=True) if not empty]
-    claims = deps.cognition.verifier.verify(
+    claims = deps.cognition.verify(
         deps.session, questions_of(state["question"], state["notes"]), stating, evidence
     )
     for claim, drafted_claim in zip(claims, stating, strict=True):
@@ -554,7 +523,7 @@ def _left_open(state: RunState, answer: str, deps: Deps) -> list[Note]:
 
 def _absent(note: Note) -> bool:
     """Whether the reader grades every passage of the step's searches as beside the point."""
-    return graded(note.get("relevance", 0.0)).grade == "incorrect"
+    return graded(note.get("relevance", 0.0)) == "incorrect"
 
 
 def _answered(state: RunState, claims: list[Claim], deps: Deps) -> bool:

@@ -17,9 +17,8 @@ from typing import Final, TypeAlias
 from agent import events as ev
 from agent import notebook
 from agent.budget import Budget, Ledger
-from agent.cognition import Cognition, Distilled
 from agent.decisions.sources import Policy, Rules
-from agent.deps import Deps
+from agent.deps import Cognition, Deps
 from agent.graph import research_step, updated
 from agent.profiles import profile
 from agent.prompts import NOT_FOUND
@@ -274,8 +273,7 @@ class OnePrompt:
 
 
 def _numbered(candidates: Sequence[Candidate]) -> list[Evidence]:
-    distilled = [Distilled(item, item["text"], item["score"]) for item in candidates]
-    return [as_evidence(item, number, step=1) for number, item in enumerate(distilled, start=1)]
+    return [as_evidence(item, item["text"], number, step=1) for number, item in enumerate(candidates, 1)]
 
 
 def _generate(messages: Sequence[Message], parts: Parts, ledger: Ledger) -> str:

@@ -12,8 +12,7 @@ import pytest
 import agent.events as ev
 from agent.budget import Budget
 from agent.run import EmptyLibrary, Request, UnusableQuestion, resumable, run
-from agent.steering import Steering
-from models.protocols import ChatOptions, GenerationCancelled, Message, Reply
+from models.protocols import ChatOptions, Message, Reply
 from tests.agent.conftest import DEEP, Ask, UnsureReader
 from tests.agent.made import FIRST, TWO_STEPS, WHOLE, WRITTEN, end, only
 from tests.scripted import HashEmbedder, Plain, ScriptedChat, WordReader
@@ -140,12 +139,6 @@ def test_the_step_budget_ends_the_loop_with_an_answer(ask: Ask) -> None:
     assert end(events).status == "answered"
 
 
-def test_two_steps_without_new_evidence_end_the_loop(ask: Ask) -> None:
-    events = ask([SAME, "Tolvang Ceramics [1]."])
-    assert only(events, ev.Decided)[-1].source == "budget"
-    assert "no new evidence" in end(events).stopped_because
-
-
 def test_a_token_budget_too_small_for_a_plan_leaves_what_the_question_finds_by_itself(ask: Ask) -> None:
     events = ask([], budget=Budget(tokens=10))
     assert end(events).stopped_because == "token budget"
@@ -230,20 +223,6 @@ def test_an_empty_library_says_how_to_fill_it(ask: Ask, tmp_path_factory: pytest
     with pytest.raises(EmptyLibrary) as caught:
         ask([], store=empty)
     assert "ingest" in caught.value.way_out
-
-
-def test_cancelling(ask: Ask, store: Store) -> None:
-    cancel = threading.Event()
-
-    def stops(_messages: Sequence[Message]) -> dict[str, Any]:
-        cancel.set()
-        return TWO_STEPS
-
-    events: list[ev.Event] = []
-    with pytest.raises(GenerationCancelled):
-        ask([stops], seen=events, steering=Steering(cancel))
-    assert end(events).status == "cancelled"
-    assert Runs(store).find("last").status == "cancelled"
 
 
 def test_leaving_early_stops_the_run(library: Library, store: Store, embedder: HashEmbedder) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.benchmarks.adapters.base import Base, open_base
-from tests.benchmarks.adapters.tiny import write_tiny
+from tests.benchmarks.adapters import Base, open_base
+from tests.benchmarks.tiny import write_tiny
 
 
 @pytest.fixture(scope="module")

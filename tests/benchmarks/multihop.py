@@ -14,6 +14,7 @@ import numpy as np
 from agent.documents.document import Block, ParsedDocument
 from agent.documents.indexing import embed_library, new_document, passage_text
 from agent.documents.sources import Content
+from agent.steps.lookups import RESULT
 from models.protocols import Embedder, Vectors
 from policy.questions import BadQuestions, Case, CaseSet, Place, records
 from traces.library import Library
@@ -183,17 +184,9 @@ def _pooled(given: list[tuple[str, str]], numbers: dict[Paragraph, int]) -> list
     return [numbers.setdefault(paragraph, len(numbers)) for paragraph in paragraphs]
 
 
-_REFERENCE = re.compile(r"#(\d+)")
-
-
-def references(question: str) -> list[int]:
-    """Numbers of the hops that ``question`` refers to, from 1."""
-    return [int(number) for number in _REFERENCE.findall(question)]
-
-
 def filled(question: str, answers: Sequence[str]) -> str:
     """``question`` with the hops' ``answers`` in the place of the references to them."""
-    return _REFERENCE.sub(lambda match: answers[int(match[1]) - 1], question)
+    return RESULT.sub(lambda match: answers[int(match[1]) - 1], question)
 
 
 class RememberingEmbedder:

@@ -44,7 +44,7 @@ from policy.serving.registry import ACTIVE, Registry
 from policy.serving.scorers import Scorer
 from policy.training.course import TrainingRequest, train
 from policy.training.material import gather
-from tests.benchmarks.collecting.model_free import collect
+from tests.benchmarks.collecting import collect
 from traces.store import Store
 from tui.assemble import open_embedder, open_reader
 from tui.policy.collecting import watch_collecting

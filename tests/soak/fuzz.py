@@ -23,8 +23,7 @@ import duckdb
 
 import agent.events as ev
 from agent.budget import Budget
-from agent.cognition import Length
-from agent.deps import Approve
+from agent.deps import Approve, Length
 from agent.prompts import NOT_FOUND, WITHHELD
 from agent.run import Request, run
 from agent.state import ACTIONS
@@ -259,10 +258,6 @@ def _of(chance: random.Random, schema: object, root: object = None) -> object:
             return [_of(chance, schema.get("items"), root) for _ in range(chance.choice([0, 1, 2, 3, 40]))]
         case "integer":
             return chance.choice([0, 1, 2, 3, -5, 99, 10**20])
-        case "number":
-            return chance.choice([0, 0.5, 1, -1, 1e300])
-        case "boolean":
-            return chance.random() < 0.5
     return chance.choice(
         ["", "Tolvang Ceramics", "Who supplies Orlavane's bearings?", "What halted #1?", "#9", "[1]",
          _words(chance, chance.randint(1, 30))]

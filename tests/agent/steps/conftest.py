@@ -15,6 +15,7 @@ from agent.profiles import DECIDES, profile
 from agent.retrieval.recall import Recall
 from agent.session import Session
 from agent.steering import Steering
+from models.protocols import Reader
 from tests.scripted import HashEmbedder, Scripted, ScriptedChat, ScriptedCompleter, TaughtChat, WordReader
 from traces.library import Library
 
@@ -39,21 +40,22 @@ def make(library: Library, embedder: HashEmbedder, events: list[ev.Event]) -> It
         profile_name: str = "lean",
         budget: Budget | None = None,
         taught: bool = False,
+        reader: Reader | None = None,
         **changes: Any,
     ) -> Deps:
         chat = TaughtChat(replies) if taught else ScriptedChat(replies)
         planner = None if plans is None else ScriptedCompleter(plans)
         scripts.extend(script for script in (chat, planner) if script is not None)
         session = Session(chat, budget or Budget(), events.append, Steering())
-        cognition = profile(profile_name, WordReader(), planner)
+        reader = reader or WordReader()
         return Deps(
             **{
                 "session": session,
-                "cognition": cognition,
+                "cognition": profile(profile_name, reader, planner),
                 "decider": source(DECIDES[profile_name], session, explain=True),
                 "library": library,
                 "recall": Recall(library, embedder),
-                "reader": WordReader(),
+                "reader": reader,
                 "collections": tuple(library.collections()),
                 **changes,
             }

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 import agent.events as ev
-from agent.cognition import Distilled
 from agent.state import Candidate
 from agent.steps.distil import distil, distil_by_model, distil_by_spans
 from agent.steps.rerank import read
@@ -32,7 +31,7 @@ def _read(passage: Candidate, marked: str) -> Candidate:
     return one
 
 
-def _distilled(*passages: Candidate) -> list[Distilled]:
+def _distilled(*passages: Candidate) -> list[tuple[Candidate, str]]:
     with scripted() as session:
         return distil_by_spans(session, [], _QUESTION, passages)
 
@@ -40,7 +39,7 @@ def _distilled(*passages: Candidate) -> list[Distilled]:
 def _excerpt(passage: Candidate, *marked: str) -> str:
     """What is left of a passage that stands second, once the reader has marked words in it."""
     spans = [span for words in marked for span in _read(passage, words)["spans"]]
-    return _distilled(_FIRST, Candidate({**passage, "spans": spans}))[1].excerpt
+    return _distilled(_FIRST, Candidate({**passage, "spans": spans}))[1][1]
 
 
 @pytest.mark.parametrize(
@@ -60,11 +59,11 @@ def test_marked_sentences_are_kept_with_their_neighbours(marked: list[str], exce
 
 
 def test_the_best_passage_is_kept_whole_where_it_is_short() -> None:
-    (kept,) = _distilled(_read(_PROSE, "Tolvang"))
-    assert kept.excerpt == _PROSE["text"]
+    ((_, kept),) = _distilled(_read(_PROSE, "Tolvang"))
+    assert kept == _PROSE["text"]
     long = Candidate({**_PROSE, "text": " ".join([_PROSE["text"]] * 8)})
-    (kept,) = _distilled(_read(long, "Tolvang"))
-    assert len(kept.excerpt) < len(long["text"])
+    ((_, kept),) = _distilled(_read(long, "Tolvang"))
+    assert len(kept) < len(long["text"])
 
 
 @pytest.mark.parametrize(("marked", "row"), [("236.4", "Services | 236.4 | 214.9"), ("3.1", _ROWS[2])])
@@ -95,7 +94,7 @@ def test_what_the_model_copies_is_kept_and_what_it_invents_is_not(
 ) -> None:
     with scripted(written) as session:
         distilled = distil_by_model(session, [], _QUESTION, [_PROSE])
-    assert [(one.candidate["passage_id"], one.excerpt) for one in distilled] == kept
+    assert [(passage["passage_id"], excerpt) for passage, excerpt in distilled] == kept
 
 
 # --- the step ---------------------------------------------------------------------------------------

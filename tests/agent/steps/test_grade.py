@@ -7,10 +7,9 @@ from collections.abc import Sequence
 import pytest
 
 import agent.events as ev
-from agent.cognition import Grade
 from agent.session import Session
-from agent.state import Candidate
-from agent.steps.grade import ModelGrader, ReaderGrader, grade, overall
+from agent.state import Candidate, Grade
+from agent.steps.grade import grade, grade_by_model, grade_by_reader, overall
 from tests.agent.made import candidate, only, scripted, state, step
 from tests.agent.steps.conftest import Make
 from tests.scripted import Scripted
@@ -42,8 +41,7 @@ def test_the_readers_probability_is_cut_in_three(
     idle_session: Session, score: float, expected: Grade
 ) -> None:
     read = [_GOLD, candidate(4, "x", score=score)]  # each is graded for itself
-    found = ReaderGrader().grade(idle_session, [], _QUESTION, read)[1]
-    assert (found.grade, found.probability) == (expected, score)
+    assert grade_by_reader(idle_session, [], _QUESTION, read)[1] == (expected, score)
 
 
 def _asked(
@@ -51,8 +49,8 @@ def _asked(
 ) -> tuple[list[str], list[ev.Event]]:
     events: list[ev.Event] = []
     with scripted(*replies, emit=events.append, context_tokens=context_tokens) as session:
-        graded = ModelGrader().grade(session, ["QUESTION: q"], _QUESTION, candidates)
-    return [one.grade for one in graded], only(events, ev.Warned)
+        graded = grade_by_model(session, ["QUESTION: q"], _QUESTION, candidates)
+    return [one for one, _ in graded], only(events, ev.Warned)
 
 
 def test_the_model_grades_all_passages_in_one_call() -> None:

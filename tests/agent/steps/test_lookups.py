@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent.steps.lookups import MOST_LOOKUPS, Lookup, Plan, PlanRequest, parse, prompt, reply
+from agent.steps.lookups import MOST_LOOKUPS, Plan, PlanRequest, look_up, parse, prompt, reply
 
 _SIMPLE = PlanRequest("How much did Dalton bill?")
 _CHOICE = PlanRequest(
@@ -44,17 +44,17 @@ def test_the_prompt_is_bounded() -> None:
     [
         (_SIMPLE, Plan("talk", _SIMPLE.question), " TALK"),
         (_SIMPLE, Plan("ask", "Which Dalton do you mean?"), " ASK Which Dalton do you mean?"),
-        (_SIMPLE, Plan("search", _SIMPLE.question, (Lookup(_SIMPLE.question),)), " =\n="),
+        (_SIMPLE, Plan("search", _SIMPLE.question, [look_up(_SIMPLE.question)]), " =\n="),
         (
             _CHOICE,
             Plan(
                 "search",
                 "Who signed the bill of Dalton?",
-                (Lookup("Which bill is Dalton's?", "invoices"), Lookup("Who signed #1?")),
+                [look_up("Which bill is Dalton's?", "invoices"), look_up("Who signed #1?")],
             ),
             " Who signed the bill of Dalton?\n[invoices] Which bill is Dalton's?\nWho signed #1?",
         ),
-        (_CHOICE, Plan("search", "Who signed?", (Lookup("Who signed?", "contracts"),)), None),
+        (_CHOICE, Plan("search", "Who signed?", [look_up("Who signed?", "contracts")]), None),
         (_KNOWN, Plan("search", _KNOWN.question), " ="),
     ],
 )
@@ -87,14 +87,14 @@ def test_what_breaks_the_form_is_no_plan(text: str) -> None:
 def test_a_collection_that_is_not_there_is_none() -> None:
     plan = parse(" Who signed?\n[letters] =\n[contracts]  Who wrote it?", _CHOICE)
     assert plan == Plan(
-        "search", "Who signed?", (Lookup("Who signed?"), Lookup("Who wrote it?", "contracts"))
+        "search", "Who signed?", [look_up("Who signed?"), look_up("Who wrote it?", "contracts")]
     )
 
 
 def test_a_look_up_that_is_repeated_is_made_once() -> None:
     plan = parse("=\n=\nHow much did Dalton bill?", _SIMPLE)
     assert plan is not None
-    assert plan.lookups == (Lookup(_SIMPLE.question),)
+    assert plan.steps == [look_up(_SIMPLE.question)]
 
 
 @pytest.mark.parametrize(
@@ -108,4 +108,4 @@ def test_a_look_up_that_is_repeated_is_made_once() -> None:
 def test_a_number_that_was_shown_is_no_reference(request_: PlanRequest) -> None:
     plan = parse("=\nWho was sent invoice #4711?\nWho signed #1?", request_)
     assert plan is not None
-    assert plan.lookups == (Lookup("Who was sent invoice #4711?"), Lookup("Who signed #1?"))
+    assert plan.steps == [look_up("Who was sent invoice #4711?"), look_up("Who signed #1?")]

@@ -8,9 +8,8 @@ import pytest
 
 import agent.events as ev
 from agent.budget import Budget
-from agent.cognition import PlanResult
 from agent.state import Claim, PlanStep, RunState
-from agent.steps.lookups import PlanRequest
+from agent.steps.lookups import Plan, PlanRequest
 from agent.steps.plan import AskedPlanner, TaughtPlanner, plan, request_of
 from tests.agent.made import note, only, scripted, state, step
 from tests.agent.steps.conftest import Make
@@ -26,7 +25,7 @@ def _questions(steps: list[PlanStep]) -> list[str]:
     return [one["question"] for one in steps]
 
 
-def _taught(written: str, request: PlanRequest = _REQUEST) -> PlanResult:
+def _taught(written: str, request: PlanRequest = _REQUEST) -> Plan:
     with ScriptedCompleter([("Plan:", written)]) as model, scripted() as session:
         return TaughtPlanner(model).begin(session, request)
 
@@ -51,9 +50,7 @@ def test_what_is_no_plan_becomes_the_whole_question() -> None:
     assert (made.kind, _questions(made.steps), made.origin) == ("search", [_REQUEST.question], "default")
 
 
-def _asked(
-    *replies: Scripted, request: PlanRequest = _REQUEST, full: bool = False, **options: Any
-) -> PlanResult:
+def _asked(*replies: Scripted, request: PlanRequest = _REQUEST, full: bool = False, **options: Any) -> Plan:
     chosen = options.pop("chosen", None)
     with scripted(*replies, **options) as session:
         return AskedPlanner(full=full).begin(session, request, chosen)

@@ -6,12 +6,13 @@ import pytest
 
 from agent.session import Session
 from agent.steps.queries import (
-    ModelPhraser,
-    PlainPhraser,
+    model_phrasings,
     model_query,
+    model_rewordings,
     model_strategy,
     one_line,
     plain_query,
+    plain_rewordings,
     plain_strategy,
     resolve,
 )
@@ -52,7 +53,7 @@ def test_the_query_is_the_question_or_what_the_model_writes(idle_session: Sessio
 
 def _reword(session: Session, query: str, tried: list[str], *texts: str) -> list[str]:
     passages = [candidate(number, text) for number, text in enumerate(texts)]
-    return PlainPhraser().reword(session, [], query, tried, passages)
+    return plain_rewordings(session, [], query, tried, passages)
 
 
 def test_feedback_adds_the_distinctive_words_of_the_best_passages(idle_session: Session) -> None:
@@ -88,14 +89,14 @@ def test_the_model_phrases_it_in_other_words_and_repeats_nothing() -> None:
         "weather in Lisbon",  # about something else
     ]
     with scripted({"searches": written}) as session:
-        phrased = ModelPhraser().phrase(session, ["QUESTION: …"], QUERY)
+        phrased = model_phrasings(session, ["QUESTION: …"], QUERY)
     assert phrased == [QUERY, "Orlavane audit committee chair"]
     again = {"searches": ["Audit committee chair", "head of the audit committee", "x" * 301]}
     with scripted(("- audit committee chair\n", again)) as session:
-        reworded = ModelPhraser().reword(session, [], QUERY, [QUERY, "audit committee chair"], [])
+        reworded = model_rewordings(session, [], QUERY, [QUERY, "audit committee chair"], [])
     assert reworded == ["head of the audit committee"]
     with scripted("no JSON", "none again") as session:
-        assert ModelPhraser().phrase(session, [], QUERY) == [QUERY]
+        assert model_phrasings(session, [], QUERY) == [QUERY]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import agent.events as ev
-from agent.cognition import Finding, Spans
+from agent.deps import Finding, Spans
 from agent.prompts import NOT_FOUND
 from agent.session import Session
 from agent.state import Evidence, RunState

@@ -11,7 +11,7 @@ import pytest
 from agent.budget import Budget
 from agent.session import Session
 from agent.state import Claim
-from agent.steps.verify import ReadingVerifier
+from agent.steps.verify import verify_by_reader
 from models.boxed_reader import BoxedReader
 from models.protocols import Support
 from tests.agent.made import evidence
@@ -35,14 +35,14 @@ def shares(data: Path) -> tuple[float, float]:
     path = data / "reading" / "support_test.jsonl"
     if not path.is_file():
         pytest.skip(f"{path} is not there")
-    verifier = ReadingVerifier(_Unasked())
+    reader = _Unasked()
     session = Session(ScriptedChat([]), Budget(), lambda _event: None)
     right: dict[bool, list[bool]] = {True: [], False: []}
     for line in map(json.loads, path.read_text(encoding="utf-8").splitlines()):
         kind = "table" if " | " in line["passage"] else "text"
         passage = evidence(1, line["passage"], title="", kind=kind)
         claim = Claim(text=line["claim"], cites=[1], support=0.0, verdict="not", reason="")
-        (judged,) = verifier.verify(session, [""], [claim], [passage])
+        (judged,) = verify_by_reader(reader, session, [""], [claim], [passage])
         wanted = line["label"] == "supported"
         right[wanted].append((judged["verdict"] == "supported") is wanted)
     return sum(right[False]) / len(right[False]), sum(right[True]) / len(right[True])

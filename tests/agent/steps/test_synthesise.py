@@ -11,12 +11,12 @@ import agent.events as ev
 from agent import prompts
 from agent.budget import BudgetExhausted
 from agent.prompts import NOT_FOUND
-from agent.state import Candidate, Evidence, Note
+from agent.state import Candidate, Evidence, Note, still_missing
 from agent.steps import answering
 from agent.steps.answering import abstains
-from agent.steps.synthesise import Writer, from_findings, gaps, synthesise, unanswered, with_gaps
+from agent.steps.synthesise import from_findings, gaps, synthesise, with_gaps
 from models.protocols import Reply, Support, Usage
-from tests.agent.made import candidate, evidence, note, only, scripted, span, state, step
+from tests.agent.made import candidate, evidence, note, only, span, state, step
 from tests.agent.steps.conftest import Make
 from tests.scripted import ScriptedChat, WordReader
 
@@ -64,10 +64,10 @@ def test_the_earlier_version_of_a_finding_is_told_behind_it() -> None:
     assert said == "It costs 45 euros [2]. 40 euros (2023-01-01) – It costs 40 euros [1]."
 
 
-def test_what_a_later_revision_found_is_not_unanswered() -> None:
+def test_what_a_later_revision_found_is_not_missing() -> None:
     lost, found = note(""), note("Ann did it.", 1)
-    assert unanswered([lost, found]) == [lost["question"]]
-    assert unanswered([lost, Note({**found, "revision": 1})]) == []
+    assert still_missing([lost, found]) == [lost]
+    assert still_missing([lost, Note({**found, "revision": 1})]) == []
 
 
 def test_an_answer_is_followed_by_its_gaps() -> None:
@@ -76,14 +76,6 @@ def test_an_answer_is_followed_by_its_gaps() -> None:
     assert with_gaps("A [1].", missing[:1]) == f"A [1]. {missing[0]}"
     assert with_gaps("A [1].", missing[:1], "report").endswith(f"## What was not found\n\n- {missing[0]}")
     assert with_gaps("A [1].", []) == "A [1]."
-
-
-def test_a_question_that_is_handed_back_is_left_out() -> None:
-    said = "Until when must I submit? By 10:00 am [1]. Who approves it [2]? The manager does [2]."
-    with scripted(said) as session:
-        writer = Writer(session, "Until when?", 220, lambda _text: None)
-        written = writer.from_notebook([], [note("10 am", 1)], "normal")
-    assert written == "By 10:00 am [1]. The manager does [2]."
 
 
 # --- the step ---------------------------------------------------------------------------------------
@@ -121,6 +113,12 @@ def test_the_best_passages_are_read_in_a_prompt_of_their_own(make: Make) -> None
     assert prompt.startswith("PASSAGES:\n[3]")  # the six best, in the order of their numbers
     assert "- Tolvang supplies them. [1]" in prompt
     assert "STEP 1" not in prompt
+
+
+def test_a_question_that_is_handed_back_is_left_out(make: Make) -> None:
+    said = "Until when must I submit? By 10:00 am [1]. Who approves it [2]? The manager does [2]."
+    draft = _draft(make([said], profile_name="seed"), route="deep")["draft"]
+    assert draft == "By 10:00 am [1]. The manager does [2]."
 
 
 @pytest.mark.parametrize("said", ["", "[1]", "Which company supplies them? [1]"])

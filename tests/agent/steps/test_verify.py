@@ -13,7 +13,7 @@ from agent.prompts import NOT_FOUND, WITHHELD
 from agent.session import Session
 from agent.state import Claim, Evidence, Note, Verdict
 from agent.steps.approve import approve
-from agent.steps.verify import ModelVerifier, ReadingVerifier, grounded, is_copied, share, verify
+from agent.steps.verify import grounded, is_copied, share, verify, verify_by_model, verify_by_reader
 from agent.support import named_cell
 from models.protocols import Support
 from tests.agent.made import evidence, note, scripted, state
@@ -69,8 +69,8 @@ def test_what_a_passage_says_must_also_answer_what_was_asked(
     idle_session: Session, answered: str, verdict: Verdict
 ) -> None:
     claims = [_claim("All production halted for seven weeks.", 1), _claim("Zanzibar owns the mill.", 1)]
-    verifier = ReadingVerifier(_Answering(answered))
-    true, false = verifier.verify(idle_session, ["Where?", "Since when?"], claims, [_FIRE])
+    questions = ["Where?", "Since when?"]
+    true, false = verify_by_reader(_Answering(answered), idle_session, questions, claims, [_FIRE])
     assert (true["verdict"], bool(true["reason"])) == (verdict, verdict == "partly")
     assert false["verdict"] == "not"
 
@@ -97,8 +97,8 @@ def test_a_short_answer_is_supported_where_the_reader_takes_the_words_for_it(
     idle_session: Session, question: str, cited: Evidence, text: str, probability: float, verdict: Verdict
 ) -> None:
     marks = {_HOW_LONG: ("seven weeks", probability), _EARNED: ("1,284.6", probability)}
-    verifier = ReadingVerifier(_Undecided(marks))
-    (claim,) = verifier.verify(idle_session, [question], [_claim(text, cited["number"])], [cited])
+    claims = [_claim(text, cited["number"])]
+    (claim,) = verify_by_reader(_Undecided(marks), idle_session, [question], claims, [cited])
     assert claim["verdict"] == verdict
 
 
@@ -109,8 +109,7 @@ def _verified(
     held: Sequence[Evidence] = (),
 ) -> list[Claim]:
     with ScriptedReader(judgements) as reader:
-        verifier = ReadingVerifier(reader)
-        return verifier.verify(session, ["What happened at Brevnes?"], claims, held or [_FIRE])
+        return verify_by_reader(reader, session, ["What happened at Brevnes?"], claims, held or [_FIRE])
 
 
 @pytest.mark.parametrize(
@@ -208,7 +207,7 @@ def test_grounded(verdicts: list[Verdict], expected: bool, part: float) -> None:
 
 def _asked(claims: list[Claim], judgements: Sequence[Support], *replies: Scripted) -> list[Claim]:
     with scripted(*replies) as session, ScriptedReader(judgements) as reader:
-        return ModelVerifier(ReadingVerifier(reader)).verify(session, ["What happened?"], claims, [_FIRE])
+        return verify_by_model(reader, session, ["What happened?"], claims, [_FIRE])
 
 
 def test_the_model_judges_but_not_what_code_knows() -> None:
@@ -291,9 +290,9 @@ def test_the_value_of_a_named_cell_needs_no_reading(
 def test_a_value_of_a_cell_beside_the_one_that_was_asked_for_is_corrected(
     idle_session: Session, question: str, text: str
 ) -> None:
-    verifier = ReadingVerifier(_Answering(""))  # takes nothing for an answer
     claims = [_claim("Buster was released on 17 June 2017.", 1)]
-    (claim,) = verifier.verify(idle_session, [question], claims, [_RELEASES])
+    reader = _Answering("")  # takes nothing for an answer
+    (claim,) = verify_by_reader(reader, idle_session, [question], claims, [_RELEASES])
     assert claim["text"] == text
     assert claim["verdict"] == ("supported" if "2019" in text else "not")
 

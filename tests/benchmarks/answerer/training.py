@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from agent.prompts import TAUGHT
 from models.library_loading import trains_in_bfloat16
-from tests.benchmarks.adapters.base import Base, load_tokenizer, load_weights, write_adapter
+from tests.benchmarks.adapters import Base, load_tokenizer, load_weights, write_adapter
 from tests.benchmarks.answerer.data import Tree
 
 RANK: Final = 16
@@ -80,9 +80,9 @@ def pack(tree: Tree, tokenizer: Any) -> Packed:
     return packed
 
 
-def batches(packed: Sequence[Packed], most: int, seed: int = 0) -> Iterator[Sequence[Packed]]:
+def batches(packed: Sequence[Packed], most: int) -> Iterator[Sequence[Packed]]:
     """The trees in batches of like length, of at most ``most`` tokens if there are several in one."""
-    draw = random.Random(seed)
+    draw = random.Random(0)
     for at in range(0, len(packed), _LIKE):
         groups: list[list[Packed]] = [[]]
         for one in sorted(packed[at : at + _LIKE], key=lambda one: len(one.tokens)):

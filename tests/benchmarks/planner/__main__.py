@@ -8,8 +8,7 @@ from pathlib import Path
 
 from models.boxed_planner import BASE, SHIPPED, BoxedPlanner
 from models.library_loading import forbid_hubs
-from tests.benchmarks.adapters.base import open_base
-from tests.benchmarks.adapters.export import export
+from tests.benchmarks.adapters import export, open_base
 from tests.benchmarks.planner.data import examples, natural
 from tests.benchmarks.planner.evaluation import figures, table, written
 from tests.benchmarks.planner.training import RATE, train
@@ -32,19 +31,18 @@ def main() -> None:
         command.add_argument("--results", type=Path, help="folder for planner.json and planner.md")
     making.add_argument("--multihop", type=Path, required=True, help="folder of the multi-hop files")
     making.add_argument("--work", type=Path, required=True, help="what a killed run goes on from")
-    making.add_argument("--start", type=Path, help="an exported adapter to train further")
+    making.add_argument("--start", type=Path, help="folder of an adapter to train further")
     making.add_argument("--rate", type=float, default=RATE, help="of learning, at its highest")
     making.add_argument("--natural", action="store_true", help="train on the natural questions alone")
-    making.add_argument("--seed", type=int, default=0)
     making.add_argument("--out", type=Path, default=SHIPPED, help="where the adapter goes")
     evaluating.add_argument("--adapter", type=Path, default=SHIPPED)
     given = parser.parse_args()
     forbid_hubs()
     adapter = given.adapter if given.command == "evaluate" else given.out
     if given.command == "make":
-        rows = examples(given.data, given.multihop, natural_only=given.natural, seed=given.seed)
+        rows = examples(given.data, given.multihop, natural_only=given.natural)
         base = open_base(given.base)
-        trained = train(rows, base, given.work, start=given.start, rate=given.rate, seed=given.seed)
+        trained = train(rows, base, given.work, start=given.start, rate=given.rate)
         export(trained, given.base, given.out)
     measured = figures(
         written(BoxedPlanner(given.base, adapter), natural(given.data / "plans", held_out=True))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from agent.steps.lookups import RESULT, Lookup, Plan, PlanRequest
+from agent.steps.lookups import RESULT, Plan, PlanRequest, look_up
 from tests.benchmarks.reader.data import records
 
 HELD_OUT_EVERY: Final = 10
@@ -55,13 +55,13 @@ def natural(plans: Path, *, held_out: bool) -> list[Example]:
     ]
 
 
-def examples(reading: Path, multihop: Path, *, natural_only: bool = False, seed: int = 0) -> list[Example]:
+def examples(reading: Path, multihop: Path, *, natural_only: bool = False) -> list[Example]:
     """Everything to train on, shuffled: natural questions, and what teaches longer chains.
 
     Of the natural ones those that take more than one look-up of the words as typed come twice;
     ``natural_only`` leaves out all else, and takes each once.
     """
-    draw = random.Random(seed)
+    draw = random.Random(0)
     every = natural(reading / "plans", held_out=False)
     if natural_only:
         draw.shuffle(every)
@@ -88,12 +88,12 @@ def _natural(row: dict[str, Any]) -> Example:
         return Example("direct", request, Plan("talk", row["question"]))
     if row["kind"] == "clarify":
         return Example("clarify", request, Plan("ask", row["standalone"]))
-    lookups = tuple(Lookup(step["ask"], step["in"] or "") for step in row["steps"])
-    return Example(row["kind"], request, Plan("search", row["standalone"], lookups))
+    steps = [look_up(step["ask"], step["in"] or "") for step in row["steps"]]
+    return Example(row["kind"], request, Plan("search", row["standalone"], steps))
 
 
 def _plain(kind: str, question: str, lookups: Sequence[str], findings: Sequence[str] = ()) -> Example:
-    plan = Plan("search", question, tuple(Lookup(asked) for asked in lookups))
+    plan = Plan("search", question, [look_up(asked) for asked in lookups])
     return Example(kind, PlanRequest(question, findings=findings), plan)
 
 

@@ -12,6 +12,7 @@ from typing import TypeAlias
 from agent.steps.lookups import MOST_TOKENS, Plan, parse, prompt
 from models.protocols import Completer
 from tests.benchmarks.planner.data import Example
+from tests.benchmarks.table import markdown_table
 
 Figures: TypeAlias = dict[str, dict[str, float]]
 """By kind of question, "all" included: how many, and the shares of `figures`."""
@@ -52,21 +53,19 @@ def figures(plans: Iterable[Written]) -> Figures:
 
 def table(measured: Figures) -> str:
     """The figures as Markdown."""
-    lines = [
-        "| questions | | right kind | right number of look-ups | right collections | median s |",
-        "| --- | --: | --: | --: | --: | --: |",
-    ]
-    for kind, row in measured.items():
-        where = f"{row['collections']:.2f}" if "collections" in row else "–"
-        lines.append(
-            f"| {kind} | {row['questions']:.0f} | {row['kind']:.2f} | {row['number']:.2f} | {where} "
-            f"| {row['seconds']:.2f} |"
-        )
-    return "\n".join(lines) + "\n"
+    head = ["questions", "count", "right kind", "right number of look-ups", "right collections", "median s"]
+    shares = ("kind", "number", "collections", "seconds")
+    return markdown_table(
+        head,
+        [
+            [kind, f"{row['questions']:.0f}", *(f"{row[one]:.2f}" if one in row else "–" for one in shares)]
+            for kind, row in measured.items()
+        ],
+    )
 
 
 def _figures(group: Sequence[Written]) -> dict[str, float]:
-    choosing = [one for one in group if any(step.collection for step in one.example.plan.lookups)]
+    choosing = [one for one in group if any(step["tool"] for step in one.example.plan.steps)]
     row = {
         "questions": float(len(group)),
         "kind": fmean(one.plan is not None and one.plan.kind == one.example.plan.kind for one in group),
@@ -79,8 +78,8 @@ def _figures(group: Sequence[Written]) -> dict[str, float]:
 
 
 def _number(plan: Plan | None) -> int:
-    return -1 if plan is None or plan.kind != "search" else len(plan.lookups)
+    return -1 if plan is None or plan.kind != "search" else len(plan.steps)
 
 
 def _places(plan: Plan | None) -> list[str]:
-    return [lookup.collection for lookup in plan.lookups] if plan else []
+    return [step["tool"] for step in plan.steps] if plan else []

@@ -7,16 +7,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agent.steps.lookups import Lookup, Plan, PlanRequest, prompt
+from agent.steps.lookups import Plan, PlanRequest, look_up, prompt
 from models.boxed_planner import BoxedPlanner
 from models.llama_cpp.engine import Engine
 from models.protocols import ModelError
-from tests.benchmarks.adapters.base import WEIGHTS, Base, load_tokenizer, with_adapter
-from tests.benchmarks.adapters.export import export
-from tests.benchmarks.adapters.tiny import write_tiny
+from tests.benchmarks.adapters import WEIGHTS, Base, export, load_tokenizer, load_weights
 from tests.benchmarks.planner.data import Example
 from tests.benchmarks.planner.evaluation import figures, written
 from tests.benchmarks.planner.training import train
+from tests.benchmarks.tiny import write_tiny
 
 pytestmark = pytest.mark.filterwarnings(  # PEFT asks transformers by the old name
     "ignore:`is_gradient_checkpointing` is deprecated:FutureWarning"
@@ -25,8 +24,8 @@ pytestmark = pytest.mark.filterwarnings(  # PEFT asks transformers by the old na
 
 def _example(number: int) -> Example:
     request = PlanRequest(f"rent {number} and fee {number}")
-    lookups = (Lookup(f"rent {number}"), Lookup(f"fee {number}"))
-    return Example("multi", request, Plan("search", request.question, lookups))
+    steps = [look_up(f"rent {number}"), look_up(f"fee {number}")]
+    return Example("multi", request, Plan("search", request.question, steps))
 
 
 EXAMPLES = [_example(number) for number in range(24)]
@@ -39,10 +38,12 @@ def adapter(base: Base, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_llama_cpp_computes_what_pytorch_computes(base: Base, adapter: Path, tmp_path: Path) -> None:
     import torch
+    from peft import PeftModel
 
     export(adapter, base.gguf, tmp_path / "adapter.gguf")
     tokenizer = load_tokenizer(base.folder)
-    model = with_adapter(base, adapter).merge_and_unload().eval()
+    exact = load_weights(base.folder, exact=True)
+    model = PeftModel.from_pretrained(exact, str(adapter)).merge_and_unload().eval()
     adapted = Engine(base.gguf, context_tokens=256, threads=1, adapter=tmp_path / "adapter.gguf")
     plain = Engine(base.gguf, context_tokens=256, threads=1)
     for example in EXAMPLES[:3]:
@@ -65,8 +66,7 @@ def test_a_finished_training_is_not_done_again_and_can_be_trained_further(
     base: Base, adapter: Path, tmp_path: Path
 ) -> None:
     assert train(EXAMPLES, base, adapter.parent) == adapter
-    export(adapter, base.gguf, tmp_path / "adapter.gguf")
-    further = train(EXAMPLES, base, tmp_path / "further", start=tmp_path / "adapter.gguf")
+    further = train(EXAMPLES, base, tmp_path / "further", start=adapter)
     assert (further / WEIGHTS).read_bytes() != (adapter / WEIGHTS).read_bytes()
 
 

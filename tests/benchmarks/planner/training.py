@@ -19,8 +19,7 @@ from typing import Any, Final
 
 from agent.steps.lookups import prompt, reply
 from models.library_loading import trains_in_bfloat16
-from tests.benchmarks.adapters.base import Base, load_tokenizer, load_weights, write_adapter
-from tests.benchmarks.adapters.export import load_exported
+from tests.benchmarks.adapters import Base, load_tokenizer, load_weights, write_adapter
 from tests.benchmarks.planner.data import Example
 
 RANK: Final = 16
@@ -43,14 +42,13 @@ def train(
     *,
     start: Path | None = None,
     rate: float = RATE,
-    seed: int = 0,
 ) -> Path:
     """Train an adapter on ``examples``, one pass in their order; returns its folder, in PEFT's form.
 
     Args:
         base: What is adapted: the floats of a GGUF file.
         work: Folder of checkpoints, and of the finished adapter.
-        start: An exported adapter to train further; None for a fresh one.
+        start: Folder of an adapter to train further, in PEFT's form; None for a fresh one.
         rate: Of learning, at its highest.
     """
     adapter = work / ADAPTER
@@ -58,7 +56,7 @@ def train(
         return adapter
     import torch
     from datasets import Dataset
-    from peft import LoraConfig, get_peft_model
+    from peft import LoraConfig, PeftModel, get_peft_model
     from trl import SFTConfig, SFTTrainer
 
     from policy.training.fitting import newest
@@ -96,8 +94,15 @@ def train(
 
     tokenizer = load_tokenizer(base.folder)
     rows = [_row(example, tokenizer) for example in examples]
-    torch.manual_seed(seed)
-    shape = LoraConfig(task_type="CAUSAL_LM", r=RANK, lora_alpha=2 * RANK, target_modules="all-linear")
+    torch.manual_seed(0)
+    weights = load_weights(base.folder)
+    if start:
+        model = PeftModel.from_pretrained(weights, str(start), is_trainable=True)
+        # Where PEFT looks for the vocabulary when it saves; an adapter has no path of the machine in it.
+        model.peft_config["default"].base_model_name_or_path = str(base.folder)
+    else:
+        shape = LoraConfig(task_type="CAUSAL_LM", r=RANK, lora_alpha=2 * RANK, target_modules="all-linear")
+        model = get_peft_model(weights, shape)
     arguments = SFTConfig(
         output_dir=str(work),
         per_device_train_batch_size=GROUP,
@@ -111,7 +116,7 @@ def train(
         gradient_checkpointing=False,
         activation_checkpointing=False,
         max_length=None,
-        seed=seed,
+        seed=0,
         logging_steps=5,
         save_steps=_SAVE_STEPS,
         remove_unused_columns=False,
@@ -120,9 +125,6 @@ def train(
         report_to=[],
         disable_tqdm=True,
     )
-    model = get_peft_model(load_weights(base.folder), shape)
-    if start:
-        load_exported(model, start)
     trainer = PlanTrainer(
         model=model,
         args=arguments,
@@ -130,7 +132,7 @@ def train(
         data_collator=_Padded(tokenizer.pad_token_id),
         processing_class=tokenizer,
     )
-    trainer.order = _order([len(row["input_ids"]) for row in rows], seed)
+    trainer.order = _order([len(row["input_ids"]) for row in rows])
     trainer.model_accepts_loss_kwargs = False  # then it divides the loss by the groups of a step
     trainer.mean_weight = sum(sum(row["weights"]) for row in rows) / len(rows)
     last = newest(work)
@@ -154,9 +156,9 @@ def _row(example: Example, tokenizer: Any) -> dict[str, list[float]]:
     }
 
 
-def _order(lengths: Sequence[int], seed: int) -> list[int]:
+def _order(lengths: Sequence[int]) -> list[int]:
     """All rows, in groups of like length, the groups in a random order."""
-    draw = random.Random(seed)
+    draw = random.Random(0)
     ranked = sorted(range(len(lengths)), key=lambda row: (lengths[row], draw.random()))
     groups = [ranked[at : at + GROUP] for at in range(0, len(ranked), GROUP)]
     draw.shuffle(groups)

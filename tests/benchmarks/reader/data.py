@@ -18,9 +18,10 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from agent.retrieval.keyword import KeywordIndex
+from agent.steps.queries import references
 from agent.text.terms import terms
 from models.boxed_reader.windows import answered
-from tests.benchmarks.multihop import QuestionSet, filled, read_questions, references
+from tests.benchmarks.multihop import QuestionSet, filled, read_questions
 from tests.benchmarks.reader.passages import Source, Span, body, cut, evidence, places, shown
 
 Verdict = Literal["supported", "refuted", "neither"]
@@ -454,9 +455,9 @@ def _swapped(group: Group, draw: random.Random) -> Group | None:
     return [replace(claim, text=f"{before}{second[0]}{between}{first[0]}{after}", verdict="refuted")]
 
 
-def examples(folder: Path, multihop: Path, seed: int = 0) -> list[Group]:
+def examples(folder: Path, multihop: Path) -> list[Group]:
     """Everything to learn from, in random order."""
-    draw = random.Random(seed)
+    draw = random.Random(0)
     taken: list[Group] = []
     held_out = held_out_articles(folder)
 

@@ -79,7 +79,7 @@ def taught(reader: Any) -> Any:
     return Taught()
 
 
-def train(work: Path, minutes: float, seed: int = 0) -> None:
+def train(work: Path, minutes: float) -> None:
     """Train from ``rows.pickle`` and ``base.safetensors`` in ``work``; leaves ``reader.safetensors`` there.
 
     Started by ``torch.distributed.run`` it shares the work among its processes. ``minutes`` include
@@ -93,8 +93,8 @@ def train(work: Path, minutes: float, seed: int = 0) -> None:
     from transformers.trainer_utils import get_last_checkpoint
 
     rows = load(work / ROWS)
-    clock = _Clock(work / _CLOCK, minutes)
-    model = taught(network(load_file(work / BASE), seed))
+    clock = _clock(work / _CLOCK, minutes)
+    model = taught(network(load_file(work / BASE)))
     model.reader.bert.embeddings.word_embeddings.requires_grad_(False)
 
     class ReaderTrainer(Trainer):  # type: ignore[misc]
@@ -126,7 +126,7 @@ def train(work: Path, minutes: float, seed: int = 0) -> None:
             use_cpu=not on_gpu,
             ddp_backend="gloo" if not on_gpu and torch.distributed.is_torchelastic_launched() else None,
             ddp_find_unused_parameters=False,
-            seed=seed,
+            seed=0,
             logging_steps=20,
             save_strategy="steps",
             save_steps=_SAVE_STEPS,
@@ -138,7 +138,7 @@ def train(work: Path, minutes: float, seed: int = 0) -> None:
         ),
         train_dataset=rows,
         data_collator=collate,
-        callbacks=[clock.callback()],
+        callbacks=[clock],
     )
     trainer.train(resume_from_checkpoint=get_last_checkpoint(str(work)))
     if trainer.is_world_process_zero():
@@ -160,48 +160,35 @@ def _parameters(model: Any) -> list[dict[str, Any]]:
     return [{"params": old, "lr": _RATE}, {"params": new, "lr": _HEADS_RATE}]
 
 
-class _Clock:
-    """How much of the time is gone; the same in all processes, and kept with the checkpoints."""
+def _clock(path: Path, minutes: float) -> Any:
+    """A callback for the trainer: how much of the time is gone, kept with the checkpoints."""
+    import torch
+    from transformers import TrainerCallback
 
-    def __init__(self, path: Path, minutes: float) -> None:
-        self._path = path
-        self._whole = 60 * minutes
-        self._before = float(json.loads(path.read_text())["seconds"]) if path.is_file() else 0.0
-        self._started = time.monotonic()
-        self._gone = self._before
+    before = float(json.loads(path.read_text())["seconds"]) if path.is_file() else 0.0
+    started = time.monotonic()
 
-    def factor(self) -> float:
-        """What the learning rate is multiplied by now: up from 0 to 1, then down to 0 in a line."""
-        share = min(1.0, self._gone / self._whole)
-        return max(0.01, min(share / _WARM_UP, (1 - share) / (1 - _WARM_UP)))
+    class Clock(TrainerCallback):  # type: ignore[misc]
+        gone = before
 
-    def tick(self) -> bool:
-        """Look at the clock; True once the time is gone. Every process must call it at every step."""
-        import torch
+        def factor(self) -> float:
+            """What the learning rate is multiplied by now: up from 0 to 1, then down to 0 in a line."""
+            share = min(1.0, self.gone / (60 * minutes))
+            return max(0.01, min(share / _WARM_UP, (1 - share) / (1 - _WARM_UP)))
 
-        self._gone = self._before + time.monotonic() - self._started
-        if torch.distributed.is_initialized():
-            gone = torch.tensor(self._gone)
-            torch.distributed.all_reduce(gone, torch.distributed.ReduceOp.MAX)
-            self._gone = float(gone)
-        return self._gone >= self._whole
+        def on_step_end(self, args: Any, state: Any, control: Any, **more: Any) -> None:
+            """Look at the clock; all processes see the same time, and end at the same step."""
+            gone = torch.tensor(before + time.monotonic() - started)
+            if torch.distributed.is_initialized():
+                torch.distributed.all_reduce(gone, torch.distributed.ReduceOp.MAX)
+            self.gone = float(gone)
+            control.should_training_stop |= self.gone >= 60 * minutes
 
-    def callback(self) -> Any:
-        """For the trainer."""
-        from transformers import TrainerCallback
+        def on_save(self, args: Any, state: Any, control: Any, **more: Any) -> None:
+            if state.is_world_process_zero:
+                path.write_text(json.dumps({"seconds": self.gone}))
 
-        clock = self
-
-        class Timed(TrainerCallback):  # type: ignore[misc]
-            def on_step_end(self, args: Any, state: Any, control: Any, **more: Any) -> None:
-                if clock.tick():
-                    control.should_training_stop = True
-
-            def on_save(self, args: Any, state: Any, control: Any, **more: Any) -> None:
-                if state.is_world_process_zero:
-                    clock._path.write_text(json.dumps({"seconds": clock._gone}))
-
-        return Timed()
+    return Clock()
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -209,9 +196,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="tests.benchmarks.reader.training")
     parser.add_argument("work", type=Path)
     parser.add_argument("--minutes", type=float, required=True)
-    parser.add_argument("--seed", type=int, default=0)
     told = parser.parse_args(arguments)
-    train(told.work, told.minutes, told.seed)
+    train(told.work, told.minutes)
 
 
 if __name__ == "__main__":

@@ -1,18 +1,102 @@
-"""A LoRA adapter in PEFT's form as the GGUF file that llama.cpp reads beside its base, and back."""
+"""LoRA adapters of GGUF models: the base in Hugging Face's form to train on, and the file for llama.cpp.
+
+The trainers want a folder, so the GGUF file is converted once, into a hidden folder beside the models that
+is named for the file's sha256.
+"""
 
 from __future__ import annotations
 
 import json
+import shutil
+import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from models.library_loading import loading, trains_in_bfloat16
 from models.protocols import ModelError
-from tests.benchmarks.adapters.base import CONFIG, WEIGHTS
+from policy.serving.folder import fingerprint
+from traces.paths import models_dir
 
+WEIGHTS: Final = "adapter_model.safetensors"
+CONFIG: Final = "adapter_config.json"
+_BASE: Final = "base_model_name_or_path"
 _ARCHITECTURE: Final = "qwen2"
 _A, _B = ".lora_a", ".lora_b"
 _ALPHA: Final = 64.0  # of a blended adapter
 _PREFIX: Final = "base_model.model."
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """A base that can be trained on: the GGUF file, and the folder of Hugging Face's form of it."""
+
+    gguf: Path
+    folder: Path
+
+
+def open_base(gguf: Path) -> Base:
+    """The base of a GGUF file, converted if that was not done before. Raises `ModelError` or `OSError`."""
+    place = models_dir() / ".converted" / fingerprint(gguf)[:16]
+    if not place.is_dir():
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=place.parent) as fresh:
+            _convert(gguf, Path(fresh))
+            shutil.copytree(fresh, place)
+    return Base(gguf, place)
+
+
+def load_tokenizer(folder: Path) -> Any:
+    """The tokenizer of a base, padding on the left. Raises `ModelError`."""
+    with loading(folder, "base model"):
+        from transformers import AutoTokenizer
+
+        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, padding_side="left")
+    if tokenizer.pad_token is None:
+        tokenizer.pad_token = tokenizer.eos_token
+    return tokenizer
+
+
+def load_weights(folder: Path, *, exact: bool = False) -> Any:
+    """The model of a base, in the precision that this machine computes fastest, or in 32 bits."""
+    with loading(folder, "base model"):
+        import torch
+        from transformers import AutoModelForCausalLM
+
+        fast = torch.bfloat16 if trains_in_bfloat16() else torch.float32
+        return AutoModelForCausalLM.from_pretrained(
+            folder, local_files_only=True, dtype=torch.float32 if exact else fast
+        )
+
+
+def write_adapter(model: Any, base: Base, folder: Path) -> None:
+    """Write the trained adapter of ``model``, without a path of this machine in it."""
+    # The vocabulary is never adapted.
+    model.save_pretrained(str(folder), save_embedding_layers=False)
+    (folder / "README.md").unlink(missing_ok=True)  # PEFT's empty form
+    config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+    config[_BASE] = base.gguf.stem
+    (folder / CONFIG).write_text(json.dumps(config, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+
+
+def _convert(file: Path, into: Path) -> None:
+    """Write the GGUF file's model into ``into`` in Hugging Face's form, de-quantised, in 16 bits."""
+    (into / "config.json").write_text("{}", encoding="utf-8")  # `loading` looks for one; replaced below
+    with loading(into, f"model of {file}"):
+        import torch
+        from transformers import AutoModelForCausalLM, AutoTokenizer
+
+        where = {"gguf_file": file.name, "local_files_only": True}
+        tokenizer = AutoTokenizer.from_pretrained(file.parent, **where)
+        # A four-bit weight is a 16-bit number times a small integer: float16 keeps nearly all of it.
+        model = AutoModelForCausalLM.from_pretrained(file.parent, dtype=torch.float16, **where)
+        # The trainers refuse "quantized" models by these; the weights are plain by now.
+        model.hf_quantizer = None
+        model.is_quantized = False
+        if hasattr(model.config, "quantization_config"):
+            del model.config.quantization_config
+        model.save_pretrained(into)
+        tokenizer.save_pretrained(into)
 
 
 def export(adapter: Path, base: Path, out: Path) -> None:
@@ -34,7 +118,7 @@ def export(adapter: Path, base: Path, out: Path) -> None:
     config = json.loads((adapter / CONFIG).read_text(encoding="utf-8"))
     matrices = {}
     for name, weight in load_file(adapter / WEIGHTS).items():
-        layer, side = _parts(name)
+        layer, _, side = name.removeprefix(_PREFIX).removesuffix(".weight").rpartition(".lora_")
         there = names.get_name(f"{layer}.weight", try_suffixes=(".weight",))
         if there is None:
             raise ModelError(f"{base.name} has no layer {layer}.", "Train on the whole file of the base.")
@@ -90,36 +174,6 @@ def _write(matrices: dict[str, Any], alpha: float, out: Path) -> None:
     writer.write_tensors_to_file()
     writer.close()
     fresh.replace(out)
-
-
-def load_exported(model: Any, file: Path) -> None:
-    """Put the matrices of an exported adapter into a PEFT model of the same shape.
-
-    Raises:
-        ModelError: the file lacks a matrix of the model.
-    """
-    import gguf
-    import torch
-
-    saved, _ = read_exported(file)
-    architecture = {name: number for number, name in gguf.MODEL_ARCH_NAMES.items()}[_ARCHITECTURE]
-    names = gguf.get_tensor_name_map(architecture, model.config.num_hidden_layers)
-    for name, weight in model.named_parameters():
-        if not weight.requires_grad:
-            continue
-        layer, side = _parts(name.replace(".default", ""))
-        matrix = saved.get(f"{names.get_name(f'{layer}.weight', ('.weight',))}.lora_{side.lower()}")
-        if matrix is None:
-            raise ModelError(
-                f"{file.name} has no matrix for {layer}.", "Start from an adapter of this shape."
-            )
-        weight.data.copy_(torch.from_numpy(matrix.copy()).reshape(weight.shape))
-
-
-def _parts(name: str) -> tuple[str, str]:
-    """The layer that a PEFT matrix is for, and its side: A or B."""
-    layer, _, side = name.removeprefix(_PREFIX).removesuffix(".weight").rpartition(".lora_")
-    return layer, side
 
 
 def _packed(weight: Any) -> tuple[Any, Any]:

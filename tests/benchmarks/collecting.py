@@ -1,19 +1,21 @@
-"""Growing the tree of a question: every path of CONTINUE and REVISE that the budget allows.
+"""Decisions of published questions without a language model: every path of CONTINUE and REVISE.
 
-No language model is asked, and nothing is told by gold. Each step is the run's own (`agent.graph`) over
-the real library. A good plan is given (the data set's own smaller questions), and a good reader is assumed
-for the one thing a plan needs of it: where a held passage states an answer that a later step refers to,
-that answer is put in. What the *state* shows of it is what any run would know: the title of the step's best
-passage. FINISH's quality at a state is that of the evidence held there.
+Nothing is told by gold. Each step is the run's own (`agent.graph`) over the real library. A good plan is
+given (the data set's own smaller questions), and a good reader is assumed for the one thing a plan needs of
+it: where a held passage states an answer that a later step refers to, that answer is put in. What the
+*state* shows of it is what any run would know: the title of the step's best passage. FINISH's quality at a
+state is that of the evidence held there.
 """
 
 from __future__ import annotations
 
+import random
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from agent.budget import Budget
-from agent.cognition import Finding, Spans
 from agent.decisions.decider import PolicyState, policy_state, valid_actions
 from agent.decisions.sources import Rules
 from agent.deps import Deps
@@ -21,22 +23,83 @@ from agent.graph import research_step
 from agent.profiles import profile
 from agent.retrieval.recall import Hit, Recall, Strategy
 from agent.session import MemoReader, Session
-from agent.state import RELEVANCE, Action, Evidence, Note, PlanStep, RunState, new_state
+from agent.state import ACTIONS, RELEVANCE, Action, Evidence, Note, PlanStep, RunState, new_state
 from agent.steering import Steering
-from agent.steps.plan import look_up
+from agent.steps.lookups import look_up
+from agent.steps.queries import references
 from agent.steps.reflect import NOTHING
 from agent.text.language import language
 from agent.text.names import phrases
 from agent.text.terms import terms
 from models.protocols import Embedder, Reader
-from tests.benchmarks.multihop import Hop, Question, RememberingEmbedder, references
+from policy.collecting import drawn_decision
+from policy.decisions import default_action
+from policy.questions import Progress
+from tests.benchmarks.multihop import Hop, Question, RememberingEmbedder, pool, read_questions
 from tests.scripted import ScriptedChat
+from traces.decisions import Collected, CollectedQuestion, Outcome
 from traces.library import Library
 from traces.records import Scope
 from traces.store import Store
 
-PARTIAL = 0.5
-"""The most that part of the gold evidence is worth."""
+EXPLORER = "explorer"
+"""Source of a collected decision: the default policy, with exploration."""
+_REMEMBERED = 150  # questions after which the embedder's memory is freed
+_EPSILON = 0.1  # share of exploration in the recorded behaviour; every action is tried anyway
+_SEED = 0  # of the shuffle and of the behaviour
+_PARTIAL = 0.5  # the most that part of the gold evidence is worth
+_FOUND = 0.5  # relevance of a step's best passage from which the step counts as having found something
+
+
+def collect(path: Path, store: Store, embedder: Embedder, reader: Reader) -> Iterator[Progress]:
+    """Collect a file's questions into ``store``, which gets their paragraphs too; what is there is kept."""
+    questions = read_questions(path)
+    remembering = RememberingEmbedder(embedder)
+    for done, total in pool(questions, store, remembering):
+        yield Progress("paragraphs", done, total)
+    collected = Collected(store)
+    held = collected.held(questions.name)
+    chosen = list(questions.questions)
+    random.Random(_SEED).shuffle(chosen)
+    todo = [question for question in chosen if question.id not in held]
+    total = len(chosen)
+    yield Progress("questions", total - len(todo), total)
+    grower = Grower(store, questions.name, remembering, reader)
+    began = time.monotonic()
+    for number, question in enumerate(todo, start=1):
+        grown = grower.grow(question)
+        rng = random.Random(f"{_SEED} {question.id}")
+        collected.put(
+            CollectedQuestion(
+                dataset=questions.name,
+                question_id=question.id,
+                question=question.text,
+                answers=question.answers,
+                passages=[str(number) for number in sorted(question.gold)],
+                embedder=embedder.name,
+                reranker=reader.name,
+                decisions=[
+                    drawn_decision(
+                        seq, node.path, node.state, node.valid, behaviour(node.valid), EXPLORER, rng
+                    )
+                    for seq, node in enumerate(grown)
+                ],
+                outcomes=[Outcome(node.path, "evidence", node.quality, node.detail) for node in grown],
+            )
+        )
+        if number % _REMEMBERED == 0:
+            remembering.forget()
+        left = (time.monotonic() - began) / number * (len(todo) - number)
+        yield Progress("questions", total - len(todo) + number, total, left)
+
+
+def behaviour(valid: Sequence[Action]) -> dict[Action, float]:
+    """The default policy with a share of exploration, spread evenly over what is valid."""
+    default = default_action(valid)
+    return {
+        action: (_EPSILON / len(valid) + (1 - _EPSILON) * (action == default)) if action in valid else 0.0
+        for action in ACTIONS
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,18 +142,24 @@ class Grower:
     """Grows trees over one collection, made by `tests.benchmarks.multihop.pool`."""
 
     def __init__(
-        self,
-        store: Store,
-        collection: str,
-        embedder: RememberingEmbedder,
-        reader: Reader,
+        self, store: Store, collection: str, embedder: RememberingEmbedder, reader: Reader
     ) -> None:
         library = Library(store)
         self._store = store
         self._budget = Budget()
         self._recall = _RememberingRecall(library, embedder)
         self._reader = reader
-        self._deps = unread(library, collection, self._recall, reader, self._budget)
+        # What a step found is told by `graded`: no language model is there to be asked.
+        silent = replace(profile("lean", reader), reflect=lambda *_: NOTHING)
+        self._deps = Deps(
+            session=Session(ScriptedChat([]), self._budget, lambda _event: None, Steering()),
+            cognition=silent,
+            decider=Rules(),
+            library=library,
+            recall=self._recall,
+            reader=reader,
+            collections=tuple(library.require_collections((collection,))),
+        )
 
     def grow(self, question: Question) -> list[Grown]:
         """The states of a question, the shorter paths first."""
@@ -98,7 +167,7 @@ class Grower:
         self._deps = replace(self._deps, reader=MemoReader(self._reader))
         grown: list[Grown] = []
         with self._store.connect():  # one opening for all its searches
-            begun = RunState({**new_state(question.text), "plan": first_plan(question)})
+            begun = RunState({**new_state(question.text), "plan": _first_plan(question)})
             frontier = [("", self._step(begun, question))]
             while frontier:
                 path, state = frontier.pop(0)
@@ -120,17 +189,11 @@ class Grower:
         # As in a run, which stops by itself after steps that found nothing.
         spent = seen.barren >= self._budget.barren
         quality, detail = evidence_quality(state, question)
-        return Grown(
-            path,
-            seen,
-            ("FINISH",) if spent else valid_actions(seen),
-            quality,
-            detail,
-        )
+        return Grown(path, seen, ("FINISH",) if spent else valid_actions(seen), quality, detail)
 
 
 def evidence_quality(state: RunState, question: Question) -> tuple[float, dict[str, float]]:
-    """What finishing is worth by gold evidence: 1 if all of it is held, else up to `PARTIAL`.
+    """What finishing is worth by gold evidence: 1 if all of it is held, else up to a half.
 
     A part counts as the share of gold passages held, or as 1 if the evidence contains the answer: the gold
     passages need not be the only way to it.
@@ -140,21 +203,8 @@ def evidence_quality(state: RunState, question: Question) -> tuple[float, dict[s
     text = " ".join(f"{e['title']} {e['text']}" for e in state["evidence"]).casefold()
     answer = float(any(a.casefold() in text for a in question.answers if len(a) > 3))
     complete = float(bool(question.gold) and recall == 1.0)
-    quality = 1.0 if complete else PARTIAL * max(recall, answer)
+    quality = 1.0 if complete else _PARTIAL * max(recall, answer)
     return quality, {"complete": complete, "recall": recall, "answer": answer}
-
-
-# --- the cognitive steps -------------------------------------------------------------------------------
-
-FOUND = 0.5
-"""Relevance of a step's best passage from which the step counts as having found something."""
-
-
-def silent_finding(
-    session: Session, notebook: Sequence[str], question: str, evidence: Sequence[Evidence], spans: Spans
-) -> Finding:
-    """Nothing; what a step found is told by `graded`."""
-    return NOTHING
 
 
 def graded(state: RunState) -> RunState:
@@ -162,33 +212,12 @@ def graded(state: RunState) -> RunState:
     if not state["notes"] or not state["candidates"]:
         return state
     best = max(state["candidates"], key=lambda c: c["scores"][RELEVANCE])
-    found = best["scores"][RELEVANCE] >= FOUND
+    found = best["scores"][RELEVANCE] >= _FOUND
     note = Note({**state["notes"][-1], "found": found, "answer": best["title"] if found else ""})
     return RunState({**state, "notes": [*state["notes"][:-1], note]})
 
 
-def unread(
-    library: Library,
-    collection: str,
-    recall: Recall,
-    reader: Reader,
-    budget: Budget,
-) -> Deps:
-    """What a ``lean`` run over one collection works with, where no language model is there to be asked."""
-    session = Session(ScriptedChat([]), budget, lambda _event: None, Steering())
-    cognition = replace(profile("lean", reader), reflect=silent_finding)
-    return Deps(
-        session=session,
-        cognition=cognition,
-        decider=Rules(),
-        library=library,
-        recall=recall,
-        reader=reader,
-        collections=tuple(library.require_collections((collection,))),
-    )
-
-
-def first_plan(question: Question) -> list[PlanStep]:
+def _first_plan(question: Question) -> list[PlanStep]:
     """The data set's smaller questions, else the question itself, and then with what it finds."""
     steps = [hop.question for hop in question.hops]
     return [look_up(one) for one in steps or [question.text, f"{question.text} #1"]]
@@ -228,7 +257,7 @@ def revised(state: RunState, question: Question) -> RunState:
 
 
 def _revisions(state: RunState, question: Question) -> Iterator[str]:
-    weak = [note for note in state["notes"] if note.get("relevance", 0.0) < FOUND]
+    weak = [note for note in state["notes"] if note.get("relevance", 0.0) < _FOUND]
     for note in sorted(weak, key=lambda note: note.get("relevance", 0.0)):
         named = " ".join(_names(note["question"]))
         if named:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +10,7 @@ import pytest
 
 from agent.state import RELEVANCE
 from policy.decisions import load_trees
-from tests.benchmarks.collecting.growing import Grower
-from tests.benchmarks.collecting.model_free import behaviour, collect
+from tests.benchmarks.collecting import Grower, behaviour, collect
 from tests.benchmarks.multihop import RememberingEmbedder, pool, read_questions
 from tests.scripted import HashEmbedder, WordReader
 from traces.decisions import Collected
@@ -75,10 +73,9 @@ def test_every_path_is_grown_and_its_state_shows_nothing_that_only_gold_could_te
 
 
 def test_a_file_is_collected_once_and_goes_on_where_it_was_stopped(file: Path, store: Store) -> None:
-    stop = threading.Event()
-    for progress in collect(file, store, HashEmbedder(), WordReader(), stop):
+    for progress in collect(file, store, HashEmbedder(), WordReader()):
         if progress.doing == "questions" and progress.done:
-            stop.set()
+            break
     assert len(Collected(store).held("small_train")) == 1
     again = list(collect(file, store, HashEmbedder(), WordReader()))
     assert (again[0].done, again[-1].done, again[-1].total) == (1, 2, 2)
