@@ -56,7 +56,6 @@ class ModelEntry:
     role: CatalogueRole
     description: str
     licence: str
-    context_tokens: int  # tokens the model was trained to read at once
     files: tuple[ModelFile, ...]
     languages: tuple[str, ...] = ()
     """ISO 639-1 codes of the languages it was trained on; empty if there are many."""

@@ -73,12 +73,11 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A finished answer. ``text`` is free of think tags; what the model thought is in ``reasoning``."""
+    """A finished answer, without what the model thought."""
 
     text: str
     usage: Usage
     finish_reason: FinishReason = "stop"
-    reasoning: str = ""
 
 
 @dataclass(frozen=True, slots=True)

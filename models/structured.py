@@ -26,7 +26,6 @@ class Structured(Generic[T]):
     value: T
     origin: Origin
     usage: Usage
-    problem: str = ""
 
 
 def parse_json(text: str, shape: type[T]) -> T:
@@ -132,12 +131,12 @@ def ask(
         retry = chat.generate(repair, options)
     except ContextOverflow:
         # The first prompt fits; this one, which includes the invalid answer, does not.
-        return Structured(default, "default", reply.usage, flaw)
+        return Structured(default, "default", reply.usage)
     usage = reply.usage + retry.usage
     try:
-        return Structured(parse_json(retry.text, shape), "repaired", usage, flaw)
-    except ValueError as problem:
-        return Structured(default, "default", usage, _reason(problem))
+        return Structured(parse_json(retry.text, shape), "repaired", usage)
+    except ValueError:
+        return Structured(default, "default", usage)
 
 
 def _reason(problem: ValueError) -> str:

@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import Final, TypeAlias, cast
+from typing import Any, Final, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -207,7 +207,7 @@ def load_trees(*stores: Store) -> Read:
         for run, group in groupby(rows, itemgetter(0)):
             run_rows = list(group)
             _, question, dataset, question_id, *_ = run_rows[0]
-            nodes = {node.path: node for node in (_node(*row[4:]) for row in run_rows)}
+            nodes = {node.path: node for node in (_node(row[4:]) for row in run_rows)}
             if "" not in nodes or all(n.quality is None and n.label is None for n in nodes.values()):
                 unmeasured += 1
                 continue
@@ -233,16 +233,9 @@ _DECISIONS = """
 """
 
 
-def _node(
-    path: str,
-    text: str,
-    features: str,
-    valid: str,
-    quality: float | None,
-    source: str,
-    detail: str,
-    label: Action | None,
-) -> Node:
+def _node(row: tuple[Any, ...]) -> Node:
+    """The node in the columns of `_DECISIONS` from the path on."""
+    path, text, features, valid, quality, source, detail, label = row
     # A run that its budget ended still has all the choices of its last state on record.
     actions = tuple(cast(Action, action) for action in json.loads(valid) if action in ACTIONS)
     seen = Seen(text, json.loads(features), actions)

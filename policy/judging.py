@@ -53,12 +53,11 @@ LEVEL = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """An estimate from so many questions with its percentile interval; all NaN if nothing is known."""
+    """An estimate with its percentile interval; all NaN if nothing is known."""
 
     estimate: float
     low: float
     high: float
-    questions: int = 0
 
     def __str__(self) -> str:
         return difference((self.estimate, self.low, self.high))
@@ -87,7 +86,7 @@ def means(columns: Mapping[str, Floats]) -> dict[str, Interval]:
     counts = draws(len(table))
     with np.errstate(invalid="ignore"):  # a resample may draw no known value
         samples = (counts @ np.where(known, table, 0.0)) / (counts @ known.astype(np.float64))
-    return {name: _interval(samples[:, i], int(known[:, i].sum())) for i, name in enumerate(columns)}
+    return {name: _interval(samples[:, i]) for i, name in enumerate(columns)}
 
 
 def mean(values: Floats) -> Interval:
@@ -95,13 +94,13 @@ def mean(values: Floats) -> Interval:
     return means({"": values})[""]
 
 
-def _interval(samples: Floats, questions: int) -> Interval:
+def _interval(samples: Floats) -> Interval:
     """The estimate ``samples[0]`` with the percentiles of the other samples."""
     resampled = samples[1:][~np.isnan(samples[1:])]
     if math.isnan(samples[0]) or not resampled.size:
         return NOTHING
     low, high = np.quantile(resampled, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return Interval(float(samples[0]), float(low), float(high), questions)
+    return Interval(float(samples[0]), float(low), float(high))
 
 
 # --- walking -------------------------------------------------------------------------------------

@@ -14,7 +14,6 @@ import json
 import os
 import random
 import re
-import shutil
 import tempfile
 import threading
 import time
@@ -221,28 +220,22 @@ class Store:
 
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            temporary_folder = Path(tempfile.mkdtemp(dir=self.path.parent, prefix=f".{self.path.name}."))
-        except OSError as error:
-            if is_full(error):
-                raise _store_error(error, self.path) from error
-            raise _read_only(self.path, error.strerror or str(error)) from error
-        new_file = temporary_folder / self.path.name
-        try:
-            with duckdb.connect(str(new_file)) as db:
-                _migrate(db, new_file)
-                db.execute("CHECKPOINT")
-            os.link(new_file, self.path)
-        except FileExistsError:
-            return  # another process created it first
-        except OSError as error:
-            if is_full(error):
-                raise _store_error(error, self.path) from error
-            if not self.path.exists():
-                new_file.rename(self.path)  # on a file system without links
-        except duckdb.Error as error:
+            with tempfile.TemporaryDirectory(
+                dir=self.path.parent, prefix=f".{self.path.name}.", ignore_cleanup_errors=True
+            ) as folder:
+                new_file = Path(folder) / self.path.name
+                with duckdb.connect(str(new_file)) as db:
+                    _migrate(db, new_file)
+                    db.execute("CHECKPOINT")
+                try:
+                    os.link(new_file, self.path)
+                except FileExistsError:
+                    pass  # another process created it first
+                except OSError:
+                    if not self.path.exists():
+                        new_file.rename(self.path)  # on a file system without links
+        except (OSError, duckdb.Error) as error:
             raise _store_error(error, self.path) from error
-        finally:
-            shutil.rmtree(temporary_folder, ignore_errors=True)
 
 
 class Queries:
@@ -319,16 +312,13 @@ def _store_error(error: Exception, path: Path) -> DeepthinkError:
             "`deepthink restore FILE` puts a backup in its place; `deepthink restore` sets it aside and "
             "rebuilds the library from what can still be read.",
         )
-    if any(sign in line.lower() for sign in _READ_ONLY):
-        return _read_only(path, line)
+    if isinstance(error, OSError) or any(sign in line.lower() for sign in _READ_ONLY):
+        reason = getattr(error, "strerror", None) or line
+        return StoreError(
+            f"{path} cannot be written: {reason}.".replace("..", "."),
+            "Make its folder writable, or set DEEPTHINK_HOME to a folder you may write to.",
+        )
     return StoreError(f"{path} cannot be used: {line}", "`deepthink doctor` checks it.")
-
-
-def _read_only(path: Path, reason: str) -> StoreError:
-    return StoreError(
-        f"{path} cannot be written: {reason}.".replace("..", "."),
-        "Make its folder writable, or set DEEPTHINK_HOME to a folder you may write to.",
-    )
 
 
 def _require_store(connection: DuckDBPyConnection, path: Path) -> None:

@@ -26,7 +26,7 @@ import numpy.typing as npt
 from pydantic import TypeAdapter, ValidationError
 
 from models.boxed_reader.windows import Window, Windows, answered
-from models.encoders.onnx import open_session
+from models.encoders import open_session
 from models.library_loading import usable_threads
 from models.protocols import Loadable, ModelError, Reader, Reading, Reranker, Span, Support
 

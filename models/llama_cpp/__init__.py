@@ -269,7 +269,7 @@ class LlamaCppChat:
                 generated, finish = self._generate(engine, options, answer)
             usage = Usage(len(tokens) - reused, reused, generated, time.perf_counter() - started)
         answer.finish(complete=finish == "stop")
-        return Reply(answer.text, usage, finish, answer.reasoning)
+        return Reply(answer.text, usage, finish)
 
     def choose(
         self, messages: Sequence[Message], options: Sequence[str], cancel: threading.Event | None = None

@@ -199,7 +199,7 @@ class ServerChat(ABC):
         else:
             usage, finish = self._usage(bill, messages, started), bill.finish
         answer.finish(complete=finish == "stop")
-        return Reply(answer.text, usage, finish, answer.reasoning)
+        return Reply(answer.text, usage, finish)
 
     def choose(
         self, messages: Sequence[Message], options: Sequence[str], cancel: threading.Event | None = None

@@ -420,8 +420,8 @@ _METHODS = {
 
 
 def card(manifest: Manifest) -> str:
-    """README.md in Markdown, with the front matter that model hubs read."""
-    return "\n".join([*_front_matter(manifest), *_body(manifest)]).rstrip() + "\n"
+    """README.md in Markdown."""
+    return "\n".join(_card_lines(manifest)).rstrip() + "\n"
 
 
 def method_in_words(method: str) -> str:
@@ -429,18 +429,8 @@ def method_in_words(method: str) -> str:
     return _METHODS.get(method, method)
 
 
-def _front_matter(manifest: Manifest) -> Iterator[str]:
-    yield "---"
-    yield "license: apache-2.0"
-    yield "library_name: deepthink"
-    if manifest.base:
-        yield f"base_model: {manifest.base.name}"
-    yield f"tags: [retrieval, markov-decision-process, {manifest.method}]"
-    yield "---"
-
-
-def _body(manifest: Manifest) -> Iterator[str]:
-    yield f"\n# {manifest.name}\n"
+def _card_lines(manifest: Manifest) -> Iterator[str]:
+    yield f"# {manifest.name}\n"
     yield (
         "A policy for deepthink's research loop: after each research step it says CONTINUE (take the "
         "plan's next step), REVISE (plan anew what is left) or FINISH (answer). It is "

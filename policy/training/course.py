@@ -90,14 +90,12 @@ class TrainingRequest:
 
     def __post_init__(self) -> None:
         """Raise `UnusedOption` if a forest is to have a base, passes or steps."""
-        if self.method == "forest" and self.base:
+        given = {"--base": self.base or None, "--epochs": self.epochs, "--steps": self.steps}
+        unused = [option for option, value in given.items() if value is not None]
+        if self.method == "forest" and unused:
             raise UnusedOption(
-                "A forest adapts no base model.", "Leave --base out, or name another --method."
-            )
-        if self.method == "forest" and (self.epochs is not None or self.steps is not None):
-            raise UnusedOption(
-                "A forest is grown in one go, not in passes or steps.",
-                "Leave --epochs and --steps out, or name another --method.",
+                f"A forest has no base model, passes or steps, so it takes no {unused[0]}.",
+                "Leave it out, or name another --method.",
             )
 
     @property

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from models.encoders.onnx import OnnxReranker
-from models.encoders.sentence_transformers import CrossEncoderReranker
+from models.encoders import CrossEncoderReranker, OnnxReranker
 from models.fetch.files import ChecksumMismatch
 from models.protocols import Loadable, ModelMissing
 from tests.models.encoders.tiny_onnx import write_reranker

@@ -9,9 +9,17 @@ import numpy as np
 import pytest
 
 from models.catalogue import BGE_SMALL_EN, MS_MARCO_MINILM_L12, ModelEntry
-from models.encoders import Recipe, open_embedder, open_reranker, read_recipe
-from models.encoders.onnx import OnnxEmbedder, OnnxModel, OnnxReranker
-from models.encoders.sentence_transformers import CrossEncoderReranker, LocalEmbedder
+from models.encoders import (
+    CrossEncoderReranker,
+    LocalEmbedder,
+    OnnxEmbedder,
+    OnnxModel,
+    OnnxReranker,
+    Recipe,
+    open_embedder,
+    open_reranker,
+    read_recipe,
+)
 from models.fetch import installed
 from models.protocols import Embedder, Loadable, ModelError, ModelMissing, Reranker
 from tests.models.encoders.tiny_onnx import write_embedder, write_reranker

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from models.encoders import open_embedder
-from models.encoders.sentence_transformers import CrossEncoderReranker, LocalEmbedder
+from models.encoders import CrossEncoderReranker, LocalEmbedder, open_embedder
 from models.protocols import Embedder, ModelError, ModelMissing, Reranker
 
 _WORDS = ("the", "a", "river", "flows", "into", "sea", "bank", "holds", "money", "what", "is")

@@ -31,7 +31,6 @@ def tiny_entry(url: str = NOWHERE, content: bytes = CONTENT, carried: bool = Tru
         role="chat",
         description="",
         licence="",
-        context_tokens=1,
         files=(ModelFile("tiny.gguf", len(content), sha256(content), url, pieces if carried else ()),),
     )
 

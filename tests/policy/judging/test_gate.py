@@ -33,8 +33,8 @@ from tests.policy.made import Preferring, policy
 GOOD = Measured(
     questions=300,
     known=290,
-    gain=Interval(0.031, 0.012, 0.049, 290),
-    over_active=Interval(0.002, -0.004, 0.009, 290),
+    gain=Interval(0.031, 0.012, 0.049),
+    over_active=Interval(0.002, -0.004, 0.009),
     active="box-1",
     error=0.04,
     milliseconds=31.0,
