@@ -80,20 +80,14 @@ models = _completer(partial(_models, ("chat", "embedder", "reranker")))
 chat_models = _completer(partial(_models, ("chat",)))
 
 
-@_completer
-def profiles() -> Iterable[_Completion]:
-    """Profiles of a run."""
-    return [("lean", "few model calls"), ("seed", "asks the model at every turn")]
-
-
-@_completer
-def deciders() -> Iterable[_Completion]:
-    """What can decide whether a run continues."""
-    return [
+profiles = _completer(lambda: [("lean", "few model calls"), ("seed", "asks the model at every turn")])
+deciders = _completer(
+    lambda: [
         ("rules", "follow the plan"),
         ("llm", "ask the language model"),
         ("learned", "the active policy"),
     ]
+)
 
 
 @_completer

@@ -7,13 +7,12 @@ import json
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 
 from rich import box
 from rich.cells import cell_len, chop_cells, set_cell_size
-from rich.console import Console, RenderableType
-from rich.style import StyleType
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -79,49 +78,39 @@ def padded(text: str, width: int) -> str:
     return set_cell_size(one_line(text, width), width)
 
 
-class _Columns(Table):
-    """A table that leaves out some cells of each row."""
-
-    def __init__(self, visible: Sequence[bool]) -> None:
-        super().__init__(
-            box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold"
-        )
-        self._visible = visible
-
-    def add_row(
-        self, *renderables: RenderableType | None, style: StyleType | None = None, end_section: bool = False
-    ) -> None:
-        cells = (cell for cell, is_visible in zip(renderables, self._visible, strict=True) if is_visible)
-        super().add_row(*cells, style=style, end_section=end_section)
-
-
-def columns(
-    *headers: str, right: Sequence[str] = (), whole: Sequence[str] = (), spare: Sequence[str] = ()
+def table(
+    headers: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    *,
+    right: Collection[str] = (),
+    whole: Collection[str] = (),
+    spare: Collection[str] = (),
 ) -> Table:
-    """An unframed table.
+    """An unframed table without markup or control characters.
 
     Args:
         headers: Of all columns.
+        rows: One value for each column; a `rich.text.Text` keeps its style.
         right: Columns that are aligned right and never folded.
         whole: Columns that are never folded.
         spare: Columns left out of a narrow window, where rich would otherwise squeeze those that fold.
     """
-    narrow = console().width < _NARROW
-    visible = [not (narrow and header in spare) for header in headers]
-    table = _Columns(visible)
-    for header in (header for header, is_visible in zip(headers, visible, strict=True) if is_visible):
-        table.add_column(
+    is_narrow = console().width < _NARROW
+    shown = [index for index, header in enumerate(headers) if not (is_narrow and header in spare)]
+    grid = Table(
+        box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold"
+    )
+    for header in (headers[index] for index in shown):
+        grid.add_column(
             header,
             justify="right" if header in right else "left",
             no_wrap=header in whole or header in right,
             overflow="fold",
         )
-    return table
-
-
-def cells(*values: object) -> list[Text]:
-    """Table cells without markup or control characters."""
-    return [value if isinstance(value, Text) else Text(clean(str(value))) for value in values]
+    for row in rows:
+        values = (row[index] for index in shown)
+        grid.add_row(*(value if isinstance(value, Text) else Text(clean(str(value))) for value in values))
+    return grid
 
 
 def counted(number: int, noun: str) -> str:

@@ -33,7 +33,7 @@ from tui.run.fold import RunFold, sentence_json
 from tui.run.render import as_grid, as_line
 from tui.run.words import Block, doing, place, resume_hint, support_count
 from tui.settings.settings import Settings
-from tui.terminal import cells, clean, columns, console, counted, duration, is_live, one_line, print_json
+from tui.terminal import clean, console, counted, duration, is_live, one_line, print_json, table
 
 
 @dataclass(slots=True)
@@ -148,15 +148,15 @@ class AnswerPrinter:
 def _summary(results: Sequence[Column]) -> Table:
     """What each system took, one row each."""
     counts = ("seconds", "read", "written", "steps", "sources", "flagged")
-    table = columns("system", "answer", *counts, right=counts, whole=("system", "answer"))
+    rows: list[tuple[object, ...]] = []
     for column in results:
         answered = column.answered
         if answered is None:
-            table.add_row(*cells(column.system, column.status, *("" for _ in counts)))
+            rows.append((column.system, column.status, *("" for _ in counts)))
             continue
         cost = answered.cost
-        table.add_row(
-            *cells(
+        rows.append(
+            (
                 column.system,
                 column.status,
                 f"{cost.seconds:.1f}",
@@ -167,7 +167,7 @@ def _summary(results: Sequence[Column]) -> Table:
                 f"{answered.flagged} of {answered.sentences}" if answered.sentences else "",
             )
         )
-    return table
+    return table(("system", "answer", *counts), rows, right=counts, whole=("system", "answer"))
 
 
 T = TypeVar("T")

@@ -24,8 +24,8 @@ from traces.store import Store
 from tui.assemble import open_store
 from tui.failures import WrongUsage
 from tui.options import AsJson, RunId
-from tui.run.words import local, status
-from tui.terminal import cells, clean, columns, console, counted, one_line, print_json
+from tui.run.words import local_time, status
+from tui.terminal import clean, console, counted, one_line, print_json, table
 
 app = typer.Typer(
     help="See, label and exchange the decisions that runs took.",
@@ -69,33 +69,22 @@ def list_traces(
     if not runs:
         out.print('No decision is stored yet. Ask something: deepthink ask "…"')
         return
-    table = columns(
-        "run",
-        "when",
-        "decisions",
-        "by",
-        "labels",
-        "rating",
-        "quality",
-        "question",
-        right=("labels",),
-        whole=("run", "when"),
-        spare=("when", "labels", "rating", "quality"),
-    )
-    for run in runs:
-        table.add_row(
-            *cells(
-                run.id,
-                f"{local(run.started):%Y-%m-%d %H:%M}",
-                f"{run.decisions}{' in a tree' if run.tree else ''}",
-                ", ".join(run.sources),
-                run.labels or "",
-                run.rating,
-                _quality_range(run),
-                one_line(f"{run.dataset}: {run.question}" if run.dataset else run.question, 120),
-            )
+    rows = [
+        (
+            run.id,
+            local_time(run.started),
+            f"{run.decisions}{' in a tree' if run.tree else ''}",
+            ", ".join(run.sources),
+            run.labels or "",
+            run.rating,
+            _quality_range(run),
+            one_line(f"{run.dataset}: {run.question}" if run.dataset else run.question, 120),
         )
-    out.print(table)
+        for run in runs
+    ]
+    headers = ("run", "when", "decisions", "by", "labels", "rating", "quality", "question")
+    spare = ("when", "labels", "rating", "quality")
+    out.print(table(headers, rows, right=("labels",), whole=("run", "when"), spare=spare))
 
 
 @app.command("show")
@@ -131,7 +120,7 @@ def show(
         return
     out = console()
     out.print(Text(one_line(run.question), style="bold"))
-    facts = [f"run {run.id}", f"{local(run.started):%Y-%m-%d %H:%M}", status(run)]
+    facts = [f"run {run.id}", local_time(run.started), status(run)]
     facts += [f"rated {rating.rating}"] if rating else []
     facts += [f"{gold.dataset} {gold.question_id}"] if gold else []
     facts += [f"imported from {run.request['imported_from']}"] if "imported_from" in run.request else []

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from tui.options import AsJson
-from tui.terminal import cells, columns, console, print_json
+from tui.terminal import console, print_json, table
 
 
 def doctor(
@@ -30,20 +30,18 @@ def doctor(
         if as_json:
             print_json(packages)
             return 0
-        table = columns("package", "version", "licence", whole=("package",))
-        for package in packages:
-            table.add_row(*cells(package.name, package.version or "not installed", package.licence))
-        console().print(table)
+        rows = [(package.name, package.version or "not installed", package.licence) for package in packages]
+        console().print(table(("package", "version", "licence"), rows, whole=("package",)))
         return 0
     found = list(findings())
     has_failed = any(finding.state == "fail" for finding in found)
     if as_json:
         print_json({"ok": not has_failed, "findings": found})
         return int(has_failed)
-    table = columns("", "what", "found", whole=("",))
+    lines: list[tuple[object, ...]] = []
     for finding in found:
-        table.add_row(*cells(Text(finding.state, STYLES[finding.state]), finding.name, finding.detail))
+        lines.append((Text(finding.state, STYLES[finding.state]), finding.name, finding.detail))
         if finding.way_out:
-            table.add_row(*cells("", "", Text(f"→ {finding.way_out}", "dim")))
-    console().print(table)
+            lines.append(("", "", Text(f"→ {finding.way_out}", "dim")))
+    console().print(table(("", "what", "found"), lines, whole=("",)))
     return int(has_failed)

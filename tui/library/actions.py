@@ -25,7 +25,7 @@ from traces.store import Store
 from tui import failures
 from tui.bars import show_progress
 from tui.interrupts import ctrl_c
-from tui.run.words import local
+from tui.run.words import local_time
 from tui.terminal import clean, counted, one_line
 
 if TYPE_CHECKING:
@@ -337,11 +337,6 @@ def vectors_by(library: Library) -> str:
     return embedder if done == total else f"{embedder}, {done:,} of {total:,} passages so far"
 
 
-def change_time(change: Change) -> str:
-    """The local time of a change, to the minute."""
-    return f"{local(change.seen):%Y-%m-%d %H:%M}"
-
-
 def change_detail(change: Change) -> str:
     """The detail of a change."""
     return f"was {change.detail}" if change.outcome == "moved" else change.detail
@@ -361,4 +356,4 @@ def summary(folders: Folders) -> str:
         return f"{line}."
     counts = Counter(change.outcome for change in changes if change.seen == changes[0].seen)
     outcomes = ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
-    return f"{line}. Last change {change_time(changes[0])}: {outcomes}."
+    return f"{line}. Last change {local_time(changes[0].seen)}: {outcomes}."

@@ -31,9 +31,9 @@ from tui.library import actions
 from tui.library.actions import intake, read_in
 from tui.library.ingesting import show_ingestion
 from tui.options import After, AsJson, Before, From, InFolder, Type, Yes, confirm, filter_pairs
-from tui.run.words import located
+from tui.run.words import local_time, located
 from tui.settings.settings import load
-from tui.terminal import cells, clean, columns, console, counted, one_line, print_json
+from tui.terminal import clean, console, counted, one_line, print_json, table
 
 _EMPTY = "The library is empty. Add documents: deepthink ingest PATH, or try deepthink demo."
 _NONE_FOLLOWED = "No folder is followed yet. `deepthink ingest FOLDER` reads a folder and follows it."
@@ -140,11 +140,9 @@ def collections(context: typer.Context, as_json: AsJson = False) -> None:
     if not shelves:
         out.print(_EMPTY)
         return
-    table = columns("collection", "documents", "passages", "holds", right=("documents", "passages"))
-    for collection in shelves:
-        description = one_line(collection.description, 160)
-        table.add_row(*cells(collection.name, collection.documents, collection.chunks, description))
-    out.print(table)
+    rows = [(one.name, one.documents, one.chunks, one_line(one.description, 160)) for one in shelves]
+    headers = ("collection", "documents", "passages", "holds")
+    out.print(table(headers, rows, right=("documents", "passages")))
     out.print(Text(f"\nvectors by {actions.vectors_by(library)}", style="dim"))
 
 
@@ -201,11 +199,11 @@ def folders(as_json: AsJson = False) -> None:
     if not followed_folders:
         console().print(_NONE_FOLLOWED)
         return
-    table = columns("collection", "folder", "excluded", "")
-    for folder in followed_folders:
-        status = "" if is_folder(Path(folder.path)) else "missing"
-        table.add_row(*cells(folder.collection, folder.path, "  ".join(folder.exclude), status))
-    console().print(table)
+    rows = [
+        (one.collection, one.path, "  ".join(one.exclude), "" if is_folder(Path(one.path)) else "missing")
+        for one in followed_folders
+    ]
+    console().print(table(("collection", "folder", "excluded", ""), rows))
 
 
 @app.command("changes")
@@ -218,11 +216,11 @@ def changes(as_json: AsJson = False) -> None:
     if not entries:
         console().print("Nothing has changed in the followed folders yet.")
         return
-    table = columns("when", "collection", "", "file", "", whole=("when",))
-    for change in entries:
-        time, detail = actions.change_time(change), actions.change_detail(change)
-        table.add_row(*cells(time, change.collection, change.outcome, change.name, detail))
-    console().print(table)
+    rows = [
+        (local_time(one.seen), one.collection, one.outcome, one.name, actions.change_detail(one))
+        for one in entries
+    ]
+    console().print(table(("when", "collection", "", "file", ""), rows, whole=("when",)))
 
 
 @app.command("unfollow")
@@ -242,10 +240,8 @@ def unfollow(folder: Annotated[str, typer.Argument(metavar="FOLDER")]) -> None:
 @app.command("formats")
 def formats() -> None:
     """List the file types that can be read, and what is kept of each."""
-    table = columns("type", "kept besides the text", "extensions")
-    for kind in FORMATS:
-        table.add_row(*cells(kind.name, kind.keeps, " ".join(kind.suffixes)))
-    console().print(table)
+    rows = [(kind.name, kind.keeps, " ".join(kind.suffixes)) for kind in FORMATS]
+    console().print(table(("type", "kept besides the text", "extensions"), rows))
     console().print("A file without an extension is read if it is plain text.")
 
 
@@ -372,10 +368,8 @@ def _document_table(library: Library, documents: list[Document]) -> Table:
         "by": [_author(d) for d in documents],
     }
     shown = {name: column for name, column in values.items() if name not in _OPTIONAL or any(column)}
-    table = columns(*shown, right=("no.", "sections", "pages", "passages", "coverage"), whole=("date",))
-    for row in zip(*shown.values(), strict=True):
-        table.add_row(*cells(*row))
-    return table
+    right = ("no.", "sections", "pages", "passages", "coverage")
+    return table(list(shown), zip(*shown.values(), strict=True), right=right, whole=("date",))
 
 
 def _author(document: Document) -> str:

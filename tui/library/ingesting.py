@@ -14,7 +14,7 @@ from agent.documents import ingest as ing
 from models.catalogue import MULTILINGUAL_E5_SMALL
 from tui import failures
 from tui.bars import bar
-from tui.terminal import cells, clean, columns, console, counted, duration, is_live, padded
+from tui.terminal import clean, console, counted, duration, is_live, padded, table
 
 LOW_COVERAGE = 0.95
 """Below this share, too much of a document's text is missing from its passages."""
@@ -199,18 +199,8 @@ def show_ingestion(events: Iterable[ing.IngestEvent]) -> int:
 
 def _show_summary(out: Console, fold: IngestFold) -> None:
     if fold.news:
-        table = columns(
-            "file",
-            "",
-            "passages",
-            "coverage",
-            "pages",
-            "time",
-            right=("passages", "coverage", "pages", "time"),
-        )
-        for file in fold.news:
-            table.add_row(*_row(file))
-        out.print(table)
+        headers = ("file", "", "passages", "coverage", "pages", "time")
+        out.print(table(headers, map(_row, fold.news), right=headers[2:]))
         out.print()
     for file in fold.news:
         for notice in file.notices:
@@ -227,8 +217,8 @@ def _show_summary(out: Console, fold: IngestFold) -> None:
     out.print(Text(fold.summary))
 
 
-def _row(file: ing.FileDone) -> list[Text]:
+def _row(file: ing.FileDone) -> tuple[object, ...]:
     if file.outcome == "removed":
-        return cells(file.name, "removed", "", "", "", "")
+        return file.name, "removed", "", "", "", ""
     coverage = Text(share(file.coverage), style="yellow" if is_low(file.coverage) else "")
-    return cells(file.name, file.outcome, file.chunks, coverage, file.pages or "", duration(file.seconds))
+    return file.name, file.outcome, file.chunks, coverage, file.pages or "", duration(file.seconds)

@@ -28,8 +28,9 @@ from tui.app.keys import bindings
 from tui.app.lists import facts
 from tui.app.offers import deepthink
 from tui.app.work import in_background
-from tui.library.actions import change_detail, change_time
+from tui.library.actions import change_detail
 from tui.library.ingesting import is_low, share
+from tui.run.words import local_time
 from tui.terminal import clean, one_line, size
 
 
@@ -400,8 +401,7 @@ At the top are the followed folders. The app reads changes in them while it is o
 def _line(change: Change) -> Content:
     sign = _SIGNS.get(change.outcome, " ")
     name, detail = clean(change.name), one_line(change_detail(change))
-    line = Content(
-        f"{change_time(change)}  {sign} {change.outcome:8}{change.collection}  {name}  {detail}".rstrip()
-    )
+    what = f"{sign} {change.outcome:8}{change.collection}  {name}  {detail}".rstrip()
+    line = Content(f"{local_time(change.seen)}  {what}")
     style = {"failed": "$error", "away": "$warning"}.get(change.outcome)
     return line.stylize(style) if style else line

@@ -13,13 +13,13 @@ from rich.text import Text
 from agent.decisions.sources import LEARNED
 from agent.profiles import decides
 from policy.serving.folder import BOX, CARD, Facts, read, require_base, sections
-from policy.serving.registry import Activation, Registry
+from policy.serving.registry import Activation, Listed, Registry
 from tui import completion
 from tui.failures import warn
 from tui.options import AsJson, Yes, confirm
 from tui.policy.actions import CHANGES, change_facts
 from tui.settings.settings import load
-from tui.terminal import cells, clean, columns, console, moment, print_json
+from tui.terminal import clean, console, moment, print_json, table
 
 app = typer.Typer(
     help="See and choose learned policies.", invoke_without_command=True, rich_markup_mode=None
@@ -54,20 +54,8 @@ def list_policies(as_json: AsJson = False) -> None:
     if not policies:
         out.print(_NONE)
         return
-    table = columns("", "policy", "method", "made", "learned from", "gate", whole=("policy", "made"))
-    for policy in policies:
-        facts: tuple[object, ...] = (
-            "",
-            "",
-            "",
-            Text(f"cannot be used: {clean(policy.problem)}", style="red"),
-        )
-        if manifest := policy.manifest:
-            learned_from = f"{manifest.data.questions:,} questions, {manifest.data.decisions:,} decisions"
-            gate = "in the box" if policy.boxed else policy.verdict
-            facts = (manifest.method, moment(manifest.created), learned_from, gate)
-        table.add_row(*cells("●" if policy.active else "", policy.name, *facts))
-    out.print(table)
+    headers = ("", "policy", "method", "made", "learned from", "gate")
+    out.print(table(headers, map(_row, policies), whole=("policy", "made")))
     _report_decider(registry)
 
 
@@ -110,12 +98,12 @@ def show(
     for heading, facts in (part for part in parts if part[1]):
         if heading:
             out.print(Text(f"\n{heading}", style="bold"))
-        table = Table.grid(padding=(0, 2))
-        table.add_column(no_wrap=True)
-        table.add_column(overflow="fold")
+        grid = Table.grid(padding=(0, 2))
+        grid.add_column(no_wrap=True)
+        grid.add_column(overflow="fold")
         for fact, value in facts:
-            table.add_row(Text(f"  {clean(fact)}", style="dim"), Text(clean(value)))
-        out.print(table)
+            grid.add_row(Text(f"  {clean(fact)}", style="dim"), Text(clean(value)))
+        out.print(grid)
 
 
 @app.command("use")
@@ -154,6 +142,15 @@ def remove(name: Annotated[str, _policy_name("Its whole name.")], yes: Yes = Fal
 _NONE = (
     "There is no learned policy, not even in the box: the rules decide. Train one: deepthink train-policy"
 )
+
+
+def _row(policy: Listed) -> tuple[object, ...]:
+    name = ("●" if policy.active else "", policy.name)
+    if (manifest := policy.manifest) is None:
+        return *name, "", "", "", Text(f"cannot be used: {clean(policy.problem)}", style="red")
+    learned_from = f"{manifest.data.questions:,} questions, {manifest.data.decisions:,} decisions"
+    gate = "in the box" if policy.boxed else policy.verdict
+    return *name, manifest.method, moment(manifest.created), learned_from, gate
 
 
 def _status(registry: Registry, folder: Path) -> str:

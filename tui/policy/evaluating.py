@@ -31,7 +31,7 @@ from tui.interrupts import ctrl_c
 from tui.library.actions import embed
 from tui.options import AsJson
 from tui.settings.settings import load
-from tui.terminal import cells, clean, columns, console, duration, print_json
+from tui.terminal import clean, console, duration, print_json, table
 
 _ROWS: Final = "rows.jsonl"
 
@@ -184,23 +184,21 @@ def show_evaluation(
         print_json({"question": ids[0], "rows": matches})
         return failures.DONE
     terminal.print(Text(clean(f"{matches[0].questions} · {ids[0]}"), style="bold"))
-    table = columns("system", "model", "answer", "outcome", "steps", "seconds", "stopped", "lost at")
-    for row in matches:
-        measures = row.measures
-        table.add_row(
-            *cells(
-                row.system,
-                row.model,
-                row.answer,
-                _outcome(measures),
-                f"{measures.get('steps', 0):.0f}",
-                duration(measures.get("seconds", 0.0)),
-                row.stopped,
-                row.lost,
-            )
+    answers = [
+        (
+            row.system,
+            row.model,
+            row.answer,
+            _outcome(row.measures),
+            f"{row.measures.get('steps', 0):.0f}",
+            duration(row.measures.get("seconds", 0.0)),
+            row.stopped,
+            row.lost,
         )
-    terminal.print()
-    terminal.print(table)
+        for row in matches
+    ]
+    headers = ("system", "model", "answer", "outcome", "steps", "seconds", "stopped", "lost at")
+    terminal.print("", table(headers, answers), sep="\n")
     return failures.DONE
 
 
@@ -250,14 +248,11 @@ def _show_tables(folder: Path, command: str, out: Path | None) -> None:
     terminal = console()
     for heading, tables in sections(rows):
         terminal.print(Text(f"\n{clean(heading)}", style="bold"))
-        for table in tables:
-            terminal.print(Text(f"\n{table.title}", style="dim"))
-            first, *numbers = table.head
-            grid = columns(first, *numbers, whole=(first,))
-            for column in grid.columns[1:]:  # these headings fold, unlike those of `columns(right=…)`
+        for part in tables:
+            terminal.print(Text(f"\n{part.title}", style="dim"))
+            grid = table(part.head, part.rows, whole=part.head[:1])
+            for column in grid.columns[1:]:  # these headings fold, unlike those of `table(right=…)`
                 column.justify = "right"
-            for row in table.rows:
-                grid.add_row(*cells(*row))
             terminal.print(grid)
     if out is not None:
         out.parent.mkdir(parents=True, exist_ok=True)

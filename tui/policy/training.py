@@ -16,7 +16,7 @@ from tui import failures
 from tui.bars import bar
 from tui.interrupts import ctrl_c
 from tui.options import Plain
-from tui.terminal import cells, clean, columns, console, duration
+from tui.terminal import clean, console, duration, table
 
 
 def train_policy(
@@ -109,10 +109,7 @@ def show_training(events: Iterable[progress.TrainingEvent], *, plain: bool = Fal
                     out.print(Text(line))
                 case progress.DataSheet():
                     progress_bar.clear()
-                    table = columns("learned from", "")
-                    for name, figures in event.rows.items():
-                        table.add_row(*cells(name, figures))
-                    out.print("", table, "", sep="\n")
+                    out.print("", table(("learned from", ""), event.rows.items()), "", sep="\n")
                 case progress.Warned():
                     progress_bar.clear()
                     failures.warn(clean(event.message))

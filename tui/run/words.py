@@ -40,6 +40,8 @@ ENDINGS: Final = {
 }
 """How a run ended (`tui.run.fold.RunFold.status`), in words."""
 
+NOTHING_ASKED: Final = "(nothing asked yet)"
+"""The first question of a session that has none."""
 VERDICTS: Final = {"supported": "supported", "partly": "only partly supported", "not": "not supported"}
 GRADES: Final = {"correct": "relevant", "ambiguous": "maybe relevant", "incorrect": "not relevant"}
 """The grades of a passage, in words."""
@@ -115,6 +117,11 @@ def local(moment: datetime) -> datetime:
     return moment.replace(tzinfo=UTC).astimezone()
 
 
+def local_time(moment: datetime) -> str:
+    """A UTC time of the store as local day and time, to the minute."""
+    return f"{local(moment):%Y-%m-%d %H:%M}"
+
+
 def status(run: Run) -> str:
     """How a run ended, or that it is unfinished, in a word or two."""
     if run.finished is None:
@@ -140,7 +147,7 @@ def cost(end: ev.RunFinished) -> str:
 
 def facts(fold: RunFold, when: datetime) -> list[tuple[str, str]]:
     """The run's setup, its end and its cost, as labels and values; ``when`` it began, in UTC."""
-    rows = [("when", f"{local(when):%Y-%m-%d %H:%M}")]
+    rows = [("when", local_time(when))]
     if (started := fold.started) is not None:
         rows += [
             ("run", started.run_id),
@@ -169,10 +176,12 @@ def stepping_in(fold: RunFold) -> list[str]:
     return [*replies, *(block_of(event).text for event in fold.steering)]
 
 
-def doing(fold: RunFold, message: str = "") -> str:
-    """What the current node is doing, with its research step."""
-    text = message or DOING.get(fold.node, fold.node)
-    return f"step {fold.step}: {text}" if fold.step and fold.node in IN_STEP else text
+def doing(fold: RunFold) -> str:
+    """What the current node is doing, its research step, and details; "" before the first node."""
+    parts = [DOING.get(fold.node, fold.node)]
+    if fold.step:
+        parts.append(f"step {fold.step} of {max(len(fold.plan), fold.step)}")
+    return " · ".join(filter(None, [*parts, one_line(fold.message, 60)]))
 
 
 def resume_hint(run_id: str, status: str) -> str:

@@ -19,9 +19,9 @@ from tui.options import AsJson, RunId, Yes, confirm
 from tui.run.export import to_document
 from tui.run.fold import answer_as_read, stored_events
 from tui.run.render import AnimatedRun, PlainRun, Renderer
-from tui.run.words import UNFINISHED_REASONS, local, status
+from tui.run.words import NOTHING_ASKED, UNFINISHED_REASONS, local_time, status
 from tui.runs import actions
-from tui.terminal import cells, clean, columns, console, counted, duration, is_live, one_line, print_json
+from tui.terminal import clean, console, counted, duration, is_live, one_line, print_json, table
 
 app = typer.Typer(help="Look at earlier runs.", invoke_without_command=True, rich_markup_mode=None)
 _Unfinished = Annotated[
@@ -51,18 +51,23 @@ def list_runs(
     recent = Runs(open_store()).recent(limit)
     out = console()
     if as_json:
-        print_json([_row(run) for run in recent])
+        print_json([_as_json(run) for run in recent])
         return
     if not recent:
         out.print('No run is stored yet. Ask something: deepthink ask "…"')
         return
+    rows = [
+        (
+            run.id,
+            local_time(run.started),
+            status(run),
+            duration(run.seconds) if run.seconds is not None else "",
+            one_line(run.question, 120),
+        )
+        for run in recent
+    ]
     headers = ("run", "when", "status", "time", "question")
-    table = columns(*headers, right=("time",), whole=("run", "when"), spare=("when", "time"))
-    for run in recent:
-        took = duration(run.seconds) if run.seconds is not None else ""
-        when = f"{local(run.started):%Y-%m-%d %H:%M}"
-        table.add_row(*cells(run.id, when, status(run), took, one_line(run.question, 120)))
-    out.print(table)
+    out.print(table(headers, rows, right=("time",), whole=("run", "when"), spare=("when", "time")))
 
 
 @app.command("show")
@@ -206,21 +211,13 @@ def list_sessions(
     if not recent:
         out.print('No session is stored yet. Ask something: deepthink ask "…"')
         return
-    table = columns(
-        "session",
-        "name",
-        "runs",
-        "last used",
-        "began with",
-        right=("runs",),
-        whole=("session", "last used"),
-        spare=("last used",),
-    )
-    for session in recent:
-        last_used = f"{local(session.latest):%Y-%m-%d %H:%M}"
-        first_question = one_line(session.first, 120) or "(nothing asked yet)"
-        table.add_row(*cells(session.id, session.name, session.runs, last_used, first_question))
-    out.print(table)
+    rows = [
+        (one.id, one.name, one.runs, local_time(one.latest), one_line(one.first, 120) or NOTHING_ASKED)
+        for one in recent
+    ]
+    headers = ("session", "name", "runs", "last used", "began with")
+    whole = ("session", "last used")
+    out.print(table(headers, rows, right=("runs",), whole=whole, spare=("last used",)))
 
 
 @sessions_app.command("show")
@@ -231,15 +228,8 @@ def show_session(reference: _SessionReference = "last", as_json: AsJson = False)
     runs = Runs(store).of_session(session.id)
     out = console()
     if as_json:
-        turns = [
-            {
-                "run_id": run.id,
-                "question": run.question,
-                "status": run.status,
-                "answer": answer_as_read(run),
-            }
-            for run in runs
-        ]
+        fields = ("run_id", "question", "status", "answer")
+        turns = [{name: _as_json(run)[name] for name in fields} for run in runs]
         print_json({"session": session, "turns": turns})
         return
     out.print(Text(f"session {actions.session_title(session)}", style="bold"))
@@ -249,7 +239,7 @@ def show_session(reference: _SessionReference = "last", as_json: AsJson = False)
         if run.standalone and run.standalone != run.question:
             out.print(Text(f"  taken to ask: {one_line(run.standalone)}", style="dim"))
         out.print(Text(clean(answer_as_read(run)).strip() or _no_answer_text(run)))
-        out.print(Text(f"run {run.id} · {local(run.started):%Y-%m-%d %H:%M} · {status(run)}", style="dim"))
+        out.print(Text(f"run {run.id} · {local_time(run.started)} · {status(run)}", style="dim"))
     if not runs:
         quoted_name = shlex.quote(clean(session.name) or session.id)
         out.print(f'Nothing was asked in it yet: deepthink ask --session {quoted_name} "…"')
@@ -285,7 +275,7 @@ def delete_one_session(
     typer.echo(f"Deleted session {actions.session_title(session)} with {counted(count, 'run')}.")
 
 
-def _row(run: Run) -> dict[str, object]:
+def _as_json(run: Run) -> dict[str, object]:
     return {
         "run_id": run.id,
         "question": run.question,
@@ -307,21 +297,23 @@ def _list_unfinished(*, as_json: bool) -> None:
     unfinished = resumable(open_store())
     out = console()
     if as_json:
-        print_json([{**_row(entry.run), "why": entry.why} for entry in unfinished])
+        print_json([{**_as_json(entry.run), "why": entry.why} for entry in unfinished])
         return
     if not unfinished:
         out.print(NOTHING)
         return
-    headers = ("run", "when", "why", "to go on", "question")
-    table = columns(*headers, whole=("run", "when", "to go on"), spare=("run", "when", "why"))
-    for entry in unfinished:
-        run = entry.run
-        command = "" if entry.why == "going on" else f"deepthink resume {run.id}"
-        when = f"{local(run.started):%Y-%m-%d %H:%M}"
-        table.add_row(
-            *cells(run.id, when, UNFINISHED_REASONS[entry.why], command, one_line(run.question, 120))
+    rows = [
+        (
+            entry.run.id,
+            local_time(entry.run.started),
+            UNFINISHED_REASONS[entry.why],
+            "" if entry.why == "going on" else f"deepthink resume {entry.run.id}",
+            one_line(entry.run.question, 120),
         )
-    out.print(table)
+        for entry in unfinished
+    ]
+    headers = ("run", "when", "why", "to go on", "question")
+    out.print(table(headers, rows, whole=("run", "when", "to go on"), spare=("run", "when", "why")))
 
 
 def _no_answer_text(run: Run) -> str:
