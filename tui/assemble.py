@@ -204,7 +204,7 @@ def open_fetcher(settings: Settings, limits: Limits | None = None) -> Fetcher:
 
 def chat_file(name: str) -> tuple[Path, str]:
     """The GGUF file of a language model, by catalogue name or path, and its name for the user."""
-    if _is_path(name):
+    if is_path(name):
         path = expanded_path(name)
         if not path.is_file():
             raise ModelMissing(f"There is no model file {path}.", _CHOICE)
@@ -218,7 +218,7 @@ def chat_file(name: str) -> tuple[Path, str]:
 
 def model_folder(name: str, role: CatalogueRole) -> Path:
     """The folder of an embedder or reranker, by catalogue name or path."""
-    if _is_path(name):
+    if is_path(name):
         folder = expanded_path(name)
         if not folder.is_dir():
             raise ModelMissing(
@@ -252,7 +252,8 @@ def _catalogue_entry(name: str, role: CatalogueRole) -> ModelEntry:
     return model
 
 
-def _is_path(name: str) -> bool:
+def is_path(name: str) -> bool:
+    """Whether a model's name in the settings is a path."""
     return "/" in name or "\\" in name or name.startswith("~") or name.lower().endswith(".gguf")
 
 

@@ -23,11 +23,12 @@ from tui.app.keys import bindings
 from tui.app.offers import deepthink
 from tui.app.work import Failed, Job, in_background
 from tui.library.ingest_panel import IngestJob
-from tui.models.actions import PullEnded, PullTold, PullView, bar, pull_models
+from tui.models.actions import PullJob, PullView, bar
 from tui.run.live import load_anew
 from tui.terminal import one_line, size
 
 if TYPE_CHECKING:
+    from agent.documents.ingest import IngestEvent
     from models.catalogue import ModelEntry
     from tui.app.engine import Engine
     from tui.library.actions import Intake
@@ -127,7 +128,7 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
                 yield Static(id=f"head{step}", classes="head")
                 yield Static(id=f"body{step}", classes="body", markup=False)
                 if step == 1:
-                    yield PullView(id="pull")
+                    yield PullView()
             yield Static(id="trouble", classes="error", markup=False)
         yield KeyLine()
 
@@ -192,16 +193,24 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
         self._inventory = inventory
         self._redraw()
 
-    @on(PullTold)
-    def _show_progress(self, message: PullTold) -> None:
-        self.query_one(PullView).show(message)
+    @on(Job.Progressed)
+    @on(Job.Ended)
+    def _show_work(self, message: Job.Progressed | Job.Ended) -> None:
+        job, view = message.job, self.query_one(PullView)
+        is_pull, events = isinstance(job, PullJob), job.drain()
+        if is_pull:
+            view.take(events)
+        else:
+            self._show_reading(events)
+        if isinstance(message, Job.Ended):
+            view.clear()
+            stopped = job.cancel.is_set()
+            if is_pull and not stopped and message.failure is None:
+                self._use_pulled()
+            else:
+                self._finish_work(message.failure, stopped=stopped)
 
-    @on(PullEnded)
-    def _use_pulled(self, message: PullEnded) -> None:
-        self.query_one(PullView).clear()
-        if message.stopped or message.failure is not None:
-            self._finish_work(message.failure, stopped=message.stopped)
-            return
+    def _use_pulled(self) -> None:
         engine, model = deepthink(self).engine, self._model
 
         def use_models() -> None:
@@ -218,17 +227,13 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
         load_anew(self)  # during the remaining steps
         self._finish_work(None)
 
-    @on(Job.Progressed)
-    @on(Job.Ended)
-    def _show_reading(self, message: Job.Progressed | Job.Ended) -> None:
+    def _show_reading(self, events: Sequence[IngestEvent]) -> None:
         assert self._reading is not None
-        for event in message.job.drain():
+        for event in events:
             self._reading.take(event)
         failed = self._reading.failed
         self._failures = [f"{one_line(file.name, 40)}: {file.error.message}" for file in failed]
         self._redraw()
-        if isinstance(message, Job.Ended):
-            self._finish_work(message.failure, stopped=message.job.cancel.is_set())
 
     @on(Failed)
     def _show_failure(self, message: Failed) -> None:
@@ -252,9 +257,10 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
         in_background(self, work, self._show_inventory, group="look", exclusive=True)
 
     def _pull(self, names: Sequence[str], model: str) -> None:
-        self._model, self._cancel = model, threading.Event()
+        job = PullJob(names)
+        self._model, self._cancel = model, job.cancel
         self._set_busy("fetching")
-        in_background(self, partial(pull_models, self, names, self._cancel), group="welcome")
+        job.start(self)
 
     def _start_reading(self, job: IngestJob, expected: int = 0) -> None:
         """Start reading documents; ``expected`` is their number, if known in advance."""

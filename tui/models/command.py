@@ -164,8 +164,8 @@ def use(
     """Choose a model from now on: writes it into the settings."""
     if name.startswith(assemble.OPENAI):
         _confirm_address()
-    key, stored_name = tables.choose(name, role)
-    typer.echo(f"{key} = {stored_name}")
+    role, stored_name = tables.choose(name, role)
+    typer.echo(f"{tables.KEYS[role]} = {stored_name}")
     for server in tables.find_servers(load()) if stored_name.startswith(tables.SERVERS) else ():
         served_names = {
             name for model, _ in server.models for name in (model, model.removesuffix(":latest"))
@@ -173,7 +173,7 @@ def use(
         if stored_name.startswith(server.kind) and stored_name not in served_names:
             hint = ": `ollama pull` fetches a model" if server.kind == assemble.OLLAMA else ""
             failures.warn(f"{server.message} Without {stored_name} nothing can be answered{hint}.")
-    if key == tables.KEYS["embedder"]:
+    if role == "embedder":
         failures.warn(
             "A library embedded by another model is embedded again by `library embed`, or by the app."
         )

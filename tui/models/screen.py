@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Final, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual import on
 from textual.app import ComposeResult
@@ -15,20 +14,12 @@ from textual.content import Content
 from textual.widgets import Input, OptionList, Static
 
 from tui.app.base import DeepScreen
+from tui.app.confirm import ConfirmScreen
 from tui.app.failure import in_the_app
 from tui.app.keys import bindings
 from tui.app.lists import Line, ScreenRows, facts, heading
-from tui.app.work import Failed, in_background
-from tui.models.actions import (
-    PullEnded,
-    PullTold,
-    PullView,
-    Unconfirmed,
-    Used,
-    probe,
-    pull_models,
-    use,
-)
+from tui.app.work import Failed, Job, in_background
+from tui.models.actions import ProbeJob, PullJob, PullView, Unconfirmed, use
 from tui.run.live import a_run_goes_on, load_anew
 from tui.terminal import clean, padded, size
 
@@ -36,7 +27,6 @@ if TYPE_CHECKING:
     from models.catalogue import CatalogueRole
     from tui.models.tables import ModelRow
 
-T = TypeVar("T")
 _TITLES: Final[Mapping[CatalogueRole, str]] = {
     "chat": "Language models",
     "embedder": "Embedders, which turn text into vectors",
@@ -69,33 +59,16 @@ class ModelList(ScreenRows):
         self.show(lines, next((name for name, row in self._rows.items() if row.used), ""))
 
 
-class ModelDetail(Static):
+def _detail(row: ModelRow, width: int) -> Content:
     """What a model is, where it is, and its measurements."""
-
-    DEFAULT_CSS = "ModelDetail { height: auto; }"
-
-    def __init__(self) -> None:
-        super().__init__(id="detail", markup=False)
-        self._row: ModelRow | None = None
-
-    def show(self, row: ModelRow | None) -> None:
-        """Draw one model."""
-        self._row = row
-        self.on_resize()
-
-    def on_resize(self) -> None:
-        row = self._row
-        if row is None:
-            self.update("")
-            return
-        lines = [
-            Content.assemble((row.label, "bold $primary"), "  ", _state(row)),
-            Content(clean(row.about)),
-            *facts(list(row.probe.items()), max(self.content_size.width, 38)),
-        ]
-        if row.role == "chat" and not row.probe:
-            lines.append(Content.styled("Not measured yet.", "$foreground 65%"))
-        self.update(Content("\n").join(lines))
+    lines = [
+        Content.assemble((row.label, "bold $primary"), "  ", _state(row)),
+        Content(clean(row.about)),
+        *facts(list(row.probe.items()), max(width, 38)),
+    ]
+    if row.role == "chat" and not row.probe:
+        lines.append(Content.styled("Not measured yet.", "$foreground 65%"))
+    return Content("\n").join(lines)
 
 
 def _line(row: ModelRow, width: int) -> Content:
@@ -145,15 +118,15 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
         self._local_rows: Sequence[ModelRow] = ()
         self._server_rows: Sequence[ModelRow] = ()
         self._servers_message = ""
-        self._busy = ""
-        self._cancel = threading.Event()
+        self._busy = ""  # "fetching", "measuring" or "choosing"
+        self._job: PullJob | ProbeJob | None = None  # the current or the last one
 
     def body(self) -> ComposeResult:
         with Container(id="sides"):
             yield ModelList()
             with VerticalScroll(id="right", can_focus=False):
-                yield ModelDetail()
-                yield PullView(id="pull")
+                yield Static(id="detail", markup=False)
+                yield PullView()
                 yield Static(id="message", markup=False)
                 yield Input(
                     placeholder="Path of a .gguf file or a model folder, ollama:NAME or openai:NAME",
@@ -172,7 +145,10 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
 
     def on_unmount(self) -> None:
         """Stop the work of this screen, or the app could not end."""
-        self._cancel.set()
+        self.action_stop()
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self._draw_detail)
 
     # --- what is possible ------------------------------------------------------------------------
 
@@ -201,25 +177,20 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
     def action_pull(self) -> None:
         row = self.query_one(ModelList).row
         if row is not None:
-            self._cancel = threading.Event()
-            self._begin(
-                "fetching", "", partial(pull_models, self, [row.name], self._cancel), self._end_pull
-            )
+            self._start_job("fetching", "", PullJob([row.name]))
 
     def action_probe(self) -> None:
         if a_run_goes_on(self):  # two models might not fit in memory, and each would be slower
             self._tell("! A run is in progress. Measure it when the run has ended.")
             return
         row = self.query_one(ModelList).row
-        if row is None:
-            return
+        if row is not None:
+            self._start_job("measuring", f"… measuring {row.label}", ProbeJob(self.deepthink.engine, row))
 
-        def show_step(step: str) -> None:
-            self.call_later(self._show_step, step)
-
-        self._cancel = threading.Event()
-        work = partial(probe, self.deepthink.engine, row, self._cancel, show_step)
-        self._begin("measuring", f"… measuring {row.label}", work, self._end)
+    def _start_job(self, busy: str, message: str, job: PullJob | ProbeJob) -> None:
+        self._set_busy(busy, message)
+        self._job = job
+        job.start(self)
 
     def action_file(self) -> None:
         path = self.query_one("#path", Input)
@@ -227,7 +198,8 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
         self.set_focus(path)  # at once: it gets the next key
 
     def action_stop(self) -> None:
-        self._cancel.set()
+        if self._job is not None:
+            self._job.cancel.set()
 
     def action_leave(self) -> None:
         path = self.query_one("#path", Input)
@@ -258,7 +230,7 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
 
     @on(OptionList.OptionHighlighted)
     def _show_highlighted(self) -> None:
-        self.query_one(ModelDetail).show(self.query_one(ModelList).row)
+        self._draw_detail()
         self.refresh_bindings()
 
     @on(OptionList.OptionSelected)
@@ -281,79 +253,73 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
         self._server_rows, self._servers_message = served
         self._redraw()
 
-    def _report_use(self, name: str, result: Used | Unconfirmed) -> None:
+    def _report_use(self, name: str, result: str | Unconfirmed) -> None:
         self._busy = ""
         if isinstance(result, Unconfirmed):
-            from tui.app.confirm import ConfirmScreen
-
             self.refresh_bindings()
             detail = "It is on another machine: questions and passages of your documents will go to "
-            ConfirmScreen.ask(
-                self,
-                f"Use {name}?",
-                f"{detail}{result.url}.",
-                "Send",
-                lambda: self._use(name, "chat", confirmed=True),
-            )
+            send = partial(self._use, name, "chat", confirmed=True)
+            ConfirmScreen.ask(self, f"Use {name}?", f"{detail}{result.url}.", "Send", send)
             return
         if self.query_one("#path").display:
             self.action_leave()
-        takes_effect_now = result.role == "reranker" or load_anew(self)
-        when = "from now on" if takes_effect_now else "after the current run, which keeps its own"
-        self._tell(f"✓ In use {when}." + (f"\n! {result.note}" if result.note else ""))
+        when = "from now on" if load_anew(self) else "after the current run, which keeps its own"
+        self._tell(f"✓ In use {when}." + (f"\n! {result}" if result else ""))
         self.action_refresh()
 
-    @on(PullTold)
-    def _show_pull(self, message: PullTold) -> None:
-        if self._busy:
-            self.query_one(PullView).show(message)
+    @on(Job.Progressed)
+    def _show_progress(self, message: Job.Progressed) -> None:
+        job, events = message.job, message.job.drain()
+        if isinstance(job, PullJob):
+            self.query_one(PullView).take(events)
+        else:
+            self._tell(f"… measuring: {events[-1]}")
 
-    def _end_pull(self, result: PullEnded) -> None:
+    @on(Job.Ended)
+    def _end_job(self, message: Job.Ended) -> None:
+        job, stopped = message.job, message.job.cancel.is_set()
         self.query_one(PullView).clear()
-        name = result.names[0]
-        self._end("Stopped; what was fetched is kept." if result.stopped else f"✓ {name} is here.")
-        if result.failure is not None:
-            self.post_message(result.failure)
+        self._set_busy("", "")
+        self.action_refresh()
+        if message.failure is not None:
+            self.post_message(message.failure)
+        elif isinstance(job, PullJob) and not stopped:
+            self._offer(job.names[0])
+        elif isinstance(job, PullJob):
+            self._tell("Stopped; what was fetched is kept.")
+        elif isinstance(job, ProbeJob):
+            self._tell("Stopped." if stopped else f"{job.row.label} is measured.")
+
+    def _offer(self, name: str) -> None:
+        """Ask whether to use a model that was fetched."""
+        self._tell(f"✓ {name} is here.")
         row = next((row for row in self._local_rows if row.name == name), None)
-        if result.stopped or result.failure is not None or row is None or row.used:
+        if row is None or row.used:
             return
         if self.app.screen is self:
-            from tui.app.confirm import ConfirmScreen
-
-            question = f"Use {row.label} from now on?"
-            ConfirmScreen.ask(self, question, row.about, "Use", lambda: self._use(row.name, row.role))
+            then = partial(self._use, row.name, row.role)
+            ConfirmScreen.ask(self, f"Use {row.label} from now on?", row.about, "Use", then)
         else:  # a dialog would take the keys from a user who is typing
             key = self.deepthink.key_of("app.models") or "f7"
             self.notify(f"{row.label} is here; {key} uses it.", title="Models", markup=False)
 
-    def _show_step(self, step: str) -> None:
-        if self._busy == "measuring":
-            self._tell(f"… measuring: {step}")
-
     @on(Failed)
     def _show_failure(self, message: Failed) -> None:
         """Show the failure here; the app shows it too."""
-        self._busy = ""
         way_out = in_the_app(message.error, self.deepthink.keys)
-        self._tell(f"✗ {message.error.title}: {message.error.message}\n{way_out}".rstrip())
-        self.refresh_bindings()
+        self._set_busy("", f"✗ {message.error.title}: {message.error.message}\n{way_out}".rstrip())
 
     # --- doing -----------------------------------------------------------------------------------
 
     def _use(self, name: str, role: CatalogueRole | None, *, confirmed: bool = False) -> None:
+        self._set_busy("choosing", "")
         work = partial(use, self.deepthink.engine, name, role, confirmed=confirmed)
-        self._begin("choosing", "", work, partial(self._report_use, name))
+        in_background(self, work, partial(self._report_use, name), group="job")
 
-    def _begin(self, busy: str, message: str, work: Callable[[], T], then: Callable[[T], object]) -> None:
+    def _set_busy(self, busy: str, message: str) -> None:
         self._busy = busy
         self._tell(message)
         self.refresh_bindings()
-        in_background(self, work, then, group="job")
-
-    def _end(self, message: str) -> None:
-        self._busy = ""
-        self._tell(message)
-        self.action_refresh()
 
     # --- drawing ---------------------------------------------------------------------------------
 
@@ -361,9 +327,13 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
         server_ids = {_id(row) for row in self._server_rows}  # the model in use is in both lists
         local_rows = [row for row in self._local_rows if _id(row) not in server_ids]
         self.query_one(ModelList).fill([*local_rows, *self._server_rows])
-        self.query_one(ModelDetail).show(self.query_one(ModelList).row)
+        self._draw_detail()
         self.query_one("#servers", Static).update(self._servers_message)
         self.refresh_bindings()
+
+    def _draw_detail(self) -> None:
+        row, view = self.query_one(ModelList).row, self.query_one("#detail", Static)
+        view.update(_detail(row, view.content_size.width) if row is not None else "")
 
     def _tell(self, message: str) -> None:
         line = self.query_one("#message", Static)

@@ -19,7 +19,7 @@ from models.servers.openai import OpenAiServer
 from traces.errors import DeepthinkError
 from traces.paths import expanded_path, models_dir
 from tui import assemble
-from tui.assemble import OLLAMA, OPENAI
+from tui.assemble import OLLAMA, OPENAI, is_path
 from tui.settings.settings import Settings, put
 from tui.terminal import counted, size
 
@@ -113,7 +113,7 @@ def local_rows(settings: Settings) -> list[ModelRow]:
         if name == assemble.NO_RERANKER:
             continue
         if (role, name.lower()) not in listed_names and (role, name) not in listed_names:
-            rows.append(_row(role, name, Path(name).stem if _is_path(name) else name, settings, about=name))
+            rows.append(_row(role, name, Path(name).stem if is_path(name) else name, settings, about=name))
     none = assemble.NO_RERANKER
     about = "The reader that ships orders the passages by itself."
     rows.append(_row("reranker", none, none, settings, about=about))
@@ -187,10 +187,6 @@ def in_use(settings: Settings) -> dict[CatalogueRole, str]:
     return {role: getattr(settings, key) for role, key in KEYS.items()}
 
 
-def _is_path(name: str) -> bool:
-    return "/" in name or name.lower().endswith(".gguf")
-
-
 def probe_facts(result: ProbeResult) -> dict[str, str]:
     """The results of a probe in words, by label."""
     thinking = {None: "no such switch", True: "honoured", False: "not honoured"}[result.schema_thinking]
@@ -203,8 +199,8 @@ def probe_facts(result: ProbeResult) -> dict[str, str]:
     }
 
 
-def choose(name: str, role: CatalogueRole | None) -> tuple[str, str]:
-    """Write ``name`` into the settings for its role; returns the setting and its value.
+def choose(name: str, role: CatalogueRole | None) -> tuple[CatalogueRole, str]:
+    """Write ``name`` into the settings for its role; returns the role and the value of the setting.
 
     Raises:
         ModelMissing: the model is unknown or not on this machine.
@@ -220,12 +216,12 @@ def choose(name: str, role: CatalogueRole | None) -> tuple[str, str]:
             f"{name} can only be the language model.", "Choose another embedder or reranker."
         )
     elif not name.startswith(SERVERS):
-        is_path = _is_path(name) or expanded_path(name).is_dir()
-        place = str(expanded_path(name).absolute()) if is_path else name
+        names_files = is_path(name) or expanded_path(name).is_dir()
+        place = str(expanded_path(name).absolute()) if names_files else name
         path = assemble.chat_file(place)[0] if role == "chat" else assemble.model_folder(place, role)
-        name = str(path) if is_path else entry(name).name
+        name = str(path) if names_files else entry(name).name
     put(KEYS[role], name)
-    return KEYS[role], name
+    return role, name
 
 
 def role_of(name: str) -> CatalogueRole:
