@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from agent import events as ev
-from agent.state import Candidate, Claim, Evidence, Note, PlanStep, Verdict
+from agent.decisions.decider import STATE_VERSION
+from agent.state import ACTIONS, Candidate, Claim, Evidence, Note, PlanStep, Verdict
 
 LONG = "Which single supplier does Orlavane buy all of its ceramic compressor bearings from, and why?"
 STEP = PlanStep(question=LONG, reason="", tool="reports", keywords="", section="")
@@ -72,10 +74,40 @@ def note(sentence: str, step: int = 1) -> Note:
     return Note(step=step, question=LONG, sentence=sentence, answer="", cites=[1], found=True, revision=0)
 
 
-def decided(step: int = 1) -> ev.Decided:
-    """CONTINUE, where all three were possible."""
-    shares = {"CONTINUE": 0.72, "REVISE": 0.08, "FINISH": 0.2}
-    return ev.Decided(step, 1, {}, list(shares), "CONTINUE", shares, "rules", 0.4, "a step is open", 1.0)
+def shares(probabilities: Sequence[float]) -> dict[str, float]:
+    return dict(zip(ACTIONS, probabilities, strict=True))
+
+
+def shadow(action: str, probabilities: Sequence[float], source: str = "llm") -> dict[str, Any]:
+    """What a second source would have done."""
+    return {
+        "action": action,
+        "probabilities": shares(probabilities),
+        "source": source,
+        "latency_ms": 900.0,
+        "justification": "",
+        "behaviour_probability": 1.0,
+    }
+
+
+def decided(
+    action: str = "CONTINUE", probabilities: Sequence[float] = (0.72, 0.08, 0.2), **changed: Any
+) -> ev.Decided:
+    """A decision by the rules after the first step, where all three were possible."""
+    fields: dict[str, Any] = {
+        "step": 1,
+        "state_version": STATE_VERSION,
+        "state": {},
+        "valid": list(ACTIONS),
+        "action": action,
+        "probabilities": shares(probabilities),
+        "source": "rules",
+        "latency_ms": 0.4,
+        "justification": "a step is open",
+        "behaviour_probability": 1.0,
+        **changed,
+    }
+    return ev.Decided(**fields)
 
 
 def whole_run(first: Evidence | None = None) -> list[ev.Event]:

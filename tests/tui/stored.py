@@ -10,12 +10,12 @@ import numpy as np
 
 from agent import checkpoints
 from agent import events as ev
-from agent.state import Candidate, Evidence, Note, PlanStep
+from agent.state import ACTIONS, Candidate, Evidence, Note, PlanStep
 from tests.tui import parts
 from tests.tui.parts import claim
 from traces.library import Library
 from traces.records import NewDocument
-from traces.runs import NewRun, RunEnd, Runs, StoredEvent
+from traces.runs import DecisionRow, Label, NewRun, RunEnd, Runs, StoredEvent
 from traces.store import Store
 from tui.assemble import open_store
 
@@ -28,7 +28,6 @@ PAGE_NAME = PAGE.removeprefix("https://")
 
 
 def passage(number: int, **changed: object) -> Evidence:
-    """A passage that was kept."""
     supply = {
         "passage_id": 100 + number,
         "collection": "facts",
@@ -45,7 +44,6 @@ def passage(number: int, **changed: object) -> Evidence:
 
 
 def candidate(passage_id: int) -> Candidate:
-    """A passage that was recalled."""
     return parts.candidate(
         passage(0, passage_id=passage_id, date="", section="Supply", page=None, text=QUOTE)
     )
@@ -165,22 +163,9 @@ def store_run(
     Of status ``running`` and ``waiting`` it has no end.
     """
     runs = Runs(store or open_store())
-    started = ev.RunStarted(
-        "", question, "lean", "llama.cpp:small", "minilm", "cross", "rules", ["facts", "web"], session
-    )
-    run_id = runs.begin(
-        NewRun(
-            question,
-            "lean",
-            "llama.cpp:small",
-            "minilm",
-            "cross",
-            "rules",
-            ("facts", "web"),
-            session,
-            request or {},
-        )
-    )
+    setup = ("lean", "llama.cpp:small", "minilm", "cross", "rules")
+    started = ev.RunStarted("", question, *setup, ["facts", "web"], session)
+    run_id = runs.begin(NewRun(question, *setup, ("facts", "web"), session, request or {}))
     told: list[tuple[float, ev.Event]] = [(0.0, started), *events]
     told = [
         (at, replace(event, run_id=run_id) if isinstance(event, ev.RunStarted | ev.Resumed) else event)
@@ -193,14 +178,35 @@ def store_run(
     if ended:
         because = "ModelMissing: of /home/me/model.gguf" if status == "failed" else "enough was found"
         told.append((last + 0.1, ev.RunFinished(status, because, last + 0.1, 2, 250, 110, 45)))
+    decided = [event for _, event in told if isinstance(event, ev.Decided)]
     runs.record(
         run_id,
         [StoredEvent(seq, at, event.kind, event.payload()) for seq, (at, event) in enumerate(told)],
+        [row for seq, event in enumerate(decided) for row in _decision_rows(seq, event)],
+        labels=[Label(seq, event.action, "teach") for seq, event in enumerate(decided) if event.label],
         end=RunEnd(status, "enough was found", answer, 2, 250, 110, 45, question) if ended else None,
     )
     if status == "waiting":
         runs.wait(run_id)
     return run_id
+
+
+def _decision_rows(seq: int, event: ev.Decided) -> list[DecisionRow]:
+    """The row of a decision, and that of its shadow if there is one."""
+    row = DecisionRow(
+        seq,
+        event.step,
+        event.state_version,
+        event.state,
+        tuple(event.valid or ACTIONS),
+        event.action,
+        event.probabilities,
+        event.behaviour_probability,
+        event.source,
+        event.latency_ms,
+        event.justification,
+    )
+    return [row, replace(row, **event.shadow, shadow=True)] if event.shadow else [row]
 
 
 def cut_off(**how: Any) -> str:

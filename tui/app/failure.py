@@ -9,6 +9,7 @@ from typing import ClassVar, Final
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
+from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static, TextArea
 
@@ -64,6 +65,12 @@ def in_the_app(error: DeepthinkError, keys: Mapping[str, str]) -> str:
         return f"{keys.get(action.id, action.key).split(',')[0].upper()} {action.label}"
 
     return re.sub(r"\{(\w+)\}", named, text)
+
+
+def failure_text(error: DeepthinkError, keys: Mapping[str, str], hint: str = "") -> Content:
+    """Title, message, way out and a ``hint``, for a screen that has nothing else to show."""
+    lines = filter(None, (error.message, in_the_app(error, keys), f"\n{hint}" if hint else ""))
+    return Content.assemble((f"✗ {error.title}", "bold $error"), "\n\n", "\n".join(lines))
 
 
 def _without_commands(way_out: str) -> str:

@@ -150,6 +150,8 @@ class MarkedList(FittedList):
     MarkedList > .option-list--option-disabled { color: $foreground; }
     """
 
+    NARROWEST: ClassVar[int] = 40  # cells for which a row is drawn
+
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id, markup=False)
         self._entries: Sequence[Line] = ()
@@ -197,7 +199,7 @@ class MarkedList(FittedList):
 
     def _draw_line(self, index: int) -> Content:
         line = self._entries[index]
-        width = max(self.scrollable_content_region.width - _ROW_PADDING, 40)
+        width = max(self.scrollable_content_region.width - _ROW_PADDING, self.NARROWEST)
         if not line.id:
             return line.draw(width)
         mark = (MARK, "bold $accent") if index == self._marked_row else "  "

@@ -11,13 +11,14 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container, VerticalScroll
 from textual.content import Content
-from textual.widgets import Static
+from textual.widgets import OptionList, Static
 
 from agent import events as ev
 from agent.decisions.decider import STATE_VERSION
 from agent.state import ACTIONS
-from traces.runs import Run
+from traces.runs import Run, Runs
 from tui.app.base import DeepScreen
+from tui.app.failure import failure_text
 from tui.app.keys import bindings
 from tui.app.lists import facts, titled
 from tui.app.work import Failed, in_background
@@ -34,9 +35,9 @@ from tui.decisions.strip import (
     taken_by,
     took,
 )
-from tui.run.fold import EVERYTHING, RunFold
+from tui.run.fold import RunFold, fold_of
 from tui.run.live import Steers
-from tui.run.words import ENDINGS, ENOUGH, GRADES, local, status, step_question
+from tui.run.words import ENDINGS, ENOUGH, GRADES, local_time, status, step_question
 from tui.terminal import clean, counted, one_line
 
 _MAX_RUNS = 2000
@@ -225,6 +226,9 @@ Press {ask} and ask something that takes more than one step.
 """
 
 
+_READING = Content.styled("Reading the stored runs …", "bold $primary")
+
+
 class DecisionsScreen(DeepScreen):
     """Shows the current or last run, else the newest stored one; keys switch to the others."""
 
@@ -250,7 +254,6 @@ would have done.
     def __init__(self) -> None:
         super().__init__()
         self._stored_runs: list[str] | None = None  # their ids, newest first
-        self._shown_id = ""  # id of the run on the screen
         self._requested_id = ""  # id of the run being read
         self._followed_id = ""  # id of the live run that was shown automatically
         self._fold: RunFold | None = None
@@ -266,7 +269,7 @@ would have done.
 
     def on_mount(self) -> None:
         """Read the stored runs; while this screen is shown, poll the live run."""
-        self._show_message("Reading the stored runs …")
+        self._show_message(_READING)
         self.set_interval(_POLL_SECONDS, self._follow_ask_run)
         self._list_runs()
 
@@ -275,6 +278,11 @@ would have done.
         if self._stored_runs is not None:  # runs may have been added or deleted
             self._list_runs()
         self._follow_ask_run()
+
+    @property
+    def _shown_id(self) -> str:
+        """Id of the run on the screen."""
+        return self._fold.run_id if self._fold is not None else ""
 
     def show_run(self, run_id: str) -> None:
         """Show the run with this id, live or stored."""
@@ -290,8 +298,6 @@ would have done.
         store = self.deepthink.engine.store
 
         def work() -> list[str]:
-            from traces.runs import Runs
-
             return [run.id for run in Runs(store).search(limit=_MAX_RUNS) if run.decisions]
 
         in_background(self, work, self._show_listed_runs, group="runs", exclusive=True)
@@ -301,9 +307,6 @@ would have done.
         store = self.deepthink.engine.store
 
         def work() -> tuple[RunFold, Run]:
-            from traces.runs import Runs
-            from tui.run.fold import fold_of
-
             run = Runs(store).find(run_id)
             return fold_of(store, run), run
 
@@ -339,10 +342,8 @@ would have done.
             self._followed_id = fold.run_id
             self.show_run(fold.run_id)
         elif fold.run_id == self._shown_id and self._state_of(fold) != self._drawn_state:
-            previous_count = len(self._fold.decisions) if self._fold is fold else 0
             self._show_fold(fold, None)
-            if fold.over or previous_count != len(fold.decisions):
-                self.query_one(DecisionStrip).read_labels()
+            self.query_one(DecisionStrip).read_labels()
 
     def _state_of(self, fold: RunFold) -> tuple[object, ...]:
         ask_screen = self._ask_screen()
@@ -359,37 +360,33 @@ would have done.
         if run_ids:
             self.show_run(run_ids[0])
         elif self._ask_fold() is None:
-            self._show_message(
-                "No decisions yet", _EMPTY.format(ask=self.deepthink.key_of("app.ask") or "f2")
-            )
+            text = _EMPTY.format(ask=self.deepthink.key_of("app.ask") or "f2")
+            self._show_message(Content.assemble(("No decisions yet", "bold $primary"), "\n\n", text))
 
     @on(Failed)
     def _show_failure(self, message: Failed) -> None:
         if not self._shown_id:  # the app shows later failures, and the run stays on the screen
-            error = message.error
             self._stored_runs = None
             hint = f"{self.deepthink.key_of('decisions.reload') or 'u'} reads again."
-            self._show_message(
-                f"✗ {error.title}", "\n".join(filter(None, (error.message, error.way_out, f"\n{hint}")))
-            )
+            self._show_message(failure_text(message.error, self.deepthink.keys, hint))
 
     def _show_fold(self, fold: RunFold, run: Run | None) -> None:
         self._fold, self._run = fold, run
-        self._shown_id = self._requested_id = fold.run_id
+        self._requested_id = fold.run_id
         self._drawn_state = self._state_of(fold)
         self.query_one("#message").display = False
         self.query_one("#both").display = True
         strip = self.query_one(DecisionStrip)
-        strip.show(fold, EVERYTHING)
+        strip.show_run(fold)
+        self._show_detail()
         self._show_heading()
         if self.focused is None:
             strip.focus()
         self.refresh_bindings()
 
-    def _show_message(self, title: str, text: str = "") -> None:
-        style = "bold $error" if title.startswith("✗") else "bold $primary"
+    def _show_message(self, text: Content) -> None:
         message = self.query_one("#message", Static)
-        message.update(Content.assemble((title, style), "\n\n", text))
+        message.update(text)
         message.display = True
         self.query_one("#both").display = False
         self.query_one("#run", Static).update("")
@@ -403,7 +400,7 @@ would have done.
         ask_screen = self._ask_screen()
         decisions = counted(len(fold.decisions), "decision")
         if run is not None:
-            about = [f"{local(run.started):%Y-%m-%d %H:%M}", status(run), decisions]
+            about = [local_time(run.started), status(run), decisions]
         elif ask_screen is not None and fold is ask_screen.fold and not fold.over:
             teaching, paused = ["teach mode"] * ask_screen.teaching, ["paused"] * fold.paused
             about = ["● live", decisions, *teaching, *paused]
@@ -449,9 +446,9 @@ would have done.
 
     def action_reload(self) -> None:
         self._stored_runs = None
-        self._shown_id = self._requested_id = self._followed_id = ""
+        self._requested_id = self._followed_id = ""
         self._fold = self._run = None
-        self._show_message("Reading the stored runs …")
+        self._show_message(_READING)
         self._list_runs()
         self._follow_ask_run()
 
@@ -463,9 +460,9 @@ would have done.
             return True if self._ask_screen() is not None else None
         return True
 
-    @on(DecisionStrip.Moved)
-    def _show_detail(self, message: DecisionStrip.Moved) -> None:
-        self.query_one(DecisionDetail).show(message.row)
+    @on(OptionList.OptionHighlighted)
+    def _show_detail(self) -> None:
+        self.query_one(DecisionDetail).show(self.query_one(DecisionStrip).current)
 
     @on(DecisionStrip.Answered)
     def _reply_to_run(self, message: DecisionStrip.Answered) -> None:

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, Final
 
-from textual import on
 from textual.binding import BindingType
 from textual.content import Content
 from textual.message import Message
-from textual.widgets import OptionList
-from textual.widgets.option_list import Option
 
 from agent import events as ev
 from agent.state import ACTIONS
-from traces.runs import Label, Labels, Origin
+from traces.runs import Label, Labels, Origin, Runs
 from tui.app.keys import bindings
-from tui.app.lists import FittedList
+from tui.app.lists import Line, MarkedList
 from tui.app.offers import deepthink
 from tui.app.work import in_background
 from tui.run.fold import EVERYTHING, Part, RunFold
@@ -31,12 +29,11 @@ ORIGINS: Final[Mapping[str, str]] = {
 }
 """How a label came to be, in words."""
 
-CURSOR: Final = "▸"
 NOT_POSSIBLE: Final = "–"
 _QUIET: Final = "$foreground 65%"
 _TRACK: Final = "on $foreground 12%"
 _EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
-_INDENT: Final = 4
+_INDENT: Final = " " * 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,17 +91,13 @@ def percent(share: float) -> str:
 
 def took(milliseconds: float) -> str:
     """How long a decision took; "" for an instant one."""
-    if milliseconds <= 0:
-        return ""
     if milliseconds >= 1000:
         return duration(milliseconds / 1000)
-    if milliseconds >= 10:
-        return f"{milliseconds:.0f} ms"
-    return f"{milliseconds:.1f} ms" if milliseconds >= 0.1 else "< 0.1 ms"
+    return f"{milliseconds:.{0 if milliseconds >= 10 else 1}f} ms" if milliseconds >= 0.1 else ""
 
 
-def drawn(row: Row, width: int, *, marked: bool) -> Content:
-    """A row of the strip in two lines of at most ``width`` cells; ``marked`` if the cursor is on it."""
+def drawn(row: Row, width: int) -> Content:
+    """A row of the strip in two lines of at most ``width`` cells."""
     decided, taken = row.decided, row.taken
     if isinstance(decided, ev.Asked):
         first = Content.assemble(("? ", "bold $accent"), "your turn, suggested: ", action(taken))
@@ -120,9 +113,9 @@ def drawn(row: Row, width: int, *, marked: bool) -> Content:
     )
     if row.label:
         second = Content.assemble(second, (f"  {judgement(row.label, taken)}", "bold $accent"))
-    mark = f"{CURSOR} " if marked else "  "
-    first, second = (line.truncate(width - _INDENT, ellipsis=True) for line in (first, second))
-    return Content.assemble((mark, "bold $accent"), first, "\n", " " * _INDENT, second)
+    return Content("\n").join(
+        line.truncate(width, ellipsis=True) for line in (first, Content(_INDENT) + second)
+    )
 
 
 def taken_by(decided: ev.Decided) -> str:
@@ -146,22 +139,14 @@ _SHOWN: frozenset[Part] = frozenset(("question", "decisions", "reply"))
 _NOTHING = "No decision yet: after each step the run continues, revises its plan or finishes."
 
 
-class DecisionStrip(FittedList):
+class DecisionStrip(MarkedList):
     """Every decision of a run; the row under the cursor can be labelled, or answered if it waits."""
 
     DEFAULT_CSS = """
-    DecisionStrip {
-        height: 1fr; border: none; padding: 0; background: $background; scrollbar-gutter: stable;
-    }
-    DecisionStrip:focus { border: none; background-tint: $foreground 0%; }
-    DecisionStrip > .option-list--option { padding: 0 1; }
+    DecisionStrip { height: 1fr; scrollbar-gutter: stable; }
     DecisionStrip > .option-list--option-disabled { color: $foreground 65%; }
-    DecisionStrip > .option-list--option-highlighted,
-    DecisionStrip:focus > .option-list--option-highlighted {
-        color: $foreground; background: $panel; text-style: none;
-    }
-    DecisionStrip:blur > .option-list--option-highlighted { background: $surface; }
     """
+    NARROWEST = 20
     BINDINGS: ClassVar[list[BindingType]] = bindings("strip")
     HELP = """
 ### Decisions
@@ -183,21 +168,18 @@ Where the run waits for you (teach mode), the last row asks, and **1 2 3** answe
 
         action: str
 
-    @dataclass
-    class Moved(Message):
-        """The cursor is on another decision; ``row`` is None where there is none."""
-
-        row: Row | None
-
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
-        super().__init__(id=id, markup=False)
+        super().__init__(id=id)
         self._decided: Sequence[ev.Decided] = ()
         self._asked: ev.Asked | None = None
         self._labels: Mapping[int, Label] = {}
         self._stored = 0  # decisions in the store; those after them have the labels of their events
         self._run_id = ""
 
-    def show(self, fold: RunFold, changed: frozenset[Part] = EVERYTHING) -> None:
+    def on_mount(self) -> None:
+        self._show_rows()
+
+    def show_run(self, fold: RunFold, changed: frozenset[Part] = EVERYTHING) -> None:
         """Show a run as far as it has come; the cursor follows unless it was moved to an earlier row."""
         if not changed & _SHOWN:
             return
@@ -208,15 +190,13 @@ Where the run waits for you (teach mode), the last row asks, and **1 2 3** answe
                 self.read_labels()
         self._decided = tuple(fold.decisions)
         self._asked = fold.unanswered if fold.unanswered and fold.unanswered.about == "decide" else None
-        self.redraw()
+        self._show_rows()
 
     def read_labels(self, change: Callable[[Labels], None] = lambda _labels: None) -> None:
         """Read what people said of the decisions in a worker, after a ``change`` to it, and show it."""
         store, run_id = deepthink(self).engine.store, self._run_id
 
         def work() -> tuple[dict[int, Label], int]:
-            from traces.runs import Runs
-
             with store.connect():
                 labels = Labels(store)
                 change(labels)
@@ -226,7 +206,7 @@ Where the run waits for you (teach mode), the last row asks, and **1 2 3** answe
         def show(read: tuple[dict[int, Label], int]) -> None:
             if run_id == self._run_id:
                 self._labels, self._stored = read
-                self.redraw()
+                self._show_rows()
 
         in_background(self, work, show, group="labels")
 
@@ -260,16 +240,6 @@ Where the run waits for you (teach mode), the last row asks, and **1 2 3** answe
             run_id, seq = self._run_id, self.highlighted
             self.read_labels(lambda labels: labels.drop(run_id, seq))
 
-    def on_mount(self) -> None:
-        self.redraw()
-
-    @on(OptionList.OptionHighlighted)
-    def _moved(self, message: OptionList.OptionHighlighted) -> None:
-        message.stop()
-        for place, row in enumerate(self._rows()[: self.option_count]):
-            self.replace_option_prompt_at_index(place, self._line(row, place == self.highlighted))
-        self.post_message(self.Moved(self.current))
-
     def _rows(self) -> list[Row]:
         rows = [Row(decided, self._label_of(seq, decided)) for seq, decided in enumerate(self._decided)]
         return [*rows, Row(self._asked)] if self._asked else rows
@@ -280,20 +250,9 @@ Where the run waits for you (teach mode), the last row asks, and **1 2 3** answe
         origin: Origin = "teach" if decided.label == "teach" else "override"
         return Label(seq, decided.action, origin)
 
-    def redraw(self) -> None:
-        if not self.size:  # it is not laid out yet, and is drawn once it is
-            return
-        rows = self._rows()
-        at, last = self.highlighted, self.option_count - 1
-        if at is None or at >= last:  # it was on the newest, or there was none
-            at = len(rows) - 1
-        self.set_options([Option(self._line(row, place == at)) for place, row in enumerate(rows)])
-        if not rows:
-            self.add_option(Option(_NOTHING, disabled=True))
-            self.post_message(self.Moved(None))
-        else:
-            self.highlighted = at
-
-    def _line(self, row: Row, marked: bool) -> Content:
-        width = max(20, self.scrollable_content_region.width - 2)
-        return drawn(row, width, marked=marked)
+    def _show_rows(self) -> None:
+        lines = [Line(str(number), partial(drawn, row)) for number, row in enumerate(self._rows())]
+        if self.highlighted == self.option_count - 1:  # the cursor was on the newest
+            self.highlighted = None
+        nothing = Line("", lambda _width: Content(_NOTHING))
+        self.show(lines or [nothing], lines[-1].id if lines else "")

@@ -16,18 +16,17 @@ from textual.widgets import OptionList, Static, TabbedContent, TabPane
 from policy.serving.folder import difference, sections
 from tui.app.base import DeepScreen
 from tui.app.confirm import ConfirmScreen
+from tui.app.failure import failure_text
 from tui.app.keys import bindings
 from tui.app.lists import Line, ScreenRows, facts, titled
 from tui.app.work import Failed, in_background
-from tui.decisions.strip import bar, percent
 from tui.policy import actions
 from tui.policy.actions import LEARNED, LLM, RULES, PolicyState
 from tui.policy.training_panel import TrainingChoice, TrainingPanel
-from tui.terminal import clean, counted, one_line, padded
+from tui.terminal import clean, one_line, padded
 
 if TYPE_CHECKING:
     from policy.serving.registry import Activation, GateVerdict, Listed, Registry
-    from traces.decisions import Counts
 
 
 _GATE_SIGNS: Final[Mapping[GateVerdict, tuple[str, str]]] = {
@@ -128,34 +127,6 @@ def _decider_lines(state: PolicyState, width: int) -> Content:
         lines.append(full_line if full_line.cell_length <= width else line)
     if state.warning:
         lines.append(Content.styled(f"! {one_line(state.warning)}", "$warning"))
-    return Content("\n").join(lines)
-
-
-def _data_summary(counts: Counts) -> Content:
-    """How many decisions there are to learn from, and how many are missing."""
-    from policy.decisions import NEEDED, usable
-
-    decisions, fitting = sum(counts.sources.values()), usable(counts)
-    lines = [
-        Content.styled("What your own runs have gathered for it", "bold $primary"),
-        Content.assemble(
-            bar(min(1.0, fitting / NEEDED), 24),
-            f" {percent(min(1.0, fitting / NEEDED))}  {fitting:,} of {NEEDED:,} decisions",
-        ),
-    ]
-    missing = NEEDED - fitting
-    if missing > 0:
-        lines.append(Content(f"Not enough decisions yet: {missing:,} more are needed."))
-        if fitting:
-            runs = counted(-(-missing * counts.runs // decisions), "run")
-            lines.append(Content.styled(f"That is about {runs} like those so far.", _QUIET))
-    else:
-        lines.append(Content("Enough for a training."))
-    if older := decisions - fitting:
-        text = f"{counted(older, 'decision')} of an older encoding cannot be learnt from."
-        lines.append(Content.styled(text, _QUIET))
-    if not counts.origins:
-        lines.append(Content.styled("You haven't labelled a decision yet.", _QUIET))
     return Content("\n").join(lines)
 
 
@@ -293,15 +264,11 @@ both, and how often two sources agree.
     # --- results of the workers ------------------------------------------------------------------
 
     def _show_state(self, state: PolicyState) -> None:
-        from policy.decisions import usable
-
         self._policy_state = state
         self.query_one("#message").display = False
         container = self.query_one("#all")
         is_first, container.display = not container.display, True
-        self.query_one(TrainingChoice).show(
-            state.stores, usable(state.counts), _data_summary(state.counts), self._train_key
-        )
+        self.query_one(TrainingChoice).show(state.stores, state.counts)
         self._draw()
         if is_first:
             self.call_after_refresh(self._take_focus)
@@ -343,11 +310,9 @@ both, and how often two sources agree.
     @on(Failed)
     def _show_failure(self, message: Failed) -> None:
         if self._policy_state is None:  # the app shows later failures, and the screen stays as it is
-            error = message.error
             hint = f"{self.deepthink.key_of('policy.reload') or 'u'} reads again."
-            text = "\n".join(filter(None, (error.message, error.way_out, f"\n{hint}")))
-            content = Content.assemble((f"✗ {error.title}", "bold $error"), "\n\n", text)
-            self.query_one("#message", Static).update(content)
+            text = failure_text(message.error, self.deepthink.keys, hint)
+            self.query_one("#message", Static).update(text)
 
     def on_resize(self) -> None:
         self._draw()
@@ -374,10 +339,6 @@ both, and how often two sources agree.
         """The policy under the cursor, if it could become active."""
         row = self.row
         return row if row is not None and not row.active and row.verdict != "unusable" else None
-
-    @property
-    def _train_key(self) -> str:
-        return self.deepthink.key_for("policy.train")
 
     def _draw(self) -> None:
         state = self._policy_state

@@ -15,20 +15,21 @@ from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.message import Message
-from textual.timer import Timer
 from textual.widgets import OptionList, Static
 
 from policy.serving.folder import Gate, figure
 from policy.training import progress
-from tui.app.failure import in_the_app
-from tui.app.lists import Line, MarkedList, facts, folded, gauge, titled
+from tui.app.failure import failure_text
+from tui.app.lists import Line, MarkedList, facts, gauge, titled
 from tui.app.offers import deepthink
 from tui.app.work import Failed, Job
-from tui.terminal import duration, one_line, padded
+from tui.decisions.strip import bar, percent
+from tui.terminal import counted, duration, one_line, padded
 
 if TYPE_CHECKING:
     from policy.serving.folder import Method
     from policy.training.course import TrainingRequest
+    from traces.decisions import Counts
 
 
 _QUIET = "$foreground 65%"
@@ -72,8 +73,6 @@ class TrainingChoice(VerticalScroll, can_focus=False):
     def __init__(self) -> None:
         super().__init__()
         self._stores: Sequence[Path] = ()
-        self._shortfall = Content("")
-        self._key = ""
 
     def compose(self) -> ComposeResult:
         yield Static("Method", classes="title")
@@ -89,12 +88,16 @@ class TrainingChoice(VerticalScroll, can_focus=False):
         lines = [Line(name, partial(_method_line, name)) for name in _METHODS]
         self.query_one(MethodList).show(lines, DEFAULT)
 
-    def show(self, stores: Sequence[Path], decisions: int, shortfall: Content, key: str) -> None:
-        """Draw the sources to learn from: the user's usable ``decisions``, and collected stores."""
-        self._stores, self._shortfall, self._key = stores, shortfall, key
-        lines = [Line(_OWN, partial(_source_line, "your own runs", f"{decisions:,} decisions"))]
+    def show(self, stores: Sequence[Path], counts: Counts) -> None:
+        """Draw the sources to learn from: the user's own decisions, and collected stores."""
+        from policy.decisions import usable
+
+        self._stores = stores
+        amount = f"{usable(counts):,} decisions"
+        lines = [Line(_OWN, partial(_source_line, "your own runs", amount))]
         lines += [Line(str(path), partial(_source_line, path.stem, "collected")) for path in stores]
         self.query_one(SourceList).show(lines)
+        self.query_one("#until", Static).update(Content("\n") + _data_summary(counts))
         self._explain()
 
     @property
@@ -130,7 +133,7 @@ class TrainingChoice(VerticalScroll, can_focus=False):
         lines = [
             Content.assemble((request.method, "bold"), ": ", (_METHODS[request.method][2], _QUIET)),
             Content.assemble(
-                (self._key, "bold $accent"),
+                (deepthink(self).key_for("policy.train"), "bold $accent"),
                 f" trains {request.method} on {one_line(learned_from(request), 60)}.",
                 (" Only what the gate passes becomes active.", _QUIET),
             ),
@@ -139,9 +142,7 @@ class TrainingChoice(VerticalScroll, can_focus=False):
             hint = "“deepthink collect” gathers decisions from questions with known answers."
             lines.append(Content.styled(hint, _QUIET))
         self.query_one("#means", Static).update(Content("\n").join(lines))
-        shortfall = self.query_one("#until", Static)
-        shortfall.update(Content.assemble("\n", self._shortfall))
-        shortfall.display = not request.sources  # it is about the user's own runs
+        self.query_one("#until").display = not request.sources  # it is about the user's own runs
 
 
 class MethodList(MarkedList):
@@ -178,6 +179,34 @@ def _method_line(name: Method, width: int) -> Content:
 def _source_line(name: str, amount: str, width: int) -> Content:
     room = min(width - _COST, _NAME + _SUMMARY)
     return Content.assemble(padded(name, room), (f"{amount:>{_COST}}", _QUIET))
+
+
+def _data_summary(counts: Counts) -> Content:
+    """How many decisions there are to learn from, and how many are missing."""
+    from policy.decisions import NEEDED, usable
+
+    decisions, fitting = sum(counts.sources.values()), usable(counts)
+    lines = [
+        Content.styled("What your own runs have gathered for it", "bold $primary"),
+        Content.assemble(
+            bar(min(1.0, fitting / NEEDED), 24),
+            f" {percent(min(1.0, fitting / NEEDED))}  {fitting:,} of {NEEDED:,} decisions",
+        ),
+    ]
+    missing = NEEDED - fitting
+    if missing > 0:
+        lines.append(Content(f"Not enough decisions yet: {missing:,} more are needed."))
+        if fitting:
+            runs = counted(-(-missing * counts.runs // decisions), "run")
+            lines.append(Content.styled(f"That is about {runs} like those so far.", _QUIET))
+    else:
+        lines.append(Content("Enough for a training."))
+    if older := decisions - fitting:
+        text = f"{counted(older, 'decision')} of an older encoding cannot be learnt from."
+        lines.append(Content.styled(text, _QUIET))
+    if not counts.origins:
+        lines.append(Content.styled("You haven't labelled a decision yet.", _QUIET))
+    return Content("\n").join(lines)
 
 
 # --- the panel -----------------------------------------------------------------------------------
@@ -229,7 +258,7 @@ class TrainingFold:
 
 
 _BAR = 30
-_UNCHANGED = Content.styled("The active policy has not changed.", _QUIET)
+_UNCHANGED = Content("The active policy has not changed.").stylize(_QUIET)
 _REDRAW = 0.25  # seconds between two drawings
 _SILENT = 10.0  # seconds of a phase after which its duration is shown, so that it does not look like a hang
 
@@ -271,8 +300,7 @@ screen meanwhile; leaving the app stops the training, and starting the same one 
         self.fold = TrainingFold()
         self.failure: Failed | None = None
         self.learned_decides = False
-        self._drawn_phase, self._since = self.fold.began, 0.0
-        self._redraw_timer: Timer | None = None
+        self._since = 0.0  # when the phase began
 
     def compose(self) -> ComposeResult:
         yield Static(id="state")
@@ -280,7 +308,7 @@ screen meanwhile; leaving the app stops the training, and starting the same one 
         yield Static(id="sheet")
 
     def on_mount(self) -> None:
-        self.set_interval(1.0, self._tick)
+        self.set_interval(_REDRAW, self._catch_up)
 
     def begin(self, request: TrainingRequest) -> None:
         """Start a training; a stopped one of the same request is resumed."""
@@ -288,8 +316,7 @@ screen meanwhile; leaving the app stops the training, and starting the same one 
 
         self.job = Job(lambda cancel: train(request, cancel))
         self.fold, self.failure, self._request = TrainingFold(), None, request
-        self.running = True
-        self._drawn_phase, self._since = self.fold.began, time.monotonic()
+        self.running, self._since = True, time.monotonic()
         self.scroll_home(animate=False)
         self._draw()
         self.job.start(self)
@@ -332,22 +359,15 @@ screen meanwhile; leaving the app stops the training, and starting the same one 
     def on_resize(self) -> None:
         self._draw()
 
-    @on(Job.Progressed)
-    def _schedule_drawing(self, message: Job.Progressed) -> None:
-        message.stop()
-        if self._redraw_timer is None and message.job is self.job:
-            self._redraw_timer = self.set_timer(_REDRAW, self._catch_up)
-
     def _catch_up(self) -> None:
-        self._redraw_timer = None
-        if self.job is not None:
-            self._take_events()
+        if self.running:
+            changed = self._take_events()
             self._draw()
-            self.post_message(self.Changed())
+            if changed:
+                self.post_message(self.Changed())
 
     @on(Job.Ended)
     def _end_job(self, message: Job.Ended) -> None:
-        message.stop()
         self._take_events()
         self.running = False
         self.failure = message.failure
@@ -357,13 +377,14 @@ screen meanwhile; leaving the app stops the training, and starting the same one 
         if message.failure is not None and message.failure.error.kind != "cancelled":
             self.post_message(message.failure)  # the app shows it too
 
-    def _take_events(self) -> None:
-        for event in self.job.drain() if self.job is not None else ():
+    def _take_events(self) -> bool:
+        """Take the new events; whether there were any."""
+        events = self.job.drain() if self.job is not None else []
+        for event in events:
             self.fold.take(event)
-
-    def _tick(self) -> None:
-        if self.running and time.monotonic() - self._since >= _SILENT:
-            self._draw()
+            if isinstance(event, progress.Began):
+                self._since = time.monotonic()
+        return bool(events)
 
     # --- drawing ---------------------------------------------------------------------------------
 
@@ -371,8 +392,6 @@ screen meanwhile; leaving the app stops the training, and starting the same one 
         if self.job is None or self._request is None or not self.is_mounted:
             return
         width = max(self.scrollable_content_region.width - 1, 40)
-        if self.fold.began != self._drawn_phase:
-            self._drawn_phase, self._since = self.fold.began, time.monotonic()
         result = [] if self.running else self._outcome(width)
         sheet = titled("What is learned from", facts(tuple(self.fold.sheet.items()), width))[:-1]
         for name, lines in (
@@ -406,11 +425,7 @@ screen meanwhile; leaving the app stops the training, and starting the same one 
             lines.append(Content.assemble(one_line(fold.began.message) or "Preparing …", (so_far, _QUIET)))
         if self.running and self.stopping:
             lines.append(Content.styled("It ends after the step under way.", _QUIET))
-        lines += [
-            Content.styled(("  " if index else "! ") + line, "$warning")
-            for warning in fold.warnings
-            for index, line in enumerate(folded(warning, width - 2))
-        ]
+        lines += [Content.styled(f"! {one_line(warning)}", "$warning") for warning in fold.warnings]
         if step is not None:
             lines.append(Content.assemble(("Loss", "bold"), f"  {step.loss:.3f} at step {step.step:,}"))
         if fold.held_out is not None:
@@ -439,10 +454,6 @@ screen meanwhile; leaving the app stops the training, and starting the same one 
     def _outcome(self, width: int) -> list[Content]:
         """The result of a finished training; empty if there is none."""
 
-        def paragraph(text: str, style: str = "") -> list[Content]:
-            parts = text.splitlines()
-            return [Content.styled(line, style) for part in parts for line in folded(part, width)]
-
         def key_of(name: str) -> str:
             return deepthink(self).key_for(f"policy.{name}")
 
@@ -452,14 +463,9 @@ screen meanwhile; leaving the app stops the training, and starting the same one 
                 "What it saved is kept: the same method on the same decisions continues from there, "
                 f"now ({key_of('train')}) or another day."
             )
-            return [*paragraph(f"■ {error.message}", "bold"), *paragraph(kept), _UNCHANGED]
+            return [Content.styled(f"■ {error.message}", "bold"), Content(kept), _UNCHANGED]
         if error is not None:
-            return [
-                *paragraph(f"✗ {error.title}", "bold $error"),
-                *paragraph(error.message),
-                *paragraph(in_the_app(error, deepthink(self).keys)),
-                _UNCHANGED,
-            ]
+            return [failure_text(error, deepthink(self).keys), _UNCHANGED]
         verdict, finished = self.fold.verdict, self.fold.finished
         if verdict is None or finished is None:
             return []
@@ -479,9 +485,9 @@ screen meanwhile; leaving the app stops the training, and starting the same one 
             next_step = f"{effect}; {key_of('rollback')} goes back to the policy before."
         return [
             Content.styled(*sign),
-            *paragraph(verdict.reason),
+            Content(verdict.reason),
             *facts([(name, figure(value)) for name, value in verdict.measures.items()], width),
             Content(""),
             headline,
-            *paragraph(next_step),
+            Content(next_step),
         ]

@@ -244,4 +244,4 @@ class RunPanel(Vertical):
             return
         self.query_one(PlanTree).show(fold, changed)
         self.query_one(EvidenceList).show(fold, changed)
-        self.query_one(DecisionStrip).show(fold, changed)
+        self.query_one(DecisionStrip).show_run(fold, changed)

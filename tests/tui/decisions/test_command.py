@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agent.decisions.decider import STATE_VERSION
-from tests.traces.test_exchange import changed, collected, rows, watched
+from tests.traces.test_exchange import collected, rows, watched
 from tests.traces.test_mdp_views import LINE, TREE
 from tests.tui import stored
 from tests.tui.conftest import QUESTION, Answer, Run
@@ -235,19 +235,6 @@ def test_a_run_that_was_imported_without_its_end_is_not_offered_to_be_resumed(
     refused = deepthink("resume", run_id)
     assert refused.code == 2
     assert "no checkpoint" in refused.err
-
-
-def test_wrong_traces_are_an_input_error(ids: tuple[str, str], deepthink: Run, tmp_path: Path) -> None:
-    file = tmp_path / "t.parquet"
-    deepthink("traces", "export", str(file))
-    changed(file, file, "UPDATE t SET behaviour_probability = 1.5")
-    refused = deepthink("traces", "import", str(file))
-    assert (refused.code, refused.out) == (4, "")
-    assert "decision 1: its behaviour probability is not valid." in refused.err
-    assert len(refused.err.splitlines()) == 2
-    missing = deepthink("traces", "import", str(tmp_path / "none"))
-    assert missing.code == 4
-    assert str(tmp_path / "none") in missing.err
 
 
 def test_an_answer_is_rated_and_the_rating_withdrawn(ids: tuple[str, str], deepthink: Run) -> None:

@@ -14,9 +14,10 @@ from textual.widgets import Static
 
 from agent import events as ev
 from agent.decisions.decider import STATE_VERSION, PolicyState
-from tests.tui.decisions.test_strip import decided, shadow
+from tests.tui.parts import decided, shadow
+from tests.tui.stored import store_run
 from tests.tui.waiting import until
-from traces.runs import DecisionRow, Label, Labels, NewRun, RunEnd, Runs, StoredEvent
+from traces.runs import Label, Labels, NewRun, Runs
 from traces.store import Store
 from tui.app.app import DeepthinkApp
 from tui.decisions.screen import DecisionDetail, DecisionsScreen, detail
@@ -115,33 +116,7 @@ def store_decided(
     at: datetime = datetime(2026, 3, 14, 12),
 ) -> str:
     """Store a run that took these decisions; returns its id."""
-    runs = Runs(store)
-    run_id = runs.begin(NewRun(question, "lean", "small", "minilm", "", "llm", ("facts",)))
-    started = ev.RunStarted(run_id, question, "lean", "small", "minilm", "", "llm", ["facts"])
-    told: list[ev.Event] = [started, *taken, ev.RunFinished("answered", "enough", 42.0, 9, 900, 400, 80)]
-    rows = []
-    for seq, event in enumerate(taken):
-        row = DecisionRow(
-            seq,
-            event.step,
-            event.state_version,
-            event.state,
-            tuple(event.valid),
-            event.action,
-            event.probabilities,
-            event.behaviour_probability,
-            event.source,
-            event.latency_ms,
-            event.justification,
-        )
-        rows += [row, replace(row, **event.shadow, shadow=True)] if event.shadow else [row]
-    runs.record(
-        run_id,
-        [StoredEvent(n, float(n), event.kind, event.payload()) for n, event in enumerate(told)],
-        rows,
-        end=RunEnd("answered", "enough", "Tolvang.", 9, 900, 400, 80, question),
-        labels=[Label(n, d.action, "teach") for n, d in enumerate(taken) if d.label],
-    )
+    run_id = store_run([(1.0, event) for event in taken], question=question, store=store)
     for seq, action in (labels or {}).items():
         Labels(store).put(run_id, seq, action)
     with store.connect() as db:
@@ -182,17 +157,14 @@ async def opened(pilot: Pilot[Any]) -> DecisionsScreen:
 
 
 def text(screen: DecisionsScreen, of: str) -> str:
-    """What a line of the screen says."""
     return str(screen.query_one(of, Static).content)
 
 
 def rows(screen: DecisionsScreen) -> str:
-    """What the strip says."""
     return "\n".join(str(option.prompt) for option in screen.query_one(DecisionStrip).options)
 
 
 def behind(screen: DecisionsScreen) -> str:
-    """What is said of the decision under the cursor."""
     return str(screen.query_one(DecisionDetail).query_one(Static).content)
 
 

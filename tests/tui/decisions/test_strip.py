@@ -2,48 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from textual.app import App, ComposeResult
 
 from agent import events as ev
-from agent.decisions.decider import STATE_VERSION
-from agent.state import ACTIONS
+from tests.tui.parts import decided, shadow
 from traces.runs import Label
 from tui.decisions.strip import DecisionStrip, Row, drawn
 from tui.run.fold import RunFold
-
-
-def shadow(action: str, probabilities: Sequence[float], source: str = "llm") -> dict[str, Any]:
-    """What a second source would have done."""
-    return {
-        "action": action,
-        "probabilities": dict(zip(ACTIONS, probabilities, strict=True)),
-        "source": source,
-        "latency_ms": 900.0,
-        "justification": "",
-        "behaviour_probability": 1.0,
-    }
-
-
-def decided(action: str, probabilities: Sequence[float], **changed: Any) -> ev.Decided:
-    """A decision after the first step, by the rules."""
-    fields: dict[str, Any] = {
-        "step": 1,
-        "state_version": STATE_VERSION,
-        "state": {},
-        "valid": list(ACTIONS),
-        "action": action,
-        "probabilities": dict(zip(ACTIONS, probabilities, strict=True)),
-        "source": "rules",
-        "latency_ms": 0.3,
-        "justification": "one of the plan's steps is open",
-        "behaviour_probability": 1.0,
-        **changed,
-    }
-    return ev.Decided(**fields)
-
 
 FIRST = decided("CONTINUE", (0.62, 0.3, 0.08), shadow=shadow("FINISH", (0.2, 0.1, 0.7)))
 LAST = decided(
@@ -52,7 +20,6 @@ LAST = decided(
 
 
 def fold_of(*decisions: ev.Decided, run_id: str = "a") -> RunFold:
-    """A run that took these decisions."""
     fold = RunFold(run_id=run_id)
     fold.decisions = list(decisions)
     return fold
@@ -66,7 +33,7 @@ class Strip(DecisionStrip):
 
     def show_labels(self, labels: Mapping[int, Label], stored: int) -> None:
         self._labels, self._stored = labels, stored
-        self.redraw()
+        self._show_rows()
 
 
 class Showing(App[None]):
@@ -81,17 +48,16 @@ class Showing(App[None]):
 
     @property
     def lines(self) -> str:
-        """The text of all rows."""
         return "\n".join(str(option.prompt) for option in self.strip.options)
 
 
 def test_a_row_shows_the_action_its_source_and_every_probability() -> None:
-    assert drawn(Row(FIRST), 60, marked=True).plain.splitlines() == [
-        "▸  1  → CONTINUE  rules  ≠ llm: FINISH",
+    assert drawn(Row(FIRST), 60).plain.splitlines() == [
+        " 1  → CONTINUE  rules  ≠ llm: FINISH",
         "    C 62%  R 30%  F  8%",
     ]
-    assert drawn(Row(LAST), 60, marked=False).plain.splitlines() == [
-        "   2  ■ FINISH  rules  = llm agrees",
+    assert drawn(Row(LAST), 60).plain.splitlines() == [
+        " 2  ■ FINISH  rules  = llm agrees",
         "    C  0%  R   –  F100%",
     ]
 
@@ -100,7 +66,7 @@ async def test_the_label_of_an_event_stands_until_the_store_says_otherwise() -> 
     app = Showing()
     taught = decided("CONTINUE", (1, 0, 0), source="human", label="teach")
     async with app.run_test() as pilot:
-        app.strip.show(fold_of(FIRST, taught))
+        app.strip.show_run(fold_of(FIRST, taught))
         await pilot.pause()
         assert "✎ you: right" in app.lines
         app.strip.show_labels({}, stored=1)
@@ -112,16 +78,16 @@ async def test_the_label_of_an_event_stands_until_the_store_says_otherwise() -> 
 async def test_the_cursor_follows_a_live_run_unless_it_was_moved() -> None:
     app = Showing()
     async with app.run_test() as pilot:
-        app.strip.show(fold_of(FIRST))
+        app.strip.show_run(fold_of(FIRST))
         await pilot.pause()
-        app.strip.show(fold_of(FIRST, LAST))
+        app.strip.show_run(fold_of(FIRST, LAST))
         await pilot.pause()
         assert app.strip.highlighted == 1
         app.strip.focus()
         await pilot.press("up")
-        app.strip.show(fold_of(FIRST, LAST, LAST))
+        app.strip.show_run(fold_of(FIRST, LAST, LAST))
         await pilot.pause()
         assert app.strip.highlighted == 0
-        app.strip.show(fold_of(FIRST, LAST, run_id="b"))
+        app.strip.show_run(fold_of(FIRST, LAST, run_id="b"))
         await pilot.pause()
         assert app.strip.highlighted == 1, "another run"

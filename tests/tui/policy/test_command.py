@@ -10,14 +10,14 @@ import pytest
 
 from policy.decisions import Seen, load_trees
 from policy.serving import folder as folders
-from policy.serving.folder import BadPolicy, Gate
+from policy.serving.folder import Gate
 from policy.serving.registry import Registry, policies_dir
 from policy.serving.scorers import Scores
 from tests.policy import made
-from tests.policy.made import Preferring, policy, state
+from tests.policy.made import Preferring, policy
 from tests.tui.conftest import QUESTION, Answer, Run
 from traces.runs import Runs
-from tui.assemble import open_learned, open_store
+from tui.assemble import open_store
 
 A, B, SHIPPED = "forest-20261121-100000", "forest-20261121-110000", "forest-20261101-000000"
 FAILED = Gate(passed=False, reason="It is not better than the default.", rule="Better.")
@@ -211,20 +211,3 @@ def test_what_a_policy_is_given_is_to_the_letter_what_is_stored(
     (tree,) = load_trees(open_store()).trees
     assert [node.seen for node in tree.nodes.values()] == shown
     assert len(shown) == 2
-
-
-@pytest.mark.usefixtures("boxed")
-def test_a_loaded_policy_is_kept_until_another_is_chosen(own: Path) -> None:
-    first = open_learned()
-    assert first is not None
-    assert first.name == SHIPPED
-    first.decide(state(), ("CONTINUE", "FINISH"))
-    assert open_learned() is first
-    Registry().use(A)
-    second = open_learned()
-    assert second is not None
-    assert second.name == A
-    (own / A / "said.safetensors").unlink()
-    with pytest.raises(BadPolicy):
-        second.decide(state(), ("CONTINUE", "FINISH"))
-    assert open_learned() is not second, "one that failed is tried again"

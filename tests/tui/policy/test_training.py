@@ -22,7 +22,6 @@ from tui.policy.training_panel import MethodList, SourceList, TrainingChoice, Tr
 
 
 def collect(home: Path, *names: str) -> list[Path]:
-    """Stores that were collected."""
     folder = home / "data" / "collected"
     folder.mkdir(parents=True)
     paths = [folder / f"{name}.duckdb" for name in names]
@@ -49,7 +48,6 @@ async def begun(pilot: Pilot[Any]) -> tuple[PolicyScreen, TrainingPanel]:
 
 
 def tab(screen: PolicyScreen) -> str:
-    """How the tab of the training is called."""
     return str(screen.query_one(TabbedContent).get_tab("training").label)
 
 

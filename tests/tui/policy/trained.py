@@ -124,7 +124,6 @@ class Trainer:
         return None
 
     def go_on(self) -> None:
-        """Let it go on."""
         self._go_on.set()
 
     def take_place(self, patch: pytest.MonkeyPatch) -> Trainer:
