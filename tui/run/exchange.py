@@ -28,7 +28,7 @@ from tui.app.lists import Offers, hanging
 from tui.app.offers import deepthink
 from tui.library.passage import open_kept, open_original
 from tui.run.fold import EVERYTHING, Part, RunFold
-from tui.run.words import CHOICES, DOING, ENDINGS, block_of, doubts, place, reason, support_count
+from tui.run.words import CHOICES, ENDINGS, block_of, doing, doubts, place, reason, support_count
 from tui.terminal import clean, duration, one_line, unmarked
 
 _TEXT_LENGTH = 160
@@ -568,11 +568,8 @@ def _describe_progress(fold: RunFold) -> str:
         return ""
     if fold.unanswered is not None:
         return "? waiting for you"
-    activity = DOING.get(fold.node, fold.node) or "starting"
-    step = f" · step {fold.step} of {max(len(fold.plan), fold.step)}" if fold.step else ""
-    detail = f" · {one_line(fold.message, 60)}" if fold.message else ""
     paused = "paused after: " if fold.paused else ""
-    return f"… {paused}{activity}{step}{detail} · {duration(fold.elapsed)}"
+    return f"… {paused}{doing(fold) or 'starting'} · {duration(fold.elapsed)}"
 
 
 def _describe_ending(fold: RunFold, finished: ev.RunFinished) -> tuple[list[str], str]:

@@ -501,7 +501,7 @@ def stored_events(store: Store, run: Run) -> list[tuple[float, ev.Event]]:
         if not row.shadow:
             implied.append(ev.from_stored(ev.Decided.kind, decision))
         elif isinstance(decided := implied[-1], ev.Decided):
-            implied[-1] = replace(decided, shadow={name: decision[name] for name in _SHADOW_FIELDS})
+            implied[-1] = replace(decided, shadow=decision)
     if run.answer:
         implied.append(ev.Answered(run.answer, [], []))
     timed: list[tuple[float, ev.Event]] = [(0.0, event) for event in implied]
@@ -509,13 +509,3 @@ def stored_events(store: Store, run: Run) -> list[tuple[float, ev.Event]]:
         seconds = run.seconds or 0.0
         timed.append((seconds, ev.from_stored(ev.RunFinished.kind, {**fields, "seconds": seconds})))
     return timed
-
-
-_SHADOW_FIELDS = (
-    "action",
-    "probabilities",
-    "source",
-    "latency_ms",
-    "justification",
-    "behaviour_probability",
-)

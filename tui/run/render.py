@@ -24,7 +24,7 @@ from tui import failures
 from tui.run.fold import RunFold
 from tui.run.keyboard import KEYS, Wheel
 from tui.run.words import ANSWERING, RESUMABLE, Block, Tone, Transcript, doing, resume_hint
-from tui.terminal import clean, duration, one_line
+from tui.terminal import clean, duration
 
 LABEL_WIDTH = 10
 """Columns of the label to the left of the text, including the gap."""
@@ -215,7 +215,7 @@ class AnimatedRun(PlainRun):
         tokens = f" · {self._tokens_written:,} tokens written" if self._tokens_written else ""
         fold = self.fold
         elapsed = duration(fold.elapsed if fold.node else time.monotonic() - self._began)
-        activity = doing(fold, one_line(fold.message)) if fold.node else "loading the models"
+        activity = doing(fold) or "loading the models"
         style = "yellow" if fold.paused else "dim"
         text = Text(f"{'paused' if fold.paused else activity} · {elapsed}{tokens}", style=style)
         room = self._out.width - 2  # the spinner and a space

@@ -17,10 +17,11 @@ from textual.widgets import Static
 from agent.state import Evidence
 from traces.runs import Run, Runs
 from tui.app.base import DeepScreen
+from tui.app.failure import failure_text
 from tui.app.keys import bindings
 from tui.app.work import Failed, in_background
 from tui.run.fold import RunFold, fold_of
-from tui.run.words import decision, local, place, reason, status, step_question
+from tui.run.words import decision, local_time, place, reason, status, step_question
 from tui.terminal import duration, one_line
 
 SAME = "="
@@ -63,11 +64,6 @@ def compare(a: ComparedRun, b: ComparedRun) -> list[Section]:
         _evidence(a.fold, b.fold),
         Section("Cost", list(_cost(a, b))),
     ]
-
-
-def start_and_id(run: Run) -> str:
-    """A run's start time and id."""
-    return f"{local(run.started):%Y-%m-%d %H:%M} · run {run.id}"
 
 
 def _row(first: str, second: str) -> Row:
@@ -209,13 +205,14 @@ amount divided by A's. `1` and `2` replay either, `s` swaps them.
     @on(Failed)
     def _show_failure(self, message: Failed) -> None:
         if self._pair is None:
-            text = f"✗ They cannot be compared.\n\n{message.error.message}\n{message.error.way_out}"
+            text = failure_text(message.error, self.deepthink.keys)
             self.query_one("#compare-state", Static).update(text)
 
     async def _show(self, pair: tuple[ComparedRun, ComparedRun]) -> None:
         self._pair = pair
         for name, compared, side in zip(("A", "B"), pair, ("first", "second"), strict=True):
-            head = Content.assemble((name, "bold"), "  ", (start_and_id(compared.run), "$foreground 65%"))
+            about = f"{local_time(compared.run.started)} · run {compared.run.id}"
+            head = Content.assemble((name, "bold"), "  ", (about, "$foreground 65%"))
             self.query_one(f"#compare-{side}", Static).update(head)
         page = self.query_one("#compare")
         await page.remove_children()

@@ -1,4 +1,4 @@
-"""The list of stored runs: its table, its filter, and a preview of one run."""
+"""The list of stored runs: its table, and a preview of one run."""
 
 from __future__ import annotations
 
@@ -8,22 +8,20 @@ from datetime import datetime
 from typing import ClassVar, Literal
 
 from rich.text import Text
-from textual import on
 from textual.app import ComposeResult
-from textual.containers import Horizontal, VerticalScroll
+from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.coordinate import Coordinate
 from textual.events import Resize
 from textual.message import Message
-from textual.timer import Timer
-from textual.widgets import DataTable, Input, Static
+from textual.widgets import DataTable, Static
 
 from traces.runs import Run, Runs, RunSummary
 from traces.store import Store, now
 from tui.app.keys import ACTIONS_BY_ID
 from tui.app.offers import deepthink
 from tui.run.fold import RunFold, fold_of
-from tui.run.words import ENDINGS, local, reason, status
+from tui.run.words import ENDINGS, local, local_time, reason, status
 from tui.terminal import counted, duration, one_line
 
 _MIN_WIDTH = 14  # of the flexible column; all columns then fit into 60 with a scrollbar
@@ -214,112 +212,6 @@ def _format_seconds(seconds: float | None) -> str:
     return f"{minutes}:{rest:02d}" if minutes < 100 else f"{minutes / 60:.0f} h"
 
 
-_TYPING_PAUSE = 0.15  # seconds without a key before the search begins
-STATUSES: Sequence[tuple[str, tuple[str, ...]]] = (
-    ("any", ()),
-    ("answered", ("answered",)),
-    ("not found", ("not_found", "stopped")),
-    ("unfinished", ("running", "waiting")),
-    ("cancelled", ("cancelled",)),
-    ("failed", ("failed",)),
-    ("rejected", ("rejected",)),
-)
-"""The choices of the filter, with the stored statuses of each."""
-
-
-class RunFilter(Horizontal):
-    """One line: status, words, and the number of matching runs.
-
-    Attributes:
-        text: Words to search for.
-        statuses: Stored statuses to show; any if empty.
-    """
-
-    DEFAULT_CSS = """
-    RunFilter { height: 1; padding: 0 1; }
-    RunFilter #run-status { width: auto; padding-right: 2; }
-    RunFilter #run-search { width: 1fr; height: 1; border: none; padding: 0 1; }
-    RunFilter #run-count { width: auto; padding-left: 2; color: $foreground 65%; }
-    """
-
-    class Changed(Message):
-        """The filter has changed."""
-
-    class Done(Message):
-        """The user has finished the search: focus the list."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.text = ""
-        self._status = 0
-        self._search_timer: Timer | None = None
-
-    def compose(self) -> ComposeResult:
-        yield Static(id="run-status")
-        yield Input(placeholder="search (/)", id="run-search", compact=True)
-        yield Static("…", id="run-count")
-
-    def on_mount(self) -> None:
-        self._show_status()
-
-    @property
-    def statuses(self) -> tuple[str, ...]:
-        """The statuses, as `traces.runs.Runs.search` takes them."""
-        return STATUSES[self._status][1]
-
-    @property
-    def active(self) -> bool:
-        """Whether the filter leaves runs out."""
-        return bool(self._status or self.text.strip())
-
-    @property
-    def has_search_focus(self) -> bool:
-        """Whether the search has the focus."""
-        return self.query_one(Input).has_focus
-
-    def focus_search(self) -> None:
-        """Focus the search."""
-        self.screen.set_focus(self.query_one(Input))  # at once: the next keys belong there
-
-    def change_status(self, by: int) -> None:
-        """Choose the next status, or the previous one."""
-        self._status = (self._status + by) % len(STATUSES)
-        self._show_status()
-        self.post_message(self.Changed())
-
-    def clear(self) -> None:
-        """Show every run again."""
-        self._status, self.text = 0, ""
-        self.query_one(Input).value = ""
-        self._show_status()
-        self.post_message(self.Changed())
-
-    def tell(self, total: int | None) -> None:
-        """Show the number of matching runs; None if it is unknown."""
-        text = "✗" if total is None else f"{total:,} run{'s' * (total != 1)}{' found' * self.active}"
-        self.query_one("#run-count", Static).update(text)
-
-    @on(Input.Changed)
-    def _search_soon(self, event: Input.Changed) -> None:
-        event.stop()
-        if event.value.split() == self.text.split():
-            return
-        self.text = event.value
-        if self._search_timer is not None:
-            self._search_timer.stop()
-        self._search_timer = self.set_timer(_TYPING_PAUSE, lambda: self.post_message(self.Changed()))
-
-    @on(Input.Submitted)
-    def _finish_search(self, event: Input.Submitted) -> None:
-        event.stop()
-        self.post_message(self.Done())
-
-    def _show_status(self) -> None:
-        style = "bold $primary" if self._status else ""
-        text = Content.assemble("status ", (f"‹{STATUSES[self._status][0]}›", style))
-        self.query_one("#run-status", Static).update(text.stylize("@click=screen.status(1)"))
-
-
 RunState = Literal["", "resumable", "going on"]
 
 
@@ -353,33 +245,27 @@ class RunPreview(VerticalScroll):
     HELP = "The chosen run: its answer, what it rests on, and why it stopped."
     DEFAULT_CSS = """
     RunPreview { padding: 0 1; }
-    RunPreview #preview-question { text-style: bold; }
-    RunPreview #preview-facts { color: $foreground 65%; }
-    RunPreview #preview-answer { margin: 1 0; }
     RunPreview #preview-keys { dock: bottom; color: $foreground 65%; background: $background; }
     """
 
     def compose(self) -> ComposeResult:
-        """Question, answer, facts, and the keys that do not fit in the footer."""
-        yield Static(id="preview-question")
-        yield Static(id="preview-answer")
-        yield Static(id="preview-facts")
+        """Question, answer and facts; and the keys that do not fit in the footer."""
+        yield Static(id="preview")
         yield Static(id="preview-keys", markup=False)
 
     def show(self, preview: Preview | None) -> None:
         """Show a run; nothing if there is none."""
-        question, answer, facts, keys = self.query(Static)
-        key_for = deepthink(self).key_for
         self.scroll_home(animate=False)
-        if preview is None:
-            for part in (question, answer, facts, keys):
-                part.update("")
-            return
-        run = preview.run
-        question.update(Content(one_line(run.question)))
-        facts.update(Content("\n".join(_facts(preview))))
-        answer.update(Content(preview.fold.answer or _no_answer_text(preview, key_for("runs.resume"))))
-        keys.update(" · ".join(f"{key_for(name)} {ACTIONS_BY_ID[name].label.lower()}" for name in _BESIDES))
+        text, names = Content(""), ""
+        if preview is not None:
+            key_for = deepthink(self).key_for
+            question = Content(one_line(preview.run.question)).stylize("bold")
+            answer = Content(preview.fold.answer or _no_answer_text(preview, key_for("runs.resume")))
+            facts = Content("\n".join(_facts(preview))).stylize("$foreground 65%")
+            text = Content("\n\n").join([question, answer, facts])
+            names = " · ".join(f"{key_for(name)} {ACTIONS_BY_ID[name].label.lower()}" for name in _BESIDES)
+        self.query_one("#preview", Static).update(text)
+        self.query_one("#preview-keys", Static).update(names)
 
 
 def _facts(preview: Preview) -> list[str]:
@@ -392,7 +278,7 @@ def _facts(preview: Preview) -> list[str]:
     sources = [counted(len(answered.sources), "source")] if answered else []
     setup = [one_line(run.chat_model), run.profile, f"decisions by {run.decider}"]
     return [
-        " · ".join([f"{local(run.started):%Y-%m-%d %H:%M}", f"{ending}{duration_text}", *sources]),
+        " · ".join([local_time(run.started), f"{ending}{duration_text}", *sources]),
         *([f"because {reason(run)}"] if reason(run) else []),
         " · ".join([*setup, f"in {one_line(', '.join(run.collections))}", f"run {run.id}"]),
     ]

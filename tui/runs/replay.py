@@ -24,6 +24,7 @@ from textual.widgets import Static
 from agent import events as ev
 from traces.runs import Run, Runs
 from tui.app.base import DeepScreen
+from tui.app.failure import failure_text
 from tui.app.keys import bindings
 from tui.app.work import Failed, in_background
 from tui.run.exchange import Exchange
@@ -244,8 +245,8 @@ plan, the evidence and the decisions, where you can say what a decision should h
     @on(Failed)
     def _show_failure(self, message: Failed) -> None:
         if self._run is None:
-            text = f"✗ The run cannot be read.\n\n{message.error.message}\n{message.error.way_out}"
-            self.query_one("#replay-none", Static).update(Content(text))
+            text = failure_text(message.error, self.deepthink.keys)
+            self.query_one("#replay-none", Static).update(text)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         return True if action == "dismiss" else self._run is not None

@@ -10,19 +10,20 @@ from typing import TYPE_CHECKING, ClassVar, cast
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Container
+from textual.containers import Container, Horizontal
 from textual.content import Content
 from textual.timer import Timer
-from textual.widgets import DataTable, Static
+from textual.widgets import DataTable, Input, Static
 
 from traces.runs import Rating, Run, Runs, RunSummary
 from tui.app.base import DeepScreen
+from tui.app.failure import failure_text
 from tui.app.keys import bindings
 from tui.app.work import Failed, in_background
 from tui.runs.actions import delete_run, rate
-from tui.runs.list import Preview, RunFilter, RunList, RunPreview, preview
+from tui.runs.list import Preview, RunList, RunPreview, preview
 from tui.runs.windows import offer_unfinished
-from tui.terminal import one_line
+from tui.terminal import counted, one_line
 
 if TYPE_CHECKING:
     from tui.ask.screen import AskScreen
@@ -30,7 +31,18 @@ if TYPE_CHECKING:
 
 PAGE = 100
 """Runs that are read at a time."""
+STATUSES: Sequence[tuple[str, tuple[str, ...]]] = (
+    ("any", ()),
+    ("answered", ("answered",)),
+    ("not found", ("not_found", "stopped")),
+    ("unfinished", ("running", "waiting")),
+    ("cancelled", ("cancelled",)),
+    ("failed", ("failed",)),
+    ("rejected", ("rejected",)),
+)
+"""The choices of the filter, with the stored statuses of each."""
 _PREVIEW_DELAY = 0.08  # seconds the cursor rests before a run is previewed
+_TYPING_PAUSE = 0.15  # seconds without a key before the search begins
 
 
 class RunsScreen(DeepScreen):
@@ -52,17 +64,24 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
         super().__init__()
         self._total = -1  # until the list is read
         self._loading = False
+        self._words = ""  # to search for
+        self._status = 0  # index into `STATUSES`
+        self._search_timer: Timer | None = None
         self._preview: Preview | None = None
         self._preview_timer: Timer | None = None
 
     def body(self) -> ComposeResult:
-        yield RunFilter()
+        with Horizontal(id="run-filter"):
+            yield Static(id="run-status")
+            yield Input(placeholder="search (/)", id="run-search", compact=True)
+            yield Static("…", id="run-count")
         with Container(id="runs"):
             yield RunList(id="run-list")
             yield RunPreview()
             yield Static(id="runs-none", classes="empty")
 
     def on_mount(self) -> None:
+        self._show_status()
         self.query_one(RunList).focus()
 
     def on_screen_resume(self) -> None:
@@ -78,7 +97,8 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
         runs = self.query_one(RunList)
         runs.show_page(found, first=first)
         self.query_one("#runs").set_class(not runs.row_count, "-none")
-        self.query_one(RunFilter).tell(self._total)
+        count = f"{counted(self._total, 'run')}{' found' * self._is_filtered}"
+        self.query_one("#run-count", Static).update(count)
         if not runs.row_count:
             self._show_preview(None)
             self.query_one("#runs-none", Static).update(self._empty_text())
@@ -91,11 +111,11 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
     def _show_failure(self, message: Failed) -> None:
         self._loading = False
         if self._total < 0:  # with a list on the screen, the app's message is enough
-            error, key = message.error, self.deepthink.key_for("runs.refresh")
             self.query_one("#runs").add_class("-none")
-            self.query_one(RunFilter).tell(None)
-            text = f"✗ The runs cannot be read.\n\n{error.message}\n{error.way_out}\n\n{key} tries again."
-            self.query_one("#runs-none", Static).update(Content(text))
+            self.query_one("#run-count", Static).update("✗")
+            hint = f"{self.deepthink.key_for('runs.refresh')} tries again."
+            text = failure_text(message.error, self.deepthink.keys, hint)
+            self.query_one("#runs-none", Static).update(text)
 
     @on(RunList.NearEnd)
     def _load_more(self) -> None:
@@ -103,51 +123,70 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
         if runs.near_end and not self._loading and runs.row_count < self._total:
             self._load(runs.row_count)
 
-    @on(RunFilter.Done)
+    @property
+    def _is_filtered(self) -> bool:
+        return bool(self._status or self._words.strip())
+
+    def action_search(self) -> None:
+        self.set_focus(self.query_one(Input))  # at once: the next keys belong there
+
+    @on(Input.Changed)
+    def _search_soon(self, event: Input.Changed) -> None:
+        if event.value.split() == self._words.split():
+            return
+        self._words = event.value
+        if self._search_timer is not None:
+            self._search_timer.stop()
+        self._search_timer = self.set_timer(_TYPING_PAUSE, self._filter)
+
+    @on(Input.Submitted)
     def _focus_list(self) -> None:
         self.query_one(RunList).focus()
 
-    def action_search(self) -> None:
-        self.query_one(RunFilter).focus_search()
-
     def action_status(self, by: int) -> None:
-        self.query_one(RunFilter).change_status(by)
+        self._status = (self._status + by) % len(STATUSES)
+        self._filter()
 
     def action_clear(self) -> None:
-        runs, run_filter = self.query_one(RunList), self.query_one(RunFilter)
-        if run_filter.has_search_focus:
+        runs, search = self.query_one(RunList), self.query_one(Input)
+        if search.has_focus:
             self.set_focus(runs if runs.row_count else None)
         runs.mark("")
-        if run_filter.active:
-            run_filter.clear()
+        if self._is_filtered:
+            self._status, self._words, search.value = 0, "", ""
+            self._filter()
 
-    @on(RunFilter.Changed)
-    def _filter_changed(self) -> None:
+    def _filter(self) -> None:
         """Show the matching runs from the top."""
+        self._show_status()
         self.query_one(RunList).move_cursor(row=0)
         self.action_refresh()
+
+    def _show_status(self) -> None:
+        style = "bold $primary" if self._status else ""
+        text = Content.assemble("status ", (f"‹{STATUSES[self._status][0]}›", style))
+        self.query_one("#run-status", Static).update(text.stylize("@click=screen.status(1)"))
 
     def action_refresh(self) -> None:
         self._load(0)
 
     def _load(self, offset: int) -> None:
         self._loading = True
-        run_filter, row = self.query_one(RunFilter), self.query_one(RunList).cursor_row
-        limit = PAGE if offset else max(PAGE, row + PAGE)
-        text, statuses = run_filter.text, run_filter.statuses
+        limit = PAGE if offset else max(PAGE, self.query_one(RunList).cursor_row + PAGE)
+        words, statuses = self._words, STATUSES[self._status][1]
         store = self.deepthink.engine.store
 
         def read() -> tuple[list[RunSummary], int]:
             runs = Runs(store)
             with store.connect():  # open the store once for both queries
-                page = runs.search(text, statuses, limit=limit, offset=offset)
-                return page, runs.count(text, statuses)
+                page = runs.search(words, statuses, limit=limit, offset=offset)
+                return page, runs.count(words, statuses)
 
         in_background(self, read, partial(self._show_page, not offset), group="runs", exclusive=True)
 
     def _empty_text(self) -> Content:
         clear, ask = self.deepthink.key_for("runs.clear"), self.deepthink.key_of("app.ask")
-        if self.query_one(RunFilter).active:
+        if self._is_filtered:
             return Content(f"No run matches.\n\n{clear} shows every run.")
         return Content(f"No run is stored yet.\n\nAsk something: {ask} goes to the prompt.")
 

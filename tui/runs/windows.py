@@ -14,17 +14,18 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import ModalScreen, Screen, ScreenResultCallbackType
 from textual.widgets import DataTable, Input, OptionList, RadioButton, RadioSet, Static
-from textual.widgets.option_list import Option
 
 from traces.paths import existing_path, expanded_path
 from traces.runs import Run, Runs, Session, Sessions
 from traces.store import Store
 from tui.app.base import KeyLine
+from tui.app.failure import failure_text
 from tui.app.keys import bindings
+from tui.app.lists import Line, ScreenRows, folded
 from tui.app.offers import deepthink
 from tui.app.work import Failed, in_background
 from tui.run.export import Form, file_name, to_document
-from tui.run.words import UNFINISHED_REASONS, local
+from tui.run.words import NOTHING_ASKED, UNFINISHED_REASONS, local_time
 from tui.runs.list import RowTable, short_time
 from tui.terminal import counted, one_line
 
@@ -72,7 +73,7 @@ gives it a name, which the command line knows too, `d` deletes it with its runs.
             yield Static("Sessions", classes="title")
             yield Input(placeholder="filter (/)", id="session-filter", compact=True)
             yield SessionList()
-            yield Static(id="sessions-none", classes="empty")
+            yield Static(id="sessions-none", classes="empty", markup=False)
             yield Input(placeholder="a name, then Enter", id="session-name", compact=True)
             yield KeyLine()
 
@@ -94,8 +95,7 @@ gives it a name, which the command line knows too, `d` deletes it with its runs.
     @on(Failed)
     def _show_failure(self, message: Failed) -> None:
         if not self._is_read:
-            text = f"✗ The sessions cannot be read.\n\n{message.error.message}\n{message.error.way_out}"
-            self._show_none(text)
+            self._show_none(failure_text(message.error, deepthink(self).keys))
             self.set_focus(None)
 
     def _show(self) -> None:
@@ -104,7 +104,7 @@ gives it a name, which the command line knows too, `d` deletes it with its runs.
         table.clear()
         for session in self._sessions.values():
             if all(word in f"{session.name} {session.first}".casefold() for word in self._filter_words):
-                text = one_line(session.first, _MAX_QUESTION) or "(nothing asked yet)"
+                text = one_line(session.first, _MAX_QUESTION) or NOTHING_ASKED
                 name = f"{one_line(session.name)} · " if session.name else ""
                 table.put(session.id, (short_time(session.latest), f"{session.runs:,}", name + text))
         table.go_to(current_id)
@@ -117,9 +117,9 @@ gives it a name, which the command line knows too, `d` deletes it with its runs.
             )
         self.refresh_bindings()
 
-    def _show_none(self, text: str) -> None:
+    def _show_none(self, text: str | Content) -> None:
         self.query_one("#sessions").add_class("-none")
-        self.query_one("#sessions-none", Static).update(Content(text))
+        self.query_one("#sessions-none", Static).update(text)
 
     @property
     def _store(self) -> Store:
@@ -226,13 +226,6 @@ def offer_unfinished(screen: Screen[None], then: ScreenResultCallbackType[Run | 
     in_background(screen, find, show, group="unfinished")
 
 
-class UnfinishedList(OptionList):
-    """The runs, with why each stopped; the screen handles Enter."""
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        return False if action == "select" else super().check_action(action, parameters)
-
-
 class UnfinishedScreen(ModalScreen[Run | None]):
     """Returns the run to resume; None if the user leaves it for later."""
 
@@ -254,14 +247,19 @@ stopped; no answered model call is repeated. `d` gives one up: it stays among th
             count = len(self._entries)
             title = "One run can be resumed" if count == 1 else f"{count} runs can be resumed"
             yield Static(title, classes="title")
-            options = [Option(_row(entry), id=run_id) for run_id, entry in self._entries.items()]
-            yield UnfinishedList(*options, markup=False)
+            yield ScreenRows()
             yield KeyLine()
+
+    def on_mount(self) -> None:
+        self._show()
+
+    def _show(self) -> None:
+        lines = [Line(run_id, partial(_row, entry)) for run_id, entry in self._entries.items()]
+        self.query_one(ScreenRows).show(lines)
 
     @property
     def _current(self) -> Resumable | None:
-        option = self.query_one(OptionList).highlighted_option
-        return self._entries.get(option.id or "") if option is not None else None
+        return self._entries.get(self.query_one(ScreenRows).chosen)
 
     @on(OptionList.OptionSelected)
     def action_resume(self) -> None:
@@ -282,17 +280,17 @@ stopped; no answered model call is repeated. `d` gives one up: it stays among th
         ConfirmScreen.ask(self, "Give this run up?", detail, "Give up", give_up)
 
     def _remove(self, run_id: str, _: None) -> None:
-        if self._entries.pop(run_id, None) is not None:
-            self.query_one(OptionList).remove_option(run_id)
+        self._entries.pop(run_id, None)
+        self._show()
         if not self._entries:
             self.dismiss(None)
 
 
-def _row(entry: Resumable) -> Content:
+def _row(entry: Resumable, width: int) -> Content:
     run = entry.run
-    why, started = UNFINISHED_REASONS[entry.why], f"{local(run.started):%Y-%m-%d %H:%M}"
-    facts = f"  {why} · {started} · {one_line(run.chat_model)}"
-    return Content.assemble(one_line(run.question, _MAX_QUESTION), "\n", (facts, "$foreground 65%"))
+    facts = f"{UNFINISHED_REASONS[entry.why]} · {local_time(run.started)} · {one_line(run.chat_model)}"
+    lines = [*folded(one_line(run.question, _MAX_QUESTION), width), ""]
+    return Content.assemble("\n  ".join(lines), (facts, "$foreground 65%"))
 
 
 _FORMS: dict[Form, str] = {

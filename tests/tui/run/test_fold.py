@@ -15,7 +15,7 @@ from traces.runs import Runs
 from tui.app.lists import facts, hanging
 from tui.ask.prompt import Typed, read
 from tui.assemble import open_store
-from tui.run.fold import EVERYTHING, RunFold, answer_as_read, fold_of, stored_events
+from tui.run.fold import RunFold, answer_as_read, fold_of, stored_events
 from tui.runs.replay import Player
 from tui.terminal import one_line, padded
 
@@ -24,14 +24,6 @@ def folded(*events: ev.Event) -> RunFold:
     fold = RunFold()
     fold.take_all(events)
     return fold
-
-
-def test_every_part_is_drawn_by_some_event_and_no_event_names_another() -> None:
-    fold = RunFold()
-    drawn = fold.take_all(
-        [*parts.whole_run(), ev.Asked("approve", "?", ["accept"]), ev.NodeProgress("plan", 0, "…")]
-    )
-    assert drawn == EVERYTHING
 
 
 def test_steps_are_under_way_then_found_nothing_or_skipped() -> None:

@@ -85,15 +85,6 @@ def test_a_document_cannot_steer_the_terminal(capsys: pytest.CaptureFixture[str]
     assert "[red]x[/red]" in shown
 
 
-def test_plain_is_one_line_per_event(capsys: pytest.CaptureFixture[str]) -> None:
-    screen = PlainRun()
-    shown = []
-    for event in whole_run():
-        screen.take(event)
-        shown.append(capsys.readouterr().out.count("\n"))
-    assert shown == [1, 1, 1, 0, 1, 1, 0, 0, 0, 0, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 11]
-
-
 def test_nothing_moves_while_a_question_is_asked() -> None:
     stream = io.StringIO()
     out = Console(file=stream, force_terminal=True, width=80, height=24)

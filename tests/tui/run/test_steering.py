@@ -42,11 +42,13 @@ async def over(pilot: Pilot[int], screen: AskScreen) -> None:
 
 
 async def accept(pilot: Pilot[int], screen: AskScreen) -> None:
-    """Accept the answer as it is, if that is asked."""
+    """Wait for the end of the run; accept the answer as it is, if that is asked."""
+    await until(pilot, lambda: screen.live is None or asking(screen, "approve")())
     if screen.live is not None:
         choices = screen.query_one(AskedBox).query_one(OptionList)
         await until(pilot, lambda: choices.has_focus)
         await pilot.press("down", "enter")
+    await over(pilot, screen)
 
 
 def asking(screen: AskScreen, about: str) -> Callable[[], bool]:
@@ -100,9 +102,7 @@ async def test_a_pause_is_shown_from_when_it_is_asked_for_until_it_is_taken_back
         await until(pilot, lambda: screen.fold is not None and screen.fold.paused)
         assert "paused after" in shown(screen.query_one(Exchange).query_one(".state"))  # type: ignore[arg-type]
         await pilot.press("ctrl+o")
-        await until(pilot, lambda: screen.live is None or asking(screen, "approve")())
         await accept(pilot, screen)
-        await over(pilot, screen)
         assert "Tolvang Ceramics" in answer_of(screen.query_one(Exchange))
 
 
@@ -159,9 +159,7 @@ async def test_answer_now_skip_and_add(make_app: MakeApp, filled: Path) -> None:
         assert screen.fold is not None
         assert screen.fold.skipped_steps
         await pilot.press("ctrl+n")
-        await until(pilot, lambda: screen.live is None or asking(screen, "approve")())
         await accept(pilot, screen)
-        await over(pilot, screen)
         skipped_steps = [event.what for event in screen.fold.steering]
         assert {"skip", "add"} <= set(skipped_steps)
 
@@ -179,9 +177,7 @@ async def test_a_decision_is_taken_by_the_person_and_is_a_label(make_app: MakeAp
         assert choices.highlighted is not None, "what is suggested is under the cursor"
         await pilot.press(str(choices.option_count))  # FINISH comes last
         await until(pilot, lambda: not asking(screen, "decide")())
-        await until(pilot, lambda: screen.live is None or asking(screen, "approve")())
         await accept(pilot, screen)
-        await over(pilot, screen)
         run = Runs(app.engine.store).find("last")
         assert next(d.source for d in Runs(app.engine.store).decisions(run.id) if not d.shadow) == "human"
         labels = Labels(app.engine.store).of_run(run.id).values()
@@ -203,9 +199,7 @@ async def test_teaching_asks_at_each_decision(make_app: MakeApp, filled: Path) -
         await pilot.press("enter")
         await until(pilot, lambda: screen.fold and screen.fold.decisions)
         await pilot.press("ctrl+t")
-        await until(pilot, lambda: screen.live is None or asking(screen, "approve")())
         await accept(pilot, screen)
-        await over(pilot, screen)
         run = Runs(app.engine.store).find("last")
         assert Labels(app.engine.store).of_run(run.id)[0].origin == "teach"
 
@@ -243,9 +237,7 @@ async def test_what_is_vague_is_asked_back_inline(make_app: MakeApp, filled: Pat
         assert "Which" in field.render_line(0).text, "what is typed is seen"
         field.value = QUESTION
         await pilot.press("enter")
-        await until(pilot, lambda: screen.live is None or asking(screen, "approve")())
         await accept(pilot, screen)
-        await over(pilot, screen)
         assert Runs(app.engine.store).find("last").status == "answered"
 
 

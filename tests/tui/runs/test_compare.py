@@ -10,7 +10,7 @@ from textual.widgets import Static
 
 from agent import events as ev
 from agent.state import PlanStep
-from tests.tui import stored
+from tests.tui import parts, stored
 from tests.tui.conftest import MakeApp
 from tests.tui.runs.test_screen import opened
 from tests.tui.waiting import until
@@ -26,13 +26,12 @@ SIZE = (120, 40)
 
 
 def step(question: str) -> PlanStep:
-    """A step of a plan."""
     return PlanStep(question=question, reason="", tool="facts", keywords="", section="")
 
 
 def decided(after: int, action: str, source: str = "rules") -> tuple[float, ev.Event]:
-    """A decision, after a step."""
-    return 1.0, ev.Decided(after, 1, {}, [], action, {action: 0.8}, source, 0.3, "", 1.0)
+    shares = (0.1, 0.1, 0.8) if action == "FINISH" else (0.8, 0.1, 0.1)
+    return 1.0, parts.decided(action, shares, step=after, source=source)
 
 
 def two_runs() -> tuple[str, str]:
@@ -57,14 +56,12 @@ def two_runs() -> tuple[str, str]:
 
 
 def read(run_id: str) -> ComparedRun:
-    """A stored run, to be compared."""
     run = Runs(open_store()).find(run_id)
     return ComparedRun(run, fold_of(open_store(), run))
 
 
 @pytest.fixture
 def sections() -> dict[str, Section]:
-    """Those two runs, by section."""
     first, second = map(read, two_runs())
     return {section.title: section for section in compare(first, second)}
 
@@ -103,12 +100,10 @@ def test_answers_and_cost(sections: dict[str, Section]) -> None:
 
 
 def texts(screen: CompareScreen) -> list[str]:
-    """Everything that is on the page."""
     return [str(line.content) for line in screen.query_one("#compare").query(Static)]
 
 
 async def compared(pilot: Pilot[Any], first: str, second: str) -> CompareScreen:
-    """The screen over two runs."""
     pilot.app.action_mode("runs")  # type: ignore[attr-defined]
     await pilot.pause()
     screen = CompareScreen(first, second)

@@ -71,7 +71,7 @@ async def listed(pilot: Pilot[Any]) -> None:
     await pilot.press("f4")
     await until(pilot, lambda: pilot.app.screen.query(RunList))
     screen = cast(RunsScreen, pilot.app.screen)
-    await until(pilot, lambda: str(screen.query_one("#preview-question", Static).content))
+    await until(pilot, lambda: str(screen.query_one("#preview", Static).content))
 
 
 def still(pilot: Pilot[Any]) -> None:

@@ -1,7 +1,8 @@
-"""A stored run, seen again on the screen: every key of the player, and what can be done beside it."""
+"""A stored run, seen again: the player's positions, every key of its screen, and what is beside it."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, cast
 
 import pytest
@@ -9,20 +10,83 @@ from textual.pilot import Pilot
 from textual.widgets import Static, TabbedContent
 
 from agent import events as ev
-from tests.tui import stored
+from tests.tui import parts, stored
 from tests.tui.conftest import MakeApp
 from tests.tui.waiting import until
-from traces.runs import DecisionRow, Labels, Runs
+from traces.runs import Labels, Runs
 from tui.app.app import DeepthinkApp
 from tui.assemble import open_store
 from tui.decisions.strip import DecisionStrip
 from tui.library.passage import PassageScreen
 from tui.run.exchange import Answer
-from tui.run.fold import stored_events
-from tui.runs.replay import ReplayScreen
+from tui.run.fold import RunFold, stored_events
+from tui.run.words import as_text
+from tui.runs.replay import Player, ReplayScreen
 
 pytestmark = pytest.mark.usefixtures("bare")
 SIZE = (120, 40)
+
+
+def a_run(gap: float = 10.0) -> list[tuple[float, ev.Event]]:
+    """A run of two steps, with seconds between its events."""
+    events = [e for e in parts.whole_run() if e.stored]
+    step = next(n for n, e in enumerate(events) if isinstance(e, ev.StepStarted))
+    end = next(n for n, e in enumerate(events) if isinstance(e, ev.Decided))
+    second = [replace(e, step=2) if isinstance(e, ev.StepStarted) else e for e in events[step:end]]
+    events[end + 1 : end + 1] = second
+    return [(gap * n, event) for n, event in enumerate(events)]
+
+
+@pytest.fixture
+def player() -> Player:
+    """At the beginning of that run."""
+    return Player(a_run())
+
+
+def test_each_position_is_the_fold_of_what_came_before(player: Player) -> None:
+    count = len(player.events)
+    for position in [*range(count + 1), *range(count, -1, -1)]:
+        player.seek(position)
+        fold = RunFold()
+        fold.take_all(player.events[:position])
+        fold.elapsed = player.fold.elapsed
+        assert player.fold == fold
+        assert player.position == position
+
+
+def test_it_stays_within_the_run(player: Player) -> None:
+    player.seek(10_000)
+    assert (player.over, player.position) == (True, len(player.events))
+    player.seek(-5)
+    assert (player.position, player.elapsed, player.over, player.last_event) == (0, 0.0, False, None)
+    assert Player(()).over
+
+
+def test_research_steps_are_gone_through(player: Player) -> None:
+    first, second = player.steps
+    assert player.step_position(1) == first
+    player.seek(first)
+    assert isinstance(player.last_event, ev.StepStarted)
+    assert (player.step_position(1), player.step_position(-1)) == (second, 0)
+    player.seek(second + 1)
+    assert (player.step_position(1), player.step_position(-1)) == (len(player.events), second)
+
+
+def test_long_waits_are_cut_short_and_what_is_close_together_is_shown_together(player: Player) -> None:
+    assert player.clock[:3] == [0.0, 1.0, 2.0]
+    assert (player.position_at(0.0), player.position_at(1.05)) == (1, 2)
+    quick = Player(a_run(0.01))
+    assert quick.position_at(0.055) == 6
+    assert quick.position_at(10.0) == len(quick.events)
+
+
+def test_every_event_that_is_stored_has_words_that_cannot_steer_the_terminal() -> None:
+    events = [event for _, event in stored.everything()] + [e for e in parts.whole_run() if e.stored]
+    for event in [*events, ev.NotebookGrew(stored.EVIL), ev.Steered("skip"), ev.Resumed("", "", "", "")]:
+        line = as_text(event)
+        assert line
+        assert "\x1b" not in line
+        assert "\n" not in line
 
 
 async def replayed(pilot: Pilot[Any], run_id: str) -> ReplayScreen:
@@ -45,7 +109,6 @@ def words(screen: ReplayScreen) -> str:
 
 
 def track(screen: ReplayScreen) -> str:
-    """The player's first line."""
     return str(screen.query_one("#player-track", Static).content)
 
 
@@ -119,12 +182,7 @@ async def test_it_plays_to_the_end_and_begins_anew(
 
 
 async def test_a_decision_can_be_labelled(make_app: MakeApp) -> None:
-    taken = {"CONTINUE": 0.2, "REVISE": 0.1, "FINISH": 0.7}
-    valid = ["CONTINUE", "REVISE", "FINISH"]
-    decided = ev.Decided(1, 1, {}, valid, "FINISH", taken, "rules", 0.3, "", 1.0)
-    run_id = stored.store_run([(1.0, decided)])
-    row = DecisionRow(0, 1, 1, {}, tuple(valid), "FINISH", taken, 1.0, "rules", 0.3)
-    Runs(open_store()).record(run_id, [], [row])
+    run_id = stored.store_run([(1.0, parts.decided())])
     app = make_app()
     async with app.run_test(size=SIZE) as pilot:
         screen = await replayed(pilot, run_id)
@@ -134,9 +192,9 @@ async def test_a_decision_can_be_labelled(make_app: MakeApp) -> None:
         strip = screen.query_one(DecisionStrip)
         strip.focus()
         await until(pilot, lambda: strip.current)
-        await pilot.press("1")
+        await pilot.press("3")
         await until(pilot, lambda: Labels(open_store()).of_run(run_id))
-        assert Labels(open_store()).of_run(run_id)[0].action == "CONTINUE"
+        assert Labels(open_store()).of_run(run_id)[0].action == "FINISH"
         await pilot.press("backspace")
         await until(pilot, lambda: not Labels(open_store()).of_run(run_id))
 
@@ -144,17 +202,12 @@ async def test_a_decision_can_be_labelled(make_app: MakeApp) -> None:
 async def test_a_run_that_came_without_its_events_shows_its_decisions_and_its_answer(
     make_app: MakeApp,
 ) -> None:
-    taken = {"CONTINUE": 0.1, "REVISE": 0.2, "FINISH": 0.7}
-    valid = ("CONTINUE", "REVISE", "FINISH")
-    row = DecisionRow(0, 1, 1, {}, valid, "FINISH", taken, 0.7, "learned", 0.3, "enough is known")
-    other = DecisionRow(0, 1, 1, {}, valid, "REVISE", taken, 0.2, "llm", 900.0, shadow=True)
-    run_id = stored.store_run()
-    runs = Runs(open_store())
-    runs.record(run_id, [], [row, other])
+    shadow = parts.shadow("REVISE", (0.1, 0.7, 0.2))
+    run_id = stored.store_run([(1.0, parts.decided("FINISH", source="learned", shadow=shadow))])
     with open_store().connect() as db:
         db.execute("DELETE FROM events WHERE run_id = ?", [run_id])
 
-    implied = [event for _, event in stored_events(open_store(), runs.find(run_id))]
+    implied = [event for _, event in stored_events(open_store(), Runs(open_store()).find(run_id))]
     assert [event.kind for event in implied] == ["RunStarted", "Decided", "Answered", "RunFinished"]
     assert isinstance(implied[1], ev.Decided)
     assert implied[1].shadow is not None

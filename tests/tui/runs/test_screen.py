@@ -23,7 +23,7 @@ from tui.app.confirm import ConfirmScreen
 from tui.ask.prompt import Prompt
 from tui.ask.screen import AskScreen
 from tui.assemble import open_store
-from tui.runs.list import RunList, RunPreview
+from tui.runs.list import RunList
 from tui.runs.screen import RunsScreen
 
 pytestmark = pytest.mark.usefixtures("bare")
@@ -31,12 +31,10 @@ SIZE = (120, 40)
 
 
 def said(app: DeepthinkApp, selector: str) -> str:
-    """What a line says."""
     return str(app.screen.query_one(selector, Static).content)
 
 
 def listed(app: DeepthinkApp) -> list[str]:
-    """The ids in the list, as it has them."""
     return [str(row.key.value) for row in app.screen.query_one(RunList).ordered_rows]
 
 
@@ -53,7 +51,7 @@ async def shows(pilot: Pilot[Any], count: int) -> None:
     runs = pilot.app.screen.query_one(RunList)
     await until(pilot, lambda: runs.row_count == count)
     if count:
-        await until(pilot, lambda: said(cast(DeepthinkApp, pilot.app), "#preview-question"))
+        await until(pilot, lambda: said(cast(DeepthinkApp, pilot.app), "#preview"))
 
 
 @pytest.fixture
@@ -72,17 +70,15 @@ async def test_the_runs_are_listed_newest_first_with_a_preview(three: list[str],
         await opened(pilot, 3)
         assert listed(app) == three
         assert said(app, "#run-count") == "3 runs"
-        assert stored.QUESTION in said(app, "#preview-question")
-        assert "3 sources" in said(app, "#preview-facts")
-        assert "because enough was found" in said(app, "#preview-facts")
-        assert "Tolvang supplies it [1]." in said(app, "#preview-answer")
+        assert stored.QUESTION in said(app, "#preview")
+        assert "3 sources" in said(app, "#preview")
+        assert "because enough was found" in said(app, "#preview")
+        assert "Tolvang supplies it [1]." in said(app, "#preview")
         first = app.screen.query_one(RunList).get_row_at(0)
         assert stored.QUESTION in str(first[0])  # what a run is looked for by comes first
-        shown = [part.id for part in app.screen.query_one(RunPreview).query(Static)]
-        assert shown.index("preview-answer") < shown.index("preview-facts")
         await pilot.press("down")
-        await until(pilot, lambda: "Who paints them?" in said(app, "#preview-question"))
-        assert "not found in your documents" in said(app, "#preview-facts")
+        await until(pilot, lambda: "Who paints them?" in said(app, "#preview"))
+        assert "not found in your documents" in said(app, "#preview")
 
 
 async def test_runs_are_found_by_words_and_by_status(three: list[str], app: DeepthinkApp) -> None:
@@ -189,8 +185,8 @@ async def test_only_what_can_go_on_is_resumed(make_app: MakeApp, monkeypatch: py
         await pilot.pause()
         assert app.current_mode == "runs"
         await pilot.press("down")
-        await until(pilot, lambda: "r resumes" in said(app, "#preview-answer"))
-        assert "interrupted" in said(app, "#preview-facts")
+        await until(pilot, lambda: "r resumes" in said(app, "#preview"))
+        assert "interrupted" in said(app, "#preview")
         await pilot.press("r")
         await until(pilot, lambda: asked.calls)
         assert app.current_mode == "ask"
@@ -210,8 +206,7 @@ async def test_a_list_that_cannot_be_read_says_so_and_is_read_again(
     app = make_app()
     async with app.run_test(size=SIZE) as pilot:
         await pilot.press("f4")
-        await until(pilot, lambda: "cannot be read" in said(app, "#runs-none"))
-        assert "Move it away." in said(app, "#runs-none")
+        await until(pilot, lambda: "Move it away.\n\nR tries again." in said(app, "#runs-none"))
         assert app.failures
         monkeypatch.setattr(Runs, "search", found)
         await pilot.press("R")

@@ -1,4 +1,4 @@
-"""The sessions: opened, begun, filtered, named, deleted; every key of the window."""
+"""Sessions: listed, read, opened, filtered, named and deleted, in the window and as commands."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
+from agent import checkpoints
+from agent import events as ev
 from tests.tui import stored
+from tests.tui.conftest import Run
 from tests.tui.waiting import until
 from traces.runs import Runs, Sessions
 from tui.app.app import DeepthinkApp
@@ -32,13 +35,9 @@ def two() -> list[str]:
     return [named, plain]
 
 
-class Chosen(list[str | None]):
-    """What the window returned."""
-
-
-async def opened(pilot: Pilot[Any], count: int) -> tuple[SessionsScreen, Chosen]:
+async def opened(pilot: Pilot[Any], count: int) -> tuple[SessionsScreen, list[str | None]]:
     """Open the window and wait for its list."""
-    chosen = Chosen()
+    chosen: list[str | None] = []
     screen = SessionsScreen()
     pilot.app.action_mode("runs")  # type: ignore[attr-defined]
     await pilot.pause()
@@ -48,7 +47,6 @@ async def opened(pilot: Pilot[Any], count: int) -> tuple[SessionsScreen, Chosen]
 
 
 def shown(screen: SessionsScreen) -> list[str]:
-    """The lines of the list."""
     table = screen.query_one(SessionList)
     return [" ".join(map(str, table.get_row_at(row))) for row in range(table.row_count)]
 
@@ -99,7 +97,7 @@ async def test_deleting_asks_first_and_takes_the_runs_along(two: list[str], app:
     assert len(Runs(open_store()).recent()) == 1
 
 
-async def test_without_a_session_it_says_what_to_do(app: DeepthinkApp) -> None:
+async def test_without_a_session_the_window_says_what_to_do(app: DeepthinkApp) -> None:
     async with app.run_test(size=SIZE) as pilot:
         screen, chosen = await opened(pilot, 0)
         await until(
@@ -110,3 +108,122 @@ async def test_without_a_session_it_says_what_to_do(app: DeepthinkApp) -> None:
         await pilot.press("n")
         await until(pilot, lambda: chosen)
     assert chosen == [""]
+
+
+@pytest.fixture
+def session() -> str:
+    """A session of two questions; the second leant on the first."""
+    session_id = Sessions(open_store()).begin()
+    stored.store_run(session=session_id, answer="Tolvang [1].")
+    routed = ev.Routed("single", "one fact", "rules", stored.ASKED, "Who supplies the seals?")
+    stored.store_run([(0.1, routed)], session=session_id, question=stored.ASKED, answer="Brevnes [1].")
+    return session_id
+
+
+def test_without_a_session_it_says_what_to_do(deepthink: Run) -> None:
+    for arguments in (("sessions",), ("sessions", "list")):
+        ran = deepthink(*arguments)
+        assert ran.code == 0
+        assert "deepthink ask" in ran.out
+
+
+def test_the_list_says_what_each_began_with(session: str, deepthink: Run) -> None:
+    other = Sessions(open_store()).begin("empty one")
+    lines = {line.split()[0]: line for line in deepthink("sessions").out.splitlines() if line.strip()}
+    assert stored.QUESTION in lines[session]
+    assert " 2 " in lines[session]
+    assert "empty one" in lines[other]
+    assert "nothing asked yet" in lines[other]
+    assert len(deepthink("sessions", "list", "-n", "1").out.splitlines()) == 3
+
+
+def test_a_session_is_shown_as_a_conversation(session: str, deepthink: Run) -> None:
+    runs = Runs(open_store()).of_session(session)
+    for wanted in (session, session[:5], "last"):
+        out = deepthink("sessions", "show", wanted).out
+        lines = [line.strip() for line in out.splitlines() if line.strip()]
+        assert lines[0] == f"session {session}"
+        assert lines[1:3] == [f"› {stored.QUESTION}", "Tolvang [1]."]
+        assert lines[4] == f"› {stored.ASKED}"
+        assert all(f"run {run.id} · " in out for run in runs)
+    assert deepthink("sessions", "show").out == out
+
+
+def test_a_follow_up_is_shown_with_what_it_was_taken_to_ask(deepthink: Run) -> None:
+    session_id = Sessions(open_store()).begin("bearings")
+    runs = Runs(open_store())
+    run_id = stored.store_run(session=session_id, question=stored.ASKED, status="running")
+    assert "no answer yet" in deepthink("sessions", "show", "bearings").out
+    assert "unfinished" in deepthink("sessions", "show", "bearings").out
+    with open_store().transaction() as db:
+        db.execute("UPDATE runs SET standalone = ? WHERE id = ?", [stored.QUESTION, run_id])
+    assert runs.find(run_id).standalone == stored.QUESTION
+    assert f"taken to ask: {stored.QUESTION}" in deepthink("sessions", "show", "bearings").out
+
+
+def test_what_was_asked_and_answered_cannot_steer_the_terminal(deepthink: Run) -> None:
+    session_id = Sessions(open_store()).begin()
+    stored.store_run(session=session_id, question=f"Why {stored.EVIL}?", answer=f"So {stored.EVIL}.")
+    for arguments in (("sessions",), ("sessions", "show")):
+        assert "\x1b" not in deepthink(*arguments).out
+
+
+def test_a_session_can_be_named_and_found_by_its_name(session: str, deepthink: Run) -> None:
+    named = deepthink("sessions", "name", session[:4], "bearings")
+    assert (named.code, named.err) == (0, "")
+    assert "“bearings”" in named.out
+    assert deepthink("sessions", "show", "bearings").out.startswith(f"session {session} “bearings”")
+    deepthink("sessions", "name", "bearings", "ball bearings")
+    assert deepthink("sessions", "show", "ball bearings").code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("show", "nope"), "no session “nope”"),
+        (("name", "nope", "other"), "no session “nope”"),
+        (("delete", "nope", "--yes"), "no session “nope”"),
+        (("name", "last", "last"), "“last” is not a valid session name"),
+        (("name", "last", " "), "is not a valid session name"),
+        (("name", "last", "taken"), "Another session is called “taken”"),
+        (("delete", "last"), "needs a yes"),
+        (("name", "last"), "Missing argument 'NAME'"),
+    ],
+    ids=" ".join,
+)
+def test_what_cannot_be_is_one_sentence_and_a_way_out(
+    arguments: tuple[str, ...], words: str, session: str, deepthink: Run
+) -> None:
+    other = Sessions(open_store()).begin("taken")
+    stored.store_run(session=session)  # so that it is the last
+    ran = deepthink("sessions", *arguments)
+    assert (ran.code, ran.out) == (2, "")
+    assert words in ran.err
+    assert len(ran.err.splitlines()) == 2
+    assert {s.id for s in Sessions(open_store()).recent()} == {session, other}
+
+
+def test_deleting_takes_the_runs_and_their_checkpoints_along(session: str, deepthink: Run) -> None:
+    store = open_store()
+    cut_off = stored.store_run(session=session, status="running")
+    elsewhere = stored.store_run(status="running")
+    for run_id in (cut_off, elsewhere):
+        with checkpoints.open_checkpoints(store, run_id, lambda _log: None):
+            pass
+    ran = deepthink("sessions", "delete", session, "--yes")
+    assert (ran.code, ran.err) == (0, "")
+    assert f"Deleted session {session} with 3 runs." in ran.out
+    assert [run.id for run in Runs(store).recent()] == [elsewhere]
+    assert not Runs(store).events(cut_off)
+    left = {path.name.partition(".")[0] for path in checkpoints.folder(store).iterdir()}
+    assert left == {elsewhere}
+
+
+def test_a_session_whose_run_is_going_on_is_not_deleted(session: str, deepthink: Run) -> None:
+    store = open_store()
+    run_id = stored.store_run(session=session, status="running")
+    with checkpoints.open_checkpoints(store, run_id, lambda _log: None):
+        ran = deepthink("sessions", "delete", session, "--yes")
+    assert (ran.code, ran.out) == (2, "")
+    assert run_id in ran.err
+    assert len(Runs(store).of_session(session)) == 3

@@ -40,7 +40,6 @@ async def shown(pilot: Pilot[Any]) -> tuple[UnfinishedScreen, list[Run | None]]:
 
 
 def told(screen: UnfinishedScreen) -> list[str]:
-    """What is said of each run."""
     return [str(option.prompt) for option in screen.query_one(OptionList).options]
 
 
