@@ -270,7 +270,6 @@ class Gate:
                 raise GenerationCancelled("The run was cancelled.")
 
     def open(self) -> None:
-        """Let it go on."""
         self._open.set()
 
 

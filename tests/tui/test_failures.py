@@ -68,12 +68,6 @@ def test_nothing_that_is_told_steers_the_terminal(capsys: pytest.CaptureFixture[
     ]
 
 
-def test_every_kind_of_error_has_an_exit_code_of_its_own() -> None:
-    outcomes = (failures.DONE, failures.NOT_FOUND, failures.WAITING, failures.REJECTED)
-    codes = [*failures.EXIT_CODES.values(), *outcomes]
-    assert len(set(codes)) == len(codes)
-
-
 @pytest.mark.parametrize(
     ("error", "code", "words"),
     [
