@@ -95,6 +95,7 @@ def load_command(name: str) -> Any:
     module, _, attribute = _PLACES[name].partition(":")
     command_or_app = getattr(import_module(module), attribute)
     if isinstance(command_or_app, typer.Typer):
+        command_or_app.rich_markup_mode = None  # the help shows docstrings as they are
         command: Any = typer.main.get_group(command_or_app)
     else:
         single_app = typer.Typer(add_completion=False, rich_markup_mode=None)

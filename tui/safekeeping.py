@@ -117,9 +117,14 @@ def _reread(store: Store, rebuilt: Rebuilt) -> int:
     return code
 
 
-forget = typer.Typer(
-    help="Erase a document or a run, and every trace of it.", no_args_is_help=True, rich_markup_mode=None
-)
+forget = typer.Typer(invoke_without_command=True)
+
+
+@forget.callback()
+def explain_forgetting(context: typer.Context) -> None:
+    """Erase a document or a run, and every trace of it."""
+    if not context.invoked_subcommand:
+        typer.echo(context.get_help())
 
 
 @forget.command("document")

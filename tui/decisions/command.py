@@ -27,11 +27,7 @@ from tui.options import AsJson, RunId
 from tui.run.words import local_time, status
 from tui.terminal import clean, console, counted, one_line, print_json, table
 
-app = typer.Typer(
-    help="See, label and exchange the decisions that runs took.",
-    invoke_without_command=True,
-    rich_markup_mode=None,
-)
+app = typer.Typer(invoke_without_command=True)
 
 
 @app.callback()
@@ -42,10 +38,11 @@ def traces(
         typer.Option("--store", metavar="FILE", help="A collected store, instead of your own runs."),
     ] = None,
 ) -> None:
-    """See, label and exchange the decisions that runs took; without a command: the latest.
+    """See, label and exchange the decisions that runs took.
 
-    Every decision is stored as a step of a Markov decision process: the state as the decider saw it, the
-    possible actions, the one taken, and its outcome. `deepthink train-policy` learns from them.
+    Without a command, it lists the latest. Every decision is stored as a step of a Markov decision
+    process: the state as the decider saw it, the possible actions, the one taken, and its outcome.
+    `deepthink train-policy` learns from them.
     """
     context.obj = store
     if not context.invoked_subcommand:

@@ -23,14 +23,15 @@ from tui.options import AsJson
 from tui.settings.settings import load, put
 from tui.terminal import console, print_json, size
 
-app = typer.Typer(
-    help="Fetch, measure and choose models.", invoke_without_command=True, rich_markup_mode=None
-)
+app = typer.Typer(invoke_without_command=True)
 
 
 @app.callback()
 def models(context: typer.Context, as_json: AsJson = False) -> None:
-    """Fetch, measure and choose models; without a command: list them."""
+    """Fetch, measure and choose models.
+
+    Without a command, it lists them.
+    """
     if not context.invoked_subcommand:
         list_models(as_json=as_json)
 

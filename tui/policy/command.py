@@ -21,9 +21,7 @@ from tui.policy.actions import CHANGES, change_facts
 from tui.settings.settings import load
 from tui.terminal import clean, console, moment, print_json, table
 
-app = typer.Typer(
-    help="See and choose learned policies.", invoke_without_command=True, rich_markup_mode=None
-)
+app = typer.Typer(invoke_without_command=True)
 
 
 def _policy_name(help_text: str) -> Any:
@@ -32,10 +30,11 @@ def _policy_name(help_text: str) -> Any:
 
 @app.callback()
 def policy(context: typer.Context, as_json: AsJson = False) -> None:
-    """See and choose learned policies; without a command: list them.
+    """See and choose learned policies.
 
-    A policy decides after each research step whether to go on, revise the plan or answer. The one in the
-    box is active until another is chosen; `deepthink train-policy` makes new ones from your own runs.
+    Without a command, it lists them. A policy decides after each research step whether to go on, revise
+    the plan or answer. The one in the box is active until another is chosen; `deepthink train-policy`
+    makes new ones from your own runs.
     """
     if not context.invoked_subcommand:
         list_policies(as_json=as_json)

@@ -50,12 +50,7 @@ class _RunByDefault(TyperGroup):
         return super().parse_args(ctx, args)
 
 
-app = typer.Typer(
-    help="Compare systems on questions with known answers.",
-    cls=_RunByDefault,
-    invoke_without_command=True,
-    rich_markup_mode=None,
-)
+app = typer.Typer(cls=_RunByDefault, invoke_without_command=True)
 _Work = Annotated[
     Path | None,
     typer.Option(
@@ -67,7 +62,7 @@ _Out = Annotated[Path | None, typer.Option("--out", metavar="FILE.md", help="The
 
 @app.callback()
 def evaluate(context: typer.Context) -> None:
-    """Compare whole systems on questions with known answers.
+    """Compare systems on questions with known answers.
 
     Begin with `deepthink evaluate sample`. A finished question is kept: the same command continues.
     """

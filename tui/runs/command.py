@@ -23,7 +23,7 @@ from tui.run.words import NOTHING_ASKED, UNFINISHED_REASONS, local_time, status
 from tui.runs import actions
 from tui.terminal import clean, console, counted, duration, is_live, one_line, print_json, table
 
-app = typer.Typer(help="Look at earlier runs.", invoke_without_command=True, rich_markup_mode=None)
+app = typer.Typer(invoke_without_command=True)
 _Unfinished = Annotated[
     bool, typer.Option("--unfinished", "-u", help="Only what can be resumed, and why it stopped.")
 ]
@@ -31,7 +31,10 @@ _Unfinished = Annotated[
 
 @app.callback()
 def runs(context: typer.Context, unfinished: _Unfinished = False, as_json: AsJson = False) -> None:
-    """Look at earlier runs; without a command: the latest."""
+    """Look at earlier runs.
+
+    Without a command, it lists the latest.
+    """
     if not context.invoked_subcommand:
         list_runs(unfinished=unfinished, as_json=as_json)
     elif unfinished:
@@ -173,9 +176,7 @@ def export(
     sys.stdout.write(f"Wrote run {run.id} to {output}.\n")
 
 
-sessions_app = typer.Typer(
-    help="See, name and delete conversations.", invoke_without_command=True, rich_markup_mode=None
-)
+sessions_app = typer.Typer(invoke_without_command=True)
 _SessionReference = Annotated[
     str,
     typer.Argument(
@@ -188,10 +189,10 @@ _SessionReference = Annotated[
 
 @sessions_app.callback()
 def sessions(context: typer.Context, as_json: AsJson = False) -> None:
-    """See, name and delete conversations; without a command: the latest.
+    """See, name and delete conversations.
 
-    Every question belongs to one. `deepthink ask --session NAME` continues a conversation: a question
-    may refer to earlier ones.
+    Without a command, it lists the latest. Every question belongs to one. `deepthink ask --session NAME`
+    continues a conversation: a question may refer to earlier ones.
     """
     if not context.invoked_subcommand:
         list_sessions(as_json=as_json)
