@@ -18,7 +18,7 @@ from tui.app.keys import bindings
 from tui.app.lists import Line, MarkedList
 from tui.app.offers import deepthink
 from tui.app.work import in_background
-from tui.run.fold import EVERYTHING, Part, RunFold
+from tui.run.fold import RunFold
 from tui.terminal import duration
 
 SIGNS: Final[Mapping[str, str]] = {"CONTINUE": "→", "REVISE": "↻", "FINISH": "■"}
@@ -135,7 +135,6 @@ def judgement(label: Label, taken: str) -> str:
     return "✎ you: right" if label.action == taken else f"✎ you: {label.action}"
 
 
-_SHOWN: frozenset[Part] = frozenset(("question", "decisions", "reply"))
 _NOTHING = "No decision yet: after each step the run continues, revises its plan or finishes."
 
 
@@ -179,10 +178,8 @@ Where the run waits for you (teach mode), the last row asks, and **1 2 3** answe
     def on_mount(self) -> None:
         self._show_rows()
 
-    def show_run(self, fold: RunFold, changed: frozenset[Part] = EVERYTHING) -> None:
+    def show_run(self, fold: RunFold) -> None:
         """Show a run as far as it has come; the cursor follows unless it was moved to an earlier row."""
-        if not changed & _SHOWN:
-            return
         if fold.run_id != self._run_id:
             self._run_id, self._labels, self._stored = fold.run_id, {}, 0
             self.highlighted = None

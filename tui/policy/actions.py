@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from traces.decisions import Counts
     from tui.app.engine import Engine
 
-RULES, LLM, LEARNED = "rules", "llm", "learned"
-
 CHANGES: Final = "How the active policy came to be"
 FORCED: Final = ", although the gate did not pass it"
 _CHANGES = 8  # most changes of the active policy shown

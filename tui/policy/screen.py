@@ -13,6 +13,7 @@ from textual.containers import Container, Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import OptionList, Static, TabbedContent, TabPane
 
+from agent.decisions.sources import LEARNED
 from policy.serving.folder import difference, sections
 from tui.app.base import DeepScreen
 from tui.app.confirm import ConfirmScreen
@@ -21,7 +22,7 @@ from tui.app.keys import bindings
 from tui.app.lists import Line, ScreenRows, facts, titled
 from tui.app.work import Failed, in_background
 from tui.policy import actions
-from tui.policy.actions import LEARNED, LLM, RULES, PolicyState
+from tui.policy.actions import PolicyState
 from tui.policy.training_panel import TrainingChoice, TrainingPanel
 from tui.terminal import clean, one_line, padded
 
@@ -103,8 +104,8 @@ class Pane(TabPane):
 
 
 _HOW: Mapping[str, str] = {
-    RULES: "the plan is followed and revised once",
-    LLM: "the language model is asked at each step",
+    "rules": "the plan is followed and revised once",
+    "llm": "the language model is asked at each step",
 }
 
 

@@ -44,11 +44,10 @@ likely it is to answer, and what found it. **Enter** opens it in its document.
         self._passages: dict[str, tuple[Candidate, int, str]] = {}  # passage, number, quote
         self._fold: RunFold | None = None
 
-    def show(self, fold: RunFold, changed: frozenset[Part]) -> None:
-        """Draw what changed."""
+    def show(self, fold: RunFold) -> None:
+        """Draw the evidence of a run."""
         self._fold = fold
-        if changed & {"evidence", "answer"}:
-            self.redraw()
+        self.redraw()
 
     def draw(self) -> None:
         fold = self._fold
@@ -148,13 +147,12 @@ tried. `→` is the finding.
         self._fold: RunFold | None = None
         self._drawn_rows: list[Content] = []
 
-    def show(self, fold: RunFold, changed: frozenset[Part]) -> None:
-        """Draw what changed."""
+    def show(self, fold: RunFold) -> None:
+        """Draw the plan of a run."""
         if self._fold is not None and self._fold.run_id != fold.run_id:
             self._toggled = set()
         self._fold = fold
-        if changed & {"plan", "question"}:
-            self.redraw()
+        self.redraw()
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Open or close the step."""
@@ -242,6 +240,9 @@ class RunPanel(Vertical):
         if not self.query(DecisionStrip):  # the tabs are still being composed
             self.call_after_refresh(self.show, fold)
             return
-        self.query_one(PlanTree).show(fold, changed)
-        self.query_one(EvidenceList).show(fold, changed)
-        self.query_one(DecisionStrip).show_run(fold, changed)
+        if changed & {"plan", "question"}:
+            self.query_one(PlanTree).show(fold)
+        if changed & {"evidence", "answer", "question"}:
+            self.query_one(EvidenceList).show(fold)
+        if changed & {"decisions", "reply", "question"}:
+            self.query_one(DecisionStrip).show_run(fold)
