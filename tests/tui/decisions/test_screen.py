@@ -144,6 +144,11 @@ ASKED = ev.Asked(
 )
 
 
+@pytest.fixture(autouse=True)
+def quick_to_follow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tui.decisions.screen._POLL_SECONDS", 0.05)
+
+
 async def opened(pilot: Pilot[Any]) -> DecisionsScreen:
     """The screen of decisions, once it has read what is stored."""
     await pilot.press("f5")
