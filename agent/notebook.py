@@ -31,16 +31,15 @@ def plan_entry(steps: Sequence[PlanStep], first: int, revision: int) -> str:
 
 
 def evidence_entry(step: int, question: str, shown: Sequence[tuple[Evidence, bool]]) -> str:
-    """The evidence of a step; a passage whose excerpt was already shown is only mentioned.
+    """The evidence of a step, if any; a passage whose excerpt was already shown is only mentioned.
 
     Args:
         step: Number of the step.
         question: Its question with references resolved.
         shown: The step's evidence in order, each with True if its excerpt is already in the notebook.
     """
-    lines = [f"STEP {step}: {question}"]
-    lines += [f"[{item['number']}] (as above)" if is_known else passage(item) for item, is_known in shown]
-    return "\n".join(lines)
+    lines = [f"[{item['number']}] (as above)" if is_known else passage(item) for item, is_known in shown]
+    return "\n".join([f"STEP {step}: {question}", *(lines or ["(no evidence)"])])
 
 
 def passage(item: Evidence) -> str:
@@ -62,11 +61,6 @@ def fenced(text: str) -> str:
     with labels. Text without any of these stays as it is.
     """
     return without_marks(_LABEL.sub(r"> \g<0>", _BLANK_LINES.sub("\n", text)))
-
-
-def nothing_entry(step: int, question: str) -> str:
-    """A step without evidence."""
-    return f"STEP {step}: {question}\n(no evidence)"
 
 
 def note_entry(note: Note) -> str:

@@ -84,29 +84,25 @@ _SEED_EXAMPLES = (
 )
 
 
-def plan(most: int) -> str:
-    """Asks for a plan of at most ``most`` lookups and nothing else about them (``lean``)."""
-    examples = "\n".join(
-        f"QUESTION: {question}\n{json.dumps({'steps': steps}, separators=(',', ':'))}"
-        for question, steps in _EXAMPLES
-    )
+def plan(most: int, tools: Sequence[str] | None = None) -> str:
+    """Asks for a plan of at most ``most`` lookups.
+
+    With ``tools`` also for reason, tool, keywords and likely section of each (``seed``).
+    """
+    examples, where = _SEED_EXAMPLES, ""
+    if tools is None:
+        examples = "\n".join(
+            f"QUESTION: {question}\n{json.dumps({'steps': steps}, separators=(',', ':'))}"
+            for question, steps in _EXAMPLES
+        )
+    else:
+        tool = f"one of {', '.join(tools)}" if tools else "empty"
+        where = f" tool: {tool}. section: the heading it is likely under, or empty."
     return (
         "Split the QUESTION at the top into the simple lookups it needs, in order, at most "
         f"{most}. Each lookup asks for one fact about one named thing. Write #1 for the result of "
-        "lookup 1. Never compare or calculate in a lookup.\n"
+        f"lookup 1. Never compare or calculate in a lookup.{where}\n"
         f"Examples:\n{examples}\nNow the JSON for the QUESTION at the top."
-    )
-
-
-def seed_plan(tools: Sequence[str], most: int) -> str:
-    """Asks for a plan with reason, tool, keywords and likely section for each step (``seed``)."""
-    tool = f"one of {', '.join(tools)}" if tools else "empty"
-    return (
-        "Split the QUESTION at the top into the simple lookups it needs, in order, at most "
-        f"{most}. Each lookup asks for one fact about one named thing. Write #1 for the result of "
-        "lookup 1. Never compare or calculate in a lookup. "
-        f"tool: {tool}. section: the heading it is likely under, or empty.\n"
-        f"Examples:\n{_SEED_EXAMPLES}\nNow the JSON for the QUESTION at the top."
     )
 
 

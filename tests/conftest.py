@@ -30,7 +30,6 @@ _LONGEST = (
     "tui/app/terminal/test_session.py",
     "agent/test_resume.py",
     "policy/training/test_course.py",
-    "agent/test_filings.py",
     "soak/test_soak.py",
     "models/servers/test_openai.py",
     "benchmarks/test_policies.py",

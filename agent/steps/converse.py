@@ -10,8 +10,7 @@ from agent import prompts
 from agent.budget import BudgetExhausted
 from agent.deps import Deps
 from agent.events import Answered
-from agent.session import Session
-from agent.state import RunState, Turn
+from agent.state import RunState
 
 _SMALL_TALK: Final = frozenset(
     "hi|hello|hey|hi there|hello there|good morning|good afternoon|good evening|how are you|thanks|"
@@ -29,24 +28,21 @@ _RECENT_TURNS: Final = 4  # with more, a small model loses sight of the question
 
 def answer_directly(state: RunState, deps: Deps) -> dict[str, Any]:
     """Reads question, turns. Writes answer, status, stopped_because."""
-    text = reply(deps.session, state["question"], state["turns"], deps.described)
+    text = _reply(state, deps) or _abilities(deps.described)
     deps.session.emit(Answered(text, [], []))
     return {"answer": text, "status": "answered", "stopped_because": "no documents were needed"}
 
 
-def reply(session: Session, question: str, turns: Sequence[Turn], tools: Sequence[tuple[str, str]]) -> str:
-    """The model's reply from the conversation alone; for small talk, or without a reply, what can be asked.
-
-    ``turns`` is the conversation, oldest first; ``tools`` has the names and descriptions of collections.
-    """
-    if is_small_talk(question):
-        return _abilities(tools)
-    recent = [(turn["question"], turn["answer"]) for turn in turns[-_RECENT_TURNS:]]
+def _reply(state: RunState, deps: Deps) -> str:
+    """The model's reply from the conversation alone; "" for small talk, or where it cannot be asked."""
+    if is_small_talk(state["question"]):
+        return ""
+    recent = [(turn["question"], turn["answer"]) for turn in state["turns"][-_RECENT_TURNS:]]
+    instruction = prompts.converse(state["question"], recent, deps.described)
     try:
-        response = session.write("converse", [], prompts.converse(question, recent, tools), _MAX_TOKENS)
+        return deps.session.write("converse", [], instruction, _MAX_TOKENS).text.strip()
     except BudgetExhausted:
-        return _abilities(tools)
-    return response.text.strip() or _abilities(tools)
+        return ""
 
 
 def is_small_talk(message: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from agent.deps import Deps
 from agent.events import Corrected, NodeProgress, Warned
@@ -18,10 +18,13 @@ _WIDENED_PASSAGES = 3  # the best, whose surroundings are searched
 
 @dataclass(slots=True)
 class _Attempt:
-    """The outcome of one rung of the ladder; without searches the next rung is tried."""
+    """The outcome of one rung of the ladder; without searches the next rung is tried.
+
+    ``searches`` are what differs from the step's own search.
+    """
 
     detail: str = ""
-    searches: list[Search] = field(default_factory=list)
+    searches: list[dict[str, Any]] = field(default_factory=list)
     pages: list[dict[str, Any]] = field(default_factory=list)
     offline: bool = False
 
@@ -34,6 +37,7 @@ def correct(state: RunState, deps: Deps) -> dict[str, Any]:
     was limited to one), the other collections, and the web if the user has allowed it. Each is tried once
     in a step. Without searches there is nothing left to try.
     """
+    step = state["plan"][state["position"]]
     rungs = list(state["rungs"])
     offline = state["offline"]
     for rung in RUNGS:
@@ -42,7 +46,9 @@ def correct(state: RunState, deps: Deps) -> dict[str, Any]:
         rungs.append(rung)
         attempt = _LADDER[rung](state, deps)
         offline = offline or attempt.offline
-        new_searches = [search for search in attempt.searches if searched(search) not in state["queries"]]
+        own = search_of(step, state["step"], state["query"], "hybrid", rung, deps)
+        searches = [cast(Search, {**own, **changes}) for changes in attempt.searches]
+        new_searches = [search for search in searches if searched(search) not in state["queries"]]
         if new_searches:
             queries = [search["query"] for search in new_searches]
             deps.session.emit(Corrected(state["step"], rung, attempt.detail, queries, attempt.pages))
@@ -55,27 +61,17 @@ def correct(state: RunState, deps: Deps) -> dict[str, Any]:
     return {"searches": [], "rungs": rungs, "offline": offline}
 
 
-def _search(state: RunState, deps: Deps, rung: Rung) -> Search:
-    """The step's search as part of ``rung``; the caller changes what differs."""
-    step = state["plan"][state["position"]]
-    return search_of(step, state["step"], state["query"], "hybrid", rung, deps)
-
-
 def _reword(state: RunState, deps: Deps) -> _Attempt:
     tried_queries = [result["query"] for result in state["recalled"]]
     phrasings = deps.cognition.reword(
         deps.session, state["notebook"], state["query"], tried_queries, state["candidates"]
     )
-    planned_search = _search(state, deps, "reword")
-    return _Attempt(
-        "in other words", [Search({**planned_search, "query": phrasing}) for phrasing in phrasings]
-    )
+    return _Attempt("in other words", [{"query": phrasing} for phrasing in phrasings])
 
 
 def _widen(state: RunState, deps: Deps) -> _Attempt:
-    step = state["plan"][state["position"]]
-    if deps.cognition.hard_filters and step["section"]:
-        return _Attempt("in all sections", [Search({**_search(state, deps, "widen"), "section": ""})])
+    if deps.cognition.hard_filters and state["plan"][state["position"]]["section"]:
+        return _Attempt("in all sections", [{"section": ""}])
     sections = {
         candidate["document_id"]: candidate["section"].rpartition(SECTION_SEPARATOR)[0]
         or candidate["section"]
@@ -84,14 +80,8 @@ def _widen(state: RunState, deps: Deps) -> _Attempt:
     }
     if not sections:
         return _Attempt()
-    widened = Search(
-        {
-            **_search(state, deps, "widen"),
-            "documents": sorted(sections),
-            "sections": sorted(set(sections.values())),
-        }
-    )
-    return _Attempt("around the best passages", [widened])
+    around = {"documents": sorted(sections), "sections": sorted(set(sections.values()))}
+    return _Attempt("around the best passages", [around])
 
 
 def _collections(state: RunState, deps: Deps) -> _Attempt:
@@ -99,10 +89,7 @@ def _collections(state: RunState, deps: Deps) -> _Attempt:
     others = [name for name in deps.tools if name != tool]
     if not deps.cognition.hard_filters or not tool or not others:
         return _Attempt()  # without a hard filter every collection was searched in the first place
-    widened = Search(
-        {**_search(state, deps, "collections"), "tool": "", "section": "", "collections": others}
-    )
-    return _Attempt(f"in {', '.join(others)}", [widened])
+    return _Attempt(f"in {', '.join(others)}", [{"tool": "", "section": "", "collections": others}])
 
 
 def _web(state: RunState, deps: Deps) -> _Attempt:
@@ -124,15 +111,8 @@ def _web(state: RunState, deps: Deps) -> _Attempt:
         deps.session.emit(Warned(problem))
     if not web_result.pages:
         return _Attempt()
-    search = Search(
-        {
-            **_search(state, deps, "web"),
-            "tool": "",
-            "section": "",
-            "collections": [WEB_COLLECTION],
-            "documents": [page.document_id for page in web_result.pages],
-        }
-    )
+    documents = [page.document_id for page in web_result.pages]
+    search = {"tool": "", "section": "", "collections": [WEB_COLLECTION], "documents": documents}
     pages = [
         {"url": page.url, "title": page.title, "date": page.date, "cached": page.cached}
         for page in web_result.pages

@@ -118,10 +118,7 @@ def distil(state: RunState, deps: Deps) -> dict[str, Any]:
     helpful = [candidate for candidate in state["candidates"] if candidate["grade"] != "incorrect"]
     candidates = helpful or state["candidates"][:_MAX_UNLIKELY]
     if not candidates:
-        deps.session.emit(EvidenceKept(state["step"], [], []))
-        entry = notebook.nothing_entry(state["step"], question)
-        entries = deps.grown(state["notebook"], entry)
-        return {"fresh": [], "barren": state["barren"] + 1, "notebook": entries}
+        return _keep(state, deps, question, [])
     if state["route"] == "single" and deps.cognition.instant:
         # One prompt answers it, and whole passages serve that better than excerpts.
         passages = [(candidate, candidate["text"]) for candidate in candidates[: deps.evidence_limit]]

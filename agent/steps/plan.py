@@ -144,7 +144,7 @@ class AskedPlanner:
             return _whole_question(question, "model")
         tools = [name for name, _ in request.collections]
         entries = [notebook.opening(question, request.collections)]
-        instruction = prompts.seed_plan(tools, MOST_STEPS) if self._full else prompts.plan(MOST_STEPS)
+        instruction = prompts.plan(MOST_STEPS, tools if self._full else None)
         steps, origin = self._ask(session, "plan", entries, instruction, MOST_STEPS)
         steps = _relevant_steps(question, _tidy(steps, tools))
         return Plan("search", question, steps, origin) if steps else _whole_question(question)

@@ -9,7 +9,7 @@ from typing import Any, Final, cast
 
 from agent.deps import Deps
 from agent.events import Replied, Routed
-from agent.state import PlanStep, Route, RunState
+from agent.state import Route, RunState
 from agent.steps.converse import is_small_talk
 from agent.steps.lookups import Plan, look_up
 from agent.steps.plan import request_of
@@ -28,34 +28,18 @@ def route(state: RunState, deps: Deps) -> dict[str, Any]:
 
     It runs again after a clarification, and does not ask a second time.
     """
-    if not deps.route and is_small_talk(state["question"]):
-        return _apply_route(state, deps, "direct", "exact")
-    user_route = cast(Route, deps.route) if deps.route else None
-    plan = deps.cognition.planner.begin(deps.session, request_of(state, deps), user_route)
-    source = "person" if user_route else plan.origin
-    return _apply_route(state, deps, user_route or _choose_route(state, deps, plan), source, plan)
-
-
-def _choose_route(state: RunState, deps: Deps, plan: Plan) -> Route:
-    if plan.kind == "talk" and state["turns"]:  # without a conversation there is nothing to talk about
-        return "direct"
-    if plan.kind == "ask" and deps.interactive and not state["clarified"]:
-        return "clarify"
-    return "deep" if len(plan.steps) > 1 else "single"
-
-
-def _apply_route(
-    state: RunState, deps: Deps, chosen_route: Route, source: str, plan: Plan | None = None
-) -> dict[str, Any]:
     question = state["question"]
-    steps: list[PlanStep] = []
-    clarifying_question = ""
-    if plan is not None and plan.kind == "ask":
-        clarifying_question = plan.question
-    elif plan is not None:
-        # A question with nothing before it is complete in itself, and stays as typed.
-        question = plan.question if state["turns"] or state["clarified"] else question
-        steps = plan.steps
+    if deps.route:
+        chosen_route, source = cast(Route, deps.route), "person"
+        plan = deps.cognition.planner.begin(deps.session, request_of(state, deps), chosen_route)
+    elif is_small_talk(question):
+        chosen_route, source, plan = "direct", "exact", Plan("talk", question)
+    else:
+        plan = deps.cognition.planner.begin(deps.session, request_of(state, deps))
+        chosen_route, source = _choose_route(state, deps, plan), plan.origin
+    # A question with nothing before it is complete in itself, and stays as typed.
+    if plan.kind != "ask" and (state["turns"] or state["clarified"]):
+        question = plan.question
     reason = "as you asked for" if source == "person" else _REASONS[chosen_route]
     deps.session.emit(Routed(chosen_route, reason, source, state["asked"], question))
     # Searches before a clarification did not have the whole question.
@@ -64,10 +48,18 @@ def _apply_route(
         **cleared,
         "question": question,
         "route": chosen_route,
-        "asking": clarifying_question,
-        "plan": steps or [look_up(question)],
-        "planned_by": plan.origin if plan and steps else "default",
+        "asking": plan.question if plan.kind == "ask" else "",
+        "plan": plan.steps or [look_up(question)],
+        "planned_by": plan.origin if plan.steps else "default",
     }
+
+
+def _choose_route(state: RunState, deps: Deps, plan: Plan) -> Route:
+    if plan.kind == "talk" and state["turns"]:  # without a conversation there is nothing to talk about
+        return "direct"
+    if plan.kind == "ask" and deps.interactive and not state["clarified"]:
+        return "clarify"
+    return "deep" if len(plan.steps) > 1 else "single"
 
 
 def clarify(state: RunState, deps: Deps) -> dict[str, Any]:

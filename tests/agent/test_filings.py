@@ -1,4 +1,4 @@
-"""A real filing through the real funnel: what must be found is found."""
+"""A real filing, read and searched: what must be found is found."""
 
 from __future__ import annotations
 
@@ -7,23 +7,16 @@ from pathlib import Path
 import pytest
 
 from agent.retrieval.recall import Recall, match_sections
-from models.protocols import Embedder
-from tests.benchmarks import library as made
+from tests.benchmarks.library import read_into
+from tests.scripted import HashEmbedder
 from traces.library import Library
 from traces.records import Scope
 from traces.store import Store
 
-pytestmark = pytest.mark.model
-
-
-@pytest.fixture(scope="module")
-def minilm() -> Embedder:
-    return made.embedder()
-
 
 @pytest.fixture(scope="module")
 def nvidia(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store's file that holds one filing: to be copied, since reading it takes half a minute.
+    """A store's file that holds one filing: to be copied, since reading it takes seconds.
 
     It is without Part III, Part IV and all notes but the one on segments, which would take as long again.
     """
@@ -31,7 +24,8 @@ def nvidia(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     html = (data / "filings" / "nvda-10k-fy2023.html").read_text("utf-8")
     before, after = html.rindex(">PART III<"), html.index(">Note 17 - <")
     (folder / "nvda-10k-fy2023.html").write_text(html[: before + 1] + html[after + 1 :], "utf-8")
-    made.read_into(Store(folder / "store.duckdb"), "filings", [folder / "nvda-10k-fy2023.html"])
+    filing = folder / "nvda-10k-fy2023.html"
+    read_into(Store(folder / "store.duckdb"), "filings", [filing], HashEmbedder())
     return folder / "store.duckdb"
 
 
@@ -50,19 +44,21 @@ def filing(nvidia: Path) -> Library:
     ],
 )
 def test_a_figure_comes_in_a_table_with_its_label_and_its_years(
-    filing: Library, minilm: Embedder, query: str, value: str, label: str
+    filing: Library, embedder: HashEmbedder, query: str, value: str, label: str
 ) -> None:
-    hits = Recall(filing, minilm).search(query, "hybrid", [Scope()], 10)
+    hits = Recall(filing, embedder).search(query, "keyword", [Scope()], 10)
     tables = [h.passage.text for h in hits if h.passage.kind == "table" and value in h.passage.text]
     assert any(
         label in text and "January 29, 2023" in text and "January 30, 2022" in text for text in tables
     ), [h.passage.text[:80] for h in hits]
 
 
-def test_the_risk_factors_are_found_though_worded_otherwise(filing: Library, minilm: Embedder) -> None:
+def test_the_risk_factors_are_found_though_worded_otherwise(
+    filing: Library, embedder: HashEmbedder
+) -> None:
     (section,) = match_sections("the risk factors section (Item 1A)", filing.sections(Scope()))
     assert "risk factors" in section.casefold()
-    hits = Recall(filing, minilm).search(
+    hits = Recall(filing, embedder).search(
         "competition from other chip makers", "hybrid", [Scope(sections=(section,))], 5
     )
     assert len(hits) == 5

@@ -8,13 +8,14 @@ from agent.retrieval.recall import Recall
 from agent.steps.rerank import read
 from agent.steps.retrieve import candidate
 from models.protocols import Embedder, Reader
-from tests.benchmarks import library as made
 from tests.benchmarks.library import FILINGS, read_into
 from tests.benchmarks.table import Row, Table
 from traces import paths
 from traces.library import Library
 from traces.records import Scope
 from traces.store import Store
+from tui.assemble import open_embedder, open_reader
+from tui.settings.settings import load
 
 TOP = 10
 READ = 24  # as in a run
@@ -23,8 +24,10 @@ READ = 24  # as in a run
 def measure() -> Table:
     """Pages found by search and reader, without a language model."""
     store = Store(paths.store_file())
-    filings = read_into(store, "filings", sorted(FILINGS.glob("*.pdf")))
-    found, misses = pages_found(store, made.embedder(), made.reader())
+    settings = load()
+    embedder = open_embedder(settings)
+    filings = read_into(store, "filings", sorted(FILINGS.glob("*.pdf")), embedder)
+    found, misses = pages_found(store, embedder, open_reader(settings))
     rows = [
         Row(f"{done.name}: {done.pages} pages, {done.chunks} chunks", f"{done.coverage:.1%} coverage")
         for done in filings

@@ -6,12 +6,14 @@ import statistics
 import time
 
 from agent.retrieval.recall import Recall, Strategy, match_sections
-from tests.benchmarks.library import NVIDIA, embedder, read_into
+from tests.benchmarks.library import NVIDIA, read_into
 from tests.benchmarks.table import Row, Table
 from traces import paths
 from traces.library import Library
 from traces.records import Scope
 from traces.store import Store
+from tui.assemble import open_embedder
+from tui.settings.settings import load
 
 _QUERIES = (
     "competition from companies with greater resources",
@@ -29,9 +31,10 @@ _ROUNDS = 5
 def measure() -> Table:
     """Medians over queries and rounds, after one warm-up round."""
     store = Store(paths.store_file())
-    read_into(store, "filings", [NVIDIA])
+    embedder = open_embedder(load())
+    read_into(store, "filings", [NVIDIA], embedder)
     library = Library(store)
-    recall = Recall(library, embedder())
+    recall = Recall(library, embedder)
     everywhere = Scope(collections=("filings",))
     sections = tuple(match_sections("Item 1A. Risk Factors", library.sections(everywhere)))
     filtered = Scope(collections=("filings",), sections=sections)

@@ -187,17 +187,6 @@ def test_a_cancelled_run_stays_cancelled(ask: Ask) -> None:
 # --- as a second opinion ----------------------------------------------------------------------------
 
 
-def test_its_second_opinion_is_recorded_and_not_followed(ask: Ask, store: Store) -> None:
-    ask(WHOLE, learned=Stopping(), decider="rules", shadow="learned")
-    rows = Runs(store).decisions(Runs(store).find("last").id)
-    assert [(d.source, d.action, d.shadow) for d in rows] == [
-        ("rules", "CONTINUE", False),
-        ("learned", "FINISH", True),
-        ("rules", "FINISH", False),
-        ("learned", "FINISH", True),
-    ]
-
-
 @pytest.mark.parametrize(("shadow", "recorded"), [("rules", "CONTINUE"), ("learned", None)])
 def test_its_own_second_opinion_is_none(ask: Ask, shadow: str, recorded: str | None) -> None:
     (decided,) = only(ask(STOPPED, learned=Stopping(), shadow=shadow), ev.Decided)
