@@ -15,16 +15,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from agent.budget import Budget
 from agent.decisions.decider import PolicyState, policy_state, valid_actions
-from agent.decisions.sources import Rules
-from agent.deps import Deps
 from agent.graph import research_step
 from agent.profiles import profile
 from agent.retrieval.recall import Hit, Recall, Strategy
-from agent.session import MemoReader, Session
+from agent.session import MemoReader
 from agent.state import ACTIONS, RELEVANCE, Action, Evidence, Note, PlanStep, RunState, new_state
-from agent.steering import Steering
 from agent.steps.lookups import look_up
 from agent.steps.queries import references
 from agent.steps.reflect import NOTHING
@@ -34,8 +30,9 @@ from agent.text.terms import terms
 from models.protocols import Embedder, Reader
 from policy.collecting import drawn_decision
 from policy.decisions import default_action
+from policy.evaluation.systems import Parts
 from policy.questions import Progress
-from tests.benchmarks.multihop import Hop, Question, RememberingEmbedder, pool, read_questions
+from tests.benchmarks.multihop import Hop, Question, pool, read_questions
 from tests.scripted import ScriptedChat
 from traces.decisions import Collected, CollectedQuestion, Outcome
 from traces.library import Library
@@ -44,7 +41,6 @@ from traces.store import Store
 
 EXPLORER = "explorer"
 """Source of a collected decision: the default policy, with exploration."""
-_REMEMBERED = 150  # questions after which the embedder's memory is freed
 _EPSILON = 0.1  # share of exploration in the recorded behaviour; every action is tried anyway
 _SEED = 0  # of the shuffle and of the behaviour
 _PARTIAL = 0.5  # the most that part of the gold evidence is worth
@@ -54,8 +50,7 @@ _FOUND = 0.5  # relevance of a step's best passage from which the step counts as
 def collect(path: Path, store: Store, embedder: Embedder, reader: Reader) -> Iterator[Progress]:
     """Collect a file's questions into ``store``, which gets their paragraphs too; what is there is kept."""
     questions = read_questions(path)
-    remembering = RememberingEmbedder(embedder)
-    for done, total in pool(questions, store, remembering):
+    for done, total in pool(questions, store, embedder):
         yield Progress("paragraphs", done, total)
     collected = Collected(store)
     held = collected.held(questions.name)
@@ -64,7 +59,7 @@ def collect(path: Path, store: Store, embedder: Embedder, reader: Reader) -> Ite
     todo = [question for question in chosen if question.id not in held]
     total = len(chosen)
     yield Progress("questions", total - len(todo), total)
-    grower = Grower(store, questions.name, remembering, reader)
+    grower = Grower(store, questions.name, embedder, reader)
     began = time.monotonic()
     for number, question in enumerate(todo, start=1):
         grown = grower.grow(question)
@@ -87,8 +82,6 @@ def collect(path: Path, store: Store, embedder: Embedder, reader: Reader) -> Ite
                 outcomes=[Outcome(node.path, "evidence", node.quality, node.detail) for node in grown],
             )
         )
-        if number % _REMEMBERED == 0:
-            remembering.forget()
         left = (time.monotonic() - began) / number * (len(todo) - number)
         yield Progress("questions", total - len(todo) + number, total, left)
 
@@ -141,25 +134,15 @@ class _RememberingRecall(Recall):
 class Grower:
     """Grows trees over one collection, made by `tests.benchmarks.multihop.pool`."""
 
-    def __init__(
-        self, store: Store, collection: str, embedder: RememberingEmbedder, reader: Reader
-    ) -> None:
-        library = Library(store)
-        self._store = store
-        self._budget = Budget()
-        self._recall = _RememberingRecall(library, embedder)
-        self._reader = reader
+    def __init__(self, store: Store, collection: str, embedder: Embedder, reader: Reader) -> None:
+        parts = Parts(ScriptedChat([]), embedder, reader, store, (collection,))
         # What a step found is told by `graded`: no language model is there to be asked.
         silent = replace(profile("lean", reader), reflect=lambda *_: NOTHING)
-        self._deps = Deps(
-            session=Session(ScriptedChat([]), self._budget, lambda _event: None, Steering()),
-            cognition=silent,
-            decider=Rules(),
-            library=library,
-            recall=self._recall,
-            reader=reader,
-            collections=tuple(library.require_collections((collection,))),
-        )
+        self._store = store
+        self._budget = parts.budget
+        self._recall = _RememberingRecall(Library(store), embedder)
+        self._reader = reader
+        self._deps = replace(parts.deps(silent), recall=self._recall)
 
     def grow(self, question: Question) -> list[Grown]:
         """The states of a question, the shorter paths first."""

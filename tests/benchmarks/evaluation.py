@@ -27,7 +27,7 @@ from policy.evaluation.measures import exact_match, f1
 from policy.evaluation.report import markdown
 from policy.evaluation.systems import CLOSED_BOOK, CRAG, GUESS, LEAN, SEARCH, SEED, SHALLOW, Parts
 from policy.questions import CaseSet, Progress
-from tests.benchmarks.multihop import RememberingEmbedder, pool, pooled, read_questions
+from tests.benchmarks.multihop import pool, pooled, read_questions
 from tests.benchmarks.table import RESULTS, markdown_table, refilled, write_rows
 from tests.conftest import DATA
 from traces.store import Store
@@ -91,7 +91,7 @@ def ask(model: str, file: Path, work: Path, cancel: threading.Event) -> None:
     settings = load({"model": model})
     questions, store = read_questions(file), Store(work / "library.duckdb")
     embedder = open_embedder(settings)
-    for _ in pool(questions, store, RememberingEmbedder(embedder), cancel):
+    for _ in pool(questions, store, embedder, cancel):
         pass
     cases = pooled(questions).first(ASKED[model], 0)
     with closing(open_chat(settings)) as chat:

@@ -15,7 +15,7 @@ from agent.documents.document import Block, ParsedDocument
 from agent.documents.indexing import embed_library, new_document, passage_text
 from agent.documents.sources import Content
 from agent.steps.lookups import RESULT
-from models.protocols import Embedder, Vectors
+from models.protocols import Embedder
 from policy.questions import BadQuestions, Case, CaseSet, Place, records
 from traces.library import Library
 from traces.records import NewDocument
@@ -189,38 +189,8 @@ def filled(question: str, answers: Sequence[str]) -> str:
     return RESULT.sub(lambda match: answers[int(match[1]) - 1], question)
 
 
-class RememberingEmbedder:
-    """An `Embedder` that embeds no text twice: a tree asks for the same sentences again and again."""
-
-    def __init__(self, embedder: Embedder) -> None:
-        self.name = embedder.name
-        self._embedder = embedder
-        self._known: dict[str, Vectors] = {}
-
-    def embed_passages(self, texts: Sequence[str]) -> Vectors:
-        """As the embedder does."""
-        new = list(dict.fromkeys(text for text in texts if text not in self._known))
-        if new:
-            self._known.update(zip(new, self._embedder.embed_passages(new), strict=True))
-        return np.stack([self._known[text] for text in texts])
-
-    def embed_query(self, text: str) -> Vectors:
-        """As the embedder does; a query is kept apart from a passage of the same words."""
-        key = f"\0{text}"
-        if key not in self._known:
-            self._known[key] = self._embedder.embed_query(text)
-        return self._known[key]
-
-    def forget(self) -> None:
-        """Free the memory."""
-        self._known.clear()
-
-
 def pool(
-    questions: QuestionSet,
-    store: Store,
-    embedder: RememberingEmbedder,
-    cancel: threading.Event | None = None,
+    questions: QuestionSet, store: Store, embedder: Embedder, cancel: threading.Event | None = None
 ) -> Iterator[tuple[int, int]]:
     """Put every paragraph into the library as a document of its own, in the collection of the set's name.
 

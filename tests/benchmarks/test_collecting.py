@@ -11,7 +11,7 @@ import pytest
 from agent.state import RELEVANCE
 from policy.decisions import load_trees
 from tests.benchmarks.collecting import Grower, behaviour, collect
-from tests.benchmarks.multihop import RememberingEmbedder, pool, read_questions
+from tests.benchmarks.multihop import pool, read_questions
 from tests.scripted import HashEmbedder, WordReader
 from traces.decisions import Collected
 from traces.store import Store
@@ -53,7 +53,7 @@ def store(tmp_path: Path) -> Store:
 def test_every_path_is_grown_and_its_state_shows_nothing_that_only_gold_could_tell(
     file: Path, store: Store
 ) -> None:
-    questions, embedder = read_questions(file), RememberingEmbedder(HashEmbedder())
+    questions, embedder = read_questions(file), HashEmbedder()
     list(pool(questions, store, embedder))
     states = Grower(store, questions.name, embedder, WordReader()).grow(questions.questions[0])
     grown = {node.path: node for node in states}

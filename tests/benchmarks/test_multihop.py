@@ -13,7 +13,6 @@ from tests.benchmarks.multihop import (
     Hop,
     Paragraph,
     QuestionSet,
-    RememberingEmbedder,
     filled,
     named,
     pool,
@@ -110,7 +109,7 @@ def test_the_library_follows_the_file(tmp_path: Path) -> None:
 
     def filled_with(*titles: str) -> tuple[list[tuple[int, int]], list[str]]:
         paragraphs = tuple(Paragraph(title, f"{title} lies on a river.") for title in titles)
-        told = list(pool(QuestionSet("dev", paragraphs, ()), store, RememberingEmbedder(HashEmbedder())))
+        told = list(pool(QuestionSet("dev", paragraphs, ()), store, HashEmbedder()))
         return told, [document.title for document in Library(store).documents("dev")]
 
     assert filled_with("Avelin", "Kestrel") == ([(2, 2)], ["Avelin", "Kestrel"])

@@ -12,10 +12,10 @@ from models.boxed_planner import BoxedPlanner
 from models.llama_cpp.engine import Engine
 from models.protocols import ModelError
 from tests.benchmarks.adapters import WEIGHTS, Base, export, load_tokenizer, load_weights
+from tests.benchmarks.conftest import write_tiny
 from tests.benchmarks.planner.data import Example
 from tests.benchmarks.planner.evaluation import figures, written
 from tests.benchmarks.planner.training import train
-from tests.benchmarks.tiny import write_tiny
 
 pytestmark = pytest.mark.filterwarnings(  # PEFT asks transformers by the old name
     "ignore:`is_gradient_checkpointing` is deprecated:FutureWarning"

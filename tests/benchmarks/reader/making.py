@@ -1,7 +1,11 @@
-"""Makes the boxed reader: prepare, train, export, calibrate, measure, pack; goes on where it was killed."""
+"""Makes and measures the boxed reader: ``make DATA …`` and ``evaluate DATA …`` after the module's name.
+
+Making prepares, trains, exports, calibrates, measures and packs; a killed run goes on where it was.
+"""
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import shutil
@@ -14,70 +18,93 @@ from typing import Any, Final
 
 from models.boxed_reader import MANIFEST, MODEL, SHIPPED, TOKENIZER, BoxedReader, Calibration
 from models.boxed_reader.windows import Windows
+from models.catalogue import MS_MARCO_MINILM_L12
+from models.library_loading import forbid_hubs
 from policy.serving.folder import fingerprint
 from tests.benchmarks.reader import training
 from tests.benchmarks.reader.data import examples
 from tests.benchmarks.reader.evaluation import Figures, calibration_of, measured, scores, table
 from tests.benchmarks.reader.network import export, recovered
 from tests.benchmarks.reader.rows import encoded, load, save
-from tests.benchmarks.table import refilled
+from tests.benchmarks.table import keep_figures, refilled
+from traces.paths import models_dir
 
 UNCALIBRATED: Final = Calibration((1.0, 0.0, 0.0), (1.0, 0.0, 0.0), (1.0, (0.0, 0.0, 0.0)), (1.0, 0.0, 0.0))
 _CARD: Final = "README.md"
+_TITLE: Final = "The boxed reader on texts kept out of its training"
 
 
-def make(
-    data: Path, multihop: Path, base: Path, work: Path, out: Path, *, minutes: float, processes: int
-) -> Figures:
-    """Make the folder that the package ships; returns the measured figures.
+def main() -> None:
+    """Read the command line and do it."""
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.reader", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    making = commands.add_parser("make", help="train, calibrate, measure and pack a reader")
+    evaluating = commands.add_parser("evaluate", help="measure a reader on what was held out")
+    for command in (making, evaluating):
+        command.add_argument("data", type=Path, help="folder of the data to read")
+        command.add_argument("--multihop", type=Path, required=True, help="folder of the multi-hop files")
+        command.add_argument("--results", type=Path, help="folder for reader.json and reader.md")
+    base = MS_MARCO_MINILM_L12.location(models_dir())
+    making.add_argument(
+        "--base", type=Path, default=base, help="a reader, or the published one, to train on"
+    )
+    making.add_argument("--work", type=Path, required=True, help="what a killed run goes on from")
+    making.add_argument("--out", type=Path, default=SHIPPED, help="where the reader goes")
+    making.add_argument("--minutes", type=float, default=180, help="how long to train")
+    making.add_argument("--processes", type=int, default=os.cpu_count(), help="that train, a thread each")
+    evaluating.add_argument("--reader", type=Path, default=SHIPPED, help="folder of the reader")
+    given = parser.parse_args()
+    forbid_hubs()
+    if given.command == "make":
+        _train(given)
+        figures = _finish(given)
+    else:
+        figures = measured(scores(BoxedReader(given.reader), given.data, given.multihop))
+    if given.results:
+        keep_figures(given.results, "reader", _TITLE, figures, table(figures))
+    sys.stdout.write(table(figures))
 
-    Args:
-        data: Folder of the data to read.
-        multihop: Folder of the multi-hop train and dev files.
-        base: Folder of the published cross-encoder, or of an earlier reader, which is then trained on.
-        work: For what a killed run resumes from; holds ``reader.safetensors`` at the end.
-        out: Where model, tokenizer, manifest and card go.
-        minutes: How long to train.
-        processes: That train at once, one for each core; they compute with one thread each.
-    """
+
+def _train(given: argparse.Namespace) -> None:
+    """Prepare the rows and train, unless a killed run has done so; the work folder has the weights."""
     from safetensors.numpy import save_file
     from tokenizers import Tokenizer
 
+    base, work = given.base, given.work
     work.mkdir(parents=True, exist_ok=True)
     if not (work / training.BASE).is_file():
         save_file(recovered(base / MODEL), work / training.BASE)
     if not (work / training.ROWS).is_file():
         windows = Windows(Tokenizer.from_file(str(base / TOKENIZER)))
-        save(encoded(examples(data, multihop), windows), work / training.ROWS)
+        save(encoded(examples(given.data, given.multihop), windows), work / training.ROWS)
     if not (work / training.TRAINED).is_file():
         launched = [
             sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node",
-            str(processes), "-m", training.__name__, str(work), "--minutes", str(minutes),
+            str(given.processes), "-m", training.__name__, str(work), "--minutes", str(given.minutes),
         ]  # fmt: skip
         # Threads of one process would wait for each other at every layer; processes wait once a step.
         subprocess.run(launched, env={**os.environ, "OMP_NUM_THREADS": "1"}, check=True)
-    return _finish(data, multihop, base, work, out, minutes)
 
 
-def _finish(data: Path, multihop: Path, base: Path, work: Path, out: Path, minutes: float) -> Figures:
+def _finish(given: argparse.Namespace) -> Figures:
     """Export what was trained, calibrate and measure it, and pack it with its card."""
     from safetensors.numpy import load_file
 
-    model = work / MODEL
+    work, out = given.work, given.out
+    model, tokenizer = work / MODEL, given.base / TOKENIZER
     export(load_file(work / training.TRAINED), model)
     groups = load(work / training.ROWS)
     seen = json.loads((work / training.SEEN).read_text(encoding="utf-8"))
     made = {
-        **_earlier(base),
-        "training": f"{minutes:.0f} minutes on {seen['processes']} cores; {seen['groups']} questions and "
-        f"claims of {len(groups)} prepared, {sum(map(len, groups))} passages",
+        **_earlier(given.base),
+        "training": f"{given.minutes:.0f} minutes on {seen['processes']} cores; {seen['groups']} questions "
+        f"and claims of {len(groups)} prepared, {sum(map(len, groups))} passages",
         "loss": "cross-entropy of “answers”, of the right passage among those of a question, of start "
         "and end (half), of a claim's verdict",
         "weights": "int8, seven bits, a scale for each column; embeddings 8 bits",
     }
-    tokenizer = base / TOKENIZER
     pack(model, tokenizer, out, UNCALIBRATED, made)
-    scored = scores(BoxedReader(out), data, multihop)
+    scored = scores(BoxedReader(out), given.data, given.multihop)
     pack(model, tokenizer, out, calibration_of(scored), made)
     figures = measured(scored)
     card = (SHIPPED / _CARD).read_text(encoding="utf-8")
