@@ -1,9 +1,6 @@
-"""Everything on stderr, and every exit code.
+"""Everything on stderr, and every exit code; `tui.cli` explains the codes to users.
 
-0 answered or done, 2 wrong usage, 3 not in the documents, 4 a file or other input, 5 a model, 6 the
-library, 7 the run waits for the user's approval, 8 the answer was withheld because the sources do not
-support it, 9 only a part was answered or is supported, 10 stopped before an answer was found, 70 a fault in
-this program, 130 cancelled. Users see a title, a sentence and a way out; a traceback only with ``--debug``.
+Users see a title, a sentence and a way out; a traceback only with ``--debug``.
 """
 
 from __future__ import annotations

@@ -42,6 +42,7 @@ def test_without_arguments_it_says_what_there_is(deepthink: Run) -> None:
     assert "9 answered in part" in ran.out
     assert "..." not in groups, "a short help is cut off"
     assert "--install-completion" in ran.out
+    assert deepthink("forget").out.startswith("Usage: deepthink forget")
 
 
 @pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)

@@ -26,12 +26,12 @@ def delete_run(store: Store, run_id: str) -> None:
     checkpoints.discard(store, run_id)
 
 
-def rate(store: Store, run_id: str, rating: Rating | None) -> Rating | None:
+def rate(store: Store, run_id: str, rating: Rating | None, note: str = "") -> Rating | None:
     """Rate a run, and return the rating; None removes it. Raises `UnknownRun`."""
     if rating is None:
         Ratings(store).withdraw(run_id)
     else:
-        Ratings(store).rate(run_id, rating)
+        Ratings(store).rate(run_id, rating, note)
     return rating
 
 

@@ -11,7 +11,7 @@ import typer
 from rich.text import Text
 
 from traces.paths import expanded_path
-from traces.runs import RATINGS, Ratings, Run, Runs, Sessions
+from traces.runs import RATINGS, Run, Runs, Sessions
 from tui import completion
 from tui.assemble import open_store
 from tui.failures import WrongUsage
@@ -126,12 +126,8 @@ def rate(
         raise WrongUsage("Say how good the answer is, or --drop.", f"Ratings: {', '.join(RATINGS)}.")
     store = open_store()
     run = Runs(store).find(reference)
-    if rating is None:
-        Ratings(store).withdraw(run.id)
-        sys.stdout.write(f"Run {run.id} has no rating now.\n")
-        return
-    Ratings(store).rate(run.id, rating, note)
-    sys.stdout.write(f"Run {run.id} is rated {rating}.\n")
+    actions.rate(store, run.id, rating, note)
+    typer.echo(f"Run {run.id} is rated {rating}." if rating else f"Run {run.id} has no rating now.")
 
 
 @app.command("delete")
@@ -171,9 +167,9 @@ def export(
     text = to_document(store, run, form)
     if output is None:
         sys.stdout.write(text)
-        return
-    expanded_path(output).write_text(text, encoding="utf-8")
-    sys.stdout.write(f"Wrote run {run.id} to {output}.\n")
+    else:
+        expanded_path(output).write_text(text, encoding="utf-8")
+        typer.echo(f"Wrote run {run.id} to {output}.")
 
 
 sessions_app = typer.Typer(invoke_without_command=True)

@@ -13,11 +13,10 @@ from policy.serving.registry import Listed
 from tests.policy.made import manifest
 from tests.tui.conftest import Look, MakeApp, Snap, looks
 from tests.tui.policy.test_screen import opened, some
+from tests.tui.policy.test_training import begun
 from tests.tui.policy.trained import FAILED, PASSED, Trainer, judged, learning
 from tests.tui.waiting import until
 from tui.policy.actions import PolicyState
-from tui.policy.screen import PolicyScreen
-from tui.policy.training_panel import TrainingPanel
 
 
 def listed(
@@ -67,20 +66,13 @@ def have(patch: pytest.MonkeyPatch, *rows: Listed) -> None:
     patch.setattr("tui.policy.actions.read_state", lambda _engine: state)
 
 
-async def train(pilot: Pilot[Any], *, ends: bool = True) -> PolicyScreen:
+async def train(pilot: Pilot[Any], *, ends: bool = True) -> None:
     """Begin a training, and wait until it has come as far as it comes."""
-    screen = await opened(pilot)
-    await pilot.press("t")
-    await until(pilot, lambda: screen.focused)
-    await pilot.press("t")
-    panel = screen.query_one(TrainingPanel)
-    await until(
-        pilot, lambda: panel.job is not None and (not panel.running if ends else panel.fold.trained)
-    )
+    _, panel = await begun(pilot)
+    await until(pilot, lambda: not (ends and panel.running))
     pilot.app.clear_notifications()
     await pilot.pause()
     await pilot.pause()
-    return screen
 
 
 @looks("80x24-no-color", "120x40-dark")
