@@ -38,15 +38,10 @@ _INDENT: Final = " " * 4
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row of the strip.
+    """One row of the strip."""
 
-    Attributes:
-        decided: The decision; the question for one where the run waits for it.
-        label: The person's.
-    """
-
-    decided: ev.Decided | ev.Asked
-    label: Label | None = None
+    decided: ev.Decided | ev.Asked  # the question where the run waits for the decision
+    label: Label | None = None  # the person's
 
     @property
     def valid(self) -> Sequence[str]:

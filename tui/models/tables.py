@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -28,19 +28,12 @@ SHORT: Final = Patience(connect=1.5, first_token=3.0, idle=3.0)
 
 @dataclass(frozen=True, slots=True)
 class ServerModels:
-    """The models of one server.
+    """The models of one server."""
 
-    Attributes:
-        kind: The prefix of its models' names: ``ollama:`` or ``openai:``.
-        url: Its address.
-        models: Names as in the settings, each with its role.
-        message: The same in words, or why there are none.
-    """
-
-    kind: str
+    kind: str  # the prefix of its models' names: ``ollama:`` or ``openai:``
     url: str
-    models: list[tuple[str, CatalogueRole]]
-    message: str
+    models: list[tuple[str, CatalogueRole]]  # names as in the settings, each with its role
+    message: str  # the same in words, or why there are none
 
 
 def find_servers(settings: Settings) -> list[ServerModels]:
@@ -82,26 +75,17 @@ SERVERS: Final = (OLLAMA, OPENAI)
 
 @dataclass(frozen=True, slots=True)
 class ModelRow:
-    """One model.
-
-    Attributes:
-        name: As in the settings: a catalogue name, a path, a server's model, or none.
-        label: The name to show.
-        size: Bytes; 0 if unknown.
-        known: Whether it is in the catalogue, so that it can be fetched and verified.
-        about: What it is, or where it is.
-        probe: Results of its probe by label; empty if it was not measured.
-    """
+    """One model."""
 
     role: CatalogueRole
-    name: str
-    label: str
-    size: int
+    name: str  # as in the settings: a catalogue name, a path, a server's model, or none
+    label: str  # the name to show
+    size: int  # bytes; 0 if unknown
     here: bool
     used: bool
-    known: bool
-    about: str
-    probe: Mapping[str, str] = field(default_factory=dict)
+    known: bool  # it is in the catalogue, so it can be fetched and verified
+    about: str  # what it is, or where it is
+    probe: Mapping[str, str]  # its measurements by label; empty if there are none
 
 
 def local_rows(settings: Settings) -> list[ModelRow]:

@@ -30,27 +30,16 @@ def change_facts(registry: Registry) -> list[tuple[str, str]]:
 
 @dataclass(frozen=True, slots=True)
 class PolicyState:
-    """Who decides in future runs, all policies, and what there is to learn from.
+    """Who decides in future runs, all policies, and what there is to learn from."""
 
-    Attributes:
-        decider: Rules, language model or learned policy.
-        profile: The profile that sets it; "" if the setting ``decider`` does.
-        shadow: Whose second opinion is recorded; "" for none.
-        rows: The policies: the shipped ones first, then the newest first.
-        warning: What is wrong with the record of the active one; "" if nothing.
-        changes: As `change_facts` gives them.
-        counts: What the user's own store holds to learn from.
-        stores: The stores that `deepthink collect` filled, sorted by name.
-    """
-
-    decider: str
-    profile: str
-    shadow: str
-    rows: Sequence[Listed]
-    warning: str
-    changes: Sequence[tuple[str, str]]
-    counts: Counts
-    stores: Sequence[Path]
+    decider: str  # rules, language model or learned policy
+    profile: str  # the profile that sets it; "" if the setting ``decider`` does
+    shadow: str  # whose second opinion is recorded; "" for none
+    rows: Sequence[Listed]  # the shipped policies first, then the newest first
+    warning: str  # what is wrong with the record of the active one; "" if nothing
+    changes: Sequence[tuple[str, str]]  # as `change_facts` gives them
+    counts: Counts  # what the user's own store holds to learn from
+    stores: Sequence[Path]  # those that `deepthink collect` filled, sorted by name
 
     @property
     def active(self) -> Listed | None:

@@ -264,15 +264,7 @@ _SILENT = 10.0  # seconds of a phase after which its duration is shown, so that 
 
 
 class TrainingPanel(VerticalScroll, can_focus=True):
-    """Shows a training; a finished one stays until it is cleared.
-
-    Attributes:
-        job: The current or last training; None if there is none.
-        running: Whether it is running.
-        fold: Its state.
-        failure: The error it raised.
-        learned_decides: Whether `learned` decides now.
-    """
+    """Shows a training; a finished one stays until it is cleared."""
 
     HELP = """\
 ### A training
@@ -294,12 +286,12 @@ screen meanwhile; leaving the app stops the training, and starting the same one 
 
     def __init__(self) -> None:
         super().__init__()
-        self.job: Job[progress.TrainingEvent] | None = None
+        self.job: Job[progress.TrainingEvent] | None = None  # the current or the last training
         self._request: TrainingRequest | None = None
         self.running = False
         self.fold = TrainingFold()
-        self.failure: Failed | None = None
-        self.learned_decides = False
+        self.failure: Failed | None = None  # what it raised
+        self.learned_decides = False  # whether a learned policy decides now
         self._since = 0.0  # when the phase began
 
     def compose(self) -> ComposeResult:

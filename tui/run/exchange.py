@@ -56,12 +56,7 @@ The nearest passages, and other ways to search. **Enter** opens a passage, or do
         self._rows: list[tuple[Callable[[], object], str, str]] = []  # what it does, lead, text
 
     def show(self, fold: RunFold, *, narrowed: bool) -> None:
-        """Show what to do after a run.
-
-        Args:
-            fold: The run.
-            narrowed: Whether it searched only some of the collections.
-        """
+        """Show what to do after a run; ``narrowed`` if it searched only some of the collections."""
         self._rows = []
         question = fold.question
         if fold.status in {"not_found", "stopped"}:
@@ -110,9 +105,6 @@ class Answer(Markdown, can_focus=True):
 
     Appending parses the last block only. Square brackets are text, never links: they hold a citation, or
     come from a document.
-
-    Attributes:
-        has_citations: Whether it has any, or will have once it is drawn.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("answer")
@@ -146,7 +138,7 @@ behind it in its document, with the supporting sentence marked. A mouse click on
         self._citations: list[tuple[Static, int, int, int]] = []  # block, start, end, number
         self._citation_index = -1
         self._doubtful_sentences: Sequence[str] = ()
-        self.has_citations = False
+        self.has_citations = False  # it has some, or will have once it is drawn
 
     def write(self, text: str) -> None:
         """Show the answer so far; only the new part is drawn."""

@@ -94,21 +94,13 @@ _WITHOUT_DECISIONS = frozenset({"direct", "single"})  # routes without a plan
 
 
 class Steers(Screen[None]):
-    """Actions on the current run; they have no effect without one.
+    """Actions on the current run; they have no effect without one."""
 
-    Attributes:
-        live: The current run.
-        fold: Its fold, or that of the last run.
-        exchange: The turn that shows it.
-        teaching: Whether the user takes each decision, in this run and later ones.
-        deciding: Whether the user takes the next decision.
-    """
-
-    live: LiveRun | None = None
-    fold: RunFold | None = None
-    exchange: Exchange | None = None
-    teaching: bool = False
-    deciding: bool = False
+    live: LiveRun | None = None  # the current run
+    fold: RunFold | None = None  # its fold, or that of the last run
+    exchange: Exchange | None = None  # the turn that shows it
+    teaching: bool = False  # the user takes each decision, in this run and later ones
+    deciding: bool = False  # the user takes the next decision
 
     def cancel(self) -> None:
         """End the run without an answer."""

@@ -44,14 +44,10 @@ _STYLES: dict[Tone, tuple[str, str, str]] = {  # label, text, items
 
 
 class Renderer:
-    """Shows one run; this base class shows only warnings, on stderr.
-
-    Attributes:
-        fold: The run so far.
-    """
+    """Shows one run; this base class shows only warnings, on stderr."""
 
     def __init__(self) -> None:
-        self.fold = RunFold()
+        self.fold = RunFold()  # the run so far
 
     def __enter__(self) -> Self:
         return self

@@ -28,17 +28,11 @@ _MIN_WIDTH = 14  # of the flexible column; all columns then fit into 60 with a s
 
 
 class RowTable(DataTable[Text]):
-    """Rows with ids. The screen handles Enter and a second click; a row that is too long ends with ``…``.
+    """Rows with ids, cut where they are too long. The screen handles Enter and a second click."""
 
-    Attributes:
-        WIDTHS: Width of each column by name; 0 for the flexible one, which fills the row.
-        RIGHT: Names of the right-aligned columns.
-        QUIET: Names of the dimmed columns.
-    """
-
-    WIDTHS: ClassVar[Mapping[str, int]]
-    RIGHT: ClassVar[frozenset[str]] = frozenset()
-    QUIET: ClassVar[frozenset[str]] = frozenset()
+    WIDTHS: ClassVar[Mapping[str, int]]  # of the columns by name; 0 for the one that fills the row
+    RIGHT: ClassVar[frozenset[str]] = frozenset()  # names of the right-aligned columns
+    QUIET: ClassVar[frozenset[str]] = frozenset()  # names of the dimmed columns
     DEFAULT_CSS = """
     RowTable { overflow-x: hidden; }
     RowTable:focus { background-tint: $foreground 0%; }
@@ -117,13 +111,7 @@ class RunList(RowTable):
     """Stored runs, newest first; a marked run begins with ``▸``."""
 
     HELP = "Every run that is stored. **Enter** opens one, `c` marks one and then a second to compare them."
-    WIDTHS: ClassVar[Mapping[str, int]] = {
-        "question": 0,
-        "status": 10,
-        "rating": 8,
-        "time": 6,
-        "when": 11,
-    }
+    WIDTHS: ClassVar[Mapping[str, int]] = {"question": 0, "status": 10, "rating": 8, "time": 6, "when": 11}
     RIGHT = frozenset({"time"})
     QUIET = frozenset({"when", "time"})
 

@@ -38,23 +38,16 @@ _MAX_WAIT = 1.0  # seconds: longer waits are shortened
 
 
 class Player:
-    """A position in the events of a run, and the fold up to there.
-
-    Attributes:
-        events: The events of the whole run.
-        clock: When each is played, in seconds from the beginning.
-        fold: The run after the first `position` events.
-        position: Number of events that have happened.
-    """
+    """A position in the events of a run, and the fold up to there."""
 
     def __init__(self, events: Sequence[tuple[float, ev.Event]], run_id: str = "") -> None:
         self.events = [event for _, event in events]
         self._times = [seconds for seconds, _ in events]  # of work
         waits = (min(max(0.0, after - before), _MAX_WAIT) for before, after in pairwise(self._times))
-        self.clock = list(accumulate(waits, initial=0.0))
+        self.clock = list(accumulate(waits, initial=0.0))  # when each is played, in seconds
         self._run_id = run_id
-        self.fold = RunFold(run_id=run_id)
-        self.position = 0
+        self.position = 0  # the number of events that have happened
+        self.fold = RunFold(run_id=run_id)  # after these
         self.steps = [
             n for n, event in enumerate(self.events, start=1) if isinstance(event, ev.StepStarted)
         ]
