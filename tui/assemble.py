@@ -58,11 +58,7 @@ def open_store() -> Store:
 
 
 def open_chat(settings: Settings) -> Chat:
-    """The language model in the settings, not yet loaded.
-
-    Raises:
-        AddressNotConfirmed: it is on another machine, without the user's consent.
-    """
+    """The language model in the settings, not yet loaded. Raises `AddressNotConfirmed`."""
     forbid_hubs()
     name = settings.model
     if name.startswith(OPENAI):
@@ -99,8 +95,7 @@ def open_chat(settings: Settings) -> Chat:
 def unconfirmed_address(settings: Settings) -> str:
     """The address of the OpenAI-compatible server if the user has not confirmed it, else "".
 
-    Raises:
-        ModelMissing: the settings name no address.
+    Raises `ModelMissing` if the settings name no address.
     """
     from models.servers.openai import base_url, is_this_machine
 

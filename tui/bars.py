@@ -43,14 +43,7 @@ class Bar:
         self._last_print = 0.0
 
     def show(self, name: str, done: int = 0, total: int | None = None, note: str = "") -> None:
-        """Show the progress.
-
-        Args:
-            name: The task, in a few clean words.
-            done: How much of ``total`` is done.
-            total: None while it is unknown.
-            note: A few more words.
-        """
+        """Show the task, in a few clean words, and how much of it is done; ``total`` may be unknown."""
         if self._bars is not None:
             if self._task is None or total is None:
                 self.clear()
@@ -89,14 +82,9 @@ def bar(out: Console, *, plain: bool = False) -> Iterator[Bar]:
 
 
 def show_progress(events: Iterable[C], describe: Callable[[C], str]) -> C | None:
-    """Show the progress that ``events`` report, and consume them.
+    """Show the progress that ``events`` report, and return the last of them.
 
-    Args:
-        events: Reports, in order.
-        describe: Names the current task of a report, in a few clean words.
-
-    Returns:
-        The last report; None if there was none.
+    ``describe`` names the current task of a report, in a few clean words.
     """
     last: C | None = None
     with bar(console()) as display:

@@ -72,12 +72,7 @@ Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 
 def confirm(question: str, yes: bool) -> None:
-    """Ask before something that cannot be undone, unless ``yes``.
-
-    Raises:
-        WrongUsage: stdin is not a terminal.
-        typer.Abort: the answer was no.
-    """
+    """Ask before something that cannot be undone, unless ``yes``. Raises `typer.Abort`, `WrongUsage`."""
     if yes:
         return
     from tui.terminal import clean

@@ -269,12 +269,7 @@ def import_traces(
 
 
 def open_traces_store(path: Path | None) -> Store:
-    """The user's store, or the collected store at ``path``.
-
-    Raises:
-        FileNotFoundError: there is no file at ``path``; it is not created.
-        NotAStore: the file is no store; raised by the first query.
-    """
+    """The user's store, or the collected store at ``path``; raises `FileNotFoundError`, creates none."""
     if path is None:
         return open_store()
     place = expanded_path(path)

@@ -103,11 +103,8 @@ class Unconfirmed:
 def use(engine: Engine, name: str, role: CatalogueRole | None, *, confirmed: bool) -> str | Unconfirmed:
     """Put a model into the settings, reload the engine, and return what follows from that; "" if nothing.
 
-    A model on another machine is not used until the user agrees that documents are sent there.
-
-    Raises:
-        ModelMissing: it is not on this machine.
-        BadSetting: the settings file cannot be read or written.
+    A model on another machine is not used until the user agrees that documents are sent there. Raises
+    `ModelMissing` if it is not here, `BadSetting`.
     """
     from traces.library import Library
     from tui.assemble import OPENAI, unconfirmed_address

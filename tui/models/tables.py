@@ -186,9 +186,7 @@ def probe_facts(result: ProbeResult) -> dict[str, str]:
 def choose(name: str, role: CatalogueRole | None) -> tuple[CatalogueRole, str]:
     """Write ``name`` into the settings for its role; returns the role and the value of the setting.
 
-    Raises:
-        ModelMissing: the model is unknown or not on this machine.
-        BadSetting: the settings file cannot be read or written.
+    Raises `ModelMissing` if the model is unknown or not on this machine, `BadSetting`.
     """
     role = role or role_of(name)
     if role == "reranker" and name == assemble.NO_RERANKER:

@@ -217,11 +217,7 @@ def _work_folder(folder: Path | None) -> Path:
 
 
 def _tables_file(file: Path | None) -> Path | None:
-    """The Markdown file to write; None for none.
-
-    Raises:
-        WrongUsage: it is a folder.
-    """
+    """The Markdown file to write; None for none. Raises `WrongUsage` if it is a folder."""
     if file is None:
         return None
     out = expanded_path(file)
@@ -231,12 +227,7 @@ def _tables_file(file: Path | None) -> Path | None:
 
 
 def _show_tables(folder: Path, command: str, out: Path | None) -> None:
-    """Print a work folder's tables; with ``out``, from `_tables_file`, also write them as Markdown.
-
-    Raises:
-        NothingEvaluated: the folder has no rows.
-        BadLines: a file of the folder is damaged.
-    """
+    """Print a work folder's tables, and write them to ``out``. Raises `NothingEvaluated`, `BadLines`."""
     rows = Rows(folder / _ROWS).all()
     if not rows:
         raise NothingEvaluated("There is no finished question yet.", "Begin: deepthink evaluate sample")

@@ -73,10 +73,7 @@ class Player:
         return self.events[self.position - 1] if self.position else None
 
     def seek(self, position: int) -> frozenset[Part]:
-        """Go to a position, limited to the run, and return the parts of the view that change.
-
-        Going back folds again from the beginning.
-        """
+        """Go to a position, limited to the run, and return the parts of the view that change."""
         position = max(0, min(position, len(self.events)))
         if position == self.position:
             return frozenset()
