@@ -88,32 +88,34 @@ class FileFound(IngestEvent):
 
 
 @dataclass(frozen=True, slots=True)
-class FileStarted(IngestEvent):
-    """Reading of a file or web page starts; ``source`` is its absolute path or URL."""
+class FileEvent(IngestEvent):
+    """An event of one file or web page."""
 
-    source: str
+    source: str  # its absolute path or URL
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class FileProgress(IngestEvent):
+class FileStarted(FileEvent):
+    """Reading of a file starts."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileProgress(FileEvent):
     """How many passages of a file are embedded, or how many of its scanned pages recognised."""
 
-    source: str
     done: int
     total: int
     unit: Literal["passages", "scanned pages"]
 
 
 @dataclass(frozen=True, slots=True)
-class FileDone(IngestEvent):
+class FileDone(FileEvent):
     """A file is finished: ``outcome`` is what happened to its document.
 
     ``was`` is the file's name before it was moved, else "".
     """
 
-    source: str
-    name: str
     outcome: Outcome
     chunks: int = 0
     coverage: float = 0.0
@@ -133,11 +135,8 @@ class LanguagesUnknown(IngestEvent):
 
 
 @dataclass(frozen=True, slots=True)
-class FileSetAside(IngestEvent):
+class FileSetAside(FileEvent):
     """A file has scans and is read after the others."""
-
-    source: str
-    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +150,7 @@ class ScansFound(IngestEvent):
 
 @dataclass(frozen=True, slots=True)
 class FilesUnread(IngestEvent):
-    """Files were skipped; sent once, at the end."""
+    """Files were skipped."""
 
     names: Mapping[str, Sequence[str]]  # of the files, by the reason
 
@@ -167,11 +166,9 @@ class FolderAway(IngestEvent):
 
 
 @dataclass(frozen=True, slots=True)
-class FileFailed(IngestEvent):
+class FileFailed(FileEvent):
     """A file could not be read or embedded; its earlier document is still in the library."""
 
-    source: str
-    name: str
     error: DeepthinkError
 
 
@@ -496,7 +493,7 @@ class Reading:
         content = item.content()
         if parsed.scans:
             for done in self._scanning.recognise(item.name, content, parsed.scans, self._cancel):
-                yield FileProgress(item.source, done, len(parsed.scans), "scanned pages")
+                yield FileProgress(item.source, item.name, done, len(parsed.scans), "scanned pages")
             parsed = content.parse(self._scanning.pages_of(content.sha256))
         yield from self._index(item, content, parsed, began)
 
@@ -534,7 +531,7 @@ class Reading:
             batch = order[start : start + _BATCH]
             vectors = self._embedder.embed_passages([texts[index] for index in batch])
             rows |= zip(batch, vectors, strict=True)
-            yield FileProgress(document.source, len(rows), len(texts), "passages")
+            yield FileProgress(document.source, document.name, len(rows), len(texts), "passages")
         return np.stack([rows[index] for index in range(len(texts))])
 
 

@@ -4,8 +4,8 @@ BM25 is that of Trotman, Puurula and Burgess, ADCS 2014, with a floor for the id
 the package rank-bm25 to the last bit. That has a dictionary for each chunk and searches every one, which
 takes gigabytes, and seconds per query, at a million chunks. Here a query reads only the posting lists of
 its terms, and an entry takes five or six bytes in two arrays. bm25s, which computes all scores in advance,
-takes 60 s to build and 32 ms per query at a million chunks; this index takes 23 s, and 23 ms for a whole
-search (`tests/benchmarks/results/scale.md`).
+takes 60 s to build and 32 ms per query at a million chunks; this index took 23 s, and 23 ms for a whole
+search.
 """
 
 from __future__ import annotations
@@ -20,8 +20,6 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 from numpy.dtypes import StringDType
-
-from agent.retrieval.nearest import holds
 
 _BATCH: Final = 10_000  # documents counted at once: some 30 MB of terms
 _K1, _B, _EPSILON = 1.5, 0.75, 0.25  # rank-bm25's defaults
@@ -76,7 +74,7 @@ class KeywordIndex:
         """
         ids, scores = self._scores(query)
         if within is not None:
-            in_scope = holds(within, ids)
+            in_scope = np.isin(ids, within)
             ids, scores = ids[in_scope], scores[in_scope]
         if len(ids) > limit:
             # Select before sorting, which is slower.

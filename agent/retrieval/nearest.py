@@ -43,25 +43,25 @@ class Indexes(Generic[T]):
     """
 
     def __init__(self, library: Library, kind: Hashable, build: Callable[[str], T]) -> None:
-        self._library = library
         self._build = build
         self._lock, self._loaded = _cache(library.path, kind)
 
-    def ready(self, collection: str, generation: Generation) -> bool:
-        """Whether the index of this generation of the collection is loaded."""
-        index = self._loaded.get(collection)
-        return index is not None and index[0] == generation
+    def loaded(self, collection: str, generation: Generation) -> T | None:
+        """The index of this generation of the collection, if it is loaded."""
+        loaded_generation, index = self._loaded.get(collection, (None, None))
+        return index if loaded_generation == generation else None
 
     def load(self, collection: str, generation: Generation) -> T:
-        """The collection's index, built if it is not ready.
+        """The collection's index, built if it is not loaded.
 
         ``generation`` is from `traces.library.Library.generations`, read before the content is.
         """
         with self._lock:
-            if not self.ready(collection, generation):
+            index = self.loaded(collection, generation)
+            if index is None:
                 self._loaded.pop(collection, None)  # beforehand, because two may not fit into memory
-                self._loaded[collection] = generation, self._build(collection)
-            index: T = self._loaded[collection][1]
+                index = self._build(collection)
+                self._loaded[collection] = generation, index
             return index
 
 
@@ -83,45 +83,26 @@ class VectorIndex:
         """
         if not len(self._ids):
             return []
-        rows = None if within is None else _indices(self._ids, within)
+        rows = np.arange(len(self._ids)) if within is None else np.flatnonzero(np.isin(self._ids, within))
         # Row by row: memory is the bottleneck, and a product spread over threads would wait for cores that
         # the language model uses.
-        if rows is None:
-            near = np.vecdot(self._vectors, query)
-        elif len(rows) < _COPY_SHARE * len(self._ids):
+        if len(rows) < _COPY_SHARE * len(self._ids):
             near = np.vecdot(self._vectors[rows], query)
         else:
             near = np.vecdot(self._vectors, query)[rows]
         if len(near) > limit:
             last = np.partition(near, len(near) - limit)[len(near) - limit]
-            candidates = np.flatnonzero(near >= last - _ROUNDING)
-        else:
-            candidates = np.arange(len(near))
-        if rows is not None:
-            candidates = rows[candidates]
-        exact = (self._vectors[candidates].astype(np.float64) * query).sum(axis=1)
-        ids = self._ids[candidates]
+            rows = rows[near >= last - _ROUNDING]
+        exact = (self._vectors[rows].astype(np.float64) * query).sum(axis=1)
+        ids = self._ids[rows]
         order = np.lexsort((ids, -exact))[:limit]
         return list(zip(ids[order].tolist(), exact[order].tolist(), strict=True))
 
     def vectors(self, ids: Iterable[int]) -> dict[int, Vectors]:
         """Chunk id to vector, for the ids that the collection has."""
-        rows = _indices(self._ids, np.unique(np.array([*ids], dtype=np.int64)))
+        if not len(self._ids):
+            return {}
+        wanted = np.array([*ids], dtype=np.int64)
+        rows = np.minimum(np.searchsorted(self._ids, wanted), len(self._ids) - 1)
+        rows = rows[self._ids[rows] == wanted]
         return dict(zip(self._ids[rows].tolist(), self._vectors[rows], strict=True))
-
-
-def holds(
-    ascending: npt.NDArray[np.integer[Any]], numbers: npt.NDArray[np.integer[Any]]
-) -> npt.NDArray[np.bool_]:
-    """Which of the ``numbers`` are among the ``ascending`` ones."""
-    if not len(ascending):
-        return np.zeros(len(numbers), dtype=np.bool_)
-    positions = np.minimum(np.searchsorted(ascending, numbers), len(ascending) - 1)
-    return np.asarray(ascending[positions] == numbers)
-
-
-def _indices(
-    ascending: npt.NDArray[np.integer[Any]], numbers: npt.NDArray[np.integer[Any]]
-) -> npt.NDArray[np.intp]:
-    """The indices of the ``numbers`` among the ``ascending`` ones, without those not found."""
-    return np.searchsorted(ascending, numbers[holds(ascending, numbers)])

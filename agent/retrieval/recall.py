@@ -133,24 +133,24 @@ class Recall:
         with self._library.together():
             embedded = self._library.vector_generations(names)
             generations = self._library.generations(names)
-
-            def load() -> dict[str, _CollectionIndex]:
-                return {
-                    name: _CollectionIndex(
-                        self._vectors.load(name, embedded[name]), self._keyword.load(name, generation)
-                    )
-                    for name, generation in generations.items()
-                }
-
-            if all(
-                self._vectors.ready(name, embedded[name]) and self._keyword.ready(name, generation)
+            loaded = {
+                name: _CollectionIndex(vectors, keyword)
                 for name, generation in generations.items()
-            ):
-                yield load()
+                if (vectors := self._vectors.loaded(name, embedded[name]))
+                and (keyword := self._keyword.loaded(name, generation))
+            }
+            if len(loaded) == len(generations):
+                yield loaded
                 return
-        indexes = load()  # takes long, so other processes may use the store meanwhile
+        # Building takes long, so other processes may use the store meanwhile.
+        built = {
+            name: _CollectionIndex(
+                self._vectors.load(name, embedded[name]), self._keyword.load(name, generation)
+            )
+            for name, generation in generations.items()
+        }
         with self._library.together():
-            yield indexes
+            yield built
 
     def _rankings(
         self,

@@ -215,7 +215,7 @@ class Web:
         outcomes: dict[str, FileDone | FileFailed] = {}
         for event in reading.read_all(pages, (), ()):
             if isinstance(event, FileProgress):
-                tell(f"reading {page_name(event.source)}: {event.done} of {event.total} {event.unit}")
+                tell(f"reading {event.name}: {event.done} of {event.total} {event.unit}")
             elif isinstance(event, (FileDone, FileFailed)):
                 outcomes[event.source] = event
         if is_first and self._library.generations([WEB_COLLECTION]):

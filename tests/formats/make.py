@@ -1,18 +1,13 @@
-"""Makes the files: LibreOffice (on the PATH), Pillow, zip, and a writer of Outlook's container for Node.
+"""Makes the files: LibreOffice (on the PATH), Pillow and zip. Run as `python -m tests.formats.make`.
 
-Run as `python -m tests.formats.make`, after `npm install --prefix FOLDER @kenjiuno/msgreader` with
-NODE_PATH=FOLDER/node_modules. The files are kept, so that no test needs any of these programs; those that
-are text are their own source.
+The files are kept, so that no test needs any of these programs; those that are text are their own source.
+The messages of Outlook were written by the Node package @kenjiuno/msgreader, and are only kept.
 """
 
 from __future__ import annotations
 
-import base64
-import json
-import struct
 import subprocess
 import tempfile
-from datetime import UTC, datetime
 from pathlib import Path
 
 from tests.formats import ENDINGS, FILES, SCANS, facts
@@ -48,16 +43,10 @@ _SLIDES = """<?xml version="1.0" encoding="UTF-8"?><office:document
 <presentation:notes><draw:frame presentation:class="notes" svg:x="1cm" svg:y="9cm" svg:width="15cm"
  svg:height="5cm"><draw:text-box><text:p>The lamp of {place} has the code {code}.</text:p></draw:text-box>
 </draw:frame></presentation:notes></draw:page></office:presentation></office:body></office:document>"""
-_OUTLOOK = """const {{burn}} = require("@kenjiuno/msgreader/lib/Burner"); const fs = require("fs");
-const given = JSON.parse(fs.readFileSync(0)); const entries = given.entries.map((entry) => {{
-  const data = entry.data === undefined ? undefined : Uint8Array.from(Buffer.from(entry.data, "base64"));
-  return {{name: entry.name, type: entry.type, children: entry.children,
-    binaryProvider: data && (() => data), length: data ? data.length : 0}}; }});
-fs.writeFileSync(given.path, Buffer.from(burn(entries)));"""
 
 
 def main() -> None:
-    """Make anew all files that are not text."""
+    """Make anew all files that are not text, but for Outlook's."""
     with tempfile.TemporaryDirectory() as folder:
         for ending in ENDINGS:
             for number, (place, keeper, code) in enumerate(facts(ending), start=1):
@@ -65,8 +54,6 @@ def main() -> None:
                 path = FILES / f"{number}.{ending}"
                 if ending in _OFFICE:
                     _by_office(path, Path(folder), told)
-                elif ending == "msg":
-                    _by_node(path, told)
                 elif ending == "zip":
                     inner = Path(folder, f"{place}.md")
                     inner.write_text(_MARKDOWN.format(**told), encoding="utf-8")
@@ -91,17 +78,10 @@ def _by_office(path: Path, folder: Path, told: dict[str, str]) -> Path:
     given = folder / f"{path.stem}{suffix}"
     given.write_text(source.format(**told), encoding="utf-8")
     kind = "odt:writer8" if ending == "odt" else "docx:Office Open XML Text" if ending == "docx" else ending
-    command = [
-        "soffice",
-        "--headless",
-        *options,
-        "--convert-to",
-        kind,
-        "--outdir",
-        str(path.parent),
-        str(given),
-    ]
-    subprocess.run(command, check=True, capture_output=True)
+    target = ("--convert-to", kind, "--outdir", str(path.parent))
+    subprocess.run(
+        ["soffice", "--headless", *options, *target, str(given)], check=True, capture_output=True
+    )
     return path
 
 
@@ -122,46 +102,6 @@ def _by_camera(path: Path, folder: Path, told: dict[str, str]) -> None:
         seen.quantize(8).save(path)
     else:
         seen.save(path, quality=60)
-
-
-def _by_node(path: Path, told: dict[str, str]) -> None:
-    """A message with an attachment, as Outlook lays it out."""
-    sent = (
-        datetime(2024, 3, 5, 9, 41, tzinfo=UTC) - datetime(1601, 1, 1, tzinfo=UTC)
-    ).total_seconds() * 10**7
-    head = struct.pack("<32xHHIQ", 0x40, 0x0039, 6, int(sent))
-    texts = {
-        0x0037: f"The lamp of {told['place']}",
-        0x0C1A: told["keeper"],
-        0x5D01: f"keeper@{told['place'].lower()}.example",
-        0x0E04: "Harbour Office",
-        0x1000: f"The keeper at {told['place']} is {told['keeper']}.\r\nThe list is attached.\r\n",
-    }
-    listed = f"Lighthouse,Lamp code\n{told['place']},{told['code']}\nElsewhere,12\n".encode()
-    inner = [
-        ("__properties_version1.0", bytes(8)),
-        ("__substg1.0_3707001F", f"lamps-{told['place']}.csv".encode("utf-16-le")),
-        ("__substg1.0_37010102", listed),
-    ]
-    outer = [("__properties_version1.0", head)]
-    outer += [(f"__substg1.0_{number:04X}001F", text.encode("utf-16-le")) for number, text in texts.items()]
-    first = len(outer) + 2
-    entries: list[dict[str, object]] = [{"name": "Root Entry", "type": 5, "children": [*range(1, first)]}]
-    entries += [_stream(name, data) for name, data in outer]
-    entries.append(
-        {
-            "name": "__attach_version1.0_#00000000",
-            "type": 1,
-            "children": [*range(first, first + len(inner))],
-        }
-    )
-    entries += [_stream(name, data) for name, data in inner]
-    given = json.dumps({"path": str(path), "entries": entries}).encode()
-    subprocess.run(["node", "-e", _OUTLOOK.format()], input=given, check=True)
-
-
-def _stream(name: str, data: bytes) -> dict[str, object]:
-    return {"name": name, "type": 2, "data": base64.b64encode(data).decode()}
 
 
 if __name__ == "__main__":

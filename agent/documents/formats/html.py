@@ -243,14 +243,12 @@ def read_table(element: HtmlElement, look: Look) -> Table | list[str] | None:
         The table; or caption and text of the rows, if it only puts a bullet, a number or a label before a
         text; or None, if it is page layout, so that its cells should be read one after another.
     """
-    if any(part is not element and not is_hidden(part) for part in element.iter("table")):
+    if _lays_out(element):
         return None
     rows = list(_rows(element, look))
     filled_rows = [row for row in rows if any(cell.text for cell in row)]
     texts = [[cell.text for cell in row if cell.text] for row in filled_rows]
-    if _lays_out(element):
-        return None
-    caption = next((normal(_text(part, look)) for part in element.iter("caption")), "")
+    caption = next((_cell(part, look, 0, 0).text for part in element.iter("caption")), "")
     lines = [*([caption] if caption else []), *(normal(" ".join(row)) for row in texts)]
     if len(filled_rows) <= 1 or all(
         len(row) == 1 or (len(row) == 2 and is_marker(row[0])) for row in texts
@@ -261,7 +259,9 @@ def read_table(element: HtmlElement, look: Look) -> Table | list[str] | None:
 
 
 def _lays_out(element: HtmlElement) -> bool:
-    """Whether a cell contains paragraphs, so that the table is page layout."""
+    """Whether a cell contains a table or paragraphs, so that the table is page layout."""
+    if any(part is not element and not is_hidden(part) for part in element.iter("table")):
+        return True
     return any(
         sum(1 for part in cell.iter("p", "li", "h1", "h2", "h3", "h4")) > 3
         and len(cell.text_content()) > 600
@@ -325,10 +325,6 @@ def _cell(element: HtmlElement, look: Look, start: int, end: int) -> Cell:
     text = normal("".join(run.text for run in parts))
     strong = bool(text) and (element.tag == "th" or common_look(parts).bold)
     return Cell(text, start, end, strong)
-
-
-def _text(element: HtmlElement, look: Look) -> str:
-    return "".join(run.text for run in runs(element, look))
 
 
 def read_html(path: Path, data: bytes) -> ParsedDocument:

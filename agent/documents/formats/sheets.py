@@ -11,7 +11,7 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import date, datetime, time, timedelta
+from datetime import datetime, time
 from io import BytesIO
 from itertools import groupby, pairwise
 from pathlib import Path
@@ -25,9 +25,7 @@ from agent.documents.tables import is_value
 if TYPE_CHECKING:
     from python_calamine import CalamineSheet
 
-_Value: TypeAlias = int | float | str | bool | time | date | datetime | timedelta
 _Row: TypeAlias = list[str]
-_MIDNIGHT = time()
 _FEWEST_COLUMNS = 2  # beside an empty column; a single column belongs to the other side
 
 _SEPARATORS = ";\t|,"  # the comma last: numbers and sentences contain it
@@ -61,14 +59,14 @@ def read_sheets(path: Path, data: bytes) -> ParsedDocument:
     return ParsedDocument(tuple(blocks), "\n".join(lines))
 
 
-def _cell_text(value: _Value) -> str:
+def _cell_text(value: object) -> str:
     """A cell's value in the default format."""
     if isinstance(value, bool):
         return str(value).upper()
     if isinstance(value, float):
         return f"{value:.15g}"
     if isinstance(value, datetime):
-        is_date = value.time() == _MIDNIGHT
+        is_date = value.time() == time()
         return value.date().isoformat() if is_date else value.isoformat(" ", "minutes")
     return normal(str(value))
 

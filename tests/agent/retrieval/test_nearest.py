@@ -47,6 +47,6 @@ def test_an_index_is_built_once_for_each_generation_and_shared_by_all_of_its_sto
     assert [keyword.load("c", (day, n)) for n in (1, 1, 2, 2)] == [1, 1, 2, 2]
     assert keyword.load("c", (datetime(2026, 1, 2), 2)) == 3
     assert keyword.load("other", (day, 2)) == 4
-    assert indexes("a", "keyword").ready("other", (day, 2))
-    assert not indexes("a", "vectors").ready("other", (day, 2))
-    assert not indexes("b", "keyword").ready("other", (day, 2))
+    assert indexes("a", "keyword").loaded("other", (day, 2)) == 4
+    assert indexes("a", "vectors").loaded("other", (day, 2)) is None
+    assert indexes("b", "keyword").loaded("other", (day, 2)) is None

@@ -50,7 +50,7 @@ UNDER_WAY = [
         ),
     ),
     ing.FileStarted("/documents/report.pdf", "report.pdf"),
-    ing.FileProgress("/documents/report.pdf", 96, 240, "passages"),
+    ing.FileProgress("/documents/report.pdf", "report.pdf", 96, 240, "passages"),
 ]
 
 

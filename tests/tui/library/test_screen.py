@@ -282,7 +282,7 @@ class Slow:
     def __call__(self, cancel: threading.Event) -> Iterator[ing.IngestEvent]:
         yield ing.FileFound(2)
         yield ing.FileStarted("/a.md", "a.md")
-        yield ing.FileProgress("/a.md", 32, 64, "passages")
+        yield ing.FileProgress("/a.md", "a.md", 32, 64, "passages")
         while not self.go.wait(0.01):
             if cancel.is_set():
                 self.cancelled = True

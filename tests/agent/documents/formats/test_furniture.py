@@ -54,7 +54,9 @@ def test_what_stands_inside_the_text_stays() -> None:
     assert furniture(below) == set()
 
 
-@given(st.lists(st.lists(st.text(max_size=4), max_size=8), max_size=6))
+@given(
+    st.lists(st.lists(st.sampled_from(["", "Head", "head", "Text", "Page 1", "2"]), max_size=8), max_size=6)
+)
 @settings(max_examples=30)
 def test_first_occurrences_are_kept(pages: list[list[str]]) -> None:
     gone = furniture(pages)
