@@ -91,29 +91,21 @@ class Stop(threading.Event):
 
 
 class Ledger:
-    """Counts model calls and their tokens against the budget.
-
-    A second decider's tokens are counted in the totals, but not charged.
-    """
+    """Counts model calls and their tokens, and charges the budget for them."""
 
     def __init__(self, budget: Budget) -> None:
         self.budget = budget
         self.calls = 0
         self.usage = Usage()
-        self._beside = Usage()
+        self._charged = 0  # tokens
 
-    def add(self, usage: Usage) -> None:
-        """Record a finished call."""
+    def add(self, usage: Usage, *, charged: bool = True) -> None:
+        """Record a finished call; that of a second decider is not charged."""
         self.calls += 1
         self.usage += usage
-
-    def add_beside(self, usage: Usage) -> None:
-        """Record a call of a second decider."""
-        self.add(usage)
-        self._beside += usage
+        self._charged += (usage.evaluated + usage.generated) * charged
 
     @property
     def tokens_left(self) -> int:
         """Tokens that may still be computed."""
-        beside = self._beside.evaluated + self._beside.generated
-        return max(0, self.budget.tokens + beside - self.usage.evaluated - self.usage.generated)
+        return max(0, self.budget.tokens - self._charged)

@@ -452,8 +452,8 @@ class Recorder:
 
 def _replay_event(session: Session, kind: str, payload: dict[str, Any]) -> None:
     if kind == ev.ModelCalled.kind:
-        add = session.ledger.add_beside if payload["purpose"] == SHADOW else session.ledger.add
-        add(Usage(payload["evaluated"], payload["reused"], payload["generated"], payload["seconds"]))
+        usage = Usage(payload["evaluated"], payload["reused"], payload["generated"], payload["seconds"])
+        session.ledger.add(usage, charged=payload["purpose"] != SHADOW)
     session.give_back(float(payload.get("waited", 0.0)))
 
 

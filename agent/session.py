@@ -175,19 +175,18 @@ class Session:
         if self.stop.out_of_time:
             raise BudgetExhausted("time budget")
         purpose = SHADOW if self._beside else purpose
-        book = self.ledger.add_beside if self._beside else self.ledger.add
         self.on_call(purpose)
         began = time.monotonic()
         try:
             result = call()
         except GenerationCancelled as stopped:
             # The tokens computed so far are unknown; the prompt is an upper bound.
-            book(Usage(evaluated=prompt))
+            self.ledger.add(Usage(evaluated=prompt), charged=not self._beside)
             self.stop.tell_apart(stopped)
         except ContextOverflow as full:
             raise BudgetExhausted("context") from full
         usage = replace(result.usage, seconds=time.monotonic() - began)
-        book(usage)
+        self.ledger.add(usage, charged=not self._beside)
         self.emit(ModelCalled(purpose, usage.evaluated, usage.reused, usage.generated, usage.seconds))
         return result
 
