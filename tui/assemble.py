@@ -16,6 +16,7 @@ from models.protocols import (
     Chat,
     Completer,
     Embedder,
+    Loadable,
     ModelError,
     ModelMissing,
     Reader,
@@ -177,6 +178,17 @@ def open_parts(settings: Settings) -> dict[str, Any]:
         "reader": open_reader(settings),
         "planner": open_planner(settings),
     }
+
+
+def warm_up(*models: object) -> None:
+    """Load those of the models that load at their first use."""
+    from models.llama_cpp import LlamaCppChat
+
+    for model in models:
+        if isinstance(model, LlamaCppChat):
+            model.loaded()
+        elif isinstance(model, Loadable):
+            model.warm_up()
 
 
 def open_web(settings: Settings, store: Store, embedder: Embedder) -> Web | None:

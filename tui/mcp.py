@@ -166,7 +166,7 @@ class _Tools:
         from agent import run as agent_run
         from agent.steering import Steering
         from tui.ask.asking import request_of
-        from tui.ask.warm import AskOptions
+        from tui.ask.terminal import AskOptions
         from tui.run.fold import RunFold
 
         fold = RunFold()

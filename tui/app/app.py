@@ -16,7 +16,7 @@ from typing import Any, ClassVar, cast
 
 from textual import events, on
 from textual.app import App, SystemCommand
-from textual.binding import Binding, BindingType
+from textual.binding import Binding
 from textual.command import Provider
 from textual.css.query import NoMatches
 from textual.reactive import reactive
@@ -26,7 +26,7 @@ from textual.widgets import Input, TextArea
 from textual.worker import WorkerFailed
 
 from traces.paths import config_file
-from tui.app.base import AlreadyHere
+from tui.app.base import DeepScreen
 from tui.app.engine import Engine, EngineChanged, EngineState, Noticed
 from tui.app.keys import ACTIONS_BY_ID, bindings, keymap
 from tui.app.themes import OURS, TEXTUAL
@@ -86,7 +86,7 @@ class DeepthinkApp(App[int]):
     TITLE = "deepthink"
     NOTIFICATION_TIMEOUT = 3
     CSS_PATH = "app.tcss"
-    BINDINGS: ClassVar[list[BindingType]] = bindings("app")
+    BINDINGS = bindings("app")
     COMMANDS: ClassVar[set[Any]] = {_provider("Actions"), _provider("Stored")}
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]  # noqa: RUF012 - as Textual declares it
     DEFAULT_MODE = "ask"
@@ -196,7 +196,7 @@ class DeepthinkApp(App[int]):
         while len(self.screen_stack) > 1:  # windows left open over this screen would reappear
             self.pop_screen()
         if name == self.current_mode:
-            self.screen.post_message(AlreadyHere())
+            cast(DeepScreen, self.screen).focus_input()
         else:
             self.switch_mode(name)
 

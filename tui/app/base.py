@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from typing import ClassVar, cast
 
 from rich.cells import cell_len
 from textual.app import ComposeResult
@@ -12,7 +12,6 @@ from textual.content import Content
 from textual.geometry import Size
 from textual.layout import ArrangeResult, Layout
 from textual.layouts.horizontal import HorizontalLayout
-from textual.message import Message
 from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Footer, Static
@@ -21,15 +20,6 @@ from textual.widgets._footer import FooterKey
 from tui.app.engine import EngineState
 from tui.app.keys import ACTIONS, modes
 from tui.app.offers import Deepthink, deepthink
-
-
-class AlreadyHere(Message):
-    """The key of a screen was pressed on that screen: it should focus its input."""
-
-
-class StoreChanged(Message):
-    """Settings, collections or runs have changed: the screen should read them again."""
-
 
 _STATE_SIGNS: Mapping[str, str] = {"loading": "…", "ready": "✓", "missing": "✗", "cold": "·"}
 
@@ -165,6 +155,12 @@ class DeepScreen(Screen[None]):
         breakpoints = self.app.HORIZONTAL_BREAKPOINTS or []
         self.add_class(*self._get_breakpoint_classes(self.app.size.width, breakpoints))
 
+    def focus_input(self) -> None:
+        """Focus the input, if any: the key of the screen was pressed on it."""
+
+    def look_again(self) -> None:
+        """Read the store again, where nothing else does: settings, collections or runs have changed."""
+
     @property
     def deepthink(self) -> Deepthink:
         """What the app offers."""
@@ -177,4 +173,4 @@ class DeepScreen(Screen[None]):
         except KeyError:  # it was never opened
             return
         for screen in stack[:1]:
-            screen.post_message(StoreChanged())
+            cast(DeepScreen, screen).look_again()

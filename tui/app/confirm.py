@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.dom import DOMNode
 from textual.screen import ModalScreen
@@ -19,7 +17,7 @@ from tui.app.keys import bindings
 class ConfirmScreen(ModalScreen[bool]):
     """Asks, and returns whether the answer was yes; “No” has the initial focus."""
 
-    BINDINGS: ClassVar[list[BindingType]] = bindings("confirm")
+    BINDINGS = bindings("confirm")
     HELP = "A question before something that cannot be undone. Y is yes, N and Escape are no."
 
     def __init__(self, question: str, detail: str = "", yes: str = "Yes") -> None:

@@ -189,12 +189,12 @@ class Engine:
             self._sync(collections)
 
     def _sync(self, collections: Sequence[str]) -> None:
-        from agent.documents.following import SyncUnderWay, sync
+        from agent.documents.following import sync
         from agent.documents.ingest import FileStarted
-        from models.protocols import GenerationCancelled, ModelMissing
         from tui import assemble
 
-        try:
+        def names() -> Iterator[str]:
+            name = ""
             for event in sync(
                 collections,
                 store=self.store,
@@ -202,8 +202,21 @@ class Engine:
                 recogniser=assemble.open_recogniser(self.settings()),
                 cancel=self.closing,
             ):
-                if isinstance(event, FileStarted):
-                    self.tell(EngineChanged("folders", "loading", event.name))
+                name = event.name if isinstance(event, FileStarted) else name
+                yield name
+
+        self._work_between_answers("folders", names())
+
+    def _work_between_answers(self, part: str, details: Iterator[str]) -> None:
+        """Go through ``details``, which does the work, and post each as the part's state."""
+        from agent.documents.following import SyncUnderWay
+        from models.protocols import GenerationCancelled, ModelMissing
+
+        started = False
+        try:
+            for detail in details:
+                started = True
+                self.tell(EngineChanged(part, "loading", detail))
                 self._let_answer()
         except GenerationCancelled:
             return
@@ -211,7 +224,8 @@ class Engine:
             pass  # another process does it, or the missing model is already shown
         except DeepthinkError as error:
             self.tell(failed(error))
-        self.tell(EngineChanged("folders", "ready", ""))
+        if started:
+            self.tell(EngineChanged(part, "ready", ""))
 
     def _let_answer(self) -> None:
         """Wait while the language model is in use, since it needs the whole processor."""
@@ -224,41 +238,31 @@ class Engine:
         It ends if another embedder is chosen: loading that one starts it again.
         """
         from agent.documents.indexing import embed_library
-        from models.protocols import GenerationCancelled
         from traces.library import Library
 
-        embedder, started = self.embedder(), False
+        embedder = self.embedder()
+
+        def shares() -> Iterator[str]:
+            for progress in embed_library(Library(self.store), embedder, cancel=self.closing):
+                yield f"{progress.done / progress.total:.0%}"
+                if self.embedder() is not embedder:
+                    return
+
         with self._embedding:
-            try:
-                for progress in embed_library(Library(self.store), embedder, cancel=self.closing):
-                    started = True
-                    self.tell(EngineChanged("library", "loading", f"{progress.done / progress.total:.0%}"))
-                    self._let_answer()
-                    if self.embedder() is not embedder:
-                        break
-            except GenerationCancelled:
-                return
-            except DeepthinkError as error:
-                self.tell(failed(error))
-            if started:
-                self.tell(EngineChanged("library", "ready", ""))
+            self._work_between_answers("library", shares())
 
     def _warm_chat(self) -> str:
-        from models.llama_cpp import LlamaCppChat
+        from tui.assemble import warm_up
 
         with self.chat() as chat:
-            if isinstance(chat, LlamaCppChat):
-                chat.loaded()
+            warm_up(chat)
             return chat.name
 
     def _warm_embedder(self) -> str:
-        from models.protocols import Loadable
+        from tui.assemble import warm_up
 
         embedder = self.embedder()
-        parts: tuple[object, ...] = (embedder, self.reader(), self.planner())
-        for model in parts:
-            if isinstance(model, Loadable):
-                model.warm_up()
+        warm_up(embedder, self.reader(), self.planner())
         return embedder.name
 
     def _load(self, part: str, load: Callable[[], str]) -> bool:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, Final
+from typing import Final
 
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import ModalScreen
@@ -84,7 +83,7 @@ def _without_commands(way_out: str) -> str:
 class FailureScreen(ModalScreen[None]):
     """Title, message and way out of each failure, newest first; a program fault with its traceback."""
 
-    BINDINGS: ClassVar[list[BindingType]] = bindings("failure")
+    BINDINGS = bindings("failure")
     HELP = "What went wrong, newest first, with a way out. Shift and the arrows select text."
 
     def __init__(self, failures: Sequence[Failed], keys: Mapping[str, str]) -> None:

@@ -109,9 +109,10 @@ _ALL = (
     _hidden_first("prompt.earlier", "up", "earlier", "Earlier", "The question before this one."),
     _hidden_first("prompt.later", "down", "later", "Later", "The question after this one."),
     _hidden_first("prompt.complete", "tab", "complete", "Complete", "Take the completion."),
-    Action("find.previous", "enter,up", "move(-1)", "Previous", "Go to the place before."),
+    Action("find.onward", "enter", "onward", "Go on", "Go to another place with the words."),
+    Action("find.previous", "up", "move(-1)", "Previous", "Go to the place before."),
     Action("find.next", "down", "move(1)", "Next", "Go to the next place."),
-    Action("find.close", "escape", "close", "Close", "Back to the prompt."),
+    Action("find.close", "escape", "close", "Close", "Close the line for words to find."),
     Action("answer.next", "right", "citation(1)", "Next citation", "Go to the next citation."),
     _hidden("answer.previous", "left", "citation(-1)", "Previous citation", "Go back one."),
     Action("answer.open", "enter", "open", "Open passage", "Open the cited passage in its document."),
@@ -136,10 +137,7 @@ _ALL = (
     Action("passage.find", "slash", "find", "Find", "Find words in the document."),
     Action("passage.copy", "c", "copy", "Copy", "Put the passage on the clipboard."),
     Action("passage.original", "o", "original", "Original", "Open the file or the page it is from."),
-    _hidden("passage.found_next", "down", "found(1)", "Next match", "The next place."),
-    _hidden("passage.found_before", "up", "found(-1)", "Previous match", "The place before."),
-    Action("passage.close", "escape", "close", "Close", "Back to where you came from."),
-    _hidden("passage.leave", "q", "dismiss", "Close", "Back to where you came from."),
+    Action("passage.close", "escape,q", "dismiss", "Close", "Back to where you came from."),
     Action("changes.unfollow", "d", "unfollow", "Unfollow", "Follow the folder no longer; its files stay."),
     Action("changes.close", "escape", "dismiss", "Close", "Back to the library."),
     _first("files.read", "enter", "read", "Read", "Read what is typed and what is marked."),
@@ -230,7 +228,6 @@ _ALL = (
     _hidden("settings.refresh", "r", "refresh", "Read again", "Read the settings file again."),
     Action("doctor.again", "r", "again", "Check again", "Check everything once more."),
     Action("doctor.copy", "c", "copy", "Copy report", "Put the report on the clipboard, for an issue."),
-    Action("doctor.full", "enter", "full", "Details", "Show the details of the row, or hide them."),
     Action("confirm.yes", "y", "yes", "Yes", "Confirm."),
     Action("confirm.no", "n,escape", "no", "No", "Leave everything as it is."),
     _hidden("confirm.move", "left,right", "app.focus_next", "Other", "Move to the other choice."),
@@ -255,7 +252,7 @@ ACTIONS: Final[Mapping[str, Sequence[Action]]] = {
 _ENCLOSING_PLACES: Final[Mapping[str, Sequence[str]]] = {
     "run": ("ask",),
     "prompt": ("ask", "run"),
-    "find": ("ask", "run"),
+    "find": ("ask", "run", "passage"),
     "answer": ("ask", "run"),
     "thinking": ("ask", "run"),
     "strip": ("ask", "run", "thinking", "decisions"),
@@ -296,8 +293,8 @@ def _is_key(key: str) -> bool:
     return is_printable or name in _NAMED_KEYS
 
 
-def bindings(place: str) -> list[BindingType]:
-    """The key bindings of a place, for its ``BINDINGS``."""
+def bindings(*places: str) -> list[BindingType]:
+    """The key bindings of some places, for ``BINDINGS``."""
     return [
         Binding(
             action.key,
@@ -308,6 +305,7 @@ def bindings(place: str) -> list[BindingType]:
             tooltip=action.help,
             id=action.id,
         )
+        for place in places
         for action in ACTIONS[place]
         if action.key
     ]

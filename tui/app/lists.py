@@ -1,4 +1,4 @@
-"""Lines and lists that several screens use: facts in two columns, hanging lines, a marked list."""
+"""What several screens use: facts in two columns, hanging lines, lists, sheets of lines."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from typing import ClassVar
 
 from rich.cells import cell_len
 from textual import on
+from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.geometry import Size
-from textual.widgets import OptionList
+from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from tui.terminal import one_line, padded
@@ -22,10 +24,13 @@ _QUIET = "$foreground 65%"
 _NARROWEST = 12
 
 
-def facts(rows: Sequence[tuple[str, Content | str]], width: int, column: int = 0) -> list[Content]:
+def facts(
+    rows: Sequence[tuple[str, Content | str]], width: int, column: int = 0, style: str = _QUIET
+) -> list[Content]:
     """Names and texts in two columns, wrapped to ``width`` cells.
 
-    With ``column`` 0, the first column is as wide as the longest name, at most half the width.
+    With ``column`` 0, the first column is as wide as the longest name, at most half the width. ``style`` is
+    that of the names.
     """
     widest = max((cell_len(name) for name, _ in rows), default=0) + 2
     column = column or max(_NARROWEST, min(widest, width // 2))
@@ -34,7 +39,7 @@ def facts(rows: Sequence[tuple[str, Content | str]], width: int, column: int = 0
         room = max(width - column, _NARROWEST)
         right: Sequence[str | Content] = folded(text, room) if isinstance(text, str) else text.wrap(room)
         for first, second in zip_longest(folded(name, column - 2), right, fillvalue=""):
-            lines.append(Content.assemble((padded(first, column), _QUIET), second))
+            lines.append(Content.assemble((padded(first, column), style), second))
     return lines
 
 
@@ -62,6 +67,7 @@ def gauge(share: float, width: int) -> Content:
 
 
 _NARROWEST_TEXT = 16
+_NARROWEST_SHEET = 40
 _PADDING = 2  # cells beside the entries of a list
 
 
@@ -215,6 +221,28 @@ class ScreenRows(MarkedList, inherit_bindings=False):
         for binding in OptionList.BINDINGS
         if not (isinstance(binding, Binding) and binding.key == "enter")
     ]
+
+
+class Sheet(VerticalScroll):
+    """Lines that are drawn for its width, and again for another one."""
+
+    DEFAULT_CSS = "Sheet { scrollbar-gutter: stable; } Sheet Static { height: auto; }"
+
+    def compose(self) -> ComposeResult:
+        yield Static(markup=False)
+
+    def on_resize(self) -> None:
+        self.redraw()
+
+    def redraw(self) -> None:
+        """Draw the lines."""
+        if self.is_mounted:
+            width = max(self.scrollable_content_region.width, _NARROWEST_SHEET)
+            self.query_one(Static).update(Content("\n").join(self.lines(width)))
+
+    def lines(self, width: int) -> Iterable[Content]:
+        """What to show, in lines of at most ``width`` cells."""
+        raise NotImplementedError
 
 
 class Offers(HangingList):

@@ -19,7 +19,7 @@ from textual.types import IgnoreReturnCallbackType
 from textual.widgets import Input
 from textual.worker import Worker, WorkerState
 
-from tui.app.keys import ACTIONS, ACTIONS_BY_ID, Action, modes
+from tui.app.keys import ACTIONS_BY_ID, Action, modes
 from tui.app.offers import Deepthink, deepthink
 from tui.app.themes import TEXTUAL
 from tui.app.work import in_background
@@ -44,6 +44,7 @@ _AT_ONCE: Final = {
 }
 """Actions that the palette performs on another screen; the others need a selection there first."""
 
+_Offer = tuple[str, str, str, IgnoreReturnCallbackType]  # name, help, words to find it by, what it does
 _OTHER_SCREENS_WEIGHT: Final = 0.5  # actions of other screens
 _HELP_WEIGHT: Final = 0.5  # words in the help of an action, not in its name
 
@@ -78,42 +79,39 @@ class Actions(Provider):
 
     async def discover(self) -> Hits:
         """The actions of this screen, before anything is typed."""
-        for name, help_text, run in self._actions_here():
+        for name, help_text, _, run in self._actions_here():
             yield DiscoveryHit(name, run, help=help_text)
 
     async def search(self, query: str) -> Hits:
         """The actions that match ``query``, including those of other screens."""
         matcher = self.matcher(query)
-        for name, help_text, run in self._actions_here():
-            score = max(matcher.match(name), _HELP_WEIGHT * has_words(help_text, query))
-            if score > 0:
-                yield Hit(score, matcher.highlight(name), run, help=help_text)
-        for name, help_text, id_, run in self._actions_elsewhere():
-            score = max(matcher.match(name), _HELP_WEIGHT * has_words(f"{help_text} {id_}", query))
-            if score > 0:
-                yield Hit(_OTHER_SCREENS_WEIGHT * score, matcher.highlight(name), run, help=help_text)
+        weighted_actions = {1.0: self._actions_here(), _OTHER_SCREENS_WEIGHT: self._actions_elsewhere()}
+        for weight, actions in weighted_actions.items():
+            for name, help_text, words, run in actions:
+                score = max(matcher.match(name), _HELP_WEIGHT * has_words(words, query))
+                if score > 0:
+                    yield Hit(weight * score, matcher.highlight(name), run, help=help_text)
 
-    def _actions_here(self) -> Iterator[tuple[str, str, IgnoreReturnCallbackType]]:
-        for action, owner, key in possible(self.screen):
-            yield f"{action.label}  {key}".strip(), action.help, partial(self._run, owner, action.does)
+    def _actions_here(self) -> Iterator[_Offer]:
         app = self.app
-        for name, textual_name in TEXTUAL.items():
-            suffix = " (in use)" if textual_name == app.theme else ""
-            yield f"Theme: {name}{suffix}", f"Change to the {name} theme.", partial(take_theme, app, name)
+        for action, owner, key in possible(self.screen):
+            run = partial(app.run_action, action.does, owner)
+            yield f"{action.label}  {key}".strip(), action.help, action.help, run
+        for theme, textual_name in TEXTUAL.items():
+            name = f"Theme: {theme}{' (in use)' * (textual_name == app.theme)}"
+            help_text = f"Change to the {theme} theme."
+            yield name, help_text, help_text, partial(take_theme, app, theme)
 
-    def _actions_elsewhere(self) -> Iterator[tuple[str, str, str, IgnoreReturnCallbackType]]:
-        app, key_for = self.app, deepthink(self.app).key_for
-        places = getattr(self.screen, "PLACES", ())
-        for mode, opening in modes():
-            mode_places = ("ask", "run") if mode == "ask" else (mode,)
-            for action in (
-                action for place in mode_places if place not in places for action in ACTIONS[place]
-            ):
-                name = f"{opening.label}: {action.label}  {key_for(action.id)}"
-                yield name.strip(), action.help, action.id, partial(go, app, mode, action)
-
-    async def _run(self, owner: DOMNode, does: str) -> None:
-        await self.app.run_action(does, owner)
+    def _actions_elsewhere(self) -> Iterator[_Offer]:
+        places_here = getattr(self.screen, "PLACES", ())
+        openings = {mode: action.label for mode, action in modes()}
+        for action in ACTIONS_BY_ID.values():
+            mode = "ask" if action.place == "run" else action.place
+            if mode in openings and action.place not in places_here:
+                key = deepthink(self.app).key_for(action.id)
+                name = f"{openings[mode]}: {action.label}  {key}".strip()
+                run = partial(go, self.app, mode, action)
+                yield name, action.help, f"{action.help} {action.id}", run
 
 
 def go(app: App[Any], mode: str, action: Action) -> None:

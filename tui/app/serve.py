@@ -18,7 +18,9 @@ import signal
 import socket
 import sys
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from aiohttp import WSCloseCode, web
@@ -128,21 +130,17 @@ class AppServer(Server):
         await connection.prepare(request)
 
         # Keep reading what an app writes after its page has gone, or it would block on a full pipe.
-        async def send_bytes(data: bytes) -> None:
+        async def write(send: Callable[[Any], Awaitable[None]], data: bytes | str) -> None:
             with contextlib.suppress(ConnectionError):
-                await connection.send_bytes(data)
-
-        async def send_str(text: str) -> None:
-            with contextlib.suppress(ConnectionError):
-                await connection.send_str(text)
+                await send(data)
 
         async def close() -> None:
             await connection.close()
 
         service = AppService(
             self.command,
-            write_bytes=send_bytes,
-            write_str=send_str,
+            write_bytes=partial(write, connection.send_bytes),
+            write_str=partial(write, connection.send_str),
             close=close,
             download_manager=self.download_manager,
         )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Generator, Sequence
-from contextlib import closing
+from collections.abc import Callable, Generator
+from contextlib import closing, suppress
 from functools import partial
 
 from agent import events as ev
@@ -14,24 +14,21 @@ from agent.retrieval.filters import filters_of
 from agent.run import Request, resumable
 from models.catalogue import entry
 from models.fetch import installed
-from models.protocols import Embedder, Loadable, ModelMissing, Reader
+from models.protocols import ModelMissing
 from traces.errors import DeepthinkError
 from traces.records import ALL_COLLECTIONS
 from traces.runs import Run, Runs, Sessions, SeveralSessions, UnknownSession
 from tui import failures
-from tui.ask.terminal import Form, follow, is_interactive, tell_nearest
-from tui.ask.warm import AskOptions
-from tui.assemble import OLLAMA, OPENAI, open_learned, open_parts, open_store, open_web
+from tui.ask.terminal import AskOptions, Form, conclude, follow, is_interactive
+from tui.assemble import OLLAMA, OPENAI, open_learned, open_parts, open_store, open_web, warm_up
 from tui.interrupts import ctrl_c
 from tui.library.actions import embed_few
 from tui.options import collections_of
-from tui.run.fold import fold_of
 from tui.settings.settings import Settings, load
-from tui.terminal import console, print_json, size
+from tui.terminal import console, size
 
 _LLAMA_CPP = "llama.cpp:"
 NOTHING = "There is nothing to resume."
-GOING_ON = "There is nothing to resume: run {} is still going on in another process."
 
 
 def choose(reference: str) -> Run | str:
@@ -43,10 +40,10 @@ def choose(reference: str) -> Run | str:
     if reference:
         return Runs(store).find(reference)
     unfinished = resumable(store)
-    stopped = [entry.run for entry in unfinished if entry.why != "going on"]
-    if stopped:
-        return stopped[0]
-    return GOING_ON.format(unfinished[0].run.id) if unfinished else NOTHING
+    stopped = next((entry.run for entry in unfinished if entry.why != "going on"), None)
+    if stopped is not None or not unfinished:
+        return stopped or NOTHING
+    return f"{NOTHING[:-1]}: run {unfinished[0].run.id} is still going on in another process."
 
 
 def model_of(run: Run) -> str | None:
@@ -146,25 +143,17 @@ def _answer(begin: Callable[..., Generator[ev.Event]], settings: Settings, form:
     with closing(parts["chat"]):
         embed_few(store, embedder)
         parts |= {"store": store, "web": open_web(settings, store, embedder), "learned": open_learned()}
-        warm_up = partial(_warm_up, (embedder, parts["reader"]))
-        fold = follow(store, form, partial(begin, **parts), warm_up=warm_up)
-    if form == "json":  # the store also has the events before a resume
-        print_json(fold_of(store, Runs(store).find(fold.run_id), urls=True).to_json())
-    elif form != "quiet":
-        tell_nearest(fold, store)
-    return fold.exit_code
+        load = partial(_warm_up, embedder, parts["reader"])
+        fold = follow(store, form, partial(begin, **parts), warm_up=load)
+    return conclude(fold, store, form)
 
 
-def _warm_up(models: Sequence[Embedder | Reader]) -> threading.Thread:
+def _warm_up(*models: object) -> threading.Thread:
     """Load the embedder and the reader while the language model plans."""
 
     def load() -> None:
-        try:
-            for model in models:
-                if isinstance(model, Loadable):
-                    model.warm_up()
-        except DeepthinkError:
-            return  # the run fails in the same way at its first search, and reports it there
+        with suppress(DeepthinkError):  # the run fails in the same way at its first search, and reports it
+            warm_up(*models)
 
     thread = threading.Thread(target=load, name="deepthink-warm-up", daemon=True)
     thread.start()

@@ -94,7 +94,7 @@ def ask(
     part, 10 if it was stopped first. While it runs on a terminal, ? shows the keys that steer it.
     """
     from tui.ask import warm
-    from tui.ask.terminal import is_interactive
+    from tui.ask.terminal import AskOptions, is_interactive
     from tui.failures import WrongUsage
     from tui.settings.settings import load
 
@@ -116,7 +116,7 @@ def ask(
         }
     )
     form = form_of(as_json=as_json, plain=plain, quiet=quiet)
-    typed = warm.AskOptions(
+    typed = AskOptions(
         question_of(question),
         collection or (),
         route or "",
@@ -226,9 +226,9 @@ def serve(
     `ask` uses it automatically, and on a terminal starts one in the background (the setting warm_minutes).
     It listens on a socket that only you can open, not on the network. Ctrl-C stops it.
     """
-    from tui.ask.server import serve as run_server
+    from tui.ask import warm
 
-    return run_server(minutes or 0.0)
+    return warm.serve(minutes or 0.0)
 
 
 def graph(

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import queue
 import sys
-import threading
 import time
-from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any
 
 from rich.table import Table
 from rich.text import Text
@@ -20,7 +17,7 @@ from agent.retrieval.recall import Recall
 from agent.run import checked_question, searchable
 from agent.state import Evidence
 from models.protocols import ChatOptions, Message
-from policy.evaluation.systems import LEAN, SYSTEMS, Answered, Cost, Looped, Parts, System
+from policy.evaluation.systems import LEAN, SYSTEMS, Answered, Looped, Parts, System
 from traces.errors import DeepthinkError
 from traces.library import Library
 from traces.records import Scope
@@ -33,7 +30,7 @@ from tui.run.fold import RunFold, sentence_json
 from tui.run.render import as_grid, as_line
 from tui.run.words import Block, doing, place, resume_hint, support_count
 from tui.settings.settings import Settings
-from tui.terminal import clean, console, counted, duration, is_live, one_line, print_json, table
+from tui.terminal import clean, console, duration, is_live, one_line, print_json, table
 
 
 @dataclass(slots=True)
@@ -80,8 +77,7 @@ class Column:
         elif answered.flagged and self.fold.answered is not None:
             blocks.append(Block("flagged", support_count(self.fold.answered.sentences), tone="warning"))
         blocks += [Block(f"[{item['number']}]", place(item), tone="sources") for item in self.sources]
-        run = (f"run {run_id}",) if run_id else ()
-        return [*blocks, Block("done", _cost(answered.cost), run, "closing")]
+        return [*blocks, Block("run", run_id, tone="closing")] if run_id else blocks
 
     def to_json(self) -> dict[str, Any]:
         """The result as JSON; the keys are those of `ask`, where `ask` has them."""
@@ -108,12 +104,6 @@ class Column:
             "seconds": round(cost.seconds, 3) if self.answered else None,
             "error": {name: getattr(error, name) for name in fields} if error else None,
         }
-
-
-def _cost(cost: Cost) -> str:
-    tokens = f"{counted(cost.evaluated, 'token')} read · {cost.generated:,} written"
-    calls = counted(cost.calls, "model call")
-    return f"{counted(cost.steps, 'step')} · {duration(cost.seconds)} · {calls} · {tokens}"
 
 
 class AnswerPrinter:
@@ -147,30 +137,17 @@ class AnswerPrinter:
 
 def _summary(results: Sequence[Column]) -> Table:
     """What each system took, one row each."""
-    counts = ("seconds", "read", "written", "steps", "sources", "flagged")
-    rows: list[tuple[object, ...]] = []
+    counts = ("seconds", "steps", "calls", "read", "written", "sources", "flagged")
+    rows: list[Sequence[object]] = []
     for column in results:
-        answered = column.answered
-        if answered is None:
-            rows.append((column.system, column.status, *("" for _ in counts)))
-            continue
-        cost = answered.cost
-        rows.append(
-            (
-                column.system,
-                column.status,
-                f"{cost.seconds:.1f}",
-                f"{cost.evaluated:,}",
-                f"{cost.generated:,}",
-                cost.steps,
-                len(column.sources),
-                f"{answered.flagged} of {answered.sentences}" if answered.sentences else "",
-            )
-        )
+        values: list[object] = [""] * len(counts)
+        if (answered := column.answered) is not None:
+            cost = answered.cost
+            flagged = f"{answered.flagged} of {answered.sentences}" if answered.sentences else ""
+            values = [f"{cost.seconds:.1f}", cost.steps, cost.calls, f"{cost.evaluated:,}"]
+            values += [f"{cost.generated:,}", len(column.sources), flagged]
+        rows.append((column.system, column.status, *values))
     return table(("system", "answer", *counts), rows, right=counts, whole=("system", "answer"))
-
-
-T = TypeVar("T")
 
 
 def compare(
@@ -211,12 +188,12 @@ def compare(
             cancel=cancel,
         )
         printer.tell("loading the models")
-        clean_question = _run_in_thread(lambda _tell: _load_models(question, parts), cancel).result()
+        clean_question = _load_models(question, parts)
         setup = one_line(f"{chat.name} · in {', '.join(places)}")
         printer.show(Block("question", clean_question, (setup,), "opening"))
         for system, column in zip(systems.values(), columns, strict=True):
             if not cancel.is_set():
-                _answer(system, column, clean_question, parts, cancel, printer)
+                _answer(system, column, clean_question, parts, printer)
     if form != "json":
         out = console()
         out.print()
@@ -259,34 +236,11 @@ def _load_models(question: str, parts: Parts) -> str:
     return clean_question
 
 
-def _run_in_thread(
-    work: Callable[[Callable[[ev.Event], None]], T],
-    cancel: threading.Event,
-    take: Callable[[ev.Event], None] = lambda _event: None,
-) -> Future[T]:
-    """Run ``work`` in a thread until it ends, and ``take`` its events in this one.
-
-    Python handles Ctrl-C in the main thread only, and not while a model computes there.
-    """
-    received: queue.SimpleQueue[ev.Event | None] = queue.SimpleQueue()
-    with ThreadPoolExecutor(1, "deepthink-compare") as thread:
-        future = thread.submit(work, received.put)
-        future.add_done_callback(lambda _future: received.put(None))
-        try:
-            for event in iter(received.get, None):
-                take(event)
-        except BaseException:
-            cancel.set()  # leaving the `with` block waits for the thread
-            raise
-    return future
-
-
 def _answer(
     system: System,
     column: Column,
     question: str,
     parts: Parts,
-    cancel: threading.Event,
     printer: AnswerPrinter,
 ) -> None:
     """Let a system answer, and keep its column and the screen up to date."""
@@ -302,11 +256,11 @@ def _answer(
 
     began = time.monotonic()
     printer.show(Block("system", column.system, tone="part"))
-    future = _run_in_thread(lambda tell: system(question, replace(parts, on_event=tell)), cancel, take)
-    error = future.exception()
-    if error is None:
-        column.answered = future.result()
-    else:
+    try:
+        column.answered = system(question, replace(parts, on_event=take))
+    except BrokenPipeError:  # of stdout
+        raise
+    except Exception as error:  # noqa: BLE001 - told in its place: the others still answer
         column.error = failures.explained(error)
     printer.show(*column.blocks())
 

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.message import Message
-from textual.widgets import Input, Static
+from textual.widgets import Static
 
-from tui.app.keys import bindings
+from tui.terminal import counted
 
 if TYPE_CHECKING:
     from agent.run import Resumable
@@ -22,21 +21,21 @@ if TYPE_CHECKING:
     from tui.app.engine import Engine
     from tui.run.exchange import Exchange
     from tui.run.fold import RunFold
+    from tui.settings.settings import Settings
 
 
 _HISTORY = 200  # earlier questions that ↑ brings back
+AT_ONCE = 8  # turns of a session that are loaded at a time
 
 
 @dataclass(frozen=True, slots=True)
 class Beginning:
-    """The state at the start: settings, collections, earlier questions, resumable runs."""
+    """The state at the start."""
 
-    model: str
-    offline: bool
+    settings: Settings
     collections: Sequence[Collection]
-    history: Sequence[str]  # oldest first
+    history: Sequence[str]  # earlier questions, oldest first
     unfinished: Sequence[Resumable]  # without those that the user cancelled
-    collection: str = ""  # the only one that a new conversation searches, as set
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,29 +53,23 @@ def load_beginning(engine: Engine) -> Beginning:
     from traces.runs import Runs
     from tui.runs.windows import find_unfinished
 
-    settings = engine.settings()
     recent = Runs(engine.store).search(limit=_HISTORY)
     history = list(dict.fromkeys(run.question for run in recent))
     return Beginning(
-        settings.model,
-        not settings.web,
+        engine.settings(),
         Library(engine.store).collections(),
         history[::-1],
         [entry for entry in find_unfinished(engine.store) if entry.why != "cancelled"],
-        settings.collection,
     )
 
 
 def load_session(engine: Engine, session: str, except_run: str = "") -> SessionLoaded:
     """Read a session's latest turns, except the run ``except_run``. Raises `UnknownSession`."""
     from traces.runs import Runs, Sessions
-    from tui.run.fold import fold_of
 
-    with engine.store.connect():
-        stored_session = Sessions(engine.store).find(session)
-        runs = [run for run in Runs(engine.store).of_session(stored_session.id) if run.id != except_run]
-        folds = [fold_of(engine.store, run) for run in runs[-AT_ONCE:]]
-    return SessionLoaded(stored_session.id, folds, runs[:-AT_ONCE])
+    session_id = Sessions(engine.store).find(session).id
+    runs = [run for run in Runs(engine.store).of_session(session_id) if run.id != except_run]
+    return SessionLoaded(session_id, load_turns(engine, runs[-AT_ONCE:]), runs[:-AT_ONCE])
 
 
 def load_turns(engine: Engine, runs: Sequence[Run]) -> list[RunFold]:
@@ -101,10 +94,6 @@ def load_resumed(engine: Engine, run_id: str) -> tuple[SessionLoaded, RunFold, s
     run = Runs(engine.store).find(run_id)
     before = load_session(engine, run.session, except_run=run.id) if run.session else SessionLoaded("", ())
     return before, fold_of(engine.store, run), model_of(run) or "", web_of(run)
-
-
-AT_ONCE = 8
-"""Turns of a session that are loaded at a time."""
 
 
 class Conversation(VerticalScroll, can_focus=True):
@@ -168,16 +157,10 @@ through the answers: in one, **→** goes to the next citation and **Enter** ope
         await self._put_above(folds)
         self.anchor()
 
-    def want_earlier(self) -> None:
-        """Ask for more of the earlier turns."""
-        self._request_earlier(AT_ONCE)
-
-    def want_all(self) -> None:
-        """Ask for all of the earlier turns."""
-        self._request_earlier(len(self._earlier))
-
-    def _request_earlier(self, count: int) -> None:
+    def want_earlier(self, *, everything: bool = False) -> None:
+        """Ask for some or all of the earlier turns."""
         if self._earlier:
+            count = len(self._earlier) if everything else AT_ONCE
             runs, self._earlier = self._earlier[-count:], self._earlier[:-count]
             self.post_message(self.EarlierWanted(runs))
 
@@ -199,9 +182,7 @@ through the answers: in one, **→** goes to the next citation and **Enter** ope
         line = self.query_one("#earlier", Static)
         count = len(self._earlier)
         line.display = bool(count)
-        line.update(
-            Content(f"▴ {count} earlier turn{'s' * (count != 1)}: scroll up here, or “Earlier turns”")
-        )
+        line.update(f"▴ {counted(count, 'earlier turn')}: scroll up here, or “Earlier turns”")
 
     @property
     def turns(self) -> Sequence[Exchange]:
@@ -233,7 +214,11 @@ through the answers: in one, **→** goes to the next citation and **Enter** ope
         """
         from tui.library.passage import find_words
 
-        self.unmark()
+        if self._mark is not None:
+            block, original, highlighted = self._mark
+            if block.content is highlighted:  # else its text has been redrawn since
+                block.update(original)
+            self._mark = None
         places = [
             (block, span)
             for turn in self.turns
@@ -253,67 +238,11 @@ through the answers: in one, **→** goes to the next citation and **Enter** ope
         self.screen.scroll_to_widget(block)
         return self._match + 1, len(places)
 
-    def unmark(self) -> None:
-        """Remove the mark of a match, unless its text has been redrawn since."""
-        if self._mark is not None:
-            block, original, highlighted = self._mark
-            if block.content is highlighted:
-                block.update(original)
-        self._mark = None
-
     def watch_scroll_y(self, old: float, new: float) -> None:
         """Load more of the earlier turns at the very top."""
         super().watch_scroll_y(old, new)
         if new == 0 and old > 0:
             self.want_earlier()
-
-
-class FindBar(Input):
-    """The search line; hidden until `open`. The screen searches when its words change."""
-
-    BINDINGS: ClassVar[list[BindingType]] = bindings("find")
-    HELP = """\
-### Find in the conversation
-
-Type words of a question or an answer. **Enter** and **↑** go to the previous match, **↓** to the next one,
-**Escape** back to the prompt.
-"""
-    DEFAULT_CSS = "FindBar, FindBar:focus { display: none; height: 3; border: round $accent; }"
-
-    class Moved(Message):
-        """Go to another match: ``by`` 1 forwards, -1 backwards; 0 after the words have changed."""
-
-        def __init__(self, by: int) -> None:
-            super().__init__()
-            self.by = by
-
-    class Closed(Message):
-        """The user has closed the line."""
-
-    def __init__(self) -> None:
-        super().__init__(placeholder="Words to find in the conversation")
-
-    def open(self) -> None:
-        """Show the line and focus it."""
-        self.display = True
-        self.screen.set_focus(self)  # at once: the next keys belong here
-
-    def tell(self, at: int, total: int) -> None:
-        """Show which match of how many is marked; ``at`` counts from 1."""
-        self.border_subtitle = (f"{at} of {total}" if total else "not found") if self.value.strip() else ""
-
-    def watch_value(self, _value: str) -> None:
-        """Search as the words are typed."""
-        if self.display:
-            self.post_message(self.Moved(0))
-
-    def action_move(self, by: int) -> None:
-        self.post_message(self.Moved(by))
-
-    def action_close(self) -> None:
-        self.display = False
-        self.value = ""
-        self.post_message(self.Closed())
 
 
 def _texts(turn: Exchange) -> list[Static]:

@@ -10,16 +10,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.containers import Vertical
-from textual.content import Content
 from textual.message import Message
 from textual.widgets import OptionList, TextArea
-from textual.widgets.option_list import Option
 
 from traces.paths import existing_path
 from traces.records import ALL_COLLECTIONS
@@ -102,7 +99,7 @@ def begin(run: LiveRun, typed: Typed, session: str, warn: Callable[[str], None])
     """
     from agent import run as agent_run
     from tui.ask.asking import request_of
-    from tui.ask.warm import AskOptions
+    from tui.ask.terminal import AskOptions
     from tui.library.actions import DEFAULT_COLLECTION, Intake
 
     engine = run.engine
@@ -160,7 +157,7 @@ _TYPING_SECONDS = 1.0  # after a key press, the user counts as typing for this l
 class Prompt(TextArea):
     """The text of the question; Enter asks it."""
 
-    BINDINGS: ClassVar[list[BindingType]] = bindings("prompt")
+    BINDINGS = bindings("prompt")
     HELP = """\
 ### The prompt
 
@@ -180,13 +177,7 @@ the completion under the cursor of the list.
 
         text: str
 
-    @dataclass
-    class Completing(Message):
-        """The word under the cursor has these completions."""
-
-        words: Sequence[str]
-
-    def __init__(self) -> None:
+    def __init__(self, completions: OptionList) -> None:
         super().__init__(
             "",
             soft_wrap=True,
@@ -199,8 +190,7 @@ the completion under the cursor of the list.
         self.earlier: list[str] = []  # oldest first
         self._position = 0  # in the history, counted from its end; 0 is the draft
         self._draft = ""
-        self._choices: list[str] = []
-        self._choice = 0
+        self._completions = completions  # of the word before the cursor; shown while there are any
         self._last_typed = 0.0
 
     def on_resize(self) -> None:
@@ -265,16 +255,16 @@ the completion under the cursor of the list.
         self.text = ""
 
     def _recall_earlier(self) -> None:
-        if self._choices:
-            self._choose(-1)
+        if self._completions.option_count:
+            self._completions.action_cursor_up()
         elif self.cursor_at_first_line and self._position < len(self.earlier):
             self._recall(self._position + 1)
         else:
             self.action_cursor_up()
 
     def _recall_later(self) -> None:
-        if self._choices:
-            self._choose(1)
+        if self._completions.option_count:
+            self._completions.action_cursor_down()
         elif self.cursor_at_last_line and self._position > 0:
             self._recall(self._position - 1)
         else:
@@ -289,39 +279,25 @@ the completion under the cursor of the list.
     # --- completing ------------------------------------------------------------------------------
 
     def _complete(self) -> None:
-        if not self._choices:
+        option = self._completions.highlighted_option
+        if option is None:
             self.screen.focus_next()
             return
-        choice = self._choices[self._choice]
-        word = self._word_before_cursor()
+        word, choice = self._word_before_cursor(), str(option.prompt)
         row, column = self.cursor_location
         insertion = choice if choice.endswith(os.sep) else f"{choice} "
         self.replace(insertion, (row, column - len(word)), (row, column))
-
-    def select_completion(self, index: int) -> None:
-        """Take a completion that was clicked."""
-        self._choice = index
-        self._complete()
-        self.focus()
-
-    @property
-    def choice(self) -> int:
-        """Index of the completion that Tab takes."""
-        return self._choice
-
-    def _choose(self, by: int) -> None:
-        self._choice = (self._choice + by) % len(self._choices)
-        self.post_message(self.Completing(self._choices))
 
     @on(TextArea.SelectionChanged)
     @on(TextArea.Changed)
     def _look_for_completions(self) -> None:
         if self.text:
             self._last_typed = time.monotonic()
-        choices = _completions(self._word_before_cursor(), self.collections)
-        if choices != self._choices:
-            self._choices, self._choice = choices, 0
-            self.post_message(self.Completing(choices))
+        words = _completions(self._word_before_cursor(), self.collections)
+        if words != [str(option.prompt) for option in self._completions.options]:
+            self._completions.set_options(words)
+            self._completions.highlighted = 0 if words else None
+            self._completions.set_class(bool(words), "-open")
 
     def _word_before_cursor(self) -> str:
         """The word before the cursor if it begins with ``#`` or ``@``, else ""."""
@@ -360,22 +336,14 @@ class PromptBox(Vertical):
     """
 
     def compose(self) -> ComposeResult:
-        choices = OptionList(markup=False)
-        choices.can_focus = False
-        yield choices
-        yield Prompt()
-
-    @on(Prompt.Completing)
-    def _show_completions(self, event: Prompt.Completing) -> None:
-        event.stop()
-        choices, prompt = self.query_one(OptionList), self.query_one(Prompt)
-        choices.clear_options()
-        choices.add_options([Option(Content(word)) for word in event.words])
-        choices.set_class(bool(event.words), "-open")
-        if event.words:
-            choices.highlighted = prompt.choice
+        completions = OptionList(markup=False)
+        completions.can_focus = False
+        yield completions
+        yield Prompt(completions)
 
     @on(OptionList.OptionSelected)
     def _take_clicked(self, event: OptionList.OptionSelected) -> None:
         event.stop()
-        self.query_one(Prompt).select_completion(event.option_index)
+        prompt = self.query_one(Prompt)
+        prompt.action_complete()
+        prompt.focus()

@@ -9,24 +9,23 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import zip_longest
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, cast
 
 from textual import events, on
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widgets import Static
 
 from traces.records import ALL_COLLECTIONS
-from tui.app.base import AlreadyHere, DeepScreen, StoreChanged
+from tui.app.base import DeepScreen
 from tui.app.failure import in_the_app
+from tui.app.find import FindBar
 from tui.app.keys import bindings
 from tui.app.work import Failed, Job, in_background
 from tui.ask.conversation import (
     Beginning,
     Conversation,
-    FindBar,
     SessionLoaded,
     load_beginning,
     load_resumed,
@@ -62,9 +61,9 @@ class AskScreen(Steers, DeepScreen):
         collection_names: Names of the library's collections.
     """
 
-    MODE: ClassVar[str] = "ask"
-    PLACES: ClassVar[tuple[str, ...]] = ("ask", "run")
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings("ask"), *bindings("run")]
+    MODE = "ask"
+    PLACES = ("ask", "run")
+    BINDINGS = bindings("ask", "run")
     CSS_PATH = "ask.tcss"
     AUTO_FOCUS = "Prompt"  # from the first frame on; Textual's default is the first widget
     HELP = """\
@@ -92,7 +91,7 @@ Every `[n]` of the answer opens its passage.
             yield Conversation()
             yield Vertical(id="thinking")
         yield Static(id="offer", markup=False)
-        yield FindBar()
+        yield FindBar(self._find, -1, "Words to find in the conversation")
         yield Meters()
         yield RunBar()
         yield PromptBox()
@@ -132,8 +131,9 @@ Every `[n]` of the answer opens its passage.
         prompt.collections = [*names, ALL_COLLECTIONS] if names else []
         older = [text for text in beginning.history if text not in prompt.earlier]
         prompt.earlier = [*older, *prompt.earlier]  # questions asked here stay the latest, as typed
-        meters.model, meters.offline = beginning.model, beginning.offline
-        meters.collections, meters.collection = self.collection_names, beginning.collection
+        settings = beginning.settings
+        meters.model, meters.offline = settings.model, not settings.web
+        meters.collections, meters.collection = self.collection_names, settings.collection
         meters.redraw()
         self._beginning = beginning
         self._introduce()
@@ -426,7 +426,7 @@ Every `[n]` of the answer opens its passage.
         if session == self.session:  # another may have been opened meanwhile
             await self.query_one(Conversation).show_earlier(folds)
             if self.query_one(FindBar).display:
-                self.call_after_refresh(self._find, 0)
+                self.call_after_refresh(self.query_one(FindBar).action_move, 0)
 
     async def open_session(self, loaded: SessionLoaded) -> None:
         """Show a session's latest turns instead of the current ones; the next question belongs to it."""
@@ -566,21 +566,11 @@ Every `[n]` of the answer opens its passage.
         if conversation.latest is None:
             self.notify("There is no conversation yet.")
             return
-        conversation.want_all()
+        conversation.want_earlier(everything=True)
         self.query_one(FindBar).open()
 
-    @on(FindBar.Moved)
-    def _find_moved(self, message: FindBar.Moved) -> None:
-        self._find(message.by)
-
-    def _find(self, by: int) -> None:
-        bar = self.query_one(FindBar)
-        bar.tell(*self.query_one(Conversation).find(bar.value, by))
-
-    @on(FindBar.Closed)
-    def _find_closed(self) -> None:
-        self.query_one(Conversation).unmark()
-        self.to_prompt()
+    def _find(self, words: str, by: int) -> tuple[int, int]:
+        return self.query_one(Conversation).find(words, by)
 
     # --- the thinking ---------------------------------------------------------------------------
 
@@ -636,12 +626,7 @@ Every `[n]` of the answer opens its passage.
 
     # --- the frame ------------------------------------------------------------------------------
 
-    @on(StoreChanged)
-    def _store_changed(self) -> None:
-        self.look_again()
-
-    @on(AlreadyHere)
-    def _focus_prompt(self) -> None:
+    def focus_input(self) -> None:
         self.to_prompt()
 
     def on_key(self, event: events.Key) -> None:

@@ -6,8 +6,9 @@ import os
 import shlex
 import sys
 import threading
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing, nullcontext, suppress
+from dataclasses import dataclass
 from typing import Literal, TextIO
 
 from agent import events as ev
@@ -17,17 +18,29 @@ from traces.runs import Runs
 from traces.store import Store
 from tui import failures
 from tui.interrupts import ctrl_c, ctrl_c_raises
-from tui.run.fold import RunFold, stored_events
+from tui.run.fold import RunFold, fold_of, stored_events
 from tui.run.keyboard import Keyboard, Wheel
 from tui.run.render import LABEL_WIDTH, AnimatedRun, PipedRun, PlainRun, Renderer, as_grid
 from tui.run.words import CHOICES, Block, doubts, place
-from tui.terminal import console, is_live, one_line
+from tui.terminal import console, is_live, one_line, print_json
 
 Form = Literal["auto", "plain", "quiet", "json"]
 Route = Literal["", "single", "deep"]
 
 _EXCERPT_LENGTH = 160  # characters of a passage
 _LETTERS: Mapping[str, str] = {"accept": "a", "rewrite": "r", "search": "s", "stop": "t"}
+
+
+@dataclass(frozen=True, slots=True)
+class AskOptions:
+    """A question with its options, as typed; see `tui.ask.command.ask`."""
+
+    question: str
+    collections: Sequence[str] = ()  # without any, those of the session's last question
+    route: Route = ""
+    session: str | None = None
+    go_on: bool = False
+    filters: Sequence[tuple[str, str]] = ()  # names and values
 
 
 def is_interactive(form: Form) -> bool:
@@ -94,10 +107,17 @@ def _renderer(form: Form, wheel: Wheel | None, *, live: bool) -> Renderer:
     return AnimatedRun(console(), wheel=wheel) if live else PlainRun()
 
 
-def tell_nearest(fold: RunFold, store: Store) -> None:
-    """If nothing was found, show the nearest passages and how to search more widely, or by hand."""
-    if fold.status not in {"not_found", "stopped"}:
-        return
+def conclude(fold: RunFold, store: Store, form: Form) -> int:
+    """Print a run's JSON object, or tell what came nearest if it found nothing; returns the exit code."""
+    if form == "json":  # the store also has the events before a resume
+        print_json(fold_of(store, Runs(store).find(fold.run_id), urls=True).to_json())
+    elif form != "quiet" and fold.status in {"not_found", "stopped"}:
+        _tell_nearest(fold, store)
+    return fold.exit_code
+
+
+def _tell_nearest(fold: RunFold, store: Store) -> None:
+    """Show the passages nearest to an answer, and how to search more widely, or by hand."""
     for hit in fold.nearest():
         failures.warn(f"Nearest: {place(hit)}: {one_line(hit['text'], _EXCERPT_LENGTH)}")
     if narrowed := Runs(store).find(fold.run_id).request.get("collections"):

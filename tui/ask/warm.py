@@ -1,8 +1,9 @@
-"""Ask a server that keeps the models warm (`tui.ask.server`); this side imports no model.
+"""``deepthink serve``, which keeps the models warm, and how `deepthink ask` uses it.
 
-Both sides write lines of JSON. The command line sends the question and, later, the user's steering. The
-server replies ``{"yes": true}``, then events and finally ``{"done": …}``; or ``{"no": reason}``, and the
-command line answers without it.
+The server listens on a Unix socket that only its user may open, and answers one question at a time. Both
+sides write lines of JSON. The command line, which imports no model, sends the question and, later, the
+user's steering. The server replies ``{"yes": true}``, then events and finally ``{"done": true}``; or
+``{"no": reason}``, and the command line answers without it.
 """
 
 from __future__ import annotations
@@ -11,12 +12,14 @@ import hashlib
 import json
 import os
 import socket
+import struct
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import closing, suppress
-from dataclasses import asdict, dataclass
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
+from dataclasses import asdict
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -28,9 +31,9 @@ from traces.errors import DeepthinkError
 from traces.paths import models_dir, socket_file, store_file
 from traces.store import Store
 from tui import failures
-from tui.ask.terminal import Form, Route, follow, is_interactive, tell_nearest
-from tui.settings.settings import Settings
-from tui.terminal import print_json
+from tui.ask.terminal import AskOptions, Form, conclude, follow, is_interactive
+from tui.interrupts import ctrl_c
+from tui.settings.settings import Settings, load
 
 _TIMEOUT_SECONDS: Final = 10.0  # a server that does not reply for this long counts as absent
 _RUN_SETTINGS: Final = set(
@@ -38,23 +41,14 @@ _RUN_SETTINGS: Final = set(
     "warm_minutes".split()
 )
 """Settings that may change between runs: no loaded model depends on them."""
+_LOCK_SECONDS: Final = 10.0  # for a server that is about to end
+_POLL_SECONDS: Final = 0.5
+_STEERING_METHODS: Final = {"pause", "resume", "finish", "skip", "add", "override", "reply", "cancel"}
 _ENVIRONMENT_KEYS: Final = ("OPENAI_API_KEY", "OLLAMA_HOST", "OLLAMA_API_KEY")
 
 
 class ServerGone(DeepthinkError, title="The server that keeps the models warm has ended", kind="model"):
     """Raised when the server ends during a run."""
-
-
-@dataclass(frozen=True, slots=True)
-class AskOptions:
-    """A question with its options, as typed; see `tui.ask.command.ask`."""
-
-    question: str
-    collections: Sequence[str] = ()  # without any, those of the session's last question
-    route: Route = ""
-    session: str | None = None
-    go_on: bool = False
-    filters: Sequence[tuple[str, str]] = ()  # names and values
 
 
 class Lines:
@@ -142,7 +136,6 @@ def ask_server(typed: AskOptions, settings: Settings, form: Form) -> int | None:
                     "typed": asdict(typed),
                     "settings": settings.model_dump(mode="json"),
                     "interactive": is_interactive(form),
-                    "json": form == "json",
                 }
             )
             reply = lines.receive()
@@ -152,25 +145,15 @@ def ask_server(typed: AskOptions, settings: Settings, form: Form) -> int | None:
         if first is None or "event" not in first:
             return None
         store = Store(store_file(), on_wait=failures.warn_once)
-        results: list[Any] = []
-        begin = partial(_events, connection, lines, first, results)
+        begin = partial(_events, connection, lines, first)
         fold = follow(store, form, begin, partial(_Remote, send=lines.send))
-    if form == "json":
-        print_json(results[0])
-    elif form != "quiet":
-        tell_nearest(fold, store)
-    return fold.exit_code
+    return conclude(fold, store, form)
 
 
 def _events(
-    connection: socket.socket,
-    lines: Lines,
-    first: dict[str, Any],
-    results: list[Any],
-    *,
-    steering: Steering,
+    connection: socket.socket, lines: Lines, first: dict[str, Any], *, steering: Steering
 ) -> Generator[ev.Event]:
-    """Yield the run's events; append the payload of ``done`` to ``results``."""
+    """Yield the run's events, of which ``first`` has come already."""
     connection.settimeout(None)
     threading.Thread(target=_pass_on_cancel, args=(steering, lines), daemon=True).start()
     message: dict[str, Any] | None = first
@@ -180,7 +163,6 @@ def _events(
         elif "error" in message:
             raise _error_of(message["error"])
         elif "done" in message:
-            results.append(message["done"])
             return
         elif "warning" in message:
             failures.warn_once(message["warning"])
@@ -206,8 +188,6 @@ def start_server(settings: Settings) -> None:
 
     Only from a terminal, where the user may ask again, and only for the settings that it would load itself.
     """
-    from tui.settings.settings import load
-
     if not settings.warm_minutes or not (sys.stderr.isatty() or sys.stdout.isatty()):
         return
     if identity(settings) != identity(load()):
@@ -262,3 +242,181 @@ def _connect() -> socket.socket | None:
     except OSError:
         return None
     return connection
+
+
+# --- the server -----------------------------------------------------------------------------------
+
+
+class AlreadyServed(DeepthinkError, title="Not started", kind="usage"):
+    """Raised when this user already runs a server."""
+
+
+class NoSocket(DeepthinkError, title="Not started", kind="input"):
+    """Raised when the socket cannot be created."""
+
+
+def serve(minutes: float) -> int:
+    """Serve until Ctrl-C, or until ``minutes`` have passed without a question (0: forever).
+
+    Raises:
+        AlreadyServed: another server runs.
+        NoSocket: the socket cannot be created.
+        DeepthinkError: a model is missing.
+    """
+    from filelock import FileLock, Timeout
+
+    path = socket_file()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with (
+            FileLock(f"{path}.lock", timeout=_LOCK_SECONDS),
+            _open_listener() as listener,
+            closing(_Server()) as server,
+            ctrl_c() as stop,
+        ):
+            failures.warn("Keeping the models warm for `deepthink ask`; Ctrl-C stops it.")
+            server.run(listener, minutes * 60, stop)
+    except Timeout:
+        raise AlreadyServed("A server is already running.") from None
+    return failures.DONE
+
+
+@contextmanager
+def _open_listener() -> Iterator[socket.socket]:
+    """A listening socket that only this user may open."""
+    path = socket_file()
+    listener = socket.socket(socket.AF_UNIX)
+    with closing(listener):
+        path.unlink(missing_ok=True)  # left by a server that was killed: we hold the lock
+        old_umask = os.umask(0o177)  # the socket is never open to others, not even for a moment
+        try:
+            listener.bind(str(path))
+        except OSError as error:
+            raise NoSocket(f"{path}: {error.strerror or error}.") from error
+        finally:
+            os.umask(old_umask)
+        listener.listen()
+        listener.settimeout(_POLL_SECONDS)
+        try:
+            yield listener
+        finally:
+            path.unlink(missing_ok=True)
+
+
+class _Server:
+    """The warm models, and the current run."""
+
+    def __init__(self) -> None:
+        from tui import assemble
+
+        self._settings = load()
+        self._identity = identity(self._settings)
+        self._parts = assemble.open_parts(self._settings)
+        self._answering = threading.Lock()
+        self._last_used = time.monotonic()
+        self._outdated = threading.Event()
+
+    def run(self, listener: socket.socket, idle: float, stop: threading.Event) -> None:
+        """Accept connections until stopped, idle for ``idle`` seconds (0: forever), or outdated."""
+        threading.Thread(target=self._warm_up, daemon=True).start()
+        path = socket_file()
+        while not stop.is_set() and not self._outdated.is_set() and path.exists():
+            if idle and not self._answering.locked() and time.monotonic() - self._last_used > idle:
+                return
+            try:
+                connection, _ = listener.accept()
+            except TimeoutError:
+                continue
+            threading.Thread(target=self._handle_connection, args=(connection,), daemon=True).start()
+
+    def close(self) -> None:
+        """Free the language model's memory."""
+        self._parts["chat"].close()
+
+    def _warm_up(self) -> None:
+        from agent import graph  # noqa: F401 - imported now, not while someone waits
+        from tui.assemble import warm_up
+
+        with suppress(DeepthinkError):  # the run fails in the same way, and reports it
+            warm_up(*self._parts.values())
+
+    def _handle_connection(self, connection: socket.socket) -> None:
+        """Serve one connection; an error ends only this connection."""
+        with connection, closing(Lines(connection)) as lines:
+            if not _is_ours(connection):
+                return
+            with suppress(OSError, ValueError):  # the client has gone, or speaks another protocol
+                payload = lines.receive()
+                if payload is None:
+                    return
+                if payload.get("identity") != self._identity:
+                    if identity(load()) != self._identity:  # settings or code have changed since
+                        self._outdated.set()
+                        socket_file().unlink(missing_ok=True)
+                    lines.send({"no": "differs"})
+                elif not self._answering.acquire(blocking=False):
+                    lines.send({"no": "busy"})
+                else:
+                    try:
+                        self._answer(payload, lines)
+                    finally:
+                        with suppress(OSError):  # closing alone does not wake the read in `_steer`
+                            connection.shutdown(socket.SHUT_RDWR)
+                        self._last_used = time.monotonic()
+                        self._answering.release()
+
+    def _answer(self, payload: dict[str, Any], lines: Lines) -> None:
+        """Run the question and send its events. Raises OSError if the client has gone."""
+        from agent import run as agent_run
+        from traces.library import Library
+        from tui import assemble
+        from tui.ask.asking import request_of
+
+        store = Store(store_file(), on_wait=lambda message: lines.send({"warning": message}))
+        steering, embedder = Steering(), self._parts["embedder"]
+        try:
+            embedded, total = Library(store).embedded(embedder.name)
+            if embedded < total:  # the command line embeds the rest, and shows its progress
+                lines.send({"no": "library"})
+                return
+            settings = Settings.model_validate(payload["settings"])
+            request = request_of(
+                AskOptions(**payload["typed"]), settings, interactive=payload["interactive"]
+            )
+            lines.send({"yes": True})
+            threading.Thread(target=_steer, args=(lines, steering), daemon=True).start()
+            parts = {
+                **self._parts,
+                "store": store,
+                "web": assemble.open_web(settings, store, embedder),
+                "learned": assemble.open_learned(),
+            }
+            with closing(agent_run.run(request, steering=steering, **parts)) as events:
+                for event in events:
+                    lines.send({"event": event.kind, "payload": event.payload()})
+            lines.send({"done": True})
+        except (BrokenPipeError, ConnectionError):
+            raise
+        except Exception as error:  # noqa: BLE001 - sent to the client, which shows it
+            failure = failures.explained(error)
+            error_parts = {name: getattr(failure, name) for name in ("title", "kind", "message", "way_out")}
+            lines.send({"error": error_parts})
+
+
+def _steer(lines: Lines, steering: Steering) -> None:
+    """Pass the user's actions on to the run; interrupt it when the client has gone."""
+    with suppress(OSError, ValueError):
+        while (message := lines.receive()) is not None:
+            name, *arguments = message["steer"]
+            if name in _STEERING_METHODS:
+                getattr(steering, name)(*arguments)
+    steering.leave()
+
+
+def _is_ours(connection: socket.socket) -> bool:
+    """Whether this user is at the other end; where the system cannot tell, the socket's mode must do."""
+    if not hasattr(socket, "SO_PEERCRED"):
+        return True
+    credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+    _, uid, _ = struct.unpack("3i", credentials)
+    return bool(uid == os.getuid())

@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen
@@ -22,17 +21,15 @@ from tui.app.failure import in_the_app
 from tui.app.keys import bindings
 from tui.app.offers import deepthink
 from tui.app.work import Failed, Job, in_background
-from tui.library.ingest_panel import IngestJob
-from tui.models.actions import PullJob, PullView, bar
+from tui.library.ingest_panel import IngestJob, IngestPanel
+from tui.models.actions import PullJob, PullView
 from tui.run.live import load_anew
-from tui.terminal import one_line, size
+from tui.terminal import size
 
 if TYPE_CHECKING:
-    from agent.documents.ingest import IngestEvent
     from models.catalogue import ModelEntry
     from tui.app.engine import Engine
     from tui.library.actions import Intake
-    from tui.library.ingesting import IngestFold
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +37,10 @@ class Inventory:
     """What is on this machine at the first start."""
 
     model: str  # the language model in the settings
-    missing: Sequence[str]  # catalogue names of the models to fetch
-    weight: str  # their size, and what an interrupted fetch left of them, in words
-    smaller: Sequence[str]  # like ``missing``, the smaller language model first; empty if there is a model
-    smaller_weight: str
+    missing: Sequence[ModelEntry]  # the models to fetch
+    begun: int  # bytes of them that an interrupted fetch left
+    smaller: str  # a smaller language model to choose instead; "" if there is a language model
+    missing_with_smaller: Sequence[ModelEntry]  # the models to fetch then
     documents: int  # in the library
     samples: bool  # whether they include the whole sample library
     sample_documents: int  # in the sample library
@@ -61,20 +58,17 @@ def look(engine: Engine) -> Inventory:
     settings = engine.settings()
     model = settings.model.lower()
     missing = [entry for entry in default_entries(settings) if not is_here(entry)]
-    smaller: list[ModelEntry] = []
-    if model != SMALLER.name and any(entry.name == model for entry in missing):
-        smaller = [SMALLER, *(entry for entry in missing if entry.name not in {model, SMALLER.name})]
-    half = sum(begun(entry) for entry in missing)
+    offers_smaller = model != SMALLER.name and any(entry.name == model for entry in missing)
+    others = [entry for entry in missing if entry.name not in {model, SMALLER.name}]
     collections = Library(engine.store).collections()
     document_counts = {collection.name: collection.documents for collection in collections}
     sample_counts = {name: len(sample_library.documents(name)) for name in sample_library.COLLECTIONS}
     return Inventory(
         settings.model,
-        [entry.name for entry in missing],
-        f"{size(sum(entry.size for entry in missing))}, once."
-        + (f" {size(half)} of it is here already." if half else ""),
-        [entry.name for entry in smaller],
-        size(sum(entry.size for entry in smaller if not is_here(entry))),
+        missing,
+        sum(begun(entry) for entry in missing),
+        SMALLER.name if offers_smaller else "",
+        others if is_here(SMALLER) else [SMALLER, *others],
         sum(document_counts.values()),
         all(document_counts.get(name, 0) >= count for name, count in sample_counts.items()),
         sum(sample_counts.values()),
@@ -100,8 +94,8 @@ class WelcomeScreen(ModalScreen[str]):
     """Three steps; returns the question to ask, or "" if there is none."""
 
     CSS_PATH = "welcome.tcss"
-    BINDINGS: ClassVar[list[BindingType]] = bindings("welcome")
-    PLACES: ClassVar[Sequence[str]] = ("welcome",)
+    BINDINGS = bindings("welcome")
+    PLACES = ("welcome",)
     HELP = """\
 ### The first start
 
@@ -114,9 +108,6 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
         self._inventory: Inventory | None = None
         self._busy = ""
         self._cancel = threading.Event()
-        self._reading: IngestFold | None = None
-        self._expected = 0  # documents to read, if known in advance
-        self._failures: Sequence[str] = ()
         self._trouble = ""
         self._model = ""  # a language model to use once it is fetched, instead of that of the settings
 
@@ -129,6 +120,8 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
                 yield Static(id=f"body{step}", classes="body", markup=False)
                 if step == 1:
                     yield PullView()
+                elif step == 2:
+                    yield IngestPanel()
             yield Static(id="trouble", classes="error", markup=False)
         yield KeyLine()
 
@@ -149,7 +142,7 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
             "next": is_ready,
             "small": is_ready and bool(self._inventory and self._inventory.smaller),
             "files": is_ready and self._step() > 1,
-            "stop": self._busy in {"fetching", "reading"},
+            "stop": self._busy in {"fetching", "sampling", "reading"},
         }
         return possible.get(action, True)
 
@@ -161,15 +154,13 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
             case 1:
                 self._pull(inventory.missing, "")
             case 2:
-                self._start_reading(
-                    IngestJob.of_samples(deepthink(self).engine), inventory.sample_documents
-                )
+                self._read("sampling", IngestJob.of_samples(deepthink(self).engine))
             case _:
                 self.dismiss(inventory.question if inventory.samples else "")
 
     def action_small(self) -> None:
         if self._inventory is not None:
-            self._pull(self._inventory.smaller, self._inventory.smaller[0])
+            self._pull(self._inventory.missing_with_smaller, self._inventory.smaller)
 
     def action_files(self) -> None:
         from tui.library.files import FilesScreen
@@ -178,13 +169,13 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
 
     def _read_chosen(self, intake: Intake | None) -> None:
         if intake is not None:
-            self._start_reading(IngestJob.of(deepthink(self).engine, intake))
+            self._read("reading", IngestJob.of(deepthink(self).engine, intake))
 
     def action_stop(self) -> None:
         self._cancel.set()
 
     def action_skip(self) -> None:
-        self._cancel.set()
+        self.action_stop()
         self.dismiss("")
 
     # --- messages of workers -----------------------------------------------------------------------
@@ -194,23 +185,18 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
         self._redraw()
 
     @on(Job.Progressed)
-    @on(Job.Ended)
-    def _show_work(self, message: Job.Progressed | Job.Ended) -> None:
-        job, view = message.job, self.query_one(PullView)
-        is_pull, events = isinstance(job, PullJob), job.drain()
-        if is_pull:
-            view.take(events)
-        else:
-            self._show_reading(events)
-        if isinstance(message, Job.Ended):
-            view.clear()
-            stopped = job.cancel.is_set()
-            if is_pull and not stopped and message.failure is None:
-                self._use_pulled()
-            else:
-                self._finish_work(message.failure, stopped=stopped)
+    def _show_pull(self, message: Job.Progressed) -> None:
+        """Show the progress of a pull; that of reading is the panel's."""
+        self.query_one(PullView).take(message.job.drain())
 
-    def _use_pulled(self) -> None:
+    @on(Job.Ended)
+    def _use_pulled(self, message: Job.Ended) -> None:
+        self.query_one(PullView).clear()
+        if message.failure is not None:
+            self.post_message(message.failure)
+        if message.job.cancel.is_set() or message.failure is not None:
+            self._finish_work()
+            return
         engine, model = deepthink(self).engine, self._model
 
         def use_models() -> None:
@@ -225,15 +211,12 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
 
     def _reload_models(self, _: None) -> None:
         load_anew(self)  # during the remaining steps
-        self._finish_work(None)
+        self._finish_work()
 
-    def _show_reading(self, events: Sequence[IngestEvent]) -> None:
-        assert self._reading is not None
-        for event in events:
-            self._reading.take(event)
-        failed = self._reading.failed
-        self._failures = [f"{one_line(file.name, 40)}: {file.error.message}" for file in failed]
-        self._redraw()
+    @on(IngestPanel.Changed)
+    def _finish_reading(self, message: IngestPanel.Changed) -> None:
+        if message.ended:
+            self._finish_work()
 
     @on(Failed)
     def _show_failure(self, message: Failed) -> None:
@@ -256,29 +239,25 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
         work = partial(look, deepthink(self).engine)
         in_background(self, work, self._show_inventory, group="look", exclusive=True)
 
-    def _pull(self, names: Sequence[str], model: str) -> None:
-        job = PullJob(names)
+    def _pull(self, entries: Sequence[ModelEntry], model: str) -> None:
+        job = PullJob([entry.name for entry in entries])
         self._model, self._cancel = model, job.cancel
         self._set_busy("fetching")
         job.start(self)
 
-    def _start_reading(self, job: IngestJob, expected: int = 0) -> None:
-        """Start reading documents; ``expected`` is their number, if known in advance."""
-        from tui.library.ingesting import IngestFold
-
-        self._reading, self._expected, self._cancel = IngestFold(), expected, job.cancel
-        self._set_busy("reading")
-        job.start(self)
+    def _read(self, busy: str, job: IngestJob) -> None:
+        self._cancel = job.cancel
+        self._set_busy(busy)
+        self.query_one(IngestPanel).begin(job)
 
     def _set_busy(self, busy: str) -> None:
         self._busy, self._trouble = busy, ""
         self._redraw()
 
-    def _finish_work(self, failure: Failed | None, *, stopped: bool = False) -> None:
-        self._busy, self._reading = "", None
-        self._trouble = "Stopped; what was done so far is kept." if stopped else ""
-        if failure is not None:
-            self.post_message(failure)
+    def _finish_work(self) -> None:
+        self._busy = ""
+        if self._cancel.is_set():
+            self._trouble = "Stopped; what was done so far is kept."
         self._look()
         self._redraw()
 
@@ -314,22 +293,21 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
             return title, "Here."
         if not inventory.missing:
             return title, f"{inventory.model} is here."
-        text = f"{self._key('next')} fetches {', '.join(inventory.missing)}: {inventory.weight}"
+        names = ", ".join(entry.name for entry in inventory.missing)
+        text = f"{self._key('next')} fetches {names}: {_weight(inventory.missing)}, once."
+        if inventory.begun:
+            text += f" {size(inventory.begun)} of it is here already."
         if inventory.smaller:
-            smaller = f"{inventory.smaller[0]} instead: {inventory.smaller_weight}, faster and weaker."
+            weight = _weight(inventory.missing_with_smaller)
+            smaller = f"{inventory.smaller} instead: {weight}, faster and weaker."
             text += f"\n{self._key('small')} takes {smaller}"
         return title, text
 
-    def _documents_step(self) -> tuple[str, str | Content]:
-        inventory, reading = self._inventory, self._reading
+    def _documents_step(self) -> tuple[str, str]:
+        inventory = self._inventory
         title = "Documents"
-        if reading is not None:
-            width = self.query_one("#body2").content_size.width
-            total = max(reading.total, self._expected)
-            line = bar(
-                reading.share(total), max(width, 20), f"{total} documents" if total else "the documents"
-            )
-            return title, Content.assemble(line, f"\n{one_line(reading.current, 60)}")
+        if self._busy in {"sampling", "reading"}:
+            return title, f"{self._key('stop')} stops the reading, and what was read is kept."
         if inventory is None or self._step() < 2:
             return title, "Samples about a company that does not exist, or your own."
         if self._step() == 2:
@@ -338,13 +316,12 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
             own_documents = f"{self._key('files')} chooses documents of your own."
             return title, f"{self._key('next')} reads {samples}\n{own_documents}"
         samples = ", the samples among them" if inventory.samples else ""
-        text = f"{inventory.documents} in the library{samples}."
-        return title, "\n".join([text, *(f"! {failure}" for failure in self._failures)])
+        return title, f"{inventory.documents} in the library{samples}."
 
     def _question_step(self) -> tuple[str, str]:
         inventory = self._inventory
         title = "A first question"
-        if self._reading is not None and not self._expected:  # documents of the user's own
+        if self._busy == "reading":
             return title, "What you want to know of your documents."
         if inventory is not None and inventory.documents and not inventory.samples:
             return (
@@ -355,3 +332,7 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
         if self._step() == 3:
             return title, f"{quoted}\n{self._key('next')} asks it."
         return title, quoted
+
+
+def _weight(entries: Sequence[ModelEntry]) -> str:
+    return size(sum(entry.size for entry in entries))

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
 from textwrap import wrap
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.content import Content
-from textual.widgets import OptionList, Static
+from textual.widgets import Static
 from textual.worker import get_current_worker
 
 from tui.app.base import DeepScreen
 from tui.app.keys import bindings
-from tui.app.lists import Line, ScreenRows
+from tui.app.lists import Sheet
 from tui.app.work import Failed, in_background
-from tui.terminal import clean, one_line
+from tui.terminal import clean
 
 if TYPE_CHECKING:
     from tui.doctor.findings import Finding, State
@@ -34,12 +32,35 @@ _STATE: Final = 11  # columns
 _NAME: Final = 16
 
 
-class DoctorScreen(DeepScreen):
-    """The rows of `tui.doctor.findings.findings`, and a summary in the first line."""
+class Findings(Sheet):
+    """Findings one after the other: state, name and detail, and below them the way out."""
 
-    MODE: ClassVar[str] = "doctor"
-    PLACES: ClassVar[Sequence[str]] = ("doctor",)
-    BINDINGS: ClassVar[list[BindingType]] = bindings("doctor")
+    DEFAULT_CSS = "Findings { height: 1fr; padding: 0 1; }"
+
+    def __init__(self, findings: Sequence[Finding]) -> None:
+        super().__init__()
+        self._findings = findings
+
+    def lines(self, width: int) -> Iterator[Content]:
+        room = width - _STATE - _NAME
+        indent = " " * (_STATE + _NAME)
+        for finding in self._findings:
+            sign, style = _SIGNS[finding.state]
+            first, *rest = wrap(clean(finding.detail), room) or [""]
+            yield Content.assemble((sign.ljust(_STATE), style), (finding.name.ljust(_NAME), "bold"), first)
+            yield from (Content(indent + line) for line in rest)
+            way_out = f"→ {clean(finding.way_out)}" if finding.way_out else ""
+            for line in way_out.splitlines():
+                for piece in wrap(line, room, subsequent_indent="  ", replace_whitespace=False):
+                    yield Content.styled(indent + piece, "$foreground 70%")
+
+
+class DoctorScreen(DeepScreen):
+    """The findings of `tui.doctor.findings.findings` under a summary."""
+
+    MODE = "doctor"
+    PLACES = ("doctor",)
+    BINDINGS = bindings("doctor")
     CSS_PATH = "doctor.tcss"
     HELP = """\
 ### Doctor
@@ -51,28 +72,25 @@ unknown. The way out is below each fault. Nothing is changed, and no model is lo
     def __init__(self) -> None:
         super().__init__()
         self._findings: list[Finding] = []
-        self._full: set[str] = set()
         self._examining = False
 
     def body(self) -> ComposeResult:
-        yield Static(id="sum", markup=False)
-        yield ScreenRows(id="rows")
+        yield Static(id="sum")
+        yield Findings(self._findings)
 
     def on_mount(self) -> None:
-        self.query_one("#rows").focus()
+        self.query_one(Findings).focus()
         self.action_again()
 
     # --- doing -----------------------------------------------------------------------------------
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Check again only when idle; copy and open only what was found."""
-        if action == "again":
-            return not self._examining
-        return bool(self._findings) if action in {"copy", "full"} else True
+        """Check again only when idle; copy only what was found."""
+        return {"again": not self._examining, "copy": bool(self._findings)}.get(action, True)
 
     def action_again(self) -> None:
-        self._findings, self._examining = [], True
-        self._full.clear()
+        self._findings.clear()
+        self._examining = True
         self._redraw()
         terminal = f"{self.app.size.width} columns, {self.app.console.color_system or 'no colours'}"
 
@@ -97,10 +115,6 @@ unknown. The way out is below each fault. Nothing is changed, and no model is lo
         self.app.copy_to_clipboard("\n".join(lines) + "\n")
         self.notify("Copied; look through it before you publish it: it names folders.")
 
-    def action_full(self) -> None:
-        self._full ^= {self.query_one(ScreenRows).chosen}
-        self._redraw()
-
     def _add_finding(self, finding: Finding) -> None:
         self._findings.append(finding)
         self._redraw()
@@ -111,15 +125,10 @@ unknown. The way out is below each fault. Nothing is changed, and no model is lo
         self._examining = False
         self._redraw()
 
-    @on(OptionList.OptionSelected)
-    def _toggle_clicked(self) -> None:
-        self.action_full()
-
     # --- drawing ---------------------------------------------------------------------------------
 
     def _redraw(self) -> None:
-        lines = [Line(finding.name, partial(_row, finding, self._full)) for finding in self._findings]
-        self.query_one(ScreenRows).show(lines)
+        self.query_one(Findings).redraw()
         self.query_one("#sum", Static).update(self._summary())
         self.refresh_bindings()
 
@@ -134,24 +143,3 @@ unknown. The way out is below each fault. Nothing is changed, and no model is lo
         if warnings:
             return Content(f"! It works; {warnings} could be better").stylize("$warning")
         return Content("✓ All good").stylize("$success")
-
-
-def _row(finding: Finding, full_rows: Container[str], width: int) -> Content:
-    """State, name and detail in one line; below it the way out, unless the state is ok."""
-    full = finding.name in full_rows
-    sign, style = _SIGNS[finding.state]
-    room = width - _STATE - _NAME
-    detail = clean(finding.detail)
-    detail_lines = wrap(detail, room) if full else [one_line(detail, room)]
-    parts: list[Content | tuple[str, str]] = [
-        (sign.ljust(_STATE), style),
-        (finding.name.ljust(_NAME), "bold"),
-        (detail_lines[0] if detail_lines else "", ""),
-    ]
-    indent = " " * (_STATE + _NAME)
-    parts += [(f"\n{indent}{line}", "") for line in detail_lines[1:]]
-    if finding.way_out and (full or finding.state != "ok"):
-        for line in f"→ {clean(finding.way_out)}".splitlines():
-            way_out_lines = wrap(line, room, subsequent_indent="  ", replace_whitespace=False) or [""]
-            parts += [(f"\n{indent}{piece}", "$foreground 70%") for piece in way_out_lines]
-    return Content.assemble(*parts)

@@ -81,7 +81,7 @@ def intake(
     """
     from agent.documents.ingest import NothingToIngest
 
-    addresses = tuple(name for name in names if is_address(name))
+    addresses = tuple(name for name in names if _is_address(name))
     if addresses and not settings.web:
         raise WebOff(
             f"{one_line(addresses[0], 80)} is an address, and nothing is fetched while the web is off.",
@@ -100,7 +100,7 @@ def intake(
     return Intake(paths, addresses, collection_name, " ".join(description.split()))
 
 
-def is_address(name: str) -> bool:
+def _is_address(name: str) -> bool:
     """Whether it is an address, not a path. Raises `WrongUsage` unless it is http or https."""
     scheme = _ADDRESS.match(name)
     if scheme and scheme[1].lower() not in {"http", "https"}:
@@ -274,10 +274,14 @@ def as_json_object(hit: Hit) -> dict[str, object]:
 
 
 def scope_of(library: Library, collections: Sequence[str]) -> Scope:
-    """Where to search: the named collections, or all. Raises `UnknownCollection`, `EmptyLibrary`."""
+    """Where to search: the named collections; all of them if none or ``all`` is named.
+
+    Raises `UnknownCollection`, `EmptyLibrary`.
+    """
     from agent.run import EmptyLibrary
 
-    names = tuple(c.name for c in library.require_collections(collections) if c.chunks)
+    wanted = () if ALL_COLLECTIONS in collections else collections
+    names = tuple(c.name for c in library.require_collections(wanted) if c.chunks)
     if not names:
         raise EmptyLibrary("No document has been read yet.", "Add some: `deepthink ingest PATH`.")
     return Scope(collections=names)

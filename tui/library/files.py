@@ -5,15 +5,13 @@ from __future__ import annotations
 import asyncio
 import shlex
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from rich.style import Style
 from rich.text import Text
 from textual import events, on
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.screen import ModalScreen
@@ -63,19 +61,18 @@ A path with `~`, several side by side in quotes, or an address where the web is 
 the completion. Files dropped on the terminal are added here.
 """
 
-    def __init__(self, *, placeholder: str = "", id: str | None = None) -> None:  # noqa: A002 - Textual's name
+    def __init__(self) -> None:
+        placeholder = "A path, several, or an address; or choose below"
         # The line already has text typed in the tree when it gets the focus.
-        super().__init__(placeholder=placeholder, id=id, suggester=_PathSuggester(), select_on_focus=False)
+        super().__init__(
+            placeholder=placeholder, id="path", suggester=_PathSuggester(), select_on_focus=False
+        )
 
     def on_paste(self, event: events.Paste) -> None:
         """Add each pasted line as a path."""
         event.prevent_default()
         event.stop()
-        self.paste(event.text)
-
-    def paste(self, text: str) -> None:
-        """Insert pasted paths."""
-        names = split_paths(text)
+        names = split_paths(event.text)
         self.insert_text_at_cursor(names[0] if len(names) == 1 else shlex.join(names))
 
     def on_key(self, event: events.Key) -> None:
@@ -96,7 +93,7 @@ class PathTree(DirectoryTree):
         marked: The marked paths, in the order of marking.
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = bindings("file_tree")
+    BINDINGS = bindings("file_tree")
     HELP = """\
 ### The files
 
@@ -121,16 +118,10 @@ whole: documents whose files are gone are removed from the collection.
     class Changed(Message):
         """A path was marked or unmarked."""
 
-    @dataclass
-    class Typed(Message):
-        """The user began to type a path here, or pasted one; it belongs in the path input."""
-
-        text: str
-
-    def __init__(self, path: Path, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
+    def __init__(self, path: Path) -> None:
         self.marked: dict[Path, None] = {}
         self.hidden = False
-        super().__init__(path, id=id)
+        super().__init__(path, id="tree")
         self.guide_depth = 2
         self.auto_expand = False
 
@@ -171,18 +162,6 @@ whole: documents whose files are gone are removed from the collection.
         self.refresh()
         self.post_message(self.Changed())
         self.action_cursor_down()
-
-    def on_key(self, event: events.Key) -> None:
-        bound = self.screen.active_bindings
-        if event.character and event.is_printable and not bound.keys() & {event.key, *event.aliases}:
-            event.stop()
-            event.prevent_default()
-            self.post_message(self.Typed(event.character))
-
-    def on_paste(self, event: events.Paste) -> None:
-        """Pass pasted text on to the path input."""
-        event.stop()
-        self.post_message(self.Typed(event.text))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action in {"take", "turn"}:
@@ -226,7 +205,7 @@ class FilesScreen(ModalScreen[Intake | None]):
     """
 
     CSS_PATH = "files.tcss"
-    BINDINGS: ClassVar[list[BindingType]] = bindings("files")
+    BINDINGS = bindings("files")
     HELP = PathTree.HELP
 
     def __init__(self, start: Path, collection: str = "") -> None:
@@ -240,8 +219,8 @@ class FilesScreen(ModalScreen[Intake | None]):
     def compose(self) -> ComposeResult:
         with Vertical(id="files"):
             yield Static("Add documents", classes="title")
-            yield PathInput(id="path", placeholder="A path, several, or an address; or choose below")
-            yield PathTree(self._start, id="tree")
+            yield PathInput()
+            yield PathTree(self._start)
             yield Static(id="message", markup=False)
             with Horizontal(classes="field"):
                 yield Label("Collection")
@@ -280,15 +259,23 @@ class FilesScreen(ModalScreen[Intake | None]):
             return isinstance(self.focused, Input)
         return super().check_action(action, parameters)
 
-    @on(PathTree.Typed)
-    def _pass_on(self, message: PathTree.Typed) -> None:
+    def on_key(self, event: events.Key) -> None:
+        """Put what is typed in the tree into the line for paths."""
+        is_bound = self.active_bindings.keys() & {event.key, *event.aliases}
+        if isinstance(self.focused, PathTree) and event.is_printable and event.character and not is_bound:
+            event.stop()
+            self._to_path_line().insert_text_at_cursor(event.character)
+
+    def on_paste(self, event: events.Paste) -> None:
+        """Put what is pasted into the tree there, too."""
+        event.stop()
+        self._to_path_line().on_paste(event)
+
+    def _to_path_line(self) -> PathInput:
         line = self.query_one(PathInput)
         line.cursor_position = len(line.value)
         self.set_focus(line)  # at once: it gets the next key
-        if len(message.text) == 1:
-            line.insert_text_at_cursor(message.text)
-        else:
-            line.paste(message.text)
+        return line
 
     @on(Input.Changed, "#path")
     @on(PathTree.Changed)

@@ -9,14 +9,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from textual import on
-from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.message import Message
 from textual.timer import Timer
-from textual.widgets import Static
 
 from models.protocols import GenerationCancelled
-from tui.app.lists import gauge
+from tui.app.lists import Sheet, gauge
 from tui.app.work import Job
 from tui.library.actions import Intake, read_in, read_samples
 from tui.library.ingesting import IngestFold, is_low, share
@@ -80,7 +78,7 @@ _NAME = 28  # characters
 _QUIET = "$foreground 65%"
 
 
-class IngestPanel(VerticalScroll, can_focus=True):
+class IngestPanel(Sheet):
     """Shows the progress of ingestions, one after another; stays until it is hidden.
 
     Attributes:
@@ -97,11 +95,10 @@ the others; it is listed with what to do about it. You can go to any other scree
     DEFAULT_CSS = """
     IngestPanel {
         height: auto; max-height: 10; background: $surface; padding: 0 1; display: none;
-        border-top: solid $panel;
+        border-top: solid $panel; scrollbar-gutter: auto;
     }
     IngestPanel.-shown { display: block; }
     IngestPanel:focus { border-top: solid $primary; }
-    IngestPanel Static { height: auto; }
     """
 
     @dataclass
@@ -110,8 +107,8 @@ the others; it is listed with what to do about it. You can go to any other scree
 
         ended: str = ""
 
-    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
-        super().__init__(id=id)
+    def __init__(self) -> None:
+        super().__init__()
         self.job: IngestJob | None = None
         self.running = False
         self.fold = IngestFold()
@@ -119,28 +116,19 @@ the others; it is listed with what to do about it. You can go to any other scree
         self._waiting: list[IngestJob] = []
         self._redraw_timer: Timer | None = None
 
-    def compose(self) -> Iterable[Static]:
-        yield Static(markup=False)
-
     def begin(self, job: IngestJob) -> bool:
         """Start an ingestion, or queue it behind the running one; returns whether it started at once."""
         if self.running:
             self._waiting.append(job)
-            self._draw()
+            self.redraw()
             return False
-        self.show(job)
-        self.running = True
-        job.start(self)
-        self.screen.refresh_bindings()
-        return True
-
-    def show(self, job: IngestJob, events: Iterable[IngestEvent] = ()) -> None:
-        """Show an ingestion and the events so far."""
         self.job, self.fold, self._failure = job, IngestFold(), ""
         self.running = True
         self.add_class("-shown")
-        self.take(events)
-        self._draw()
+        self.redraw()
+        job.start(self)
+        self.screen.refresh_bindings()
+        return True
 
     def is_reading_into(self, collection: str) -> bool:
         """Whether the running ingestion reads into this collection."""
@@ -151,7 +139,7 @@ the others; it is listed with what to do about it. You can go to any other scree
         self._waiting.clear()
         if self.job is not None:
             self.job.cancel.set()
-        self._draw()
+        self.redraw()
 
     def put_away(self) -> None:
         """Hide a finished ingestion."""
@@ -172,46 +160,35 @@ the others; it is listed with what to do about it. You can go to any other scree
     def _catch_up(self) -> None:
         self._redraw_timer = None
         if self.job is not None:
-            self.take(self.job.drain())
-            self._draw()
+            self._take(self.job)
+            self.redraw()
 
     @on(Job.Ended)
     def _end_job(self, message: Job.Ended) -> None:
         message.stop()
-        self.take(message.job.drain())
+        self._take(message.job)
         if message.failure is not None:
             error = message.failure.error
             self._failure = f"{error.message} {error.way_out}"
             self.post_message(message.failure)  # the app shows it too
-        self.finish()
+        self.running = False
+        self.redraw()
+        self.post_message(self.Changed(self.fold.counts))
+        self.screen.refresh_bindings()
         if self._waiting:
             self.begin(self._waiting.pop(0))
 
-    def finish(self) -> None:
-        """Show that the ingestion has ended."""
-        self.running = False
-        self._draw()
-        self.post_message(self.Changed(self.fold.counts))
-        self.screen.refresh_bindings()
-
-    def take(self, events: Iterable[IngestEvent]) -> None:
-        """Add events of the ingestion."""
+    def _take(self, job: Job[IngestEvent]) -> None:
         before = len(self.fold.news)
-        for event in events:
+        for event in job.drain():
             self.fold.take(event)
         if len(self.fold.news) > before:
             self.post_message(self.Changed())
 
-    def on_resize(self) -> None:
-        self._draw()
-
-    def _draw(self) -> None:
-        if self.job is not None and self.is_mounted:
-            self.query_one(Static).update(Content("\n").join(self._lines(max(self.content_size.width, 40))))
-
-    def _lines(self, width: int) -> list[Content]:
+    def lines(self, width: int) -> list[Content]:
         fold, job = self.fold, self.job
-        assert job is not None
+        if job is None:
+            return []
         lines = self._progress(job, width) if self.running else [self._result(job)]
         language_note = fold.language_note and f"{fold.language_note} Models offers one that supports more."
         notes = [(f"! {one_line(note)}", "$warning") for note in (fold.skipped_note, language_note) if note]

@@ -16,12 +16,10 @@ from tui import failures
 from tui.bars import bar
 from tui.terminal import clean, console, counted, duration, is_live, padded, table
 
-LOW_COVERAGE = 0.95
-"""Below this share, too much of a document's text is missing from its passages."""
-
 _NAME_WIDTH = 34
 _MAX_NAMED = 5  # skipped files, for each reason
-OUTCOMES = ("added", "updated", "moved", "unchanged", "removed")
+_LOW_COVERAGE = 0.95  # below it, too much of a document's text is missing from its passages
+_OUTCOMES = ("added", "updated", "moved", "unchanged", "removed")
 
 
 @dataclass(slots=True)
@@ -84,11 +82,6 @@ class IngestFold:
         return self.looked_at - (self.under_way is not None)
 
     @property
-    def current(self) -> str:
-        """The name of the current file, to a fixed width."""
-        return padded(self.under_way.name if self.under_way else "", _NAME_WIDTH)
-
-    @property
     def doing(self) -> str:
         """The current activity; "" between two files."""
         if self.under_way is None:
@@ -96,12 +89,6 @@ class IngestFold:
         if self.progress is not None:
             return f"{self.progress.done:,} of {self.progress.total:,} {self.progress.unit}"
         return "fetching …" if "://" in self.under_way.source else "reading …"
-
-    def share(self, total: int) -> float:
-        """The finished share of ``total`` files, from 0 to 1; counts passages of the current file."""
-        progress = self.progress
-        begun = progress.done / progress.total if progress and progress.unit == "passages" else 0.0
-        return (self.finished + begun) / max(1, total)
 
     @property
     def news(self) -> list[ing.FileDone]:
@@ -113,7 +100,7 @@ class IngestFold:
         """How many were added, updated and so on; "nothing to do" if there were none."""
         outcomes: Counter[str] = Counter(file.outcome for file in self.done)
         outcomes["unchanged"] = max(outcomes["unchanged"], self.unchanged)
-        numbers = [(outcomes[outcome], outcome) for outcome in OUTCOMES]
+        numbers = [(outcomes[outcome], outcome) for outcome in _OUTCOMES]
         parts = [f"{count} {word}" for count, word in (*numbers, (len(self.failed), "failed")) if count]
         return ", ".join(parts) or "nothing to do"
 
@@ -156,15 +143,10 @@ class IngestFold:
         embedder = self.unknown[0].embedder
         return f"{subject}, which {embedder} does not support: {consequence} words, not by meaning."
 
-    @property
-    def summary(self) -> str:
-        """The counts and the duration."""
-        return f"{self.counts} in {duration(self.seconds)}"
-
 
 def is_low(coverage: float) -> bool:
     """Whether too little of a document's text is in passages."""
-    return coverage < LOW_COVERAGE
+    return coverage < _LOW_COVERAGE
 
 
 def share(coverage: float) -> str:
@@ -186,7 +168,8 @@ def show_ingestion(events: Iterable[ing.IngestEvent]) -> int:
             if isinstance(event, ing.ScansFound):
                 out.print(IngestFold(scans=[event]).scan_note)
             elif live and fold.total:
-                progress.show(fold.current, fold.finished, fold.total, fold.doing)
+                name = padded(fold.under_way.name if fold.under_way else "", _NAME_WIDTH)
+                progress.show(name, fold.finished, fold.total, fold.doing)
             elif isinstance(event, ing.FileDone) and event.outcome not in {"unchanged", "removed"}:
                 out.print(f"{fold.looked_at} of {fold.total}: {clean(event.name)} {event.outcome}")
     if fold.ended or fold.away:
@@ -214,7 +197,7 @@ def _show_summary(out: Console, fold: IngestFold) -> None:
     for note in (*fold.folder_notes, fold.skipped_note):
         if note:
             failures.warn(clean(note))
-    out.print(Text(fold.summary))
+    out.print(Text(f"{fold.counts} in {duration(fold.seconds)}"))
 
 
 def _row(file: ing.FileDone) -> tuple[object, ...]:

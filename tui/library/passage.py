@@ -10,12 +10,11 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path, PurePosixPath
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len
 from textual import events, on
 from textual.app import App, ComposeResult
-from textual.binding import BindingType
 from textual.containers import Container, Horizontal, Vertical
 from textual.content import Content
 from textual.dom import DOMNode
@@ -27,12 +26,13 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.visual import Visual
 from textual.widget import Widget
-from textual.widgets import Input, Static
+from textual.widgets import Static
 
 from agent.text.sentences import sentences
 from traces.paths import originals_dir
 from traces.records import Document, Passage
 from tui.app.base import KeyLine
+from tui.app.find import FindBar
 from tui.app.keys import bindings
 from tui.app.offers import deepthink
 from tui.app.work import in_background
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
     from agent.documents.document import ParsedDocument
     from agent.state import Candidate, Evidence
+    from traces.library import Library
     from tui.app.engine import Engine
 
 
@@ -237,7 +238,6 @@ sentence is between “ and ”.
         self._first = self._last = 0  # the range that is laid out, its end excluded
         self._lines: list[Strip] = []
         self._starts: list[int] = []  # the first line of each passage laid out
-        self._compact_texts: list[str] = []  # texts to search, made by the first search
         # Lines by passage, whether it is current, and the words found in it.
         self._strip_cache: dict[tuple[int, bool, str], list[Strip]] = {}
         self._cached_for: tuple[object, ...] = ()
@@ -246,7 +246,7 @@ sentence is between “ and ”.
         """Show ``passages``, scrolled to the one with index ``target``."""
         self._passages = passages
         self._target = target
-        self._strip_cache, self._compact_texts = {}, []
+        self._strip_cache = {}
         self.go_to(target)
 
     def go_to(self, index: int) -> None:
@@ -262,39 +262,35 @@ sentence is between “ and ”.
         self.scroll_to(y=max(top - _ABOVE, 0), animate=False, force=True)
         self.post_message(self.Moved())
 
-    def find(self, words: str, direction: int) -> int:
-        """Go to the next passage that contains ``words``, wrapping around; returns how many contain them.
+    def find(self, words: str, direction: int) -> tuple[int, int]:
+        """Go to the next passage that contains ``words``, wrapping around.
 
         Args:
             words: Marked wherever they occur; "" marks nothing.
             direction: 1 forwards, -1 backwards, 0 forwards from the current passage, itself included.
+
+        Returns:
+            Its number among the passages that contain them, from 1, and their number; 0, 0 if none does.
         """
         self._words = words
         matches = [i for i in range(len(self._passages)) if self._is_match(i)]
-        if matches:
-            ahead = [i for i in matches if (i >= self.current if direction == 0 else i > self.current)]
-            behind = [i for i in matches if i < self.current]
-            self.go_to((behind or matches)[-1] if direction < 0 else (ahead or matches)[0])
-        else:
+        if not matches:
             self._lay_out()
-        return len(matches)
+            return 0, 0
+        ahead = [i for i in matches if (i >= self.current if direction == 0 else i > self.current)]
+        behind = [i for i in matches if i < self.current]
+        self.go_to((behind or matches)[-1] if direction < 0 else (ahead or matches)[0])
+        return matches.index(self.current) + 1, len(matches)
 
     def _is_match(self, index: int) -> bool:
         """Whether this passage contains the searched words."""
         needle = compact(self._words)
-        if needle and not self._compact_texts:
-            self._compact_texts = [compact(passage.text) for passage in self._passages]
-        return bool(needle) and needle in self._compact_texts[index]
+        return bool(needle) and needle in compact(self._passages[index].text)
 
     @property
     def passage(self) -> Passage | None:
         """The current passage; None if there are none."""
         return self._passages[self.current] if self._passages else None
-
-    @property
-    def laid_out(self) -> int:
-        """Number of passages laid out."""
-        return self._last - self._first
 
     def _around(self, index: int) -> tuple[int, int]:
         return max(index - _NEAR, 0), min(index + _NEAR + 1, len(self._passages))
@@ -408,6 +404,7 @@ sentence is between “ and ”.
         self.go_to(len(self._passages) - 1)
 
 
+_LETTERS = frozenset({"passage", "copy", "original", "find"})  # actions of keys that are letters
 _GONE = "This passage is no longer in the library: its document was removed, or read again and split anew."
 
 
@@ -422,7 +419,7 @@ class PassageScreen(ModalScreen[None]):
     """
 
     CSS_PATH = "passage.tcss"
-    BINDINGS: ClassVar[list[BindingType]] = bindings("passage")
+    BINDINGS = bindings("passage")
     HELP = DocumentText.HELP
 
     def __init__(
@@ -446,12 +443,11 @@ class PassageScreen(ModalScreen[None]):
                 yield DocumentText(label, self._quote)
                 if widget := deepthink(self).picture_widget:
                     yield PagePicture(widget)
-            yield Input(id="words", placeholder="Words to find; Enter, ↓ and ↑ go from one to the next")
+            yield FindBar(self._find, 1, "Words to find in the document")
             yield KeyLine()
 
     def on_mount(self) -> None:
         self.query_one("#gone").display = False
-        self.query_one("#words").display = False
         self.query_one(DocumentText).focus()
         in_background(self, self._fetch, self._show, group="passage")
 
@@ -461,14 +457,11 @@ class PassageScreen(ModalScreen[None]):
 
         library = Library(deepthink(self).engine.store)
         with library.together():
-            matches = library.passages([self._passage_id])
-            if not matches:
+            passage, document = _stored(library, self._passage_id)
+            if passage is None or document is None:
                 return None, [], 0
-            passages = library.document_passages(matches[0].document_id)
-            documents = library.documents(matches[0].collection)
-        document = next((d for d in documents if d.id == matches[0].document_id), None)
-        at = next((i for i, passage in enumerate(passages) if passage.id == self._passage_id), 0)
-        return document, passages, at
+            passages = library.document_passages(document.id)
+        return document, passages, passages.index(passage)
 
     def _show(self, opened: tuple[Document | None, list[Passage], int]) -> None:
         self._document, passages, at = opened
@@ -510,37 +503,19 @@ class PassageScreen(ModalScreen[None]):
         for picture in self.query(PagePicture):
             picture.show(document, passage.page)
 
-    @on(Input.Changed, "#words")
-    def _find_while_typing(self, event: Input.Changed) -> None:
-        self._find(event.value, 0)
-
-    @on(Input.Submitted, "#words")
-    def _find_next(self, event: Input.Submitted) -> None:
-        self._find(event.value, 1)
-
-    def _find(self, words: str, direction: int) -> None:
-        count = self.query_one(DocumentText).find(words, direction)
-        passages = "passage" if count == 1 else "passages"
-        self.query_one("#words", Input).border_subtitle = f"{count or 'no'} {passages}" if words else ""
+    def _find(self, words: str, direction: int) -> tuple[int, int]:
+        return self.query_one(DocumentText).find(words, direction)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        is_finding = self.is_mounted and self.query_one("#words").display
-        if action == "found":
-            return bool(is_finding)
-        return not (is_finding and action in {"passage", "copy", "original", "find", "dismiss"})
+        """While words to find are typed, letters belong to them."""
+        return not (isinstance(self.focused, FindBar) and action in _LETTERS)
 
     def action_passage(self, by: int) -> None:
         text = self.query_one(DocumentText)
         text.go_to(text.current + by)
 
     def action_find(self) -> None:
-        words = self.query_one("#words", Input)
-        words.display = True
-        self.set_focus(words)  # at once: it gets the next key
-        self.refresh_bindings()
-
-    def action_found(self, by: int) -> None:
-        self._find(self.query_one("#words", Input).value, by)
+        self.query_one(FindBar).open()
 
     def action_copy(self) -> None:
         passage = self.query_one(DocumentText).passage
@@ -553,17 +528,6 @@ class PassageScreen(ModalScreen[None]):
         passage = self.query_one(DocumentText).passage
         if self._document is not None and passage is not None:
             open_original(self, passage.id)
-
-    def action_close(self) -> None:
-        """Close the search; if none is open, go back to the screen below."""
-        words = self.query_one("#words", Input)
-        if not words.display:
-            self.dismiss()
-            return
-        words.display = False
-        words.value = ""
-        self.set_focus(self.query_one(DocumentText))
-        self.refresh_bindings()
 
 
 def open_kept(node: DOMNode, item: Candidate | Evidence, number: int = 0, quote: str = "") -> None:
@@ -594,12 +558,10 @@ def find_original(engine: Engine, passage_id: int) -> tuple[str, str]:
 
     library = Library(engine.store)
     with library.together():
-        passages = library.passages([passage_id])
-        documents = library.documents(passages[0].collection) if passages else []
-    document = next((candidate for candidate in documents if candidate.id == passages[0].document_id), None)
-    if document is None:
+        passage, document = _stored(library, passage_id)
+    if passage is None or document is None:
         return "", "This passage is no longer in the library."
-    passage, source = passages[0], document.source
+    source = document.source
     group = BY_TYPE[document.media_type].group if document.media_type in BY_TYPE else ""
     place = source
     if passage.page:
@@ -613,6 +575,13 @@ def find_original(engine: Engine, passage_id: int) -> tuple[str, str]:
     if path is None:
         return "", f"The file is no longer there: {source}"
     return path.as_uri() + page, place
+
+
+def _stored(library: Library, passage_id: int) -> tuple[Passage | None, Document | None]:
+    """A passage and its document; None for what is gone."""
+    passage = next(iter(library.passages([passage_id])), None)
+    documents = library.documents(passage.collection) if passage is not None else []
+    return passage, next((d for d in documents if passage and d.id == passage.document_id), None)
 
 
 def _show(app: App[Any], original: tuple[str, str]) -> None:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import ClassVar, TypeVar
+from typing import TypeVar
 
 from textual import events, on
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.containers import Horizontal
 from textual.widgets import ContentSwitcher, Input, Static, Tree
 
@@ -37,21 +36,22 @@ Files that you drop on the window are read as well.
 
 Press {samples} to read the sample library: twelve documents about a company that does not exist."""
 _MAX_NAMED = 3  # documents that cannot be read again
+_Shelved = tuple[list[Collection], dict[str, list[Document]], str, str]
 
 
 class LibraryScreen(DeepScreen):
     """Shows the library, and changes it."""
 
-    MODE: ClassVar[str] = "library"
+    MODE = "library"
     PLACES = ("library",)
     CSS_PATH = "library.tcss"
-    BINDINGS: ClassVar[list[BindingType]] = bindings("library")
+    BINDINGS = bindings("library")
     HELP = Shelves.HELP
 
     def __init__(self) -> None:
         super().__init__()
         self._collections: list[Collection] | None = None  # None until loaded
-        self._documents: dict[str, tuple[int, list[Document]]] = {}  # with their collection's generation
+        self._documents: dict[str, list[Document]] = {}  # by collection
         self._embedder = ""
         self._folder_state: tuple[EngineState, str] | None = None  # of the followed folders
         self._folder = Path.cwd()
@@ -60,9 +60,9 @@ class LibraryScreen(DeepScreen):
         """The shelves with details, or the search; the ingestion below."""
         with ContentSwitcher(initial="shelves", id="views"):
             with Horizontal(id="shelves"):
-                yield Shelves(id="tree")
+                yield Shelves()
                 yield Details()
-            yield SearchPanel(id="search")
+            yield SearchPanel()
         yield Static(id="followed", markup=False)
         yield IngestPanel()
 
@@ -94,18 +94,17 @@ class LibraryScreen(DeepScreen):
     def _library(self) -> Library:
         return Library(self.deepthink.engine.store)
 
-    def _list_shelves(self) -> tuple[list[Collection], str, str]:
-        """The collections, the embedder of their vectors, and a line on followed folders."""
+    def _list_shelves(self) -> _Shelved:
+        """The collections, their documents, the embedder of their vectors, a line on followed folders."""
         library, folders = self._library, Folders(self.deepthink.engine.store)
         with library.together():
-            return library.collections(), vectors_by(library), summary(folders)
+            documents: dict[str, list[Document]] = {}
+            for document in library.documents():
+                documents.setdefault(document.collection, []).append(document)
+            return library.collections(), documents, vectors_by(library), summary(folders)
 
     def _start(self, work: Callable[[], T], then: Callable[[T], object], group: str = "change") -> None:
         in_background(self, work, then, group=group, exclusive=group != "change")
-
-    def _read_documents(self, collection: str, group: str) -> None:
-        work = partial(self._library.documents, collection)
-        self._start(work, partial(self._fill_documents, collection), group)
 
     @property
     def _searching(self) -> bool:
@@ -113,34 +112,16 @@ class LibraryScreen(DeepScreen):
 
     # --- the shelves -------------------------------------------------------------------------
 
-    def _show_shelves(self, loaded: tuple[list[Collection], str, str]) -> None:
-        collections, self._embedder, followed = loaded
+    def _show_shelves(self, loaded: _Shelved) -> None:
+        collections, self._documents, self._embedder, followed = loaded
         self._collections = collections
-        self.query_one(Shelves).show(collections)
+        self.query_one(Shelves).show(collections, self._documents)
         self.query_one("#shelves").set_class(not collections, "-empty")
-        self.query_one(SearchPanel).offer([collection.name for collection in collections])
         if collections and self.focused is None:  # the tree was hidden while it was empty
             self.set_focus(self.query_one(Shelves))
         self._show_following(followed, self.deepthink.key_of("library.changes"))
         self.call_after_refresh(self._show_details)  # what is under the cursor may be gone
         self.refresh_bindings()
-
-    @on(Shelves.DocumentsRequested)
-    def _fetch(self, message: Shelves.DocumentsRequested) -> None:
-        collection = message.collection
-        generation, documents = self._documents.get(collection.name, (-1, []))
-        if generation == collection.generation:
-            self.query_one(Shelves).fill(collection.name, documents)
-        else:
-            self._read_documents(collection.name, f"documents of {collection.name}")
-
-    def _fill_documents(self, name: str, documents: list[Document]) -> None:
-        generations = {c.name: c.generation for c in self._collections or ()}
-        if name not in generations:
-            return
-        self._documents[name] = (generations[name], documents)
-        self.query_one(Shelves).fill(name, documents)
-        self.call_after_refresh(self._show_details)
 
     @on(Tree.NodeHighlighted, "#tree")
     def _show_details(self) -> None:
@@ -151,10 +132,7 @@ class LibraryScreen(DeepScreen):
             work = partial(self._library.document_passages, item.id)
             self._start(work, partial(self._show_outline, item.id), "outline")
         elif item is not None:
-            generation, documents = self._documents.get(item.name, (-1, []))
-            details.show_collection(item, documents, self._embedder)
-            if generation != item.generation:
-                self._read_documents(item.name, "coverage")
+            details.show_collection(item, self._documents.get(item.name, []), self._embedder)
         elif self._collections is not None and not self._collections:
             add, samples = (self.deepthink.key_of(f"library.{name}") for name in ("add", "samples"))
             details.show_nothing(_EMPTY.format(add=add or "a", samples=samples or "t"))

@@ -1,18 +1,18 @@
-"""Searching by hand: a query, a scope, and the rank and score of every retrieval stage."""
+"""Searching by hand: a query, and the rank and score of every retrieval stage."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import BindingType
-from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
-from textual.widgets import DataTable, Input, Label, Select, Static
+from textual.widgets import DataTable, Input, Static
 
 from tui.app.keys import bindings
 from tui.app.offers import deepthink
@@ -31,13 +31,14 @@ _NAME_WIDTHS = (16, 60)  # columns: minimum and maximum
 
 
 class SearchPanel(Vertical):
-    """A query, a collection, the table of results and the passage under the cursor."""
+    """A query, the table of results and the passage under the cursor."""
 
-    BINDINGS: ClassVar[list[BindingType]] = bindings("search")
+    BINDINGS = bindings("search")
     HELP = """\
 ### Searching by hand
 
-The passages that a step of a run would get for this query, without a language model. Each column shows the
+The passages that a step of a run would get for this query, without a language model. `#name` looks only in
+that collection, `from:petra`, `after:2024-03` and the like as in a question. Each column shows the
 rank that a stage gave a passage, and its score. **reader** is the probability that the passage answers: it
 orders the rows, and the **grade** says it in words. **fused** joins the ranks of **vector** (cosine),
 **MMR** (the same, more varied) and **keyword** (BM25). **Enter** searches, and opens the passage under the
@@ -45,13 +46,7 @@ cursor.
 """
     DEFAULT_CSS = """
     SearchPanel { padding: 1 1 0 1; }
-    SearchPanel .field { height: 1; }
-    SearchPanel .field Label { width: auto; padding: 0 1 0 0; color: $foreground 75%; }
-    SearchPanel .field Label.first { width: 8; }
-    SearchPanel .field Input, SearchPanel .field Select { height: 1; border: none; margin-right: 2; }
-    SearchPanel SelectCurrent { padding: 0 1; }
-    SearchPanel .field #query { margin-right: 0; padding: 0 1; }
-    SearchPanel #within { width: 1fr; }
+    SearchPanel #query { height: 1; border: none; padding: 0 1; }
     SearchPanel #state { height: auto; max-height: 3; margin: 1 0; color: $foreground 75%; }
     SearchPanel #state.error { color: $error; }
     SearchPanel DataTable { height: auto; max-height: 48%; background: transparent; }
@@ -60,19 +55,13 @@ cursor.
     SearchPanel #preview Static { height: auto; }
     """
 
-    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
-        super().__init__(id=id)
+    def __init__(self) -> None:
+        super().__init__(id="search")
         self._staged: Sequence[Staged] = ()
-        self._collections: Sequence[str] = ()
         self._recall: tuple[Embedder, Recall] | None = None  # keeps its keyword index between searches
 
     def compose(self) -> ComposeResult:
-        with Horizontal(classes="field"):
-            yield Label("Search", classes="first")
-            yield Input(id="query", placeholder="A question or a few words")
-        with Horizontal(classes="field"):
-            yield Label("in", classes="first")
-            yield Select([("all collections", "")], id="within", allow_blank=False, compact=True)
+        yield Input(id="query", placeholder="A question or a few words; #collection looks only there")
         yield Static(id="state", markup=False)
         yield DataTable(cursor_type="row", cell_padding=0)
         with VerticalScroll(id="preview"):
@@ -81,71 +70,57 @@ cursor.
     def on_mount(self) -> None:
         self._tell("Enter searches. No language model is used.")
 
-    def offer(self, collections: Sequence[str]) -> None:
-        """Offer these collections as scopes."""
-        if list(collections) == list(self._collections):
-            return
-        self._collections = list(collections)
-        within = cast("Select[str]", self.query_one("#within", Select))
-        before = within.value
-        with within.prevent(Select.Changed):  # the user has not chosen anything
-            within.set_options([("all collections", ""), *((one_line(name), name) for name in collections)])
-            if before in collections:
-                within.value = before
-
     def search_for(self, words: str) -> None:
         """Search for these words, everywhere."""
         self.query_one("#query", Input).value = words
-        self._search(entered=True)
+        self._search()
 
     def on_resize(self) -> None:
         if self._staged:
             self._fill()
 
     @on(Input.Submitted)
-    def _search_on_enter(self) -> None:
-        self._search(entered=True)
-
-    @on(Select.Changed)
-    def _search_on_select(self) -> None:
-        self._search(entered=False)
-
-    def _search(self, *, entered: bool) -> None:
+    def _search(self) -> None:
         query = one_line(self.query_one("#query", Input).value)
         if not any(letter.isalnum() for letter in query):
             return
-        within = str(self.query_one("#within", Select).value)
         is_loading = deepthink(self).engine_states.get("embedder", ("cold", ""))[0] == "loading"
         self._tell("The embedder is being loaded: some seconds, once …" if is_loading else "Searching …")
-        work = partial(self._inspect, query, within)
-        in_background(self, work, partial(self._show, query, entered), group="search", exclusive=True)
+        work = partial(self._inspect, query)
+        in_background(self, work, partial(self._show, query), group="search", exclusive=True)
 
-    def _inspect(self, query: str, within: str) -> Sequence[Staged]:
+    def _inspect(self, query: str) -> Sequence[Staged]:
+        from agent.retrieval.filters import filters_of
         from agent.retrieval.recall import Recall
         from agent.steps.inspection import inspect
         from traces.library import Library
+        from tui.ask.prompt import read
         from tui.library.actions import scope_of
 
         engine = deepthink(self).engine
         library = Library(engine.store)
-        scope = scope_of(library, [within] if within else [])
+        typed = read(query, frozenset(collection.name for collection in library.collections()))
+        if not typed.question:  # there are only names of collections, or filters
+            return ()
+        names = (*typed.collections, *(word[1:] for word in typed.unknown if word.startswith("#")))
+        scope = replace(scope_of(library, names), filters=filters_of(typed.filters))
         embedder = engine.embedder()
         if self._recall is None or self._recall[0] is not embedder:
             self._recall = (embedder, Recall(library, embedder))
-        return inspect(query, "hybrid", scope, recall=self._recall[1], reader=engine.reader())
+        return inspect(typed.question, "hybrid", scope, recall=self._recall[1], reader=engine.reader())
 
     @on(Failed)
     def _tell_failure(self, message: Failed) -> None:
         self._tell(f"✗ {one_line(message.error.message)} {one_line(message.error.way_out)}", is_error=True)
 
-    def _show(self, query: str, entered: bool, staged: Sequence[Staged]) -> None:
-        """Show the results of a query; ``entered`` if Enter started it."""
+    def _show(self, query: str, staged: Sequence[Staged]) -> None:
+        """Show the results of a query."""
         self._staged = staged
         found = f"{counted(len(staged), 'passage')}, in the reader's order"
         self._tell(found if staged else "Nothing found.")
         self._fill()
         line = self.query_one("#query", Input)
-        if staged and entered and line.has_focus and one_line(line.value) == query:
+        if staged and line.has_focus and one_line(line.value) == query:
             self.query_one(DataTable).focus()
 
     def _fill(self) -> None:

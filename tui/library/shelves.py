@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import ClassVar
 
 from rich.text import Text
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
-from textual.message import Message
 from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static, Tree
 from textual.widgets.option_list import Option
@@ -35,7 +31,7 @@ from tui.terminal import clean, one_line, size
 
 
 class Shelves(Tree[Collection | Document]):
-    """The library as a tree; a collection's documents are requested when it is opened."""
+    """The library as a tree; the documents of a collection are below it while it is open."""
 
     HELP = """\
 ### The library
@@ -51,19 +47,12 @@ its sections.
     Shelves:focus { background-tint: transparent; }
     """
 
-    @dataclass
-    class DocumentsRequested(Message):
-        """The documents of a collection are needed."""
-
-        collection: Collection
-
-    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
-        super().__init__("library", id=id)
+    def __init__(self) -> None:
+        super().__init__("library", id="tree")
         self.show_root = False
         self.guide_depth = 2
         self.auto_expand = False
-        # Ids and hashes of the documents shown, by collection.
-        self._leaf_keys: dict[str, list[tuple[int, str]]] = {}
+        self._documents: Mapping[str, Sequence[Document]] = {}  # by collection
 
     @property
     def chosen(self) -> Collection | Document | None:
@@ -80,54 +69,39 @@ its sections.
             return item.collection
         return item.name if item is not None else ""
 
-    def show(self, collections: Sequence[Collection]) -> None:
-        """Show these collections; open ones stay open, and reload if they changed."""
+    def show(self, collections: Sequence[Collection], documents: Mapping[str, Sequence[Document]]) -> None:
+        """Show collections and their documents; what is open stays open, and the cursor where it is."""
+        self._documents = documents
         nodes = {node.data.name: node for node in self.root.children if node.data is not None}
-        by_name = {collection.name: collection for collection in collections}
-        for name, node in nodes.items():
-            if name not in by_name:
-                node.remove()
-                self._leaf_keys.pop(name, None)
+        for name in nodes.keys() - {collection.name for collection in collections}:
+            nodes[name].remove()
         for position, collection in enumerate(collections):
             before = position if position < len(self.root.children) else None
             node = nodes.get(collection.name) or self.root.add("", collection, before=before)
-            changed = isinstance(node.data, Collection) and node.data.generation != collection.generation
             node.data = collection
-            label = Text(one_line(collection.name))
-            label.append(f"  {collection.documents:,}", style="dim")
-            node.set_label(label)
-            if node.is_expanded and changed:
-                self.post_message(self.DocumentsRequested(collection))
+            node.set_label(Text.assemble(one_line(collection.name), (f"  {collection.documents:,}", "dim")))
+            self._fill(node)
         if self.cursor_node is None and self.root.children:
             self.call_after_refresh(self.move_cursor, self.root.children[0])
 
-    def fill(self, name: str, documents: Sequence[Document]) -> None:
-        """Show the documents of a collection and keep the cursor; do nothing while it is closed."""
-        node = next((node for node in self.root.children if node.data and node.data.name == name), None)
-        if node is None or node.is_collapsed:
+    @on(Tree.NodeExpanded)
+    def _fill_opened(self, event: Tree.NodeExpanded[Collection | Document]) -> None:
+        self._fill(event.node)
+
+    def _fill(self, node: TreeNode[Collection | Document]) -> None:
+        """Show the documents of a collection while it is open."""
+        documents = self._documents.get(node.data.name, ()) if node.data is not None else ()
+        if node.is_collapsed or [leaf.data for leaf in node.children] == list(documents):
             return
         item = self.chosen
-        cursor_in_collection = isinstance(item, Document) and item.collection == name
-        leaf_keys = [(document.id, document.sha256) for document in documents]
-        if self._leaf_keys.get(name) == leaf_keys:
-            return
-        self._leaf_keys[name] = leaf_keys
         node.remove_children()
-        same_leaf: TreeNode[Collection | Document] | None = None
+        leaves: dict[str, TreeNode[Collection | Document]] = {}
         for document in documents:
-            label = Text(one_line(document.name))
-            if is_low(document.coverage):
-                label.append("  low", style="bold")
-            leaf = node.add_leaf(label, document)
-            if isinstance(item, Document) and cursor_in_collection and item.source == document.source:
-                same_leaf = leaf
-        if cursor_in_collection:
-            self.call_after_refresh(self.move_cursor, same_leaf or node)
-
-    @on(Tree.NodeExpanded)
-    def _request_documents(self, event: Tree.NodeExpanded[Collection | Document]) -> None:
-        if isinstance(event.node.data, Collection):
-            self.post_message(self.DocumentsRequested(event.node.data))
+            low = ("  low", "bold") if is_low(document.coverage) else ""
+            label = Text.assemble(one_line(document.name), low)
+            leaves[document.source] = node.add_leaf(label, document)
+        if isinstance(item, Document) and node.data is not None and item.collection == node.data.name:
+            self.call_after_refresh(self.move_cursor, leaves.get(item.source, node))
 
     def key_right(self) -> None:
         """Open the collection under the cursor."""
@@ -305,7 +279,7 @@ class Details(VerticalScroll, can_focus=False):
 class DescribeScreen(ModalScreen[str]):
     """Dialog that returns a one-line description; "" keeps the present one."""
 
-    BINDINGS: ClassVar[list[BindingType]] = bindings("describe")
+    BINDINGS = bindings("describe")
     HELP = "What the collection holds, in one line: the planner reads it to know where to search."
     DEFAULT_CSS = """
     DescribeScreen #describe {
@@ -336,7 +310,7 @@ _SIGNS = {"failed": "✗", "away": "!", "removed": "-", "added": "+"}
 class ChangesScreen(ModalScreen[None]):
     """The followed folders, and the changes in them."""
 
-    BINDINGS: ClassVar[list[BindingType]] = bindings("changes")
+    BINDINGS = bindings("changes")
     HELP = """\
 ### Followed folders
 

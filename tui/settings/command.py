@@ -53,9 +53,8 @@ def set_value(key: _Key, value: Annotated[str, typer.Argument(metavar="VALUE")])
     Comments and everything else in the file stay.
     """
     typer.echo(f"{key} = {as_text(put(key, value))}")
-    for name, environment_value in os.environ.items():  # not `load`: another setting may be wrong
-        if name.upper() == variable(key):
-            failures.warn(f"{name} in the environment says {environment_value} and wins over the file.")
+    if value_there := os.environ.get(variable(key)):
+        failures.warn(f"{variable(key)} in the environment says {value_there} and wins over the file.")
 
 
 @app.command("get")

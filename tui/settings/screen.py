@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final
 
 from rich.cells import cell_len
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.containers import Container, Vertical, VerticalScroll
 from textual.content import Content
-from textual.message import Message
 from textual.widgets import Input, OptionList, Static
-from textual.widgets.option_list import Option
 
 from tui.app.base import DeepScreen
 from tui.app.failure import in_the_app
@@ -100,138 +96,15 @@ def _change(engine: Engine, key: str, text: str | None) -> list[Entry] | str:
     return _read(engine)
 
 
-class SettingEditor(VerticalScroll, can_focus=False):
-    """Shows and edits a setting; posts `Changed` with the new text."""
-
-    DEFAULT_CSS = """
-    SettingEditor { height: auto; max-height: 12; padding: 0 1; border-top: solid $panel; }
-    SettingEditor > Static { height: auto; }
-    SettingEditor > #message { color: $foreground 65%; }
-    SettingEditor > Input { height: 1; border: none; padding: 0 1; margin: 1 0 0 0; background: $panel; }
-    SettingEditor > Input.-invalid { border: none; }
-    SettingEditor > OptionList {
-        margin: 1 0 0 0; height: auto; max-height: 6; width: 30; border: none; padding: 0;
-        background: $background; background-tint: $background 0%;
-    }
-    SettingEditor > OptionList:focus { border: none; background-tint: $background 0%; }
-    SettingEditor > #message.error { color: $error; }
-    """
-    HELP: ClassVar[str] = """\
-**Enter** saves the typed value, **Escape** keeps the old one. The possible values are listed below.
-"""
-
-    @dataclass
-    class Changed(Message):
-        """The user sets ``key`` to ``text``."""
-
-        key: str
-        text: str
-
-    def __init__(self) -> None:
-        super().__init__(id="editor")
-        self.row: Entry | None = None
-
-    def compose(self) -> ComposeResult:
-        yield Static(id="name", markup=False)
-        yield Static(id="description", markup=False)
-        yield OptionList(id="choice", compact=True)
-        yield Input(id="text", compact=True)
-        yield Static(id="message", markup=False)
-
-    def show(self, row: Entry | None) -> None:
-        """Show a setting, and ways to edit it."""
-        same = row is not None and self.row is not None and row.key == self.row.key
-        self.row = row
-        self.display = row is not None
-        if row is None:
-            return
-        name = Content(row.key).stylize("bold $primary")
-        self.query_one("#name", Static).update(Content.assemble(name, f"  {_origin(row)}"))
-        self.query_one("#description", Static).update(clean(row.description))
-        is_fixed = row.layer == "environment"
-        if is_fixed:
-            self.tell(
-                f"{row.origin} in the environment wins over the file; unset it to change the setting here."
-            )
-        elif not same:
-            self.tell("")
-        line = self.query_one("#text", Input)
-        self.query_one("#choice").display = bool(row.choices) and not is_fixed
-        line.display = not row.choices and not is_fixed
-        if row.choices:
-            self._offer(row)
-        elif not line.has_focus:
-            with self.prevent(Input.Changed):
-                line.value = row.text
-
-    def _offer(self, row: Entry) -> None:
-        choice = self.query_one("#choice", OptionList)
-        choice.set_options(
-            Option(
-                Content(f"{'●' if value == row.text else '○'} {value or _meaning(row.key, value)}"),
-                id=f"={value}",
-            )
-            for value in row.choices
-        )
-        choice.highlighted = list(row.choices).index(row.text)
-
-    def edit(self) -> None:
-        """Start editing: toggle a switch, open a choice, focus a line."""
-        if self.row is None or self.row.layer == "environment":
-            return
-        if isinstance(self.row.value, bool):
-            self._post("false" if self.row.value else "true")
-        elif self.row.choices:
-            self.query_one("#choice").focus()
-        else:
-            line = self.query_one("#text", Input)
-            line.value = self.row.text
-            self.screen.set_focus(line)  # at once: it gets the next key
-
-    def tell(self, message: str, *, is_error: bool = False) -> None:
-        """Show a message, such as what is wrong with the typed text; "" clears it."""
-        line = self.query_one("#message", Static)
-        line.update(f"✗ {clean(message)}" if is_error else message)
-        line.set_class(is_error, "error")
-        line.display = bool(message)
-
-    @on(OptionList.OptionHighlighted)
-    def _ignore_highlight(self, event: OptionList.OptionHighlighted) -> None:
-        event.stop()
-
-    @on(OptionList.OptionSelected)
-    def _post_choice(self, event: OptionList.OptionSelected) -> None:
-        event.stop()
-        self._post(str(event.option_id).removeprefix("="))
-
-    @on(Input.Submitted)
-    def _post_line(self, event: Input.Submitted) -> None:
-        event.stop()
-        self._post(event.value)
-
-    @on(Input.Changed)
-    def _clear_error(self, event: Input.Changed) -> None:
-        event.stop()
-        self.tell("")
-
-    def _post(self, text: str) -> None:
-        if self.row is not None:
-            self.post_message(self.Changed(self.row.key, text))
-
-
-def _origin(row: Entry) -> str:
-    return {"default": "the default", "file": "from the settings file"}.get(row.layer, f"from {row.origin}")
-
-
 _KEY = 21  # columns
 
 
 class SettingsScreen(DeepScreen):
-    """The list of settings, and an editor for the one under the cursor."""
+    """The list of settings, and beside it the one under the cursor, to be changed."""
 
-    MODE: ClassVar[str] = "settings"
-    PLACES: ClassVar[Sequence[str]] = ("settings",)
-    BINDINGS: ClassVar[list[BindingType]] = bindings("settings")
+    MODE = "settings"
+    PLACES = ("settings",)
+    BINDINGS = bindings("settings")
     CSS_PATH = "settings.tcss"
     HELP = """\
 ### Settings
@@ -252,11 +125,16 @@ Theme, motion and keys take effect at once, a model with the next question.
                 yield Input(placeholder="Search", id="search", compact=True)
                 yield Static(id="trouble", classes="error", markup=False)
                 yield ScreenRows(id="rows")
-            yield SettingEditor()
+            with VerticalScroll(id="editor", can_focus=False):
+                yield Static(id="name", markup=False)
+                yield Static(id="description", markup=False)
+                yield OptionList(id="choice", markup=False, compact=True)
+                yield Input(id="text", compact=True)
+                yield Static(id="message", markup=False)
 
     def on_mount(self) -> None:
         self.query_one("#rows").focus()
-        self.query_one(SettingEditor).show(None)
+        self._show_setting()
         self.query_one("#trouble").display = False
 
     def on_screen_resume(self) -> None:
@@ -282,7 +160,18 @@ Theme, motion and keys take effect at once, a model with the next question.
                 return True
 
     def action_edit(self) -> None:
-        self.query_one(SettingEditor).edit()
+        """Start editing: toggle a switch, open a choice, focus a line."""
+        row = self._under_cursor()
+        if row is None or row.layer == "environment":
+            return
+        if isinstance(row.value, bool):
+            self._change(row.key, "false" if row.value else "true")
+        elif row.choices:
+            self.query_one("#choice").focus()
+        else:
+            line = self.query_one("#text", Input)
+            line.value = row.text
+            self.set_focus(line)  # at once: it gets the next key
 
     def action_unset(self) -> None:
         row = self._under_cursor()
@@ -302,10 +191,8 @@ Theme, motion and keys take effect at once, a model with the next question.
         search, rows = self.query_one("#search", Input), self.query_one("#rows")
         if search.has_focus or rows.has_focus:
             search.value = ""
-        self.set_focus(self.query_one("#rows"))  # at once, so that the editor can restore the value
-        editor = self.query_one(SettingEditor)
-        editor.tell("")
-        editor.show(self._under_cursor())
+        self.set_focus(rows)  # at once, so that the value can be restored
+        self._show_setting()
 
     # --- events of widgets -----------------------------------------------------------------------
 
@@ -317,19 +204,29 @@ Theme, motion and keys take effect at once, a model with the next question.
     def _focus_rows(self) -> None:
         self.set_focus(self.query_one("#rows"))  # at once: a second Enter belongs to the row
 
-    @on(OptionList.OptionHighlighted)
+    @on(OptionList.OptionHighlighted, "#rows")
     def _show_highlighted(self) -> None:
-        self.query_one(SettingEditor).show(self._under_cursor())
+        self._show_setting()
         self.refresh_bindings()
 
-    @on(OptionList.OptionSelected)
+    @on(OptionList.OptionSelected, "#rows")
     def _edit_clicked(self) -> None:
         if self.check_action("edit", ()):
             self.action_edit()
 
-    @on(SettingEditor.Changed)
-    def _write_change(self, message: SettingEditor.Changed) -> None:
-        self._change(message.key, message.text)
+    @on(OptionList.OptionSelected, "#choice")
+    def _take_choice(self, event: OptionList.OptionSelected) -> None:
+        if (row := self._under_cursor()) is not None:
+            self._change(row.key, row.choices[event.option_index])
+
+    @on(Input.Submitted, "#text")
+    def _take_text(self, event: Input.Submitted) -> None:
+        if (row := self._under_cursor()) is not None:
+            self._change(row.key, event.value)
+
+    @on(Input.Changed, "#text")
+    def _clear_error(self) -> None:
+        self._tell("message", "")
 
     # --- work ------------------------------------------------------------------------------------
 
@@ -338,19 +235,19 @@ Theme, motion and keys take effect at once, a model with the next question.
         in_background(self, work, partial(self._show_change, key), group="change")
 
     def _show_change(self, key: str, result: list[Entry] | str) -> None:
-        editor = self.query_one(SettingEditor)
+        row = self._under_cursor()
         if isinstance(result, list):
             self._show_settings(result)
             self._take_effect(key)
-            editor.tell("")
             self.query_one("#rows").focus()
-        elif editor.row is not None and editor.row.key == key:
-            editor.tell(result, is_error=True)
+        elif row is not None and row.key == key:
+            self._tell("message", f"✗ {clean(result)}", is_error=True)
 
     def _show_settings(self, rows: Sequence[Entry]) -> None:
         self._rows = rows
         if self._error_text:  # the file was not in force
-            self._tell("")
+            self._error_text = ""
+            self._tell("trouble", "")
             for key in ("app.theme", "app.reduced_motion", "app.keys", "model"):
                 self._take_effect(key)
         self._redraw()
@@ -362,7 +259,9 @@ Theme, motion and keys take effect at once, a model with the next question.
         keys = self.deepthink.keys
         hint = f"{keys.get('settings.refresh', 'r')} reads the file again."
         way_out = in_the_app(error, keys)
-        self._tell("\n  ".join(filter(None, (f"✗ {error.message}", way_out, "" if self._rows else hint))))
+        parts = (f"✗ {error.message}", way_out, "" if self._rows else hint)
+        self._error_text = "\n  ".join(filter(None, parts))
+        self._tell("trouble", self._error_text, is_error=True)
         self._redraw()
 
     def _take_effect(self, key: str) -> None:
@@ -380,11 +279,39 @@ Theme, motion and keys take effect at once, a model with the next question.
 
     # --- drawing ---------------------------------------------------------------------------------
 
-    def _tell(self, error_text: str) -> None:
-        self._error_text = error_text
-        view = self.query_one("#trouble", Static)
-        view.update(error_text)
-        view.display = bool(error_text)
+    def _tell(self, where: str, text: str, *, is_error: bool = False) -> None:
+        """Show a text in its line; "" hides the line."""
+        line = self.query_one(f"#{where}", Static)
+        line.update(text)
+        line.set_class(is_error, "error")
+        line.display = bool(text)
+
+    def _show_setting(self) -> None:
+        """Show the setting under the cursor, and a way to change it."""
+        row = self._under_cursor()
+        self.query_one("#editor").display = row is not None
+        if row is None:
+            return
+        origins = {"default": "the default", "file": "from the settings file"}
+        origin = origins.get(row.layer, f"from {row.origin}")
+        name = Content.assemble((row.key, "bold $primary"), f"  {origin}")
+        self.query_one("#name", Static).update(name)
+        self.query_one("#description", Static).update(clean(row.description))
+        is_fixed = row.layer == "environment"
+        fixed = f"{row.origin} in the environment wins over the file; unset it to change the setting here."
+        self._tell("message", fixed if is_fixed else "")
+        choice, line = self.query_one("#choice", OptionList), self.query_one("#text", Input)
+        choice.display = bool(row.choices) and not is_fixed
+        line.display = not row.choices and not is_fixed
+        if row.choices:
+            signs = {True: "●", False: "○"}
+            choice.set_options(
+                f"{signs[value == row.text]} {value or _meaning(row.key, value)}" for value in row.choices
+            )
+            choice.highlighted = list(row.choices).index(row.text)
+        elif not line.has_focus:
+            with self.prevent(Input.Changed):
+                line.value = row.text
 
     def _under_cursor(self) -> Entry | None:
         key = self.query_one(ScreenRows).chosen
@@ -404,7 +331,7 @@ Theme, motion and keys take effect at once, a model with the next question.
         if self._rows and not lines:
             lines = [Line("", lambda _width: Content("No setting matches; Escape shows all."))]
         self.query_one(ScreenRows).show(lines)
-        self.query_one(SettingEditor).show(self._under_cursor())
+        self._show_setting()
         self.refresh_bindings()
 
 

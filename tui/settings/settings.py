@@ -433,17 +433,8 @@ def _fields(shape: type[BaseModel], prefix: str) -> Iterator[tuple[str, FieldInf
 
 
 def _environment() -> dict[str, str]:
-    """Values by dotted key: of settings, and of whatever begins with the name of a group of settings."""
-    groups = {key.partition(".")[0] for key in fields() if "." in key}
-    values: dict[str, str] = {}
-    for name, value in os.environ.items():
-        key = name.upper().removeprefix(_PREFIX).lower()
-        group = key.partition("_")[0]
-        if group in groups:
-            key = key.replace("_", ".", 1)
-        if value and name.upper().startswith(_PREFIX) and (key in fields() or group in groups):
-            values[key] = value
-    return values
+    """The values of settings by dotted key."""
+    return {key: value for key in fields() if (value := os.environ.get(variable(key)))}
 
 
 def _setting_error(key: str, problem: Mapping[str, Any], flags: Mapping[str, object]) -> BadSetting:
@@ -452,18 +443,15 @@ def _setting_error(key: str, problem: Mapping[str, Any], flags: Mapping[str, obj
     way_out = f"{key}: {keys()[key]}" if key in keys() else "Set each setting of the group on its own."
     if key in flags:
         return BadSetting(f"--{key.rsplit('.', maxsplit=1)[-1].replace('_', '-')}: {reason}.", way_out)
-    if not _in_environment(key):
+    if variable(key) not in os.environ:
         way_out = f"{way_out} Correct it there, or `deepthink config unset {key}`."
     return BadSetting(f"{_place(key)}: {reason}.", way_out)
 
 
 def _place(key: str) -> str:
     """A setting with the place its value comes from."""
-    return f"{variable(key)} in the environment" if _in_environment(key) else f"{key} in {config_file()}"
-
-
-def _in_environment(key: str) -> bool:
-    return variable(key) in {name.upper() for name in os.environ}
+    name = variable(key)
+    return f"{name} in the environment" if name in os.environ else f"{key} in {config_file()}"
 
 
 def _reason(problem: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""F1: what has the focus, the keys that work there as they are mapped now, and every name."""
+"""F1: what has the focus, its keys, and every name; and what an error advises inside the app."""
 
 from __future__ import annotations
 
@@ -6,12 +6,20 @@ import pytest
 from textual.containers import VerticalScroll
 from textual.widgets import Markdown
 
+from agent.run import EmptyLibrary
+from models.protocols import ModelMissing
 from tests.tui.app.bare import BareAnswer
 from tests.tui.conftest import Look, MakeApp, Snap, looks
 from tests.tui.waiting import until
+from traces.errors import DeepthinkError
+from traces.store import StoreError
 from tui.app.app import DeepthinkApp
+from tui.app.failure import in_the_app
 from tui.app.help import HelpScreen
-from tui.app.keys import ACTIONS, ACTIONS_BY_ID
+from tui.app.keys import ACTIONS_BY_ID
+from tui.assemble import NoModelYet
+from tui.library.actions import WebOff
+from tui.settings.settings import BadSetting
 
 pytestmark = pytest.mark.usefixtures("bare")
 
@@ -66,8 +74,9 @@ async def test_every_name_is_found_once_by_scrolling_and_it_closes(app: Deepthin
 def test_help_in_pictures(
     look: Look, make_app: MakeApp, snap_compare: Snap, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    few = {place: ACTIONS[place] for place in ("app", "answer", "failure", "confirm")}
-    monkeypatch.setattr("tui.app.help.ACTIONS", few)  # a new action elsewhere changes no picture
+    places = {"app", "answer", "failure", "confirm"}
+    few = {name: action for name, action in ACTIONS_BY_ID.items() if action.place in places}
+    monkeypatch.setattr("tui.app.help.ACTIONS_BY_ID", few)  # a new action elsewhere changes no picture
 
     async def ask(pilot: object) -> None:
         app.screen.query_one(BareAnswer).focus()
@@ -75,3 +84,46 @@ def test_help_in_pictures(
 
     app = make_app(theme=look.theme)
     assert snap_compare(app, terminal_size=look.size, run_before=ask)
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (
+            NoModelYet(
+                "None.", "Choose one:\n  deepthink models pull   the default\n  deepthink models use X"
+            ),
+            "Fetch one in F7 Models; a file or an Ollama model can be chosen there too.",
+        ),
+        (
+            ModelMissing("It is not here.", "Fetch it: `deepthink models pull all-minilm-l6-v2`."),
+            "Fetch it in F7 Models, or choose another one there.",
+        ),
+        (
+            EmptyLibrary("Nothing.", "Add some: `deepthink ingest PATH`, or try `deepthink demo`."),
+            "Add documents in F3 Library, or read the samples there.",
+        ),
+        (WebOff("It is off.", "For good: `deepthink config set web true`."), "Turn on web in F8 Settings."),
+        (
+            BadSetting("Wrong.", "Correct it there, or `deepthink config unset budget.steps`."),
+            "Correct it there.",
+        ),
+        (
+            StoreError("Broken.", "Move it away; `deepthink doctor` checks it."),
+            "Move it away; F9 Doctor checks it.",
+        ),
+        (DeepthinkError("Empty.", 'Ask something, for example: deepthink ask "Who …?"'), "Ask something."),
+        (
+            DeepthinkError("Long.", "Put it into a file, `deepthink ingest` it, and ask about it."),
+            "Put it into a file, read it in F3 Library, and ask about it.",
+        ),
+        (DeepthinkError("Gone.", "`deepthink sessions` lists them."), "F10 Sessions lists them."),
+    ],
+)
+def test_it_names_what_the_app_has(error: DeepthinkError, told: str) -> None:
+    assert in_the_app(error, {}) == told
+
+
+def test_it_names_the_keys_as_they_are_mapped() -> None:
+    error = ModelMissing("It is not here.", "Fetch it: `deepthink models pull x`.")
+    assert in_the_app(error, {"app.models": "f12"}).startswith("Fetch it in F12 Models")

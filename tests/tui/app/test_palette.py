@@ -250,18 +250,6 @@ async def test_a_theme_is_taken_at_once_and_kept(app: DeepthinkApp) -> None:
 
 
 @pytest.mark.usefixtures("bare")
-async def test_a_theme_that_cannot_be_kept_is_told(make_app: MakeApp, home: Path) -> None:
-    home.parent.mkdir(parents=True, exist_ok=True)
-    home.write_text("a file where the folder should be")
-    app = make_app()
-    async with app.run_test(size=(80, 24)) as pilot:
-        await _opened(app, pilot, "Theme: light")
-        await pilot.press("enter")
-        await until(pilot, lambda: app.failures)
-        assert app.theme == "light"
-
-
-@pytest.mark.usefixtures("bare")
 @looks("80x24-dark")
 def test_palette_in_pictures(
     look: Look, make_app: MakeApp, snap_compare: Snap, monkeypatch: pytest.MonkeyPatch

@@ -13,7 +13,7 @@ import pytest
 
 _PROGRAM = """
 import sys
-from tui.app.pictures import picture_widget
+from tui.app.main import picture_widget
 widget = picture_widget()
 print(widget and widget.__module__, "textual_image" in sys.modules, file=sys.stderr)
 """

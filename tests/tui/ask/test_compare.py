@@ -6,7 +6,6 @@ import json
 import os
 import re
 import signal
-import threading
 import time
 from pathlib import Path
 
@@ -37,13 +36,11 @@ def test_the_answers_follow_each_other_as_lines(library: Path, model: Answer, de
             {"[1] Supply", "[2] Fire"},
             {"[1] Fire", "[2] Supply"},
         )
-        assert lines[-1].startswith("done: ")
-        assert " tokens read · " in lines[-1]
     assert "step 1: Who supplies the ceramic bearings?" in answers[2]
-    assert f" | run {Runs(open_store()).find('last').id}" in answers[2]
-    assert "done: 1 step · " in answers[0]
-    assert " · 1 model call · " in answers[0]
-    assert [line.split()[:2] for line in table.splitlines()[2:]] == [[n, "answered"] for n in THREE]
+    assert f"run: {Runs(open_store()).find('last').id}" in answers[2]
+    rows = [line.split() for line in table.splitlines()[2:]]
+    assert [row[:2] for row in rows] == [[name, "answered"] for name in THREE]
+    assert rows[0][3:5] == ["1", "1"], "a step, a model call"
     assert used.closed
 
 
@@ -146,7 +143,6 @@ def test_ctrl_c_stops_in_order(library: Path, model: Answer, deepthink: Run, sys
         assert f"`deepthink resume {Runs(open_store()).find('last').id}`" in ran.out
     assert signal.getsignal(signal.SIGINT) is before
     assert used.closed
-    assert not [t.name for t in threading.enumerate() if t.name.startswith("deepthink-compare")]
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ import signal
 import pytest
 
 from agent import events as ev
-from agent.state import Claim, Verdict
 from agent.steering import Steering
+from tests.tui.parts import claim
 from tui.ask import terminal
 from tui.interrupts import ctrl_c
 
@@ -18,18 +18,14 @@ OPTIONS = ["accept", "rewrite", "search", "stop"]
 CLARIFY = ev.Asked("clarify", "Which plant do you mean?", [])
 
 
-def _claim(text: str, verdict: Verdict = "supported", reason: str = "", number: int = 1) -> Claim:
-    return Claim(text=text, cites=[number], support=0.5, verdict=verdict, reason=reason)
-
-
 APPROVE = ev.Asked(
     "approve",
     "What now?",
     OPTIONS,
     [
-        _claim("Tolvang supplies the bearings."),
-        _claim("It burnt in May.", "partly", "[2] does not say “May”", 2),
-        _claim("The chairman resigned.", "not", "no passage says this", 3),
+        claim("Tolvang supplies the bearings."),
+        claim("It burnt in May.", "partly", "[2] does not say “May”"),
+        claim("The chairman resigned.", "not", "no passage says this"),
     ],
 )
 
@@ -126,7 +122,7 @@ def test_a_question_cannot_steer_the_terminal(
     steering: Steering, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _type("a\n", monkeypatch)
-    asked = ev.Asked("approve", "\x1b[2Jx", OPTIONS, [_claim("\x9b31m y", "not", "\x07")])
+    asked = ev.Asked("approve", "\x1b[2Jx", OPTIONS, [claim("\x9b31m y", "not", "\x07")])
     terminal.ask_user(asked, steering, live=False)
     shown = capsys.readouterr().err.replace("\n", "")
     assert not any(ord(character) < 32 or 127 <= ord(character) < 160 for character in shown)

@@ -1,31 +1,40 @@
-"""Asking in the app: the conversation, the citations, the prompt."""
+"""Asking in the app: the conversation, the citations, the prompt; where the keys go; narrow terminals."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
+from textual import events
 from textual.content import Content
 from textual.events import Key
 from textual.pilot import Pilot
+from textual.widget import Widget
 from textual.widgets import DataTable, OptionList, Static
+from textual.widgets._footer import FooterKey
 
 from agent import events as ev
 from agent.documents.document import UnreadableDocument
 from models.protocols import ChatOptions, ModelError
 from tests.tui.conftest import QUESTION, Answering, Gate, MakeApp
 from tests.tui.waiting import until
-from traces.runs import Runs
+from traces.runs import Ratings, Runs
 from tui.app.app import DeepthinkApp
-from tui.ask.conversation import Conversation, FindBar
+from tui.app.find import FindBar
+from tui.ask.conversation import Conversation
 from tui.ask.prompt import Prompt, Typed, begin
 from tui.ask.screen import AskScreen
+from tui.decisions.strip import DecisionStrip
 from tui.library.passage import PassageScreen
 from tui.library.screen import LibraryScreen
-from tui.run.exchange import Answer, Exchange, Sources, WaysOn
+from tui.run.exchange import Answer, AskedBox, Exchange, Sources, WaysOn
 from tui.run.live import LiveRun, Meters, RunBar
 from tui.run.panel import EvidenceList, PlanTree
+
+UNSUPPORTED = "Orlavane buys its ceramic bearings from Mars Mining, which employs 4,711 people."
 
 
 def ask_screen(app: DeepthinkApp) -> AskScreen:
@@ -51,15 +60,35 @@ async def begun(pilot: Pilot[int], question: str = QUESTION) -> AskScreen:
     return screen
 
 
+async def over(pilot: Pilot[int], screen: AskScreen) -> None:
+    """Wait for the end of the run."""
+    await until(pilot, lambda: screen.live is None)
+
+
+async def accept(pilot: Pilot[int], screen: AskScreen) -> None:
+    """Accept the answer as it is, if that is asked."""
+    if screen.live is not None:
+        choices = screen.query_one(AskedBox).query_one(OptionList)
+        await until(pilot, lambda: choices.has_focus)
+        await pilot.press("down", "enter")
+
+
+def asking(screen: AskScreen, about: str) -> Callable[[], bool]:
+    """Whether the run asks about that."""
+    return lambda: any(box.event.about == about and box.children for box in screen.query(AskedBox))
+
+
+def notified(app: DeepthinkApp, message: str) -> bool:
+    """Whether that is the only notification."""
+    return [toast.message for toast in app._notifications] == [message]
+
+
 async def asked(pilot: Pilot[int], question: str = QUESTION) -> AskScreen:
     """Ask, accept the answer if that is asked, and wait for the end of the run."""
     screen = await begun(pilot, question)
-    await until(pilot, lambda: screen.live is None or (screen.fold and screen.fold.unanswered))
-    if screen.live is not None:
-        await until(pilot, lambda: screen.query("AskedBox OptionList"))
-        await until(pilot, lambda: screen.query_one("AskedBox OptionList").has_focus)
-        await pilot.press("down", "enter")
-        await until(pilot, lambda: screen.live is None)
+    await until(pilot, lambda: screen.live is None or asking(screen, "approve")())
+    await accept(pilot, screen)
+    await over(pilot, screen)
     return screen
 
 
@@ -386,3 +415,170 @@ async def test_text_that_comes_in_one_burst_is_asked_whole(make_app: MakeApp, fi
         assert screen.query_one(Exchange).question == "Who supplies it?"
         screen.cancel()
         await until(pilot, lambda: screen.live is None)
+
+
+def focused(app: DeepthinkApp, kind: type[Widget]) -> bool:
+    """Whether a widget of that kind has the focus."""
+    return isinstance(app.focused, kind)
+
+
+async def test_escape_the_key_of_the_screen_and_letters_lead_back_to_the_prompt(
+    make_app: MakeApp, filled: Path
+) -> None:
+    app = make_app(Answering())
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await asked(pilot)
+        prompt = screen.query_one(Prompt)
+        for back in ("escape", "f2"):
+            await pilot.press("ctrl+y")
+            assert isinstance(app.focused, Answer)
+            await pilot.press(back)
+            await until(pilot, lambda: prompt.has_focus)
+        screen.query_one(Conversation).focus()
+        await pilot.press("w", "h", "o")
+        await until(pilot, lambda: prompt.text == "who")
+        await pilot.press("escape")
+        assert prompt.text == ""
+        await pilot.press("up")
+        await until(pilot, lambda: prompt.text == "who")
+        screen.set_focus(None)
+        await pilot.press("m")
+        assert prompt.text == "whom"
+
+
+async def test_the_arrows_go_through_the_thinking_and_what_is_typed_as_it_is_hidden_is_the_prompts(
+    make_app: MakeApp, filled: Path
+) -> None:
+    app = make_app(Answering())
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await asked(pilot)
+        await pilot.press("ctrl+l")
+        for key, part in (("right", EvidenceList), ("left", PlanTree), ("left", DecisionStrip)):
+            await pilot.press(key)
+            await until(pilot, partial(focused, app, part))
+        for key in ("ctrl+l", "f", "c"):  # at once: they wait before the first has had its effect
+            app.post_message(events.Key(key, key if len(key) == 1 else None))
+        await until(pilot, lambda: screen.query_one(Prompt).text == "fc")
+
+
+async def test_a_question_of_the_run_takes_no_keys_from_who_is_typing(
+    make_app: MakeApp, filled: Path
+) -> None:
+    gate = Gate(1)
+    app = make_app(Answering(answer=UNSUPPORTED, during=gate))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await ready(pilot)
+        prompt = screen.query_one(Prompt)
+        prompt.put(QUESTION)
+        await pilot.press("enter")
+        await until(pilot, gate.reached.is_set)
+        await pilot.press("h", "e")
+        gate.open()
+        await until(pilot, asking(screen, "approve"))
+        await pilot.press("y")
+        assert prompt.text == "hey"
+        await pilot.press("ctrl+y")
+        choices = screen.query_one(AskedBox).query_one(OptionList)
+        assert choices.has_focus
+        await pilot.press("enter")  # nothing is under the cursor: nothing is chosen
+        assert screen.query(AskedBox)
+        await pilot.press("down", "enter")
+        await over(pilot, screen)
+        assert Runs(app.engine.store).find("last").status == "answered"
+        assert prompt.text == "hey"
+
+
+async def test_what_is_mistyped_is_not_asked(make_app: MakeApp, filled: Path) -> None:
+    app = make_app(Answering())
+    async with app.run_test(size=(120, 40)) as pilot:
+        for typed, told in {
+            "#nosuch where is it?": "No collection is called nosuch; there are facts.",
+            "@/nonexistent/file.md what is it?": "There is no file or folder /nonexistent/file.md.",
+            "what says @~nobody-here about it?": "There is no file or folder ~nobody-here.",
+            f"@/{'x' * 300} what is it?": f"There is no file or folder /{'x' * 300}.",
+            "#facts": "Add a question to it.",
+        }.items():
+            app.clear_notifications()
+            screen = await begun(pilot, typed)
+            await until(pilot, partial(notified, app, told))
+            assert screen.live is None
+            assert not screen.query(Exchange)
+            assert screen.query_one(Prompt).text == typed
+
+
+async def test_a_key_on_an_earlier_answer_is_about_that_answer(make_app: MakeApp, filled: Path) -> None:
+    chat = Answering()
+    app = make_app(chat)
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await asked(pilot)
+        answered = screen.fold
+        chat.finds = False
+        await asked(pilot, "Who owns the moon?")
+        assert screen.fold is not answered
+        await pilot.press("ctrl+y")  # the last answer with citations: the first of the two
+        await until(pilot, lambda: screen.query(Answer).first().has_focus)
+        await pilot.press("g")
+        ratings, runs = Ratings(app.engine.store), Runs(app.engine.store)
+        await until(pilot, lambda: any(ratings.of(run.id) for run in runs.recent()))
+        assert [run.question for run in runs.recent() if ratings.of(run.id)] == [QUESTION]
+
+
+async def test_the_empty_screen_suggests_questions_about_the_documents(
+    make_app: MakeApp, filled: Path
+) -> None:
+    app = make_app()
+    async with app.run_test(size=(60, 20)) as pilot:
+        intro = app.screen.query_one("#intro", Static)
+        await until(pilot, lambda: "For example:" in str(intro.content))
+        assert "What is “Supply” about?" in str(intro.content)
+
+
+async def test_no_key_under_an_answer_is_cut_and_the_help_and_the_palette_stay(
+    make_app: MakeApp, filled: Path
+) -> None:
+    app = make_app(Answering())
+    async with app.run_test(size=(60, 24)) as pilot:
+        screen = await asked(pilot)
+        await pilot.press("ctrl+y")
+        await until(pilot, lambda: isinstance(app.focused, Answer))
+        await until(pilot, lambda: "Export" in {key.description for key in screen.query(FooterKey)})
+        for width in (60, 72, 80, 100, 119, 120):
+            await pilot.resize_terminal(width, 24)
+            await pilot.pause()
+            shown = {key.description: key.region for key in screen.query(FooterKey) if key.region}
+            assert {"Next citation", "Help", "Palette"} <= set(shown)
+            assert max(region.right for region in shown.values()) <= width
+            if width == 80:
+                placeholder = str(screen.query_one(Prompt).placeholder)
+                assert placeholder.endswith("#collection looks only there")
+
+
+async def test_the_thinking_takes_the_place_of_the_answer_which_outlives_a_pane_of_few_columns(
+    make_app: MakeApp, filled: Path
+) -> None:
+    app = make_app(Answering())
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await ready(pilot)
+        conversation = screen.query_one(Conversation)
+        await pilot.press("ctrl+l")  # there is nothing to show yet
+        assert conversation.display
+        await asked(pilot)
+        await pilot.press("ctrl+l")
+        await until(pilot, lambda: isinstance(app.focused, PlanTree))
+        await until(pilot, lambda: not conversation.display)
+        await pilot.press("ctrl+l")
+        await until(pilot, lambda: isinstance(app.focused, Prompt))
+        assert conversation.display
+        assert screen.exchange is not None
+        sources = screen.exchange.query_one(Sources)
+        before = [str(option.prompt) for option in sources.options]
+        assert before
+        for _ in range(2):  # with the conversation, and with the thinking in its place
+            for width in (9, 6, 5, 4, 1):
+                await pilot.resize_terminal(width, 24)
+                await pilot.pause()
+            await pilot.press("ctrl+l")
+        await pilot.resize_terminal(80, 24)
+        await pilot.pause()
+        assert [str(option.prompt) for option in sources.options] == before
+        assert "Tolvang Ceramics" in answer_of(screen.exchange)

@@ -16,7 +16,7 @@ from models.protocols import ChatOptions, ModelError
 from tests.tui.conftest import QUESTION, Answering, Run
 from traces.paths import socket_file
 from traces.runs import Runs
-from tui.ask import server, warm
+from tui.ask import warm
 from tui.assemble import open_store
 
 PATIENCE = 60.0
@@ -25,7 +25,7 @@ PATIENCE = 60.0
 @contextmanager
 def serving(minutes: float = 0.0) -> Iterator[threading.Thread]:
     """A server in a thread, which ends with the block."""
-    thread = threading.Thread(target=server.serve, args=(minutes,), daemon=True)
+    thread = threading.Thread(target=warm.serve, args=(minutes,), daemon=True)
     thread.start()
     wait(socket_file().exists)
     yield thread
@@ -95,7 +95,7 @@ def test_another_user_gets_no_answer(
 ) -> None:
     with serving():
         with monkeypatch.context() as patch:
-            patch.setattr(server, "_is_ours", lambda _connection: False)
+            patch.setattr(warm, "_is_ours", lambda _connection: False)
             deepthink("ask", "Whose?")
         assert alone == ["Whose?"]
         owner = os.getuid()
@@ -134,7 +134,7 @@ def test_a_server_that_ends_in_a_run_is_told(
 
 
 def test_it_ends_when_nobody_asks(filled: Path, warmed: Answering) -> None:
-    thread = threading.Thread(target=server.serve, args=(0.0001,), daemon=True)
+    thread = threading.Thread(target=warm.serve, args=(0.0001,), daemon=True)
     thread.start()
     thread.join(PATIENCE)
     assert (thread.is_alive(), socket_file().exists(), warmed.closed) == (False, False, True)
@@ -143,9 +143,9 @@ def test_it_ends_when_nobody_asks(filled: Path, warmed: Answering) -> None:
 def test_a_second_server_is_not_started(
     filled: Path, warmed: Answering, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(server, "_LOCK_SECONDS", 0.0)
-    with serving(), pytest.raises(server.AlreadyServed):
-        server.serve(0.0)
+    monkeypatch.setattr(warm, "_LOCK_SECONDS", 0.0)
+    with serving(), pytest.raises(warm.AlreadyServed):
+        warm.serve(0.0)
 
 
 def test_only_an_ask_on_a_terminal_starts_one(

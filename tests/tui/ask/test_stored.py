@@ -13,9 +13,8 @@ from textual.widgets import Static
 
 from agent.documents import ingest as ing
 from models.protocols import ChatOptions, GenerationCancelled, ModelError
-from tests.tui.ask.test_screen import asked, begun, ready, shown
+from tests.tui.ask.test_screen import accept, asked, asking, begun, over, ready, shown
 from tests.tui.conftest import QUESTION, Answering, Gate, MakeApp
-from tests.tui.run.test_steering import accept, asking, over
 from tests.tui.waiting import PATIENCE, until
 from traces.runs import Runs, Sessions
 from tui.app.confirm import ConfirmScreen

@@ -182,7 +182,7 @@ async def test_documents_of_ones_own(
         go_on.set()
         await until(pilot, lambda: "✓ 2" in _shown(app))
         assert "2 in the library." in _shown(app)
-        assert "! broken.pdf: " in _shown(app)
+        assert "✗ broken.pdf: " in _shown(app)
         await pilot.press("enter")
         await until(pilot, lambda: answers)
     assert answers == [""]  # the sample question would find nothing in them

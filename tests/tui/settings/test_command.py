@@ -102,9 +102,6 @@ def test_a_bad_value_is_named_where_it_was_given(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("DEEPTHINK_BUDGET_SECONDS", "soon")
     with pytest.raises(BadSetting, match=r"^DEEPTHINK_BUDGET_SECONDS in the environment: it has to be a n"):
         load()
-    monkeypatch.setenv("DEEPTHINK_BUDGET", "{}")
-    with pytest.raises(BadSetting, match=r"^DEEPTHINK_BUDGET in the environment: it is a group"):
-        load()
 
 
 def test_a_home_that_is_a_file_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

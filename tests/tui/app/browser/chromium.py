@@ -7,7 +7,6 @@ Page, Network, Runtime and Input are used.
 from __future__ import annotations
 
 import asyncio
-import json
 import shutil
 import subprocess
 import time
@@ -17,7 +16,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from aiohttp import ClientSession, ClientWebSocketResponse, WSMsgType
+from aiohttp import ClientSession, ClientWebSocketResponse
 
 EXECUTABLE = shutil.which("chromium")
 _FLAGS = (
@@ -58,7 +57,7 @@ class Page:
 
     Attributes:
         hosts: Host and port of everything the page has asked for.
-        problems: What the page logged as an error or raised.
+        problems: What the page logged as an error or raised, as the browser tells it.
     """
 
     def __init__(self, connection: ClientWebSocketResponse) -> None:
@@ -93,14 +92,11 @@ class Page:
         """Text, as an input method gives it."""
         await self._call("Input.insertText", text=text)
 
-    async def press(self, key: str, code: int, text: str = "") -> None:
-        """One key by its DOM name and its Windows virtual key code."""
-        for kind in ("rawKeyDown", "keyUp"):
-            await self._call(
-                "Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code
-            )
-            if kind == "rawKeyDown" and text:
-                await self._call("Input.dispatchKeyEvent", type="char", key=key, text=text)
+    async def enter(self) -> None:
+        """The Enter key."""
+        for kind, more in (("rawKeyDown", {}), ("char", {"text": "\r"}), ("keyUp", {})):
+            key = {"key": "Enter", "code": "Enter", "windowsVirtualKeyCode": 13, **more}
+            await self._call("Input.dispatchKeyEvent", type=kind, **key)
 
     async def close(self) -> None:
         """Stop listening."""
@@ -108,40 +104,27 @@ class Page:
         await self._connection.close()
 
     async def _call(self, method: str, **parameters: object) -> dict[str, Any]:
+        """The result of a call; KeyError if it fails."""
         self._calls += 1
         reply: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         self._replies[self._calls] = reply
         await self._connection.send_json({"id": self._calls, "method": method, "params": parameters})
-        return await asyncio.wait_for(reply, 20)
+        result: dict[str, Any] = (await asyncio.wait_for(reply, 20))["result"]
+        return result
 
     async def _listen(self) -> None:
         async for message in self._connection:
-            if message.type is not WSMsgType.TEXT:
-                continue
-            told = json.loads(message.data)
+            told = message.json()
             if "id" in told:
-                reply = self._replies.pop(told["id"])
-                if "error" in told:
-                    reply.set_exception(RuntimeError(told["error"]["message"]))
-                else:
-                    reply.set_result(told["result"])
-            else:
-                self._note(told["method"], told["params"])
-
-    def _note(self, event: str, what: dict[str, Any]) -> None:
-        if event == "Network.requestWillBeSent":
-            self._ask(what["request"]["url"])
-        elif event == "Network.webSocketCreated":
-            self._ask(what["url"])
-        elif event == "Runtime.exceptionThrown":
-            details = what["exceptionDetails"]
-            self.problems.append(details.get("exception", {}).get("description") or details["text"])
-        elif event == "Runtime.consoleAPICalled" and what["type"] == "error":
-            self.problems.append(" ".join(str(argument.get("value")) for argument in what["args"]))
-
-    def _ask(self, url: str) -> None:
-        if not url.startswith("data:"):
-            self.hosts.add(urlsplit(url).netloc)
+                self._replies.pop(told["id"]).set_result(told)
+                continue
+            event, what = told["method"], told["params"]
+            if event in {"Network.requestWillBeSent", "Network.webSocketCreated"}:
+                url = urlsplit(what.get("request", what)["url"])
+                if url.scheme != "data":
+                    self.hosts.add(url.netloc)
+            elif event == "Runtime.exceptionThrown" or what.get("type") == "error":
+                self.problems.append(str(what))
 
 
 @asynccontextmanager

@@ -51,7 +51,7 @@ async def test_a_question_is_asked_and_answered_in_a_browser(
             await page.shows(lambda screen: PLACEHOLDER[:30] in screen, _PATIENCE)
             await page.type("Who makes the ceramic bearings of Orlavane?")  # without a click before
             await page.shows(lambda screen: "ceramic bearings of Orlavane?" in screen, _PATIENCE)
-            await page.press("Enter", 13, "\r")
+            await page.enter()
             shown = ("Who makes the ceramic bearings", "Tolvang", "[1]", " sentence")
             await page.shows(lambda screen: all(words in screen for words in shown), _PATIENCE)
             assert not page.problems
