@@ -108,13 +108,22 @@ def import_torch() -> None:
     reads the variable once, when it is loaded; it is removed afterwards so that llama.cpp's own copy, which
     has other needs, does not see it.
     """
-    if "torch" in sys.modules or "OMP_WAIT_POLICY" in os.environ:
+    if "torch" not in sys.modules:
+        with openmp_setting("OMP_WAIT_POLICY", "PASSIVE"):
+            importlib.import_module("torch")
+
+
+@contextmanager
+def openmp_setting(name: str, value: str) -> Iterator[None]:
+    """Set a variable for the OpenMP of a library that is loaded meanwhile; the user's own settings stay."""
+    if {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT"} & os.environ.keys():
+        yield
         return
-    os.environ["OMP_WAIT_POLICY"] = "PASSIVE"
+    os.environ[name] = value
     try:
-        importlib.import_module("torch")
+        yield
     finally:
-        del os.environ["OMP_WAIT_POLICY"]
+        del os.environ[name]
 
 
 def usable_threads() -> int:

@@ -7,11 +7,13 @@ other model. `agent.steps.lookups` defines the text that it reads and writes.
 from __future__ import annotations
 
 import threading
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
 from models.catalogue import QWEN_CODER_0_5B
 from models.fetch import checked
+from models.llama_cpp import picked
 from models.llama_cpp.engine import Engine
 
 SHIPPED: Final = Path(__file__).parent / "adapter.gguf"
@@ -42,7 +44,16 @@ class BoxedPlanner:
         with self._lock:
             if self._engine is None:
                 self._engine = Engine(self._base, context_tokens=_CONTEXT, adapter=self._adapter)
-            return _continue(self._engine, text, max_tokens)
+            engine = self._engine
+            tokens = engine.tokenize(text, special=False)
+            if len(tokens) + max_tokens > engine.context_tokens:
+                return ""
+            engine.evaluate(tokens)
+            output = b""
+            for token in islice(picked(engine), max_tokens):
+                output += engine.piece(token)
+                engine.append(token)
+        return output.decode("utf-8", "replace")
 
 
 def shipped_planner() -> BoxedPlanner | None:
@@ -52,18 +63,3 @@ def shipped_planner() -> BoxedPlanner | None:
     """
     base = checked(BASE)
     return BoxedPlanner(base) if base else None
-
-
-def _continue(engine: Engine, text: str, max_tokens: int) -> str:
-    tokens = engine.tokenize(text, special=False)
-    if len(tokens) + max_tokens > engine.context_tokens:
-        return ""
-    engine.evaluate(tokens)
-    output = b""
-    for _ in range(max_tokens):
-        token = int(engine.logits().argmax())
-        if engine.ends(token):
-            break
-        output += engine.piece(token)
-        engine.append(token)
-    return output.decode("utf-8", "replace")

@@ -13,7 +13,7 @@ import json
 import logging
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from models.control_tokens import StreamedAnswer, control_pattern, defused, opens_thinking
 from models.llama_cpp.engine import Aborted, Engine, Logits
@@ -132,54 +131,43 @@ def gbnf(schema: JsonSchema) -> str | None:
     return "\n".join(f"{name} ::= {rule}" for name, rule in rules.items())
 
 
-class Picker:
-    """Picks the likeliest next token, constrained by a schema or not.
+def picked(engine: Engine, schema: JsonSchema | None = None) -> Generator[int]:
+    """The likeliest tokens up to the end of the answer; the caller appends each to the engine.
 
-    The grammar checks the best token first, then a shortlist, and only then the whole vocabulary, which
-    would take longer than computing the token. If a schema has no grammar, the answer is unconstrained;
-    the caller has to validate it anyway.
+    The grammar of a schema checks the best token first, then a shortlist, and only then the whole
+    vocabulary, which would take longer than computing the token. If a schema has no grammar, the answer is
+    unconstrained; the caller has to validate it anyway.
     """
+    text = gbnf(schema) if schema is not None else None
+    grammar = engine.grammar(text) if text is not None else None
+    if text is not None and not grammar:
+        _log.warning("llama.cpp could not compile this grammar:\n%s", text)
+    try:
+        while True:
+            logits = engine.logits()
+            token: int | None = int(np.argmax(logits))
+            if grammar and not engine.allowed(grammar, np.array([token], dtype=np.int32))[0]:
+                token = _pick_admitted(engine, grammar, logits)
+            if token is None or engine.ends(token):
+                return
+            if grammar:
+                engine.accept(grammar, token)
+            yield token
+    finally:
+        if grammar:
+            engine.free_sampler(grammar)
 
-    def __init__(self, engine: Engine, schema: JsonSchema | None) -> None:
-        self._engine = engine
-        self._grammar: Any = None
-        text = gbnf(schema) if schema is not None else None
-        if text is not None:
-            self._grammar = engine.grammar(text)
-            if not self._grammar:
-                _log.warning("llama.cpp could not compile this grammar:\n%s", text)
 
-    def next(self) -> int | None:
-        """The next token after those in the engine; None at the end of the answer."""
-        logits = self._engine.logits()
-        token: int | None = int(np.argmax(logits))
-        if self._grammar and not self._admits(np.array([token], dtype=np.int32))[0]:
-            token = self._pick_admitted(logits)
-        if token is None or self._engine.ends(token):
-            return None
-        if self._grammar:
-            self._engine.accept(self._grammar, token)
-        return token
-
-    def close(self) -> None:
-        if self._grammar:
-            self._engine.free_sampler(self._grammar)
-            self._grammar = None
-
-    def _admits(self, tokens: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_]:
-        return self._engine.allowed(self._grammar, tokens)
-
-    def _pick_admitted(self, logits: Logits) -> int | None:
-        size = min(_SHORTLIST_SIZE, len(logits))
-        shortlist = np.argpartition(logits, -size)[-size:].astype(np.int32)
-        admitted = shortlist[self._admits(shortlist)]
-        if not len(admitted):
-            vocabulary = np.arange(len(logits), dtype=np.int32)
-            admitted = vocabulary[self._admits(vocabulary)]
-        if not len(admitted):
-            return None  # no token fits: the answer ends here, and fails validation
-        admitted.sort()  # of equals the first one is chosen, as without a grammar
-        return int(admitted[np.argmax(logits[admitted])])
+def _pick_admitted(engine: Engine, grammar: Any, logits: Logits) -> int | None:
+    """The likeliest token that the grammar admits; None if there is none: the answer is then invalid."""
+    size = min(_SHORTLIST_SIZE, len(logits))
+    shortlist = np.argpartition(logits, -size)[-size:].astype(np.int32)
+    for tokens in (shortlist, np.arange(len(logits), dtype=np.int32)):
+        admitted = tokens[engine.allowed(grammar, tokens)]
+        if len(admitted):
+            admitted.sort()  # of equals the first one is chosen, as without a grammar
+            return int(admitted[np.argmax(logits[admitted])])
+    return None
 
 
 @dataclass(slots=True)
@@ -305,11 +293,11 @@ class LlamaCppChat:
         self, engine: Engine, options: ChatOptions, answer: StreamedAnswer
     ) -> tuple[int, FinishReason]:
         decoder = codecs.getincrementaldecoder("utf-8")("replace")  # a token may end inside a character
-        with closing(Picker(engine, options.schema)) as picker:
+        with closing(picked(engine, options.schema)) as tokens:
             for generated in range(options.max_tokens):
                 if options.cancel is not None and options.cancel.is_set():
                     raise Aborted
-                token = picker.next()
+                token = next(tokens, None)
                 if token is None:
                     answer.add(decoder.decode(b"", final=True))
                     return generated, "stop"

@@ -39,7 +39,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from models.library_loading import usable_threads
+from models.library_loading import openmp_setting, usable_threads
 from models.llama_cpp.gguf import read_head
 from models.protocols import ModelError
 
@@ -376,26 +376,14 @@ def _load_library() -> Any:
     Raises `ImportError` if llama-cpp-python is not installed.
     """
     with _lock:
-        library = _import_bindings()
+        with openmp_setting("GOMP_SPINCOUNT", _SHORT_SPIN):
+            import llama_cpp.llama_cpp as library
         if not _callbacks:
             # The import of the package sets a callback of its own, so ours has to come after it.
             _callbacks.append(library.llama_log_callback(_log_message))
             library.llama_log_set(_callbacks[0], None)
             library.llama_backend_init()
             atexit.register(_close_leftovers)
-    return library
-
-
-def _import_bindings() -> Any:
-    """Import the bindings; their OpenMP library reads the variable once, when it is loaded."""
-    configured = {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT"} & os.environ.keys()
-    if not configured:
-        os.environ["GOMP_SPINCOUNT"] = _SHORT_SPIN
-    try:
-        import llama_cpp.llama_cpp as library
-    finally:
-        if not configured:
-            del os.environ["GOMP_SPINCOUNT"]
     return library
 
 
