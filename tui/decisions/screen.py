@@ -67,8 +67,8 @@ place, and your label.
 **↑ ↓** scroll.
 """
 
-    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
-        super().__init__(id=id)
+    def __init__(self) -> None:
+        super().__init__()
         self._row: Row | None = None
 
     def compose(self) -> ComposeResult:
@@ -264,8 +264,8 @@ would have done.
         yield Static(id="run")
         yield Static(id="message", classes="empty")
         with Container(id="both"):
-            yield DecisionStrip(id="strip")
-            yield DecisionDetail(id="detail")
+            yield DecisionStrip()
+            yield DecisionDetail()
 
     def on_mount(self) -> None:
         """Read the stored runs; while this screen is shown, poll the live run."""

@@ -162,8 +162,8 @@ Where the run waits for you (teach mode), the last row asks, and **1 2 3** answe
 
         action: str
 
-    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
-        super().__init__(id=id)
+    def __init__(self) -> None:
+        super().__init__()
         self._decided: Sequence[ev.Decided] = ()
         self._asked: ev.Asked | None = None
         self._labels: Mapping[int, Label] = {}

@@ -42,14 +42,9 @@ def list_models(as_json: AsJson = False) -> None:
     settings = load()
     servers = tables.find_servers(settings)
     if as_json:
+        fields = ("name", "role", "size", "licence")
         catalogue = [
-            {
-                "name": model.name,
-                "role": model.role,
-                "size": model.size,
-                "licence": model.licence,
-                "here": installed(model) is not None,
-            }
+            {**{name: getattr(model, name) for name in fields}, "here": installed(model) is not None}
             for model in CATALOGUE
         ]
         print_json(

@@ -38,8 +38,8 @@ class RowTable(DataTable[Text]):
     RowTable:focus { background-tint: $foreground 0%; }
     """
 
-    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
-        super().__init__(cursor_type="row", id=id)
+    def __init__(self) -> None:
+        super().__init__(cursor_type="row")
 
     def on_mount(self) -> None:
         for name, width in self.WIDTHS.items():
@@ -118,8 +118,8 @@ class RunList(RowTable):
     class NearEnd(Message):
         """The cursor or the view is near the last loaded row."""
 
-    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
-        super().__init__(id=id)
+    def __init__(self) -> None:
+        super().__init__()
         self.marked = ""
         self._runs: dict[str, RunSummary] = {}
 

@@ -76,7 +76,7 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
             yield Input(placeholder="search (/)", id="run-search", compact=True)
             yield Static("…", id="run-count")
         with Container(id="runs"):
-            yield RunList(id="run-list")
+            yield RunList()
             yield RunPreview()
             yield Static(id="runs-none", classes="empty")
 

@@ -130,9 +130,7 @@ gives it a name, which the command line knows too, `d` deletes it with its runs.
         return self._sessions.get(self.query_one(SessionList).current_id)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        return (
-            self._is_read and self._current is not None if action in {"open", "rename", "delete"} else True
-        )
+        return self._current is not None if action in {"open", "rename", "delete"} else True
 
     @on(DataTable.RowSelected)
     def action_open(self) -> None:

@@ -78,25 +78,15 @@ def judged(verdict: Gate, name: str = "value-20261121-203000") -> list[told.Trai
 
 
 class Trainer:
-    """Takes the place of `policy.training.course.train`.
-
-    Args:
-        events: Told at once.
-        then: Told after it was let go on.
-        error: Raised at the end.
-        holds: Whether it waits between ``events`` and ``then`` to be let go on, or to be cancelled.
-
-    Attributes:
-        requests: What was asked for.
-    """
+    """Takes the place of `policy.training.course.train`."""
 
     def __init__(
         self,
         events: Sequence[told.TrainingEvent],
         then: Sequence[told.TrainingEvent] = (),
-        error: BaseException | None = None,
+        error: BaseException | None = None,  # raised at the end
         *,
-        holds: bool = False,
+        holds: bool = False,  # it waits before ``then`` to be let go on, or to be cancelled
     ) -> None:
         self._events, self._then, self._error = events, then, error
         self._go_on = threading.Event()
