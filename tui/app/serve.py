@@ -47,8 +47,7 @@ class CannotServe(DeepthinkError, title="Not served", kind="usage"):
 def serve(host: str, port: int) -> int:
     """Serve the app at an address until Ctrl-C; port 0 takes a free port. Only the printed link opens it.
 
-    Raises:
-        CannotServe: the port is taken or not allowed, or the host is not this machine's.
+    Raises `CannotServe` if the port is taken or not allowed, or the host is not this machine's.
     """
     server = AppServer(host, _listen(host, port))
     if not server.only_here:

@@ -88,15 +88,9 @@ def request_of(typed: AskOptions, settings: Settings, *, interactive: bool) -> R
 def session_of(name: str | None, *, go_on: bool) -> tuple[str, str]:
     """The id and the new name of a question's session; one of them is "", both for a new unnamed session.
 
-    Nothing is created here: the question may still be refused.
-
-    Args:
-        name: A name or an id (four digits are enough).
-        go_on: Whether to use the latest session.
-
-    Raises:
-        UnknownSession: there is no session to continue.
-        SeveralSessions: several ids have this prefix.
+    Nothing is created here: the question may still be refused. ``name`` is a name or an id, of which four
+    digits are enough; ``go_on`` takes the latest session. Raises `UnknownSession` if there is none to
+    continue, and `SeveralSessions` if several ids have this prefix.
     """
     sessions = Sessions(open_store())
     if go_on or name == "last":

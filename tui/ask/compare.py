@@ -156,7 +156,8 @@ def compare(
     """Show what each system answers and what it took; return the exit code.
 
     A failure of one system does not stop the others. The code is the first failure's, else
-    `failures.NOT_FOUND` if none found an answer; after Ctrl-C that of a cancelled run.
+    `failures.NOT_FOUND` if none found an answer; after Ctrl-C that of a cancelled run. Raises `WrongUsage`
+    if a system is unknown.
 
     Args:
         question: The question.
@@ -164,10 +165,6 @@ def compare(
         settings: Which models to use, and what each answer may cost.
         form: How it is shown; see `AnswerPrinter`.
         collections: Where to look; all if empty.
-
-    Raises:
-        WrongUsage: a system is unknown.
-        DeepthinkError: no system can answer.
     """
     systems = _parse_systems(names, settings)
     columns = [Column(name) for name in systems]

@@ -87,15 +87,13 @@ def read(text: str, collection_names: frozenset[str]) -> Typed:
 def begin(run: LiveRun, typed: Typed, session: str, warn: Callable[[str], None]) -> Begin:
     """Read the files that a question names, then prepare `agent.run.run`; runs in the thread of the run.
 
+    Raises `BadFilter`, `BadSetting`, and what reading raises for a named file, or for all of a folder.
+
     Args:
         run: Takes words about the progress; its steering stops the reading.
         typed: The question.
         session: Id of the session; "" for a new one, which also replaces one deleted meanwhile.
         warn: Takes a sentence about what is left out: a deleted session, unreadable files of a folder.
-
-    Raises:
-        BadFilter: a filter has an invalid value.
-        DeepthinkError: a named file, or all of a folder, cannot be read, or the settings are invalid.
     """
     from agent import run as agent_run
     from tui.ask.asking import request_of

@@ -63,9 +63,6 @@ def follow(
         begin: Starts it with the given ``steering``.
         make_steering: Creates the steering, with an event that Ctrl-C sets.
         warm_up: Called once the run has begun.
-
-    Raises:
-        DeepthinkError: what the run raises.
     """
     live = form == "auto" and is_live()
     warming: threading.Thread | None = None

@@ -120,10 +120,8 @@ class _Remote(Steering):
 def ask_server(typed: AskOptions, settings: Settings, form: Form) -> int | None:
     """Let a running server answer, and show the run as `tui.ask.asking.ask` does.
 
-    Returns the exit code; None if no server answers: then nothing was shown.
-
-    Raises:
-        DeepthinkError: what the run raised; `ServerGone` if the server ended during the run.
+    Returns the exit code; None if no server answers: then nothing was shown. Raises what the run raises,
+    and `ServerGone` if the server ended during it.
     """
     connection = _connect()
     if connection is None:
@@ -258,10 +256,7 @@ class NoSocket(DeepthinkError, title="Not started", kind="input"):
 def serve(minutes: float) -> int:
     """Serve until Ctrl-C, or until ``minutes`` have passed without a question (0: forever).
 
-    Raises:
-        AlreadyServed: another server runs.
-        NoSocket: the socket cannot be created.
-        DeepthinkError: a model is missing.
+    Raises `AlreadyServed`, `NoSocket`, and `ModelMissing`.
     """
     from filelock import FileLock, Timeout
 

@@ -66,18 +66,10 @@ class Intake:
 def intake(
     names: Sequence[str], settings: Settings, collection: str | None = None, description: str = ""
 ) -> Intake:
-    """Sort ``names`` into paths and addresses, and check them.
+    """Sort ``names``, as typed, into paths and addresses, and check them.
 
-    Args:
-        names: Paths and addresses as typed.
-        settings: Whether the web is on, and the default collection.
-        collection: The collection for them; None for the default.
-        description: What the collection holds, in one line.
-
-    Raises:
-        WebOff: one of them is an address, and the web is off.
-        WrongUsage: an address is neither http nor https, or the collection's name is not valid.
-        NothingToIngest: a path does not exist.
+    ``collection`` is None for that of the settings. Raises `WebOff`, `WrongUsage` if the web has no such
+    address or no collection can have this name, and `NothingToIngest` if a path does not exist.
     """
     from agent.documents.ingest import NothingToIngest
 
@@ -121,10 +113,7 @@ def read_in(
     follow: bool = True,
     exclude: Sequence[str] | None = None,
 ) -> Iterator[IngestEvent]:
-    """Read an intake into the library, yielding events.
-
-    The other arguments and the errors raised are those of `agent.documents.ingest.ingest`.
-    """
+    """Read an intake into the library, yielding events; see `agent.documents.ingest.ingest`."""
     from agent.documents.ingest import ingest
     from tui.assemble import open_recogniser
 
@@ -173,9 +162,7 @@ def _fetch(settings: Settings, cancel: threading.Event) -> Callable[[str], Fetch
 def reread_intake(documents: Sequence[Document], settings: Settings) -> tuple[Intake, list[str]]:
     """An intake that brings ``documents`` of one collection up to date.
 
-    Returns:
-        The intake, and a sentence for each document that cannot be read: its file is gone, or it is a page
-        and the web is off.
+    With it comes a sentence for each document whose file is gone, or which is a page while the web is off.
     """
     paths: list[Path] = []
     addresses: list[str] = []
@@ -288,11 +275,7 @@ def scope_of(library: Library, collections: Sequence[str]) -> Scope:
 
 
 def embed_few(store: Store, embedder: Embedder) -> None:
-    """Make the missing vectors if they are few; else warn that only words find these passages.
-
-    Raises:
-        ModelError: the embedder fails.
-    """
+    """Make the missing vectors if they are few; else warn that only words find these passages."""
     from agent.documents.indexing import embed_library
 
     library = Library(store)
@@ -310,13 +293,7 @@ def embed_few(store: Store, embedder: Embedder) -> None:
 def embed(store: Store, embedder: Embedder, cancel: threading.Event | None = None) -> bool:
     """Embed the passages without a vector, showing progress; returns whether all have one now.
 
-    Args:
-        store: The store of the library.
-        embedder: Makes the vectors.
-        cancel: Stops the embedding; if None, Ctrl-C does.
-
-    Raises:
-        ModelError: the embedder fails.
+    ``cancel`` stops it; if it is None, Ctrl-C does.
     """
     from agent.documents.indexing import embed_library
 

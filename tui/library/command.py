@@ -381,8 +381,7 @@ def _author(document: Document) -> str:
 def find_document(library: Library, reference: str, collection: str | None) -> Document:
     """Find a document by number, name, title or source, or by a part of its name that fits only one.
 
-    Raises:
-        UnknownDocument: no document fits, or several do.
+    Raises `UnknownDocument` if none fits, or several do.
     """
     documents = library.documents(collection)
     by_number = [d for d in documents if reference.isdecimal() and d.id == int(reference)]

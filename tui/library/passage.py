@@ -547,11 +547,8 @@ def open_original(node: DOMNode, passage_id: int) -> None:
 def find_original(engine: Engine, passage_id: int) -> tuple[str, str]:
     """Find the original of a passage; if it is inside another file, extract a copy.
 
-    Returns:
-        The URL of a web page or a file, and the source with page or section; "" and why if it is gone.
-
-    Raises:
-        UnreadableDocument: the enclosing file can no longer be read.
+    Returns the URL of a web page or a file, and the source with page or section; "" and why if it is gone.
+    Raises `UnreadableDocument` if the enclosing file can no longer be read.
     """
     from agent.documents.reading import BY_TYPE, PDF
     from traces.library import Library
@@ -600,8 +597,7 @@ def _show(app: App[Any], original: tuple[str, str]) -> None:
 def content_of(source: Path) -> bytes | None:
     """The content of a file, an attachment, a message of a mailbox or a file of an archive; None if gone.
 
-    Raises:
-        UnreadableDocument: the enclosing file can no longer be read.
+    Raises `UnreadableDocument` if the enclosing file can no longer be read.
     """
     from agent.documents.reading import read
 

@@ -77,11 +77,7 @@ def _read(engine: Engine | None = None) -> list[Entry]:
 def _change(engine: Engine, key: str, text: str | None) -> list[Entry] | str:
     """Write a setting, or remove it from the file if ``text`` is None, and reload the engine.
 
-    Returns:
-        All settings, or why ``text`` cannot be the value.
-
-    Raises:
-        BadSetting: the file cannot be read or written.
+    Returns all settings, or why ``text`` cannot be the value. Raises `BadSetting` for the file.
     """
     from tui.settings.settings import BadSetting, drop, parse_value, put
 

@@ -297,11 +297,7 @@ def as_text(value: object) -> str:
 
 
 def parse_value(key: str, text: str) -> object:
-    """Convert ``text`` to the type of ``key``.
-
-    Raises:
-        BadSetting: there is no such setting, or it cannot have this value.
-    """
+    """Convert ``text`` to the type of ``key``. Raises `BadSetting` if there is none, or not this value."""
     require_key(key)
     try:
         settings = Settings.model_validate(_nest({key: text}))
@@ -323,11 +319,7 @@ def variable(key: str) -> str:
 
 
 def read_file(parse: Callable[[str], dict[str, Any]] = tomllib.loads) -> dict[str, Any]:
-    """The contents of the settings file; empty if there is none.
-
-    Raises:
-        BadSetting: the file cannot be read, or is not TOML.
-    """
+    """The contents of the settings file; empty if there is none. Raises `BadSetting` if it is not TOML."""
     path = config_file()
     try:
         return parse(path.read_text(encoding="utf-8"))
@@ -351,11 +343,7 @@ def read_file(parse: Callable[[str], dict[str, Any]] = tomllib.loads) -> dict[st
 
 
 def put(key: str, text: str) -> object:
-    """Set ``key`` in the file; returns the value as it is stored.
-
-    Raises:
-        BadSetting: unknown key, unusable value, or a file that cannot be read or written.
-    """
+    """Set ``key`` in the file; returns the value as it is stored. Raises `BadSetting`."""
     value = parse_value(key, text)
     import tomlkit
 
@@ -374,8 +362,7 @@ def put(key: str, text: str) -> object:
 def drop(key: str) -> bool:
     """Remove ``key`` from the file, even if this version does not know it; False if it was not there.
 
-    Raises:
-        BadSetting: neither a setting nor in the file, or the file cannot be read or written.
+    Raises `BadSetting` if it is neither a setting nor in the file, or the file cannot be read or written.
     """
     document = _document()
     table = document
