@@ -418,10 +418,8 @@ class Recorder:
     def end(self, session: Session, status: str, stopped_because: str, answer: str, question: str) -> None:
         """Emit the last event, and close the run in the store.
 
-        A run that waits for the user or is interrupted is not closed.
-
-        Raises:
-            StoreError: The end could not be stored. The run is not closed, and its checkpoint has the rest.
+        A run that waits for the user or is interrupted is not closed. Nor is one whose end could not be
+        stored, which raises `StoreError`: its checkpoint has the rest.
         """
         usage, calls = session.ledger.usage, session.ledger.calls
         finished = ev.RunFinished(

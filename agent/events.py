@@ -239,13 +239,7 @@ class Noted(Event):
 
 @dataclass(frozen=True, slots=True)
 class Decided(Event):
-    """CONTINUE, REVISE or FINISH, with the state as the decider saw it: as fields, text and numbers.
-
-    Attributes:
-        shadow: The `agent.decisions.decider.Decision` of a second decider, recorded and not used.
-        label: ``override`` or ``teach`` if the user took the decision, which is then a label for training.
-        waited: Seconds spent on the user or a second decider, not charged to the run.
-    """
+    """CONTINUE, REVISE or FINISH, with the state as the decider saw it: as fields, text and numbers."""
 
     step: int
     state_version: int
@@ -257,9 +251,9 @@ class Decided(Event):
     latency_ms: float
     justification: str
     behaviour_probability: float
-    shadow: dict[str, Any] | None = None
-    label: str = ""
-    waited: float = 0.0
+    shadow: dict[str, Any] | None = None  # a second decider's `Decision`, recorded and not used
+    label: str = ""  # ``override`` or ``teach`` if the user took it: a label for training
+    waited: float = 0.0  # seconds spent on the user or a second decider, not charged to the run
     text: str = ""
     features: dict[str, float] = field(default_factory=dict)
 

@@ -260,9 +260,8 @@ def begun(question: str, deps: Deps) -> RunState:
 def planned_step(state: RunState, deps: Deps) -> tuple[RunState, str]:
     """A research step, after a plan or revision if the last action requires one, as at the beginning.
 
-    Returns:
-        The state after the step, and "". If the budget is exhausted, the last complete state and the name
-        of what is used up.
+    The state after the step, and ""; if the budget is exhausted, the last complete state and the name of
+    what is used up.
     """
     try:
         if state["action"] != "CONTINUE":

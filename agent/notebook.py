@@ -33,10 +33,7 @@ def plan_entry(steps: Sequence[PlanStep], first: int, revision: int) -> str:
 def evidence_entry(step: int, question: str, shown: Sequence[tuple[Evidence, bool]]) -> str:
     """The evidence of a step, if any; a passage whose excerpt was already shown is only mentioned.
 
-    Args:
-        step: Number of the step.
-        question: Its question with references resolved.
-        shown: The step's evidence in order, each with True if its excerpt is already in the notebook.
+    ``shown`` is the step's evidence in order, each with True if its excerpt is already in the notebook.
     """
     lines = [f"[{item['number']}] (as above)" if is_known else passage(item) for item, is_known in shown]
     return "\n".join([f"STEP {step}: {question}", *(lines or ["(no evidence)"])])

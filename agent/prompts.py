@@ -204,14 +204,7 @@ _FORM = (
 
 
 def synthesise(question: str, notes: Sequence[Note], missing: Sequence[str], length: str = "normal") -> str:
-    """Asks for the answer, each sentence with its source.
-
-    Args:
-        question: The run's.
-        notes: What the steps found.
-        missing: What they did not.
-        length: ``brief`` or ``normal``.
-    """
+    """Asks for the answer, ``brief`` or ``normal``, each sentence with its source."""
     found = "\n".join(line for note in notes if note["found"] for line in _found(note))
     gaps = f" This was not found, so leave it out: {'; '.join(missing)}" if missing else ""
     return (
@@ -238,11 +231,8 @@ def answer(
     checked against the passages and by the reader. Nor is it asked to cite: it gets answers wrong that it
     gets right without, and which passage a sentence comes from can be found out.
 
-    Args:
-        question: The run's.
-        passages: As `notebook.passage` shows them.
-        found: Passage number and sentence of what the plan's steps found; there may be none.
-        length: ``brief`` or ``normal``.
+    ``passages`` are as `notebook.passage` shows them; ``found`` has the passage number and sentence of what
+    the plan's steps found, if anything; ``length`` is ``brief`` or ``normal``.
     """
     listed = "\n".join(f"- {sentence[:_LONGEST_FINDING]} [{number}]" for number, sentence in found)
     hint = f"These sentences may help:\n{listed}\n\n" if listed else ""

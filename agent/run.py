@@ -55,15 +55,7 @@ class EmptyLibrary(DeepthinkError, title="The library is empty", kind="usage"):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A question, and how to answer it.
-
-    Attributes:
-        approve: What to do with an answer that is not grounded: ``ask`` asks the user, and leaves the run
-            waiting if there is none; ``always`` accepts it, with its flags; ``never`` rewrites it once
-            from the evidence and withholds it if that does not help.
-        web: Whether the web may be searched; `run` sets it, so that a resumed run does the same. None in
-            runs stored by older versions.
-    """
+    """A question, and how to answer it."""
 
     question: str  # in the user's words
     collections: tuple[str, ...] = ()  # to search; all if empty
@@ -73,11 +65,15 @@ class Request:
     route: str = ""  # ``single`` or ``deep``; the planner decides if empty
     length: Length = "normal"  # of the answer
     approve: Approve = "ask"
+    """What to do with an answer that is not grounded: ``ask`` asks the user, and leaves the run waiting if
+    there is none; ``always`` accepts it, with its flags; ``never`` rewrites it once from the evidence and
+    withholds it if that does not help."""
     interactive: bool = False  # whether a user is there to answer; if not, none is asked back
     session: str = ""  # id of the session that the question may refer to; a new one if empty
     session_name: str = ""  # of a new session
     shadow: str = ""  # a second decider, whose decisions are only recorded; none if empty
     web: bool | None = None
+    """Whether the web may be searched; `run` sets it, and a resumed run does the same. None in old runs."""
     filters: Filters = NO_FILTERS  # that every searched document must match; then the web is not searched
 
     @classmethod

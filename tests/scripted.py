@@ -119,12 +119,7 @@ class ScriptedChat(_Script[Made]):
         return len(_WORD.findall(text))
 
     def generate(self, messages: Sequence[Message], options: ChatOptions) -> Reply:
-        """The next reply, streamed word by word.
-
-        Raises:
-            AssertionError: no reply is left, or the next one expects another message.
-            ContextOverflow, GenerationCancelled: as a real model does.
-        """
+        """The next reply, streamed word by word; raises as a real model does."""
         self.calls.append(Call(tuple(messages), options))
         usage = self._read(messages, options.max_tokens, options.cancel)
         reply = self._next(messages)
@@ -205,8 +200,7 @@ def _text(reply: str | Mapping[str, Any] | BaseModel) -> str:
 class ScriptedCompleter(_Script[str]):
     """A completer that writes the texts it was given, in order, and keeps what it read in ``prompts``.
 
-    Args:
-        texts: One per call. In a pair, the first text must be part of what the second continues.
+    In a pair of texts, the first must be part of what the second continues.
     """
 
     def __init__(self, texts: Sequence[str | tuple[str, str]]) -> None:
@@ -220,11 +214,7 @@ class ScriptedCompleter(_Script[str]):
 
 
 class HashEmbedder:
-    """Unit vectors of hashed words: texts that share words are near; the same text gives the same vector.
-
-    Args:
-        dimensions: Length of the vectors.
-    """
+    """Unit vectors of hashed words: texts that share words are near, and equal texts have equal vectors."""
 
     def __init__(self, dimensions: int = 128) -> None:
         self.dimensions = dimensions
@@ -270,10 +260,9 @@ class ScriptedReader(_Script[Support]):
 
 
 class WordReader:
-    """Scores a passage by the share of the question's words it holds, and marks nothing in it.
+    """Scores a passage by the share of the question's words it holds.
 
-    Args:
-        marks: Words to mark wherever a passage holds them, with their probability, by question.
+    ``marks`` are words to mark wherever a passage holds them, with their probability, by question.
     """
 
     name = "words"

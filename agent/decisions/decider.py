@@ -55,12 +55,7 @@ class PolicyState:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """An action, with the source's probability of each.
-
-    Attributes:
-        behaviour_probability: Probability with which this source takes ``action`` in this state: 1 for a
-            source that always takes its best action. Off-policy evaluation weights by it.
-    """
+    """An action, with the source's probability of each."""
 
     action: Action
     probabilities: dict[Action, float]  # that each action is the right one; they sum to one
@@ -68,6 +63,8 @@ class Decision:
     latency_ms: float  # how long the decision took
     justification: str = ""  # the reason in words, if the source gives one
     behaviour_probability: float = 1.0
+    """That this source takes ``action`` in this state: 1 for a source that always takes its best action.
+    Off-policy evaluation weights by it."""
 
 
 class Decider(Protocol):

@@ -65,13 +65,8 @@ def cite(reader: Reader, question: str, draft: str, evidence: Sequence[Evidence]
 
     Passages that hold all numbers and names of a sentence come first. Of these the one that the reader
     takes for its best support is cited; in a language it does not know, the one that shares most words.
-    Others are cited for numbers that the first does not hold.
-
-    Args:
-        reader: Judges.
-        question: The run's.
-        draft: What the model wrote. Sentences that cite already are left alone.
-        evidence: What it may have been written from; not empty.
+    Others are cited for numbers that the first does not hold. Sentences that cite already are left alone;
+    the evidence is not empty.
     """
     claims = citations.claims(draft, evidence)
     unmarked = [claim["text"] for claim in claims if not claim["cites"]]

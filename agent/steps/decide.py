@@ -38,19 +38,12 @@ _WHO_DECIDES = {
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """A decision with what is recorded beside it.
+    """A decision with what is recorded beside it."""
 
-    Attributes:
-        decision: The decision that takes effect.
-        shadow: What another source would have done.
-        label: ``override`` or ``teach`` if the user took the decision.
-        stop_reason: What ended the research without a decision.
-    """
-
-    decision: Decision
-    shadow: Decision | None = None
-    label: str = ""
-    stop_reason: str = ""
+    decision: Decision  # that takes effect
+    shadow: Decision | None = None  # what another source would have done
+    label: str = ""  # ``override`` or ``teach`` if the user took the decision
+    stop_reason: str = ""  # what ended the research without a decision
 
 
 def decide(state: RunState, deps: Deps) -> dict[str, Any]:

@@ -21,21 +21,13 @@ _DEPTH = 100  # hits of a search: two rankings of 50 each, so that every hit has
 
 @dataclass(frozen=True, slots=True)
 class Staged:
-    """A passage with its score and rank in every stage.
-
-    Attributes:
-        passage: The stored passage.
-        scores: Score by stage name, as in `agent.retrieval.recall.Hit`, and ``rerank``.
-        ranks: Rank from 1 by stage name, for the stages that ranked it.
-        grade: The grade for the reader's probability.
-        probability: The probability, 0 to 1, that the passage answers the query.
-    """
+    """A passage with its score and rank in every stage."""
 
     passage: Passage
-    scores: dict[str, float]
-    ranks: dict[str, int]
-    grade: Grade
-    probability: float
+    scores: dict[str, float]  # by stage name, as in `agent.retrieval.recall.Hit`, and ``rerank``
+    ranks: dict[str, int]  # from 1 by stage name, for the stages that ranked it
+    grade: Grade  # for the reader's probability
+    probability: float  # 0 to 1, that the passage answers the query
 
 
 def inspect(

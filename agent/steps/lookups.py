@@ -43,36 +43,22 @@ Kind: TypeAlias = Literal["search", "talk", "ask"]
 
 @dataclass(frozen=True, slots=True)
 class PlanRequest:
-    """The input of a plan.
+    """The input of a plan."""
 
-    Attributes:
-        question: As typed.
-        history: Questions and answers before it, oldest first.
-        collections: Name and description of each collection to choose from; empty if there is no choice.
-        findings: Findings so far; empty for a first plan.
-    """
-
-    question: str
-    history: Sequence[tuple[str, str]] = ()
-    collections: Sequence[tuple[str, str]] = ()
-    findings: Sequence[str] = ()
+    question: str  # as typed
+    history: Sequence[tuple[str, str]] = ()  # questions and answers before it, oldest first
+    collections: Sequence[tuple[str, str]] = ()  # names and descriptions; empty without a choice
+    findings: Sequence[str] = ()  # so far; empty for a first plan
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a planner makes of a request.
+    """What a planner makes of a request."""
 
-    Attributes:
-        kind: ``search``, ``talk`` if no documents are needed, ``ask`` for a clarifying question.
-        question: The self-contained question; for ``ask`` the clarifying question.
-        steps: The look-ups in order; empty if nothing is missing.
-        origin: Who made it: the taught planner, the language model (repaired or not), or the default.
-    """
-
-    kind: Kind
-    question: str
-    steps: list[PlanStep] = field(default_factory=list)
-    origin: Literal["planner"] | Origin = "planner"
+    kind: Kind  # ``talk`` if no documents are needed, ``ask`` for a clarifying question
+    question: str  # self-contained; for ``ask`` the clarifying question
+    steps: list[PlanStep] = field(default_factory=list)  # in order; empty if nothing is missing
+    origin: Literal["planner"] | Origin = "planner"  # the taught planner, a language model, the default
 
 
 def look_up(question: str, tool: str = "") -> PlanStep:

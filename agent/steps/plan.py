@@ -108,9 +108,8 @@ class _FullPlan(BaseModel):
 class AskedPlanner:
     """The answering model, by prompt: follow-up, route and plan take one call each.
 
-    Args:
-        full: Ask for reason, tool, keywords and section of each step, as the seed does. Small models
-            fill these in without regard to the question, at twice the tokens.
+    ``full`` asks for reason, tool, keywords and section of each step, as the seed does. Small models fill
+    these in without regard to the question, at twice the tokens.
     """
 
     def __init__(self, *, full: bool) -> None:

@@ -62,10 +62,8 @@ def _from_passages(
     """The model's answer from whole passages, read in one prompt, without marks; "" if it says nothing.
 
     ``found`` are passage numbers with the sentences that the plan's steps found there. Without
-    ``taught`` a model with an adapter is asked without it, and may not refuse.
-
-    Raises:
-        BudgetExhausted: before anything was written.
+    ``taught`` a model with an adapter is asked without it, and may not refuse. Raises `BudgetExhausted`
+    before anything was written.
     """
     entries, instruction, system = answer_prompt(
         deps.session, question, passages, found, length, taught=taught
@@ -265,10 +263,7 @@ def _report(state: RunState, notes: list[Note], deps: Deps, show: Callable[[str]
     """A short answer, then a section for each finding, written from the passages of its step.
 
     A small model keeps to one thing at a time. When the budget is used up, the sections that are left have
-    their findings.
-
-    Raises:
-        BudgetExhausted: before anything was written.
+    their findings. Raises `BudgetExhausted` before anything was written.
     """
     show(f"## {_SHORT_ANSWER}\n\n")
     short = _read(state["question"], state["evidence"], "brief", deps, show)
@@ -330,8 +325,7 @@ def _read(
 ) -> str:
     """The model's answer from the most likely passages, with citations; "" where it has none.
 
-    Raises:
-        BudgetExhausted: before anything was written.
+    Raises `BudgetExhausted` before anything was written.
     """
     passages = most_likely(passages, deps.session)
     text = _from_passages(question, passages, [], length, deps, show)

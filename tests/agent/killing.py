@@ -61,11 +61,7 @@ class Reader(UnsureReader):
 
 
 class Oracle:
-    """A chat model that answers by what it is asked, and writes down each call it answered.
-
-    Args:
-        log: One line per call: a digest of its prompt.
-    """
+    """A chat model that answers by what it is asked, and writes a line to ``log`` for each call."""
 
     name = "oracle"
     context_tokens = 8192

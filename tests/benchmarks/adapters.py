@@ -102,8 +102,7 @@ def _convert(file: Path, into: Path) -> None:
 def export(adapter: Path, base: Path, out: Path) -> None:
     """Write the adapter that PEFT saved in a folder to ``out``, its matrices in 8 bits.
 
-    Raises:
-        ModelError: the base is of an architecture that nothing is trained for, or has no such layer.
+    Raises `ModelError` if the base is of an architecture that nothing is trained for, or lacks a layer.
     """
     import gguf
     from safetensors.numpy import load_file

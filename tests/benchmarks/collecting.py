@@ -97,19 +97,13 @@ def behaviour(valid: Sequence[Action]) -> dict[Action, float]:
 
 @dataclass(frozen=True, slots=True)
 class Grown:
-    """A state of a grown tree.
+    """A state of a grown tree."""
 
-    Attributes:
-        path: First letters of the actions that led to it.
-        quality: Of finishing here; see `evidence_quality`.
-        detail: ``complete``, ``recall``, ``answer`` (whether the evidence contains it).
-    """
-
-    path: str
+    path: str  # first letters of the actions that led to it
     state: PolicyState
     valid: tuple[Action, ...]
-    quality: float
-    detail: Mapping[str, float]
+    quality: float  # of finishing here; see `evidence_quality`
+    detail: Mapping[str, float]  # ``complete``, ``recall``, ``answer`` (whether the evidence contains it)
 
 
 class _RememberingRecall(Recall):

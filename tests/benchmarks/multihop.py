@@ -34,39 +34,28 @@ class Paragraph:
 
 @dataclass(frozen=True, slots=True)
 class Hop:
-    """A smaller question on the way; ``#n`` in it stands for the answer of the n-th.
-
-    Attributes:
-        answer: What is to be found; empty where the file does not say.
-        support: Position in `QuestionSet.paragraphs` of the one that answers it, if the file says so.
-    """
+    """A smaller question on the way; ``#n`` in it stands for the answer of the n-th."""
 
     question: str
-    answer: str
-    support: int | None = None
+    answer: str  # what is to be found; empty where the file does not say
+    support: int | None = None  # position in `QuestionSet.paragraphs`, if the file says so
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
     """A question whose answer is known; paragraphs are positions in `QuestionSet.paragraphs`.
 
-    Attributes:
-        id: Within its data set.
-        answers: The answer and its aliases.
-        gold: The paragraphs that support the answer.
-        hops: The smaller questions, in order; empty where the file does not say.
-        pairs: The smaller questions in the words of people, each with its paragraph: 2Wiki's train file has
-            them, its other files do not, so nobody plans with them.
-        own: The paragraphs that come with the question.
+    ``pairs`` are the smaller questions in the words of people, each with its paragraph: 2Wiki's train file
+    has them, its other files do not, so nobody plans with them.
     """
 
-    id: str
+    id: str  # within its data set
     text: str
-    answers: tuple[str, ...]
-    gold: frozenset[int]
-    hops: tuple[Hop, ...] = ()
+    answers: tuple[str, ...]  # the answer and its aliases
+    gold: frozenset[int]  # the paragraphs that support the answer
+    hops: tuple[Hop, ...] = ()  # the smaller questions, in order; empty where the file does not say
     pairs: tuple[Hop, ...] = ()
-    own: tuple[int, ...] = ()
+    own: tuple[int, ...] = ()  # the paragraphs that come with the question
 
 
 @dataclass(frozen=True, slots=True)

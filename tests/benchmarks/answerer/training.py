@@ -37,23 +37,14 @@ _LONGEST: Final = 2300  # tokens of a tree
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """A tree as one row of tokens.
+    """A tree as one row of tokens."""
 
-    Attributes:
-        tokens: The beginning, then the branches.
-        positions: Of each token in its own prompt.
-        branch: Of each token; 0 for the beginning.
-        places: Where the next token is to be learned.
-        wanted: Those tokens.
-        weights: Of their losses.
-    """
-
-    tokens: list[int]
-    positions: list[int]
-    branch: list[int]
-    places: list[int]
-    wanted: list[int]
-    weights: list[float]
+    tokens: list[int]  # the beginning, then the branches
+    positions: list[int]  # of each token in its own prompt
+    branch: list[int]  # of each token; 0 for the beginning
+    places: list[int]  # where the next token is to be learned
+    wanted: list[int]  # those tokens
+    weights: list[float]  # of their losses
 
 
 def pack(tree: Tree, tokenizer: Any) -> Packed:

@@ -45,11 +45,8 @@ def train(
 ) -> Path:
     """Train an adapter on ``examples``, one pass in their order; returns its folder, in PEFT's form.
 
-    Args:
-        base: What is adapted: the floats of a GGUF file.
-        work: Folder of checkpoints, and of the finished adapter.
-        start: Folder of an adapter to train further, in PEFT's form; None for a fresh one.
-        rate: Of learning, at its highest.
+    ``work`` gets the checkpoints and the finished adapter; ``start`` is the folder of an adapter to train
+    further; ``rate`` is that of learning, at its highest.
     """
     adapter = work / ADAPTER
     if adapter.is_dir():

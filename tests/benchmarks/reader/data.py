@@ -34,18 +34,12 @@ _LONGEST_ANSWER = 200  # characters; longer ones are no span a person would be s
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question about a context.
-
-    Attributes:
-        answers: Other ways to say the one answer; empty where the context does not tell.
-        kind: What it takes, where the set says so.
-        sentence: The answer in a sentence, where the set has it.
-    """
+    """A question about a context."""
 
     text: str
-    answers: tuple[str, ...]
-    kind: str = ""
-    sentence: str = ""
+    answers: tuple[str, ...]  # ways to say the one answer; empty where the context does not tell
+    kind: str = ""  # what it takes, where the set says so
+    sentence: str = ""  # the answer in one, where the set has it
 
     @property
     def elements(self) -> tuple[str, ...]:
@@ -64,19 +58,13 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One question or claim with one passage.
-
-    Attributes:
-        answers: Whether the passage answers the question; None for a claim.
-        spans: Where the answer is in ``passage``, in characters.
-        verdict: On the claim; None for a question.
-    """
+    """One question or claim with one passage."""
 
     text: str
     passage: str
-    answers: bool | None = None
-    spans: tuple[Span, ...] = ()
-    verdict: Verdict | None = None
+    answers: bool | None = None  # whether the passage answers the question; None for a claim
+    spans: tuple[Span, ...] = ()  # where the answer is in ``passage``, in characters
+    verdict: Verdict | None = None  # on the claim; None for a question
 
 
 Group = list[Example]  # the passages of one question, or one claim: they stay in one batch
@@ -142,8 +130,7 @@ def tables(path: Path) -> Iterator[dict[str, Any]]:
 class Pool:
     """The passages of a set, to find such as look right and are not.
 
-    Args:
-        near: Share of the questions whose wrong passage is from the same context.
+    ``near`` is the share of the questions whose wrong passage is from the same context.
     """
 
     def __init__(self, contexts: Sequence[Context], near: float = 0.5) -> None:

@@ -30,21 +30,14 @@ _WRONG = 3  # passages of other texts beside those of the question's own
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question with the passages it is read in.
-
-    Attributes:
-        answers: Right ones; empty where no passage answers.
-        gold: Positions of the passages that answer.
-        kind: What it takes, or "".
-        fold: Of its text: what one fold is measured by was calibrated on the others.
-    """
+    """A question with the passages it is read in."""
 
     text: str
     passages: tuple[str, ...]
-    answers: tuple[str, ...]
-    gold: frozenset[int]
-    kind: str
-    fold: int
+    answers: tuple[str, ...]  # right ones; empty where no passage answers
+    gold: frozenset[int]  # positions of the passages that answer
+    kind: str  # what it takes, or ""
+    fold: int  # of its text: what one fold is measured by was calibrated on the others
 
 
 @dataclass(frozen=True, slots=True)

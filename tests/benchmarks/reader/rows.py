@@ -21,23 +21,14 @@ NOTHING: Final = -1  # no verdict, or no answer, because it was not asked for
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One example for the network.
+    """One example for the network."""
 
-    Attributes:
-        ids: Tokens of one window.
-        second: Position of the first token of the second segment.
-        body: Position of the first token of the body.
-        spans: First and last token of each answer; empty if there is none here.
-        answers: 1 if the passage answers the question, 0 if not, `NOTHING` for a claim.
-        verdict: Position in `VERDICTS`, `NOTHING` for a question.
-    """
-
-    ids: Tokens
-    second: int
-    body: int
-    spans: tuple[Span, ...]
-    answers: int
-    verdict: int
+    ids: Tokens  # of one window
+    second: int  # position of the first token of the second segment
+    body: int  # position of the first token of the body
+    spans: tuple[Span, ...]  # first and last token of each answer; empty if there is none here
+    answers: int  # 1 if the passage answers the question, 0 if not, `NOTHING` for a claim
+    verdict: int  # position in `VERDICTS`, `NOTHING` for a question
 
 
 Rows: TypeAlias = list[tuple[Row, ...]]
