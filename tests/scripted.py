@@ -239,6 +239,10 @@ class HashEmbedder:
         return vector / np.float32(np.linalg.norm(vector))
 
 
+_LEAST = 0.01
+"""A reader is never quite sure that a passage holds no answer."""
+
+
 class ScriptedReader(_Script[Support]):
     """A reader that gives scripted judgements of claims, in order, and finds no answers.
 
@@ -247,8 +251,8 @@ class ScriptedReader(_Script[Support]):
     """
 
     def read(self, question: str, passages: Sequence[str]) -> list[Reading]:
-        """No answer in any passage."""
-        return [Reading(0.0, ()) for _ in passages]
+        """An answer in no passage is likely."""
+        return [Reading(_LEAST, ()) for _ in passages]
 
     def support(self, pairs: Sequence[tuple[str, str]]) -> list[Support]:
         """The next judgements. Raises AssertionError where none is left, or one expects another pair."""
@@ -277,7 +281,7 @@ class WordReader:
         for passage in passages:
             at = passage.find(words) if words else -1
             spans = (Span(at, at + len(words), probability),) if at >= 0 else ()
-            readings.append(Reading(max(_held(question, passage), probability if spans else 0.0), spans))
+            readings.append(Reading(max(_held(question, passage), probability if spans else _LEAST), spans))
         return readings
 
     def support(self, pairs: Sequence[tuple[str, str]]) -> list[Support]:

@@ -15,7 +15,7 @@ from agent.state import Candidate, Evidence, Note, still_missing
 from agent.steps import answering
 from agent.steps.answering import abstains
 from agent.steps.synthesise import from_findings, gaps, synthesise, with_gaps
-from models.protocols import Reply, Support, Usage
+from models.protocols import Reading, Reply, Support, Usage
 from tests.agent.made import candidate, evidence, note, only, span, state, step
 from tests.agent.steps.conftest import Make
 from tests.scripted import ScriptedChat, WordReader
@@ -196,7 +196,17 @@ def test_a_single_look_up_of_which_the_reader_is_sure_is_answered_without_the_mo
         assert written["draft"] == "Tolvang does [1]."
 
 
-class _Doubting(WordReader):
+class _Judging(WordReader):
+    """Finds no answer in a text, but takes every sentence for one that its passage supports."""
+
+    def read(self, question: str, passages: Sequence[str]) -> list[Reading]:
+        return [Reading(0.03, ()) for _ in passages]
+
+    def judge(self, question: str, pairs: Sequence[tuple[str, str]]) -> list[Support]:
+        return [Support(0.9, 0.05, 0.05) for _ in pairs]
+
+
+class _Doubting(_Judging):
     """Takes nothing for an answer."""
 
     def judge(self, question: str, pairs: Sequence[tuple[str, str]]) -> list[Support]:
@@ -253,7 +263,7 @@ def test_a_look_up_that_the_answer_leaves_out_is_answered_from_the_same_passages
         ("QUESTION: Question 2?", "It burned."),
         ("QUESTION: For how long", NOT_FOUND),
     ]
-    deps = make(answers, taught=True)
+    deps = make(answers, taught=True, reader=_Judging())
     held = [Evidence({**item, "step": 1}) for item in _DOUBTFUL]
     draft = _draft(deps, evidence=held, plan=plan, route="deep")["draft"]
     assert draft == "Tolvang does [1]. It burned [2]."
@@ -269,7 +279,9 @@ def test_a_look_up_is_answered_from_its_own_passages_where_the_draft_had_others(
     held = [_DOUBTFUL[0], Evidence({**_DOUBTFUL[1], "step": 2, "score": 0.0})]
     plan = [step(note["question"]) for note in _NOTES]
     replies = ["Tolvang does.", "Tolvang does.", NOT_FOUND, "It burned."]
-    draft = _draft(make(replies, taught=True), evidence=held, plan=plan, route="deep")["draft"]
+    draft = _draft(make(replies, taught=True, reader=_Judging()), evidence=held, plan=plan, route="deep")[
+        "draft"
+    ]
     assert draft == "Tolvang does [1]. It burned [2]."
 
 
