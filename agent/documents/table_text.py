@@ -10,6 +10,7 @@ header or row that is too long is split between columns, so that each cell keeps
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -21,6 +22,7 @@ SEPARATOR = " | "
 _Item = TypeVar("_Item")
 _TABLE_TOKENS = 300  # a longer table is split
 _LONGEST_LABEL = 12  # words of a row's first cell that may be repeated above the rest of a split row
+_AMOUNT = re.compile(r"\d[.,]\d\d(?!\d)")
 _LABEL_TOKENS = 24  # tokens of a row's first cell to repeat beside the cells of other columns
 
 
@@ -240,10 +242,18 @@ def with_headings(rows: Sequence[str], indices: Sequence[int]) -> list[str]:
 
 
 def parts(text: str) -> tuple[list[str], list[str]]:
-    """A table's lines as head (caption and header line) and body."""
+    """A table's lines as head (caption and header line, if there is one) and body."""
     lines = [line for line in text.splitlines() if line.strip()]
-    header = next((i for i, line in enumerate(lines) if SEPARATOR in line), 0)
-    return lines[: header + 1], lines[header + 1 :]
+    first = next((i for i, line in enumerate(lines) if SEPARATOR in line), 0)
+    end = first if _is_row(lines[first:]) else first + 1
+    return lines[:end], lines[end:]
+
+
+def _is_row(lines: Sequence[str]) -> bool:
+    """Whether the first line is no header: as in a receipt, one of its columns has only amounts."""
+    table = [_cells(line) for line in lines if SEPARATOR in line]
+    columns = zip(*table, strict=False) if len(table) > 1 else ()
+    return any(all(map(_AMOUNT.search, column)) for column in columns)
 
 
 def rows(text: str) -> list[Row]:

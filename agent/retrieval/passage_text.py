@@ -42,15 +42,10 @@ def show(title: str, section: str, date: str, text: str, kind: str) -> Shown:
 
 def spelled(text: str) -> str:
     """A table with each row written as ``label: cell (column), cell (column)``."""
-    head, _ = table_text.parts(text)
+    head, body = table_text.parts(text)
     captions = [line for line in head if table_text.SEPARATOR not in line]
-    lines: list[str] = []
-    heading = ""
-    for row in table_text.rows(text):
-        if row.heading and row.heading != heading:
-            heading = row.heading
-            lines.append(heading)
-        lines.append(row.spelled())
+    rows = iter(table_text.rows(text))
+    lines = [next(rows).spelled() if table_text.SEPARATOR in line else line for line in body]
     return "\n".join([*captions, *lines]) if lines else text
 
 

@@ -50,6 +50,12 @@ def test_a_table_is_spelled_out_row_by_row() -> None:
     assert "\n".join(_units(shown)) == shown.text[shown.body :] == spelled(_TABLE)
 
 
+def test_a_receipt_has_no_header_and_its_last_line_is_kept() -> None:
+    receipt = "Repair of mainsail\nBatten pockets | 84.00\nUV strip, 6 m | 132.00\nTotal 216.00 EUR"
+    lines = ["Repair of mainsail", "Batten pockets: 84.00", "UV strip, 6 m: 132.00", "Total 216.00 EUR"]
+    assert spelled(receipt).splitlines() == lines
+
+
 def test_words_are_found_in_their_unit() -> None:
     shown = show("Report", "", "", "It was cold. A fire halted production. Nobody was hurt.", "text")
     fire, hurt = shown.text.index("fire"), shown.text.index("hurt")
