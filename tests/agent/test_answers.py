@@ -10,10 +10,13 @@ from typing import Any
 import pytest
 
 from agent.documents import sample_library
+from agent.documents.ingest import ingest
 from agent.run import Request, run
+from models.ocr import RapidOcr
 from policy.evaluation.measures import holds
 from tests.agent.made import answered
 from tests.benchmarks.library import read_into
+from tests.formats import FILES, facts
 from traces.store import Store
 from tui.assemble import open_chat, open_embedder, open_planner, open_reader
 from tui.settings.settings import load
@@ -58,3 +61,38 @@ def test_the_demo_question_over_two_collections(parts: Parts, store: Store) -> N
     assert not any(holds(found.answer, [wrong]) for wrong in question.must_not_contain)
     assert {source["collection"] for source in found.sources} == {"reports", "newsroom"}
     assert all(claim["verdict"] == "supported" for claim in found.sentences)
+
+
+_OF_FILES = (  # the ending of a file, or of a mail whose attachment is asked about, and what of its facts
+    ("xlsx", "keeper"),
+    ("ods", "code"),
+    ("scan.pdf", "keeper"),
+    ("jpg", "code"),
+    ("pptx", "keeper"),
+    ("odp", "code"),
+    ("eml", "keeper"),
+    ("msg", "keeper"),
+    ("eml", "code"),
+    ("mbox", "code"),
+)
+
+
+def test_ten_questions_of_a_folder_of_every_kind_of_file(parts: Parts, store: Store) -> None:
+    events = ingest(
+        [FILES], collection="lights", store=store, embedder=parts["embedder"], recogniser=RapidOcr()
+    )
+    for _ in events:
+        pass
+    wrong = []
+    for ending, asked in _OF_FILES:
+        place, keeper, code = facts(ending)[1]
+        question, answer = (
+            (f"Who is the keeper of the lighthouse at {place}?", keeper)
+            if asked == "keeper"
+            else (f"Which code does the lamp of {place} have?", code)
+        )
+        found = answered(run(Request(question, approve="always"), store=store, **parts))
+        cited = {source["document"].partition("/")[0] for source in found.sources}
+        if not (answer in found.answer and cited == {f"2.{ending}"} and found.grounded):
+            wrong.append((question, found.answer, cited))
+    assert not wrong
