@@ -199,7 +199,8 @@ def synthesise(state: RunState, deps: Deps) -> dict[str, Any]:
         notes = [as_note(state, state["question"], best_excerpt(evidence))]
     is_certain = deps.cognition.instant and state["route"] == "single" and all(n.get("sure") for n in notes)
     if state["approval"] == "rewrite" or is_certain:
-        return {**update, "draft": from_findings(notes, deps.length), "status": ""}
+        draft = from_findings(notes, deps.length) or from_findings(_proposed(state), deps.length)
+        return {**update, "draft": draft, "status": ""}
     try:
         draft = _written(state, notes, deps)
     except BudgetExhausted as used_up:

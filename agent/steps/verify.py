@@ -427,7 +427,8 @@ _STOPPED: Final = "Stopped before an answer was found."
 
 
 def verify(state: RunState, deps: Deps) -> dict[str, Any]:
-    """Reads question, draft, status, notes, evidence. Writes claims, share, grounded, answer, status.
+    """Reads question, draft, status, notes, evidence, and approval and share where the user had an answer
+    rewritten. Writes claims, share, grounded, answer, status; only status where that answer stays.
 
     A sentence that the draft repeats is one claim, and is in the answer once.
     A sentence that only says that something is not there claims nothing: the answer keeps it, or code
@@ -454,6 +455,8 @@ def verify(state: RunState, deps: Deps) -> dict[str, Any]:
     nothing = nothing_found(state["notes"])
     if (nothing or deps.cognition.instant) and not _answered(state, claims, deps):
         return _without_answer(state, deps)
+    if _stays(state, claims):
+        return _as_before(deps)
     remaining = iter(claims)
     # What says nothing keeps its place in the answer, without marks.
     sentences = [
@@ -494,8 +497,21 @@ def verify(state: RunState, deps: Deps) -> dict[str, Any]:
     }
 
 
+def _stays(state: RunState, claims: Sequence[Claim]) -> bool:
+    """Whether an answer that was rewritten stays as it was: less of the new one is supported."""
+    is_rewritten, is_grounded = state["approval"] == "rewrite", grounded(claims, state["evidence"])
+    return is_rewritten and not is_grounded and share(claims) < state["share"]
+
+
+def _as_before(deps: Deps) -> dict[str, Any]:
+    deps.session.emit(Warned("Rewritten, less of the answer would be supported: it stays as it was."))
+    return {"status": "answered"}
+
+
 def _without_answer(state: RunState, deps: Deps) -> dict[str, Any]:
     """What the documents do not say, or what was not searched to its end: that says nothing of them."""
+    if _stays(state, []):
+        return _as_before(deps)
     notes, ended = state["notes"], state["stopped_because"]
     early = ended == ANSWER_NOW or (bool(notes or ended) and all(note.get("skipped") for note in notes))
     answer, status, share = (_STOPPED, "stopped", None) if early else (NOT_FOUND, "not_found", 0.0)

@@ -223,6 +223,9 @@ def test_a_draft_that_does_not_answer_gives_way_to_the_words_that_the_reader_mar
     assert draft("single", WordReader()) == said
     assert draft("single", _Doubting()) == _MARKED_WORDS
     assert draft("deep", _Doubting()) == said
+    # Nor is the model asked where the user has the answer rewritten.
+    update = _draft(make(), approval="rewrite", candidates=_MARKED, notes=[_LOST])
+    assert update["draft"] == _MARKED_WORDS
 
 
 # --- a model that was taught -------------------------------------------------------------------------
