@@ -28,6 +28,7 @@ from traces.records import Chunk
 _TARGET_TOKENS = 150
 _SLACK = 1.2  # times the target length that prose may reach before it is split
 _LONGEST_CAPTION = 60
+_LONGEST_HEADING = 300  # characters; a longer one is text: every chunk below it would repeat it
 _INTRODUCTION = re.compile(
     r"[:：]$|\b(?:follow(?:s|ing)|below|tables?|summari[sz]\w+|presented|shown|set forth)\b"
     r"|如下|下表|次の|以下",
@@ -54,7 +55,7 @@ def _sections(blocks: Sequence[Block]) -> Iterator[tuple[tuple[str, ...], list[B
     path: list[Block] = []
     group: list[Block] = []
     for index, block in enumerate(blocks):
-        if block.kind != "heading":
+        if block.kind != "heading" or len(block.text) > _LONGEST_HEADING:
             group.append(block)
             continue
         if group:

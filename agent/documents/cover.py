@@ -36,7 +36,8 @@ def with_cover(document: ParsedDocument, path: Path) -> ParsedDocument:
 def stated_title(declared: str, blocks: Sequence[Block], path: Path) -> str:
     """The title: from a filing's cover, else declared, else the first heading, else the file name.
 
-    A date alone, as at the head of a letter, is no title: the next heading is, if it directly follows.
+    A date alone, as at the head of a letter, is no title: the next heading is, if it directly follows. Nor
+    is one of several headings alike below other text: it names a part, such as a question of a FAQ.
     """
     if cover := _filing(blocks):
         return cover
@@ -47,6 +48,9 @@ def stated_title(declared: str, blocks: Sequence[Block], path: Path) -> str:
     if not headings:
         return title_of_name(path)
     first = 0 if headings[0] == 0 else min(headings, key=lambda index: blocks[index].level)
+    levels = [block.level for block in blocks if block.kind == "heading"]
+    if first and levels.count(blocks[first].level) > 1:
+        return title_of_name(path)
     candidates = takewhile(
         lambda block: block.kind == "heading" and block.level <= blocks[first].level, blocks[first:]
     )

@@ -73,7 +73,7 @@ class Block:
     page: int | None = None  # 1-based page if the format has pages, else None
     table: Table | None = None  # the cells, for a table
     look: Look = field(default=Look(), compare=False, repr=False)
-    item: bool = field(default=False, compare=False, repr=False)  # a list item, which is never a heading
+    item: bool = field(default=False, compare=False, repr=False)  # a list item or code: never a heading
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,6 +107,7 @@ class FileProgress(FileEvent):
     done: int
     total: int
     unit: Literal["passages", "scanned pages"]
+    seconds_left: float = 0.0  # estimated
 
 
 @dataclass(frozen=True, slots=True)
@@ -493,7 +494,8 @@ class Reading:
         content = item.content()
         if parsed.scans:
             for done in self._scanning.recognise(item.name, content, parsed.scans, self._cancel):
-                yield FileProgress(item.source, item.name, done, len(parsed.scans), "scanned pages")
+                left = _seconds_left(began, done, len(parsed.scans))
+                yield FileProgress(item.source, item.name, done, len(parsed.scans), "scanned pages", left)
             parsed = content.parse(self._scanning.pages_of(content.sha256))
         yield from self._index(item, content, parsed, began)
 
@@ -521,18 +523,23 @@ class Reading:
         )
 
     def _embed(self, document: NewDocument) -> Generator[IngestEvent, None, Vectors]:
-        """Make a document's vectors, a row for each chunk."""
+        """Make a document's vectors, a row for each chunk; a repeated text is embedded once."""
+        began = time.monotonic()
         texts = [passage_text(document.title, piece.section, piece.text) for piece in document.chunks]
         # A batch takes as long as its longest text, so texts of similar length share one.
-        order = sorted(range(len(texts)), key=lambda index: -estimate(texts[index]))
-        rows: dict[int, Vectors] = {}
+        order = sorted(dict.fromkeys(texts), key=lambda text: -estimate(text))
+        rows: dict[str, Vectors] = {}
         for start in range(0, len(order), _BATCH):
             stop_if(self._cancel)
             batch = order[start : start + _BATCH]
-            vectors = self._embedder.embed_passages([texts[index] for index in batch])
-            rows |= zip(batch, vectors, strict=True)
-            yield FileProgress(document.source, document.name, len(rows), len(texts), "passages")
-        return np.stack([rows[index] for index in range(len(texts))])
+            rows |= zip(batch, self._embedder.embed_passages(batch), strict=True)
+            left = _seconds_left(began, len(rows), len(order))
+            yield FileProgress(document.source, document.name, len(rows), len(order), "passages", left)
+        return np.stack([rows[text] for text in texts])
+
+
+def _seconds_left(began: float, done: int, total: int) -> float:
+    return (time.monotonic() - began) / done * (total - done)
 
 
 def _title_after_move(title: str, old: Path, new: Path) -> str | None:

@@ -8,6 +8,7 @@ _ABBREVIATION = re.compile(
     r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|No|Nos|Inc|Corp|Co|Ltd|vs|etc|e\.g|i\.e|cf|approx|Fig|Art|Sec|"
     r"U\.S|U\.K|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sep|Sept|Oct|Nov|Dec)|\b[A-Z])\.$"
 )
+_LONGEST = 8  # characters that hold an abbreviation and what is before it
 _END = re.compile(r"(?<=[.!?])[\"”’)\]]*\s+(?=[\"“‘(\[]?[A-Z0-9\u00c0-\u00dd])|(?<=[。！？])|\n+")
 
 
@@ -16,10 +17,11 @@ def sentences(text: str) -> list[str]:
     pieces: list[str] = []
     start = 0
     for match in _END.finditer(text):
-        piece = text[start : match.end()]
-        if "\n" not in match.group() and _ABBREVIATION.search(piece.rstrip()):
+        end = match.start() + len(match.group().rstrip())
+        # Only the last characters are searched: a line may have millions of them and no other end.
+        if "\n" not in match.group() and _ABBREVIATION.search(text, max(start, end - _LONGEST), end):
             continue
-        pieces.append(piece.strip())
+        pieces.append(text[start : match.end()].strip())
         start = match.end()
     pieces.append(text[start:].strip())
     return [piece for piece in pieces if piece]

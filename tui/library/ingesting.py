@@ -17,6 +17,7 @@ from tui.bars import bar
 from tui.terminal import clean, console, counted, duration, is_live, padded, table
 
 _NAME_WIDTH = 34
+_LONG = 10.0  # seconds
 _MAX_NAMED = 5  # skipped files, for each reason
 _LOW_COVERAGE = 0.95  # below it, too much of a document's text is missing from its passages
 _OUTCOMES = ("added", "updated", "moved", "unchanged", "removed")
@@ -87,7 +88,7 @@ class IngestFold:
         if self.under_way is None:
             return ""
         if self.progress is not None:
-            return f"{self.progress.done:,} of {self.progress.total:,} {self.progress.unit}"
+            return f"{self.progress.done:,} of {self.progress.total:,} {_with_time_left(self.progress)}"
         return "fetching …" if "://" in self.under_way.source else "reading …"
 
     @property
@@ -144,6 +145,12 @@ class IngestFold:
         return f"{subject}, which {embedder} does not support: {consequence} words, not by meaning."
 
 
+def _with_time_left(progress: ing.FileProgress) -> str:
+    """What is counted, and how long it still takes, if that is long."""
+    left = progress.seconds_left
+    return f"{progress.unit}, {duration(left)} left" if left > _LONG else progress.unit
+
+
 def is_low(coverage: float) -> bool:
     """Whether too little of a document's text is in passages."""
     return coverage < _LOW_COVERAGE
@@ -170,6 +177,8 @@ def show_ingestion(events: Iterable[ing.IngestEvent]) -> int:
             elif live and fold.total:
                 name = padded(fold.under_way.name if fold.under_way else "", _NAME_WIDTH)
                 progress.show(name, fold.finished, fold.total, fold.doing)
+            elif isinstance(event, ing.FileProgress) and event.seconds_left > _LONG:
+                progress.show(clean(event.name), event.done, event.total, _with_time_left(event))
             elif isinstance(event, ing.FileDone) and event.outcome not in {"unchanged", "removed"}:
                 out.print(f"{fold.looked_at} of {fold.total}: {clean(event.name)} {event.outcome}")
     if fold.ended or fold.away:

@@ -87,6 +87,15 @@ def is_hidden(element: HtmlElement) -> bool:
         tag in UNSEEN
         or element.get("hidden") is not None
         or _HIDES.search(element.get("style", "")) is not None
+        or (tag == "a" and _is_permalink(element))
+    )
+
+
+def _is_permalink(link: HtmlElement) -> bool:
+    """Whether a link is only a sign, such as ¶, in a heading or beside what it leads to."""
+    target = link.get("href", "").removeprefix("#")
+    return not any(map(str.isalnum, link.text_content())) and any(
+        part.tag in _HEADINGS or part.get("id") == target for part in (link, *link.iterancestors())
     )
 
 
@@ -417,7 +426,8 @@ class _Walk:
             if item and not text.startswith("• "):
                 text = f"• {text}"
             look = common_look(self.parts)
-            self.blocks.append(Block("text", text, self.level, self.page, look=look, item=item))
+            is_code = self.keep_lines > 0  # no heading, however it looks
+            self.blocks.append(Block("text", text, self.level, self.page, look=look, item=item or is_code))
         self.parts = []
 
 

@@ -164,7 +164,7 @@ def _rows(text: str, separator: str) -> Iterator[list[str]]:
     usual = max(counts, key=counts.__getitem__, default=0)
     start = 0
     while start < len(lines):
-        reader = csv.reader(lines[start:], delimiter=separator)
+        reader = csv.reader(map(lines.__getitem__, range(start, len(lines))), delimiter=separator)
         begin = start
         for row in reader:
             end = start + reader.line_num

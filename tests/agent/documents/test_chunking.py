@@ -53,6 +53,13 @@ def test_short_paragraphs_of_a_section_are_one_passage() -> None:
     assert {made.kind for made in chunks} == {"text"}
 
 
+def test_a_heading_as_long_as_a_text_is_one() -> None:
+    parsed = document(heading("A"), heading(LONG, 2), text("One."))
+    chunks = chunk(parsed)
+    assert {made.section for made in chunks} == {("A",)}
+    assert coverage(parsed, chunks) == 1.0
+
+
 @pytest.mark.parametrize("unseen", [[], [text("")], [text("\u3000")], [text("\u200b\u200c")]])
 def test_a_heading_with_nothing_to_be_seen_under_it_is_its_own_text(unseen: list[Block]) -> None:
     chunks = chunk(document(heading("A"), *unseen, heading("B"), text("b")))

@@ -283,6 +283,15 @@ def test_each_passage_keeps_its_own_vector_though_the_longest_are_embedded_first
     )
 
 
+def test_what_a_document_repeats_is_embedded_once(store: Store, tmp_path: Path) -> None:
+    (tmp_path / "line.txt").write_text("The same words once more. " * 400)
+    embedder = Counting()
+    events = read_in(store, tmp_path / "line.txt", embedder=embedder)
+    (done,) = (event for event in events if isinstance(event, FileDone))
+    assert len(embedder.texts) == len(set(embedder.texts)) < done.chunks
+    assert Library(store).embedded(embedder.name) == (done.chunks, done.chunks)
+
+
 def test_cancelling_keeps_what_is_read_and_removes_nothing(store: Store, folder: Path) -> None:
     def cancelled() -> None:
         cancel = threading.Event()

@@ -402,9 +402,10 @@ def test_what_is_not_supported_is_marked_where_the_reader_takes_a_passage_for_an
 def test_a_rewritten_answer_of_which_less_is_supported_replaces_none(
     make: Make, events: list[ev.Event], rewritten: str, stays: bool
 ) -> None:
-    before = state(draft=f"{_HALTED} The insurer of Sundrell paid [1].", notes=[_LOST], evidence=_HELD)
-    before |= verify(before, make())
-    after = verify({**before, "approval": "rewrite", "draft": rewritten, "status": ""}, make())
+    fields: dict[str, Any] = {"notes": [_LOST], "evidence": _HELD}
+    fields |= verify(state(draft=f"{_HALTED} The insurer of Sundrell paid [1].", **fields), make())
+    fields |= {"approval": "rewrite", "draft": rewritten, "status": ""}
+    after = verify(state(**fields), make())
     assert after["status"] == "answered"
     assert ("answer" not in after) == isinstance(events[-1], ev.Warned) == stays
 

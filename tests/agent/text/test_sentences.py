@@ -19,6 +19,7 @@ from agent.text.sentences import sentences
         ("a line\nanother line", ["a line", "another line"]),
         ("“Quoted.” Then more.", ["“Quoted.”", "Then more."]),
         ("", []),
+        pytest.param(f"{'A. ' * 100_000}B", [f"{'A. ' * 100_000}B"], id="long"),  # in time
     ],
 )
 def test_sentences(text: str, expected: list[str]) -> None:

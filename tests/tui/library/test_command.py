@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from agent.documents import ingest as ing
 from tests.tui.conftest import Run
 from traces.library import Library
 from traces.records import Document
 from tui.assemble import open_store
 from tui.library.actions import Intake, intake, reread_intake, split_paths
+from tui.library.ingesting import show_ingestion
 from tui.settings.settings import Settings
 
 
@@ -53,6 +55,16 @@ def test_a_file_that_fails_is_told_and_does_not_stop_the_others(folder: Path, de
     assert "broken.pdf" in told[0]
     assert "empty.txt" in told[2]
     assert Library(open_store()).collections()[0].name == "documents"
+
+
+def test_a_file_that_takes_long_shows_how_far_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    def embedding(seconds: float) -> str:
+        progress = ing.FileProgress("/a.txt", "a.txt", 32, 640, "passages", seconds)
+        show_ingestion([ing.FileFound(1), ing.FileStarted("/a.txt", "a.txt"), progress])
+        return capsys.readouterr().out
+
+    assert embedding(95.0) == "a.txt 32 of 640 passages, 1 min 35 s left\n"
+    assert embedding(3.0) == ""
 
 
 @pytest.mark.parametrize(

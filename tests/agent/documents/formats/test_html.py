@@ -32,8 +32,9 @@ def test_blocks_and_headings() -> None:
     document = parse(
         "a.html",
         page(
-            "<h1>Title</h1>bare text<p>One <b>bold</b><br>line.</p>"
-            "<h2>Part</h2><ul><li>a<li><p>b</p><ol><li>c</ol></ul><pre>x\n  y</pre>",
+            "<h1 id='t'>Title<a href='#t'>¶</a></h1>bare text<p>One <b>bold</b><br>line.</p>"
+            "<h2><a href='p.html'>🔗</a>Part</h2><dl id='f'><dt>f()<a href='#f'>#</a></dl>"
+            "<ul><li>a<li><p>b</p><ol><li>c</ol></ul><pre>x\n  y</pre>",
             "<title>A page</title><meta name='date' content='2024-05-06'>",
         ),
     )
@@ -46,6 +47,7 @@ def test_blocks_and_headings() -> None:
         ("text", 0, "bare text"),
         ("text", 0, "One bold line."),
         ("heading", 2, "Part"),
+        ("text", 0, "f()"),
         ("text", 0, "• a"),
         ("text", 0, "• b"),
         ("text", 0, "• c"),
@@ -110,6 +112,9 @@ _WORDS = f"<div>{'Words of text. ' * 30}</div>"
             f"<h1>Rates</h1>{_WORDS}{bold('Last year')}{_WORDS}{bold('This year')}{_WORDS}",
             [(1, "Rates"), (2, "Last year"), (2, "This year")],
             id="below the one heading of its own",
+        ),
+        pytest.param(
+            f"<h1>Use</h1>{_WORDS}<pre><b>    loop {{</b></pre>{_WORDS}", [(1, "Use")], id="code is none"
         ),
     ],
 )

@@ -135,9 +135,10 @@ def test_a_list_has_no_headings_and_numbered_sections_and_days_have(text: str, l
         ("letter.md", "# 12 March 2024\n\nDear Ms Smith,\n\n# Costs\n\nNone.\n", "letter"),
         ("memo.md", "---\ntitle: 12 March 2024\n---\n\n# Offer\n\nText.\n", "Offer"),
         ("memo.md", "# June\n\nShe came late.\n", "June"),
+        ("faq.txt", "About zlib\n\n1. Is it fast?\n\nYes.\n\n2. Is it small?\n\nYes.\n", "faq"),
     ],
 )
-def test_a_date_is_no_title(name: str, text: str, title: str) -> None:
+def test_neither_a_date_nor_the_heading_of_a_part_is_a_title(name: str, text: str, title: str) -> None:
     assert parse(name, text).title == title
 
 
