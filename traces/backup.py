@@ -53,7 +53,11 @@ def back_up(store: Store, target: Path) -> None:
 
     Raises `StoreError` if the store cannot be read and `OSError` if the file cannot be written.
     """
-    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".deepthink-") as folder:
+    try:
+        temporary_folder = tempfile.TemporaryDirectory(dir=target.parent, prefix=".deepthink-")
+    except OSError as error:  # it should name the file that was asked for
+        raise OSError(error.errno, error.strerror, str(target)) from error
+    with temporary_folder as folder:
         copies = Path(folder) / _DATA
         with store.connect() as db:  # no run of another process can be stored meanwhile, so none ends
             for path in _files_to_back_up(store.path.parent):

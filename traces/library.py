@@ -86,10 +86,10 @@ class Library(Queries):
         requested = list(names) or list(existing)
         for name in requested:
             if name not in existing:
-                available = ", ".join(existing) or "none yet"
+                content = f"has: {', '.join(existing)}" if existing else "is empty"
                 raise UnknownCollection(
-                    f"There is no collection “{name}”; the library has: {available}.",
-                    "Use one of these; `deepthink ingest PATH --collection NAME` makes a new one.",
+                    f"There is no collection “{name}”; the library {content}.",
+                    "`deepthink ingest PATH --collection NAME` makes a new one.",
                 )
         return [existing[name] for name in requested]
 

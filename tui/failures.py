@@ -41,10 +41,19 @@ _DEBUG = "DEEPTHINK_DEBUG"
 _FULL = {errno.ENOSPC, errno.EDQUOT}
 _FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
 _WRONG_PLACE = {errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP}
+_PARSER_WORDS = {
+    "No such option: ": "There is no option ",
+    "No such command ": "There is no command ",
+    "Possible options: ": "similar: ",
+    "Value error, ": "",
+    "Input should be ": "it has to be ",
+    "a valid integer, unable to parse string as an integer": "a whole number",
+    "a valid number, unable to parse string as a number": "a number",
+}
 _log = logging.getLogger("deepthink")
 
 
-class WrongUsage(DeepthinkError, title="Usage", kind="usage"):
+class WrongUsage(DeepthinkError, title="Wrong usage", kind="usage"):
     """Raised if a command is given something that it cannot use."""
 
 
@@ -103,9 +112,13 @@ warn_once = functools.cache(warn)
 
 
 def report(error: DeepthinkError, about: str = "") -> None:
-    """Write title, message and way out to stderr; ``about`` comes first unless the message names it."""
+    """Write title, message and way out to stderr; ``about`` comes first unless the message names it.
+
+    What is wrong with a command is said without the title, which would say it twice.
+    """
     message = f"{about}: {error.message}" if about and about not in error.message else error.message
-    _write(message, lead=f"{error.title}:" if message else f"{error.title}.", code="1;31")
+    title = "" if error.kind == "usage" else f"{error.title}{':' if message else '.'}"
+    _write(message, lead=title, code="1;31")
     for line in error.way_out.splitlines():
         _write(line, indent="  ")
 
@@ -181,7 +194,9 @@ def _usage_error(error: BaseException) -> DeepthinkError | None:
     context = getattr(error, "ctx", None)
     command = context.command_path if context else "deepthink"
     message = error.format_message() or "Something is missing."
-    return WrongUsage(message, f"`{command} --help` shows how.")
+    for words, plain_words in _PARSER_WORDS.items():
+        message = message.replace(words, plain_words)
+    return WrongUsage(message if message[-1] in ".?" else f"{message}.", f"`{command} --help` shows how.")
 
 
 def _system_failure(error: BaseException) -> DeepthinkError | None:

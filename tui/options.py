@@ -78,7 +78,7 @@ def confirm(question: str, yes: bool) -> None:
     from tui.terminal import clean
 
     if not sys.stdin.isatty():
-        raise WrongUsage(f"{clean(question)} That needs a yes.", "Add --yes.")
+        raise WrongUsage(f"Nobody can be asked here: {clean(question)}", "Add --yes.")
     typer.confirm(clean(question), abort=True)
 
 

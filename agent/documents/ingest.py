@@ -239,7 +239,7 @@ def ingest(
     missing = gone_documents(roots, existing, reading.documents)
     if not files and not missing and not addresses:
         raise NothingToIngest(
-            f"No readable file in {', '.join(str(p) for p in paths)}.",
+            f"No readable file in {', '.join(f'“{path}”' for path in paths)}.",
             "`deepthink library formats` lists the supported file types.",
         )
     if description:

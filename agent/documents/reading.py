@@ -338,8 +338,10 @@ def _kind_of_text(path: Path, sample: bytes, served_as: str) -> str:
     if marked_codec(sample):
         sample = decode(sample).encode()
     if b"\x00" in sample or len(sample.translate(None, _TEXT_BYTES)) > _MOST_CONTROL * len(sample):
+        named_type = MEDIA_TYPES.get(path.suffix.lower())
+        kind = BY_TYPE[named_type].name if named_type else "a document"
         raise UnreadableDocument(
-            f"{path.name} is a binary file, not a document.",
+            f"{path.name} is a binary file, not {kind}.",
             "`deepthink library formats` lists the supported file types.",
         )
     by_name = _SERVED_TYPES.get(served_as) or MEDIA_TYPES.get(path.suffix.lower(), TEXT)

@@ -222,7 +222,7 @@ class Registry:
         passed = self._passed(folder, gate)
         if not passed and not force:
             raise NotPassed(
-                f"{folder.name}: {reason}",
+                f"The gate did not pass {folder.name}: {reason}",
                 f"`deepthink policy use {folder.name} --force` uses it all the same, and records that.",
             )
         new_name = BOX if name == BOX else folder.name

@@ -49,8 +49,9 @@ def test_an_error_is_told_by_title_message_and_way_out(
     assert failures.guarded(lambda: _raise(error)) == code
     told = capsys.readouterr()
     assert told.out == ""
+    title = "" if error.kind == "usage" else f"{error.title}: "
     assert told.err.splitlines() == [
-        f"{error.title}: {error.message}",
+        f"{title}{error.message}",
         *([f"  {error.way_out}"] if error.way_out else []),
     ]
 
@@ -112,7 +113,7 @@ def test_debug_shows_the_traceback(deepthink: Run, monkeypatch: pytest.MonkeyPat
     assert ran.code == 2
     assert "Traceback" in ran.err
     assert ran.err.splitlines()[-2:] == [
-        "Unknown run: No run begins with “nope”.",
+        "No run begins with “nope”.",
         "  `deepthink runs list` shows the ids.",
     ]
 
@@ -121,6 +122,7 @@ def test_debug_shows_the_traceback(deepthink: Run, monkeypatch: pytest.MonkeyPat
     ("arguments", "code"),
     [
         (("runs", "export", "-o", "~nobody-here/run.md"), 4),
+        (("backup", "~nobody-here/run.zip"), 4),
         (("traces", "--store", "~nobody-here/store.duckdb", "list"), 4),
         (("traces", "import", "~nobody-here/traces.jsonl"), 4),
         (("ask", "Why?", "--model", "~nobody-here/model.gguf"), 5),
@@ -137,6 +139,7 @@ def test_the_home_of_somebody_unknown_is_a_path_that_leads_nowhere(
     ran = deepthink(*arguments)
     assert (ran.code, ran.out) == (code, "")
     assert "~nobody-here" in ran.err
+    assert "/." not in ran.err, "no temporary file"
 
 
 @pytest.mark.parametrize(
@@ -155,8 +158,11 @@ def test_an_argument_that_is_not_utf_8_says_nothing_against_the_library(
 def test_usage_errors_name_the_command_that_helps(deepthink: Run) -> None:
     ran = deepthink("library", "search", "--limit", "many", "x")
     assert ran.code == 2
-    assert "--limit" in ran.err
-    assert "`deepthink library search --help` shows how." in ran.err
+    assert ran.err.splitlines() == [
+        "Invalid value for '--limit' / '-n': it has to be a whole number.",
+        "  `deepthink library search --help` shows how.",
+    ]
+    assert deepthink("ask", "--jsno").err.startswith("There is no option --jsno (similar: --json).\n")
     assert "Did you mean 'ingest'?" in deepthink("ingets").err
 
 

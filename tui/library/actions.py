@@ -85,6 +85,8 @@ def intake(
             f"“{one_line(collection_name, 80)}” cannot be the name of a collection.",
             "Use up to 64 letters, digits, spaces and . & + - _, a letter or digit first; not “all”.",
         )
+    if not all(names):  # an empty variable of a script; the path would be the current folder
+        raise NothingToIngest("The path is empty.", "Name a file or a folder; . is the current folder.")
     paths = tuple(Path(name) for name in names if name not in addresses)
     for path in paths:
         if existing_path(path) is None:

@@ -350,10 +350,13 @@ def remove(
         else f"{collection} ({counted(shelf.documents, 'document')})"
     )
     confirm(f"Remove {target}? The files stay where they are.", yes)
-    stays_excluded = forget(store, document) if document else False
-    if document is None:
+    if document is not None:
+        note = actions.LEFT_OUT if forget(store, document) else ""
+    else:
+        paths = ", ".join(folder.path for folder in Folders(store).followed(collection))
         library.remove_collection(collection)
-    typer.echo(f"Removed {clean(target)}.{actions.LEFT_OUT if stays_excluded else ''}")
+        note = f" No longer followed: {paths}." if paths else ""
+    typer.echo(clean(f"Removed {target}.{note}"))
 
 
 def _document_table(library: Library, documents: list[Document]) -> Table:

@@ -444,7 +444,8 @@ def _place(key: str) -> str:
 def _reason(problem: Mapping[str, Any]) -> str:
     """What is wrong with a value; pydantic's own message for types of errors not listed here."""
     limits = problem.get("ctx", {})
-    given_value = f", not “{problem['input']}”" if isinstance(problem["input"], str | int | float) else ""
+    given = problem["input"]
+    given_value = f", not “{given}”" if isinstance(given, str | int | float) and given != "" else ""
     choices = str(limits.get("expected", "")).replace("'", "").lstrip(", ")  # pydantic's list, without ""
     words = {
         "int_parsing": "it has to be a whole number",

@@ -227,6 +227,7 @@ def test_bad_files_fail_alone_with_a_way_out(store: Store, folder: Path) -> None
         "blank.md": b"  \n\n ",
         "unseen.txt": "\u200c\n".encode(),
         "binary.txt": bytes(range(256)) * 40,
+        "binary.pdf": bytes(range(256)) * 40,
         "broken.pdf": b"%PDF-1.7\nnothing of the kind",
         "broken.docx": b"PK\x03\x04 not a zip",
     }
@@ -236,6 +237,7 @@ def test_bad_files_fail_alone_with_a_way_out(store: Store, folder: Path) -> None
     failed = {e.name: e.error for e in events if isinstance(e, FileFailed)}
     assert set(failed) == set(bad)
     assert all(error.message and error.way_out for error in failed.values())
+    assert failed["binary.pdf"].message == "binary.pdf is a binary file, not PDF."
     assert len(outcomes(events)) == 3
 
 

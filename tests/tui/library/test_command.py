@@ -78,6 +78,7 @@ def test_a_file_that_takes_long_shows_how_far_it_is(capsys: pytest.CaptureFixtur
         ((".", "-c", "all"), 2, "cannot be the name of a collection"),
         ((".", "-c", "x" * 65), 2, "cannot be the name of a collection"),
         ((), 2, "Missing argument"),
+        (("",), 4, "The path is empty"),
     ],
 )
 def test_wrong_input_is_refused(arguments: tuple[str, ...], code: int, words: str, deepthink: Run) -> None:
@@ -122,7 +123,8 @@ def test_removing_asks_first_and_says_so_where_nobody_can_answer(library: Path, 
     )
     assert "fire.md" not in deepthink("library", "list").out
     assert "facts: 1 document\n" in deepthink("library", "list", "facts").out
-    assert deepthink("library", "remove", "facts", "--yes").out == "Removed facts (1 document).\n"
+    removed = deepthink("library", "remove", "facts", "--yes").out
+    assert removed.startswith("Removed facts (1 document). No longer followed: /")
     assert Library(open_store()).collections() == []
     assert (library / "fire.md").exists()
 

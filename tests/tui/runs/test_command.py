@@ -203,7 +203,7 @@ def test_deleting_asks_on_a_terminal_and_needs_a_yes_elsewhere(
     run_id = stored.store_run(question=f"Why {stored.EVIL}?")
     refused = deepthink("runs", "delete", "last")
     assert (refused.code, refused.out) == (2, "")
-    assert "needs a yes" in refused.err
+    assert "Add --yes" in refused.err
     monkeypatch.setattr("sys.stdin.isatty", lambda: True)
     asked: list[str] = []
 

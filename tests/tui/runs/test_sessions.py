@@ -186,7 +186,7 @@ def test_a_session_can_be_named_and_found_by_its_name(session: str, deepthink: R
         (("name", "last", "last"), "“last” is not a valid session name"),
         (("name", "last", " "), "is not a valid session name"),
         (("name", "last", "taken"), "Another session is called “taken”"),
-        (("delete", "last"), "needs a yes"),
+        (("delete", "last"), "Add --yes"),
         (("name", "last"), "Missing argument 'NAME'"),
     ],
     ids=" ".join,

@@ -183,10 +183,10 @@ def test_the_command_shows_sets_and_unsets(deepthink: Run, monkeypatch: pytest.M
         ("budget.steps", "x", "budget.steps: it has to be a whole number, not “x”."),
         ("budget.step", "1", "Did you mean budget.steps?"),
         ("bogus", "1", "There is no setting “bogus”."),
-        ("model", "", "model: it must not be empty"),
+        ("model", "", "model: it must not be empty."),
     ],
 )
 def test_the_command_refuses_what_cannot_be(key: str, value: str, words: str, deepthink: Run) -> None:
     ran = deepthink("config", "set", key, value)
-    assert (ran.code, ran.err.startswith("Settings: "), words in ran.err) == (2, True, True)
+    assert (ran.code, words in ran.err) == (2, True)
     assert not config_file().exists()
