@@ -101,10 +101,7 @@ def _sync(
             yield FolderAway(collection, str(root.path), is_folder(root.path), stored_count)
     files = located(found_files, reading.documents)
     existing = {file.source for file in files}
-    touched = [file for file in files if not reading.is_unchanged(file)]
-    reading.unchanged += len(files) - len(touched)
-    changed = [file for file in touched if not reading.is_hopeless(file)]
-    settled, unsettled = _split_settled(changed, cancel)
+    settled, unsettled = _split_settled(reading.changed(files), cancel)
     yield from reading.read_all(settled, existing, gone_documents(available, existing, reading.documents))
     if unsettled:
         yield FilesUnread({_UNSETTLED: [file.name for file in unsettled]})

@@ -266,12 +266,7 @@ def _named_file(path: Path, typed_path: Path) -> File:
 
 
 class Reading:
-    """An ingestion into one collection.
-
-    Attributes:
-        documents: The collection's earlier documents, by source.
-        unchanged: Number of unchanged files.
-    """
+    """An ingestion into one collection; ``documents`` are its earlier documents, by source."""
 
     def __init__(
         self,
@@ -286,7 +281,7 @@ class Reading:
         self._library = library = Library(store)
         self._folders = Folders(store)
         self.documents = {document.source: document for document in library.documents(collection)}
-        self.unchanged = 0
+        self._unchanged = 0
         self._scanning = Scanning(recogniser)
         self._suffixes = SUFFIXES if self._scanning.is_on else SUFFIXES - PICTURES
         self._skipped: dict[str, list[str]] = {}  # names of files by reason
@@ -336,9 +331,15 @@ class Reading:
             yield LanguagesUnknown(self._languages.total(), languages, self._embedder.name)
         if self._skipped:
             yield FilesUnread(self._skipped)
-        yield IngestFinished(self.unchanged, round(time.monotonic() - self._began, 3))
+        yield IngestFinished(self._unchanged, round(time.monotonic() - self._began, 3))
 
-    def is_hopeless(self, file: File) -> bool:
+    def changed(self, files: Sequence[File]) -> list[File]:
+        """The files whose size or date changed since they were read, or could not be read."""
+        touched = [file for file in files if not self._is_unchanged(file)]
+        self._unchanged += len(files) - len(touched)
+        return [file for file in touched if not self._is_hopeless(file)]
+
+    def _is_hopeless(self, file: File) -> bool:
         """Whether a file could not be read and has not changed since."""
         failure = self._unreadable.get(file.source)
         return (
@@ -347,7 +348,7 @@ class Reading:
             and file.is_untouched(failure.bytes, failure.modified)
         )
 
-    def is_unchanged(self, file: File) -> bool:
+    def _is_unchanged(self, file: File) -> bool:
         """Whether a file is unchanged, judged by its size and date alone."""
         document = self.documents.get(file.source)
         return (
@@ -404,8 +405,8 @@ class Reading:
         earlier_name = self._follow_move(item, content.sha256) if isinstance(item, File) else ""
         document = self.documents.get(item.source)
         if document is not None and document.sha256 == content.sha256 and self._is_current(document):
-            self.unchanged += not earlier_name
-            if isinstance(item, WebPage) or (isinstance(item, File) and not self.is_unchanged(item)):
+            self._unchanged += not earlier_name
+            if isinstance(item, WebPage) or (isinstance(item, File) and not self._is_unchanged(item)):
                 self._new_dates[document.id] = content.modified
             yield FileDone(
                 item.source,
