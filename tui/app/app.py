@@ -9,7 +9,8 @@ from __future__ import annotations
 import logging
 import os
 import tomllib
-from collections.abc import Callable, Iterable
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, ClassVar, cast
@@ -19,6 +20,7 @@ from textual.app import App, SystemCommand
 from textual.binding import Binding
 from textual.command import Provider
 from textual.css.query import NoMatches
+from textual.message import Message
 from textual.reactive import reactive
 from textual.screen import Screen
 from textual.widget import MountError, Widget
@@ -73,6 +75,20 @@ def _screen(module: str, name: str) -> Callable[[], Screen[Any]]:
     return lambda: cast("Screen[Any]", getattr(import_module(module), name)())
 
 
+class KeyHandled(Message):
+    """Follows a key from the widget with the focus up to the app, so that its effect comes first."""
+
+
+def _as_events(typed: str) -> Iterator[events.Key | events.Paste]:
+    for line in typed.splitlines(keepends=True):
+        yield events.Paste("".join(filter(str.isprintable, line)))
+        if line.endswith(("\n", "\r")):
+            yield events.Key("enter", "\r")
+
+
+_KEY_PATIENCE = 5.0  # seconds until a key no longer waits for the one before
+
+
 class DeepthinkApp(App[int]):
     """The app; one screen is shown at a time.
 
@@ -81,6 +97,7 @@ class DeepthinkApp(App[int]):
         look: Theme, motion and keys; by default those of the settings.
         prepare: Whether to load the models once the first frame is drawn.
         picture_widget: Draws pictures in this terminal; None if it cannot show them.
+        typed: What was typed before the app could read it.
     """
 
     TITLE = "deepthink"
@@ -111,6 +128,7 @@ class DeepthinkApp(App[int]):
         *,
         prepare: bool = True,
         picture_widget: type[Widget] | None = None,
+        typed: str = "",
     ) -> None:
         super().__init__()
         self.picture_widget = picture_widget
@@ -121,6 +139,8 @@ class DeepthinkApp(App[int]):
         self.keys: dict[str, str] = {}
         self._appearance = look or appearance()
         self._prepare = prepare
+        self._keys_to_come = deque(_as_events(typed))
+        self._key_waits_until = 0.0
         for theme in OURS:
             self.register_theme(theme)
         self.theme = self._appearance.theme
@@ -130,9 +150,31 @@ class DeepthinkApp(App[int]):
     def on_mount(self) -> None:
         """Apply the remapped keys; start the heavy work once the first frame is drawn."""
         self.take_keys(self._appearance.keys)
+        self.call_later(self._handle_next_key)
         if self._prepare:
             self.call_after_refresh(in_background, self, self.engine.prepare, group="prepare")
             self.call_after_refresh(in_background, self, self.engine.keep_in_step, group="folders")
+
+    async def on_event(self, event: events.Event) -> None:
+        """Handle one key after the other, so that the next goes to what this one opens or focuses."""
+        if not isinstance(event, events.Key | events.Paste) or event.is_forwarded:
+            await super().on_event(event)
+            return
+        self._keys_to_come.append(event)
+        if event.time >= self._key_waits_until:
+            await self._handle_next_key()
+
+    @on(KeyHandled)
+    async def _handle_next_key(self) -> None:
+        self._key_waits_until = 0.0
+        if not self._keys_to_come:
+            return
+        follower = KeyHandled()
+        self._key_waits_until = follower.time + _KEY_PATIENCE
+        if self.screen.is_mounted:  # else the follower comes back once it is
+            await super().on_event(self._keys_to_come.popleft())
+        if not (self.focused or self.screen).post_message(follower):
+            self.post_message(follower)  # what had the focus is being closed
 
     def on_unmount(self) -> None:
         self.engine.closing.set()
@@ -212,7 +254,9 @@ class DeepthinkApp(App[int]):
         from tui.app.palette import Palette
 
         if not isinstance(self.screen, Palette):
-            self.push_screen(Palette(id="--command-palette"))
+            self.push_screen(
+                Palette(id="--command-palette", placeholder="Actions, runs, conversations, documents …")
+            )
 
     def action_help(self) -> None:
         from tui.app.help import HelpScreen

@@ -45,9 +45,6 @@ class ConfirmScreen(ModalScreen[bool]):
                 yield Button("No (n)", id="no", compact=True)
                 yield Button(f"{self._yes} (y)", id="yes", compact=True)
 
-    def on_mount(self) -> None:
-        self.query_one("#no").focus()
-
     @on(Button.Pressed)
     def _answer_with_button(self, event: Button.Pressed) -> None:
         self.dismiss(event.button.id == "yes")

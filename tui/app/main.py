@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import re
 import select
 import sys
 import threading
@@ -20,6 +21,7 @@ PORT = 8000
 _QUERY = b"\x1b_Gi=1,s=1,v=1,a=q,t=d,f=24;AAAA\x1b\\\x1b[c"  # kitty's protocol, then device attributes
 _KITTY = b";OK\x1b\\"
 _SIXEL = b"4"  # among the device attributes
+_NOT_TYPED = re.compile(rb"\x1b(?:_G.*?\x1b\\|\[[?\d;]*[A-Za-z~])")
 _TIMEOUT_SECONDS = 0.5  # nearly every terminal answers within milliseconds
 
 
@@ -81,7 +83,8 @@ def open_app(is_served: bool, host: str, port: int) -> int:
         raise failures.WrongUsage(
             "The app needs a terminal.", 'Without one there is the command line: deepthink ask "…".'
         )
-    app = DeepthinkApp(picture_widget=picture_widget())
+    widget, typed = picture_widget()
+    app = DeepthinkApp(picture_widget=widget, typed=typed)
     loop = asyncio.new_event_loop()  # asyncio.run would wait for every thread
     loop.set_default_executor(ThreadPoolExecutor(initializer=_give_way))
     code = app.run(loop=loop)
@@ -92,12 +95,20 @@ def open_app(is_served: bool, host: str, port: int) -> int:
     return code or failures.DONE
 
 
-def picture_widget() -> type[Widget] | None:
-    """The widget that draws pictures with sixel or kitty's protocol; None if this terminal has neither.
+def picture_widget() -> tuple[type[Widget] | None, str]:
+    """The widget that draws pictures with sixel or kitty's protocol, and what was typed meanwhile.
 
-    It queries the terminal, so call it before Textual reads the input.
+    The widget is None if this terminal has neither. It queries the terminal, so call it before Textual
+    reads the input.
     """
-    if not (sys.stdin.isatty() and sys.stdout.isatty()) or not _may_draw(_query_terminal()):
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return None, ""
+    answer = _query_terminal()
+    return _widget(answer), _NOT_TYPED.sub(b"", answer).decode(errors="ignore")
+
+
+def _widget(answer: bytes) -> type[Widget] | None:
+    if not _may_draw(answer):
         return None
     # Only now: the import queries the terminal again, and is slow.
     from textual_image.renderable import Image, SixelImage, TGPImage
@@ -123,7 +134,7 @@ def _query_terminal() -> bytes:
     saved_attributes = termios.tcgetattr(keyboard)
     answer = b""
     try:
-        tty.setcbreak(keyboard)
+        tty.setcbreak(keyboard, termios.TCSANOW)  # the default drops what was typed before
         os.write(sys.stdout.fileno(), _QUERY)
         deadline = time.monotonic() + _TIMEOUT_SECONDS
         while not answer.endswith(b"c") or b"\x1b[?" not in answer:

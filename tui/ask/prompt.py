@@ -196,25 +196,6 @@ the completion under the cursor of the list.
         texts = [text for text in accumulate(_HINTS, initial=PLACEHOLDER) if len(text) < self.size.width]
         self.placeholder = texts[-1] if texts else ""
 
-    # Actions overtake keys that were typed before and still wait in the prompt's queue: text that is typed
-    # fast, or dropped, would be sent without its end. So each action queues behind them.
-
-    def action_send(self) -> None:
-        self.call_later(self._send)
-
-    def action_newline(self) -> None:
-        self.call_later(self.insert, "\n")
-
-    def action_earlier(self) -> None:
-        self.call_later(self._recall_earlier)
-
-    def action_later(self) -> None:
-        self.call_later(self._recall_later)
-
-    def action_complete(self) -> None:
-        """Take the completion; without one, focus the next widget."""
-        self.call_later(self._complete)
-
     @property
     def is_being_written(self) -> bool:
         """Whether the user is typing in it, or it holds text that is not sent yet."""
@@ -229,7 +210,10 @@ the completion under the cursor of the list.
 
     # --- asking ----------------------------------------------------------------------------------
 
-    def _send(self) -> None:
+    def action_newline(self) -> None:
+        self.insert("\n")
+
+    def action_send(self) -> None:
         text = self.text.strip()
         if text:
             self.remember(text)  # at once: the next keys belong to the next question
@@ -252,7 +236,7 @@ the completion under the cursor of the list.
         self._position, self._draft, self._last_typed = 0, "", 0.0
         self.text = ""
 
-    def _recall_earlier(self) -> None:
+    def action_earlier(self) -> None:
         if self._completions.option_count:
             self._completions.action_cursor_up()
         elif self.cursor_at_first_line and self._position < len(self.earlier):
@@ -260,7 +244,7 @@ the completion under the cursor of the list.
         else:
             self.action_cursor_up()
 
-    def _recall_later(self) -> None:
+    def action_later(self) -> None:
         if self._completions.option_count:
             self._completions.action_cursor_down()
         elif self.cursor_at_last_line and self._position > 0:
@@ -276,7 +260,8 @@ the completion under the cursor of the list.
 
     # --- completing ------------------------------------------------------------------------------
 
-    def _complete(self) -> None:
+    def action_complete(self) -> None:
+        """Take the completion; without one, focus the next widget."""
         option = self._completions.highlighted_option
         if option is None:
             self.screen.focus_next()

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.content import Content
@@ -99,8 +99,9 @@ class WelcomeScreen(ModalScreen[str]):
     HELP = """\
 ### The first start
 
-A language model, some documents, a question. **Enter** takes the next step, **Escape** leaves at any time:
-Models (F7) and Library (F3) have all of this too. What was fetched or read stays.
+A language model, some documents, a question. **Enter** takes the next step, **Escape** leaves at any time,
+and so does typing a question: Models (F7) and Library (F3) have all of this too. What was fetched or read
+stays.
 """
 
     def __init__(self) -> None:
@@ -128,6 +129,15 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
     def on_mount(self) -> None:
         self._redraw()
         self._look()
+
+    def on_key(self, event: events.Key) -> None:
+        """Give way to a question: its first letter closes this, and is typed where the rest will be."""
+        is_bound = event.key in self.active_bindings
+        if event.is_printable and not (is_bound or self._busy):
+            event.stop()
+            self.dismiss("")
+            if self.app.focused is not None:
+                self.app.focused.post_message(event)
 
     def on_unmount(self) -> None:
         """Stop the work, or the app could not end."""

@@ -62,6 +62,7 @@ class DoctorScreen(DeepScreen):
     PLACES = ("doctor",)
     BINDINGS = bindings("doctor")
     CSS_PATH = "doctor.tcss"
+    AUTO_FOCUS = "Findings"
     HELP = """\
 ### Doctor
 
@@ -79,7 +80,6 @@ unknown. The way out is below each fault. Nothing is changed, and no model is lo
         yield Findings(self._findings)
 
     def on_mount(self) -> None:
-        self.query_one(Findings).focus()
         self.action_again()
 
     # --- doing -----------------------------------------------------------------------------------

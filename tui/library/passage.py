@@ -419,6 +419,7 @@ class PassageScreen(ModalScreen[None]):
     """
 
     CSS_PATH = "passage.tcss"
+    AUTO_FOCUS = "DocumentText"
     BINDINGS = bindings("passage")
     HELP = DocumentText.HELP
 
@@ -448,7 +449,6 @@ class PassageScreen(ModalScreen[None]):
 
     def on_mount(self) -> None:
         self.query_one("#gone").display = False
-        self.query_one(DocumentText).focus()
         in_background(self, self._fetch, self._show, group="passage")
 
     def _fetch(self) -> tuple[Document | None, list[Passage], int]:

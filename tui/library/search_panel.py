@@ -121,7 +121,7 @@ cursor.
         self._fill()
         line = self.query_one("#query", Input)
         if staged and line.has_focus and one_line(line.value) == query:
-            self.query_one(DataTable).focus()
+            self.screen.set_focus(self.query_one(DataTable))
 
     def _fill(self) -> None:
         from tui.run.words import GRADES
@@ -183,7 +183,7 @@ cursor.
 
     def action_results(self) -> None:
         if self._staged:
-            self.query_one(DataTable).focus()
+            self.screen.set_focus(self.query_one(DataTable))
 
     def _tell(self, text: str, *, is_error: bool = False) -> None:
         state = self.query_one("#state", Static)

@@ -103,6 +103,7 @@ class ModelsScreen(DeepScreen):
     PLACES: ClassVar[Sequence[str]] = ("models",)
     BINDINGS: ClassVar[list[BindingType]] = bindings("models")
     CSS_PATH = "models.tcss"
+    AUTO_FOCUS = "ModelList"
     HELP = """\
 ### Models
 
@@ -138,7 +139,6 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
     def on_mount(self) -> None:
         self.query_one("#path").display = False
         self._tell("")
-        self.query_one(ModelList).focus()
 
     def on_screen_resume(self) -> None:
         self.action_refresh()
@@ -205,7 +205,7 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
         path = self.query_one("#path", Input)
         path.value = ""
         path.display = False
-        self.query_one(ModelList).focus()
+        self.set_focus(self.query_one(ModelList))
 
     def action_refresh(self) -> None:
         """List the models again, and the servers beside them."""

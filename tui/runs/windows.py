@@ -53,6 +53,7 @@ class SessionsScreen(ModalScreen[str | None]):
     """
 
     CSS_PATH = "windows.tcss"
+    AUTO_FOCUS = "SessionList"
     BINDINGS: ClassVar[list[BindingType]] = bindings("sessions")
     HELP = """\
 ### Sessions
@@ -78,7 +79,6 @@ gives it a name, which the command line knows too, `d` deletes it with its runs.
             yield KeyLine()
 
     def on_mount(self) -> None:
-        self.query_one(SessionList).focus()
         self._load()
 
     def _load(self) -> None:
@@ -149,7 +149,7 @@ gives it a name, which the command line knows too, `d` deletes it with its runs.
 
     def _back_to_list(self) -> None:
         self.query_one("#sessions").remove_class("-naming")
-        self.query_one(SessionList).focus()
+        self.set_focus(self.query_one(SessionList))
 
     def action_filter(self) -> None:
         self.set_focus(self.query_one("#session-filter"))  # at once: the next keys belong there

@@ -102,6 +102,7 @@ class SettingsScreen(DeepScreen):
     PLACES = ("settings",)
     BINDINGS = bindings("settings")
     CSS_PATH = "settings.tcss"
+    AUTO_FOCUS = "#rows"
     HELP = """\
 ### Settings
 
@@ -129,7 +130,6 @@ Theme, motion and keys take effect at once, a model with the next question.
                 yield Static(id="message", markup=False)
 
     def on_mount(self) -> None:
-        self.query_one("#rows").focus()
         self._show_setting()
         self.query_one("#trouble").display = False
 
@@ -235,7 +235,7 @@ Theme, motion and keys take effect at once, a model with the next question.
         if isinstance(result, list):
             self._show_settings(result)
             self._take_effect(key)
-            self.query_one("#rows").focus()
+            self.set_focus(self.query_one("#rows"))
         elif row is not None and row.key == key:
             self._tell("message", f"✗ {clean(result)}", is_error=True)
 

@@ -13,8 +13,9 @@ from textual.color import Color
 from textual.content import Content
 from textual.css.query import NoMatches
 from textual.theme import BUILTIN_THEMES, Theme
-from textual.widgets import Static
+from textual.widgets import Input, Static
 
+from tests.tui.app.bare import BareScreen
 from tests.tui.conftest import Look, MakeApp, Snap, looks
 from tests.tui.waiting import until
 from tui.app.app import DeepthinkApp
@@ -41,6 +42,23 @@ async def test_no_screen_is_cut_off(width: int, engine: str, name: str, app: Dee
         assert places.content.plain.rstrip().endswith("Doctor")
         assert name in places.content.plain.replace("[", " ").split()
         assert places.content.cell_length <= places.size.width
+
+
+@pytest.mark.usefixtures("bare")
+@pytest.mark.parametrize(
+    ("keys", "search"), [(["f3"], "query"), (["f1", "escape", "f4"], "run-search"), (["f8"], "search")]
+)
+async def test_what_is_typed_while_a_screen_opens_or_closes_is_not_lost(
+    keys: list[str], search: str, app: DeepthinkApp
+) -> None:
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: isinstance(app.screen, BareScreen))
+        for key in keys:
+            app.post_message(events.Key(key, None))
+        for letter in "/fire":  # at once, as if the app had been busy
+            app.post_message(events.Key({"/": "slash"}.get(letter, letter), letter))
+        await until(pilot, lambda: app.screen.query(f"#{search}"))
+        await until(pilot, lambda: app.screen.query_one(f"#{search}", Input).value == "fire")
 
 
 _INKS = ("foreground", "primary", "secondary", "accent", "warning", "error", "success")

@@ -14,8 +14,8 @@ import pytest
 _PROGRAM = """
 import sys
 from tui.app.main import picture_widget
-widget = picture_widget()
-print(widget and widget.__module__, "textual_image" in sys.modules, file=sys.stderr)
+widget, typed = picture_widget()
+print(widget and widget.__module__, "textual_image" in sys.modules, typed, file=sys.stderr)
 """
 _KITTY = b"\x1b_Gi=1;OK\x1b\\"
 
@@ -46,9 +46,12 @@ def _found(answers: dict[bytes, bytes]) -> str:
     [
         ({b"\x1b[c": b"\x1b[?62;4;22c"}, "textual_image.widget.sixel True"),
         ({b"\x1b[c": b"\x1b[?62;22c", b"AAAA\x1b\\": _KITTY}, "textual_image.widget True"),
-        ({}, "None False"),
+        ({b"\x1b[c": b"Wh\x1b[?62;22cy?"}, "None False Wh"),
+        ({b"\x1b[c": b"Why?"}, "None False Why?"),
     ],
-    ids=["sixel", "kitty", "mute"],
+    ids=["sixel", "kitty", "neither", "mute"],
 )
-def test_a_terminal_is_asked_what_it_can_show(answers: dict[bytes, bytes], found: str) -> None:
+def test_a_terminal_is_asked_what_it_can_show_and_what_is_typed_meanwhile_is_kept(
+    answers: dict[bytes, bytes], found: str
+) -> None:
     assert _found(answers) == found

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textual import events
 from textual.pilot import Pilot
 from textual.widgets import Static
 from textual.widgets._footer import FooterKey
@@ -20,7 +21,7 @@ from models.fetch.files import ChecksumMismatch, PullCancelled, PullProgress
 from tests.tui.conftest import Answering, Look, MakeApp, Snap
 from tests.tui.waiting import PATIENCE, until
 from traces.runs import Runs
-from tui.app.app import DeepthinkApp
+from tui.app.app import Appearance, DeepthinkApp
 from tui.app.engine import Engine
 from tui.ask.conversation import Beginning, load_beginning
 from tui.ask.prompt import Prompt
@@ -204,6 +205,23 @@ async def test_escape_leaves_and_stops(machine: _Machine, app: DeepthinkApp) -> 
         await until(pilot, lambda: not any(worker.is_running for worker in app.workers))
     assert answers == [""]
     assert machine.pulled == []
+
+
+async def test_what_was_typed_before_the_app_could_read_it_is_asked(machine: _Machine) -> None:
+    app = DeepthinkApp(look=Appearance(reduced_motion=True), prepare=False, typed="Who?\nIs")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: app.screen.query_one(Prompt).text == "Is")
+        assert app.screen.query_one(Prompt).earlier == ["Who?"]
+
+
+async def test_typing_a_question_closes_the_first_steps(make_app: MakeApp, machine: _Machine) -> None:
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: isinstance(app.screen, WelcomeScreen) and "▸ 1" in _shown(app))
+        for letter in "xyz":
+            app.post_message(events.Key(letter, letter))
+        await until(pilot, lambda: app.screen.query(Prompt))
+        await until(pilot, lambda: app.screen.query_one(Prompt).text == "xyz")
 
 
 async def test_who_is_writing_a_question_at_the_first_start_is_left_alone(
