@@ -23,6 +23,7 @@ from tui.app.keys import ACTIONS_BY_ID, Action, modes
 from tui.app.offers import Deepthink, deepthink
 from tui.app.themes import TEXTUAL
 from tui.app.work import in_background
+from tui.run.words import status
 from tui.terminal import one_line
 
 if TYPE_CHECKING:
@@ -229,7 +230,7 @@ class Stored(Provider):
             yield _hit("Conversation", name, text, partial(self._open_session, session.id))
         find = partial(Runs(self._app.engine.store).search, query, limit=_MAX_HITS)
         for run in await asyncio.to_thread(find):
-            text = f"{run.status} · {short_time(run.started)}"
+            text = f"{status(run, partial=run.partial)} · {short_time(run.started)}"
             yield _hit("Run", run.question, text, partial(self._open_run, run.id))
 
     def _open_run(self, run_id: str) -> None:

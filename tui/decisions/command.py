@@ -95,7 +95,7 @@ def show(
     store = open_traces_store(context.obj)
     with store.connect():  # open the store once for all queries
         run = find_run(store, reference)
-        decisions = Runs(store).decisions(run.id)
+        decisions, partial = Runs(store).decisions(run.id), Runs(store).is_partial(run.id)
         labels = Labels(store).of_run(run.id)
         rating = Ratings(store).of(run.id)
         traces = Traces(store)
@@ -117,7 +117,7 @@ def show(
         return
     out = console()
     out.print(Text(one_line(run.question), style="bold"))
-    facts = [f"run {run.id}", local_time(run.started), status(run)]
+    facts = [f"run {run.id}", local_time(run.started), status(run, partial=partial)]
     facts += [f"rated {rating.rating}"] if rating else []
     facts += [f"{gold.dataset} {gold.question_id}"] if gold else []
     facts += [f"imported from {run.request['imported_from']}"] if "imported_from" in run.request else []

@@ -37,7 +37,7 @@ from tui.decisions.strip import (
 )
 from tui.run.fold import RunFold, fold_of
 from tui.run.live import Steers
-from tui.run.words import ENDINGS, ENOUGH, GRADES, local_time, status, step_question
+from tui.run.words import ENOUGH, GRADES, ending, local_time, status, step_question
 from tui.terminal import clean, counted, one_line
 
 _MAX_RUNS = 2000
@@ -400,12 +400,12 @@ would have done.
         ask_screen = self._ask_screen()
         decisions = counted(len(fold.decisions), "decision")
         if run is not None:
-            about = [local_time(run.started), status(run), decisions]
+            about = [local_time(run.started), status(run, partial=fold.partial), decisions]
         elif ask_screen is not None and fold is ask_screen.fold and not fold.over:
             teaching, paused = ["teach mode"] * ask_screen.teaching, ["paused"] * fold.paused
             about = ["● live", decisions, *teaching, *paused]
         else:
-            about = [ENDINGS.get(fold.status, fold.status), decisions]
+            about = [ending(fold), decisions]
         order = self._order()
         if len(order) > 1 and self._shown_id in order:
             about.append(f"run {order.index(self._shown_id) + 1} of {len(order)}")

@@ -28,7 +28,7 @@ from tui.app.lists import Offers, hanging
 from tui.app.offers import deepthink
 from tui.library.passage import open_kept, open_original
 from tui.run.fold import EVERYTHING, Part, RunFold
-from tui.run.words import CHOICES, ENDINGS, block_of, doing, doubts, place, reason, support_count
+from tui.run.words import CHOICES, block_of, doing, doubts, ending, place, reason, support_count
 from tui.terminal import clean, duration, one_line, unmarked
 
 _TEXT_LENGTH = 160
@@ -330,7 +330,6 @@ the prompt; pressed again, it cancels the run, which can be resumed.
             yield Input(placeholder="Type your answer; Enter alone: your best guess")
 
     def on_mount(self) -> None:
-        self.border_title = Content(one_line(self.event.question, 60))
         # Only now: the widget that takes the focus has to be composed first.
         self.call_after_refresh(self.post_message, self.Posed(self))
 
@@ -567,15 +566,14 @@ def _describe_progress(fold: RunFold) -> str:
 def _describe_ending(fold: RunFold, finished: ev.RunFinished) -> tuple[list[str], str]:
     """How the run ended, how much is supported, how long it took; and the style of the first part."""
     status = finished.status
-    ending = ENDINGS.get(status, status)
     sign, style = {
         "answered": ("✓", "$success"),
         "not_found": ("–", "$warning"),
         "stopped": ("–", "$warning"),
     }.get(status, ("✗", "$error"))
     if status == "answered" and fold.partial:
-        sign, style, ending = "!", "$warning", "answered in part"
-    parts = [f"{sign} {ending}"]
+        sign, style = "!", "$warning"
+    parts = [f"{sign} {ending(fold)}"]
     if status == "answered" and fold.answered and fold.answered.sentences:
         parts.append(support_count(fold.answered.sentences))
     parts.append(duration(finished.seconds))

@@ -22,7 +22,7 @@ from agent.state import Claim, Evidence, citation_marks
 from traces.runs import Run
 from traces.store import Store
 from tui.run import words
-from tui.run.fold import RunFold, Step, fold_of
+from tui.run.fold import RunFold, Step, StepState, fold_of
 from tui.run.words import place
 from tui.terminal import clean, one_line
 
@@ -52,7 +52,8 @@ def to_markdown(fold: RunFold, when: datetime) -> str:
         steps = (f"{n}. {_text(words.plan_step(step))}" for n, step in enumerate(fold.plan, start=1))
         lines += ["## Plan", "", *steps, ""]
     if fold.steps:
-        lines += ["## Steps", "", *(line for step in fold.steps for line in _step(step)), ""]
+        found = (line for step in fold.steps for line in _step(step, fold.state_of(step)))
+        lines += ["## Steps", "", *found, ""]
     lines += _list_section("Decisions", map(_decision, fold.decisions))
     lines += _list_section("Stepping in", words.stepping_in(fold))
     lines += _list_section("Run", (f"{label}: {value}" for label, value in words.facts(fold, when)))
@@ -105,8 +106,8 @@ def _source(item: Evidence, fold: RunFold) -> list[str]:
     return [*lines, *(f"> {_text(line)}  " for line in excerpt), ""]
 
 
-def _step(step: Step) -> list[str]:
-    finding = "no sure answer" if step.kept else "nothing found"
+def _step(step: Step, state: StepState) -> list[str]:
+    finding = {"found": "see the answer", "unsure": "no sure answer"}.get(state, "nothing found")
     if step.note and step.note["found"]:
         finding = f"{_text(step.note['sentence'])} {citation_marks(step.note['cites'])}".rstrip()
     lines = [f"{step.number}. {_text(step.question)}  ", f"   {finding}"]

@@ -284,12 +284,21 @@ class RunFold:
         return self.finished is not None or bool(self.failure)
 
     def state_of(self, step: Step) -> StepState:
-        """The state of a research step."""
+        """The state of a research step; what it kept may answer it although the step was not sure."""
         if step.number in self.skipped_steps:
             return "skipped"
-        if step.note is not None:
-            return "found" if step.note["found"] else "unsure" if step.kept else "nothing"
-        return "open" if self.over else "under way"
+        if step.note is None:
+            return "open" if self.over else "under way"
+        if step.note["found"] or self._answers(step.note["question"], step.kept):
+            return "found"
+        return "unsure" if step.kept else "nothing"
+
+    def _answers(self, question: str, kept: Sequence[int]) -> bool:
+        """Whether the answer leaves a step's question not out, and rests on what it kept."""
+        if self.answered is None or question in self.answered.missing:
+            return False
+        supported = (claim for claim in self.answered.sentences if claim["verdict"] == "supported")
+        return any(not set(claim["cites"]).isdisjoint(kept) for claim in supported)
 
     @property
     def exit_code(self) -> int:

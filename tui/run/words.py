@@ -38,7 +38,8 @@ ENDINGS: Final = {
     "failed": "failed",
     "running": "without an end: still going on, or killed",
 }
-"""How a run ended (`tui.run.fold.RunFold.status`), in words."""
+"""How a run ended (`tui.run.fold.RunFold.status`), in words; see `ending`."""
+_PARTLY: Final = "answered in part"
 
 NOTHING_ASKED: Final = "(nothing asked yet)"
 """The first question of a session that has none."""
@@ -122,11 +123,20 @@ def local_time(moment: datetime) -> str:
     return f"{local(moment):%Y-%m-%d %H:%M}"
 
 
-def status(run: Run) -> str:
-    """How a run ended, or that it is unfinished, in a word or two."""
+def status(run: Run, *, partial: bool) -> str:
+    """How a run ended, or that it is unfinished, in a few words; ``partial`` as in `RunFold`."""
     if run.finished is None:
         return "waiting" if run.status == "waiting" else "unfinished"
-    return run.status.replace("_", " ")
+    if run.status == "answered" and partial:
+        return _PARTLY
+    return "withheld" if run.status == "rejected" else run.status.replace("_", " ")
+
+
+def ending(fold: RunFold) -> str:
+    """How a run ended, in a sentence without its subject."""
+    if fold.status == "answered" and fold.partial:
+        return _PARTLY
+    return ENDINGS.get(fold.status, fold.status)
 
 
 def reason(end: Run | ev.RunFinished) -> str:
@@ -156,8 +166,8 @@ def facts(fold: RunFold, when: datetime) -> list[tuple[str, str]]:
             ("collections", ", ".join(started.collections)),
         ]
     if (routed := fold.routed) is not None:
-        rows.append(("route", f"{routed.route}, by {routed.source}: {routed.reason}"))
-    rows.append(("ended", ENDINGS.get(fold.status, fold.status)))
+        rows.append(("route", block_of(routed).text))
+    rows.append(("ended", ending(fold)))
     if (finished := fold.finished) is not None:
         if because := reason(finished):
             rows.append(("stopped because", because))
@@ -270,11 +280,10 @@ def block_of(event: ev.Event) -> Block:  # noqa: PLR0911, PLR0912 - one arm per 
             return Block("resumed", f"at: {DOING.get(event.node, event.node)}", tone="part")
         case ev.Routed():
             kind = _ROUTES.get(event.route, event.route)
-            by = "" if event.source in {"rules", "person"} else f" (by {event.source})"
             why = f": {one_line(event.reason)}" if event.reason else ""
             read_as = one_line(event.question)
             details = (f"read as: {read_as}",) if read_as != one_line(event.asked) else ()
-            return Block("route", f"{kind}{by}{why}", details)
+            return Block("route", f"{kind}{why}", details)
         case ev.Replied() if event.about == "approve":
             by = "you" if event.by == "person" else "as set"
             return Block("approve", f"{by}: {CHOICES.get(event.reply, event.reply)}")
@@ -316,7 +325,7 @@ def block_of(event: ev.Event) -> Block:  # noqa: PLR0911, PLR0912 - one arm per 
         case ev.EvidenceKept():
             return _evidence(event)
         case ev.Noted() if not event.note["found"]:
-            return Block("finding", "no sure answer to this step")
+            return Block("finding", "no sure answer yet")
         case ev.Noted():
             sentence = unmarked(one_line(event.note["sentence"]))
             return Block("finding", f"{sentence} {citation_marks(event.note['cites'])}".rstrip())
@@ -329,8 +338,6 @@ def block_of(event: ev.Event) -> Block:  # noqa: PLR0911, PLR0912 - one arm per 
             return Block("note", one_line(event.message), tone="warning")
         case ev.Answered():
             return Block("answer", event.answer)
-        case ev.RunFinished():
-            return Block("end", f"{ENDINGS.get(event.status, event.status)}, {duration(event.seconds)}")
         case _:
             return Block(event.kind)
 
@@ -524,5 +531,5 @@ class Transcript:
         if self._claims and event.status in {"answered", "rejected", "waiting"}:
             items.insert(0, support_count(self._claims))
         why = f" ({reason(event)})" if reason(event) else ""
-        ending = ENDINGS.get(event.status, event.status)
-        return Block("done", f"{ending}, {duration(event.seconds)}{why}", tuple(items), "closing")
+        ended = f"{ending(self._fold)}, {duration(event.seconds)}{why}"
+        return Block("done", ended, tuple(items), "closing")

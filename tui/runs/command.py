@@ -51,7 +51,7 @@ def list_runs(
     if unfinished:
         _list_unfinished(as_json=as_json)
         return
-    recent = Runs(open_store()).recent(limit)
+    recent = Runs(open_store()).search(limit=limit)
     out = console()
     if as_json:
         print_json([_as_json(run) for run in recent])
@@ -63,7 +63,7 @@ def list_runs(
         (
             run.id,
             local_time(run.started),
-            status(run),
+            status(run, partial=run.partial),
             duration(run.seconds) if run.seconds is not None else "",
             one_line(run.question, 120),
         )
@@ -236,7 +236,8 @@ def show_session(reference: _SessionReference = "last", as_json: AsJson = False)
         if run.standalone and run.standalone != run.question:
             out.print(Text(f"  taken to ask: {one_line(run.standalone)}", style="dim"))
         out.print(Text(clean(answer_as_read(run)).strip() or _no_answer_text(run)))
-        out.print(Text(f"run {run.id} · {local_time(run.started)} · {status(run)}", style="dim"))
+        ended = status(run, partial=Runs(store).is_partial(run.id))
+        out.print(Text(f"run {run.id} · {local_time(run.started)} · {ended}", style="dim"))
     if not runs:
         quoted_name = shlex.quote(clean(session.name) or session.id)
         out.print(f'Nothing was asked in it yet: deepthink ask --session {quoted_name} "…"')

@@ -57,7 +57,7 @@ def compare(a: ComparedRun, b: ComparedRun) -> list[Section]:
     return [
         Section("Question", [_row(one_line(a.run.question), one_line(b.run.question))]),
         Section("Answer", [_row(*(compared.fold.answer or "(no answer)" for compared in (a, b)))]),
-        Section("End", [_row(_end(a.run), _end(b.run))]),
+        Section("End", [_row(_end(a), _end(b))]),
         _settings(a.run, b.run),
         Section("Plan", plan, "" if plan else "Neither has a plan."),
         Section("Decisions", decisions, "" if decisions else "Neither took a decision."),
@@ -92,8 +92,9 @@ def _settings(a: Run, b: Run) -> Section:
     return Section("Settings", differing, f"The same: {' · '.join(same)}" if same else "")
 
 
-def _end(run: Run) -> str:
-    return f"{status(run)}: {reason(run)}" if reason(run) else status(run)
+def _end(compared: ComparedRun) -> str:
+    run = compared.run
+    return ": ".join(filter(None, [status(run, partial=compared.fold.partial), reason(run)]))
 
 
 def _plan(fold: RunFold) -> list[str]:
@@ -170,6 +171,7 @@ class CompareScreen(DeepScreen):
     MODE: ClassVar[str] = "runs"
     PLACES: ClassVar[Sequence[str]] = ("compare",)
     CSS_PATH = "compare.tcss"
+    AUTO_FOCUS = "#compare"
     BINDINGS: ClassVar[list[BindingType]] = bindings("compare")
     HELP = """\
 ### Two runs
@@ -193,7 +195,6 @@ amount divided by A's. `1` and `2` replay either, `s` swaps them.
             yield Static("Reading both runs …", id="compare-state", classes="empty", markup=False)
 
     def on_mount(self) -> None:
-        self.query_one("#compare").focus()
         store, ids = self.deepthink.engine.store, self._ids
 
         def read() -> tuple[ComparedRun, ComparedRun]:

@@ -21,7 +21,7 @@ from traces.store import Store, now
 from tui.app.keys import ACTIONS_BY_ID
 from tui.app.offers import deepthink
 from tui.run.fold import RunFold, fold_of
-from tui.run.words import ENDINGS, local, local_time, reason, status
+from tui.run.words import ENDINGS, ending, local, local_time, reason, status
 from tui.terminal import counted, duration, one_line
 
 _MIN_WIDTH = 14  # of the flexible column; all columns then fit into 60 with a scrollbar
@@ -110,7 +110,6 @@ _RATINGS = {"good": "✓ good", "partly": "~ partly", "wrong": "✗ wrong"}
 class RunList(RowTable):
     """Stored runs, newest first; a marked run begins with ``▸``."""
 
-    HELP = "Every run that is stored. **Enter** opens one, `c` marks one and then a second to compare them."
     WIDTHS: ClassVar[Mapping[str, int]] = {"question": 0, "status": 10, "rating": 8, "time": 6, "when": 11}
     RIGHT = frozenset({"time"})
     QUIET = frozenset({"when", "time"})
@@ -154,7 +153,7 @@ class RunList(RowTable):
         self._runs[run.id] = run
         values = (
             ("▸ " if run.id == self.marked else "") + one_line(run.question, _MAX_QUESTION),
-            status(run),
+            status(run, partial=run.partial).removeprefix("answered "),  # no room for more than “in part”
             _RATINGS.get(run.rating, ""),
             _format_seconds(run.seconds),
             short_time(run.started),
@@ -259,14 +258,14 @@ class RunPreview(VerticalScroll):
 def _facts(preview: Preview) -> list[str]:
     run = preview.run
     duration_text = f", {duration(run.seconds)}" if run.seconds is not None else ""
-    ending = ENDINGS["interrupted"] if run.status == "running" else ENDINGS.get(run.status, run.status)
+    ended = ENDINGS["interrupted"] if run.status == "running" else ending(preview.fold)
     if preview.state == "going on":
-        ending = "… a process is working on it"
+        ended = "… a process is working on it"
     answered = preview.fold.answered
     sources = [counted(len(answered.sources), "source")] if answered else []
     setup = [one_line(run.chat_model), run.profile, f"decisions by {run.decider}"]
     return [
-        " · ".join([local_time(run.started), f"{ending}{duration_text}", *sources]),
+        " · ".join([local_time(run.started), f"{ended}{duration_text}", *sources]),
         *([f"because {reason(run)}"] if reason(run) else []),
         " · ".join([*setup, f"in {one_line(', '.join(run.collections))}", f"run {run.id}"]),
     ]

@@ -31,7 +31,7 @@ from tui.run.exchange import Exchange
 from tui.run.fold import EVERYTHING, Part, RunFold, stored_events
 from tui.run.live import Meters
 from tui.run.panel import RunPanel
-from tui.run.words import as_text
+from tui.run.words import as_text, ending
 from tui.terminal import duration
 
 _MAX_WAIT = 1.0  # seconds: longer waits are shortened
@@ -167,6 +167,8 @@ previous research step, **Home** and **End** to either end. Long waits are cut t
         self.query_one("#player-track", Static).update(track)
         event = player.last_event
         words = as_text(event) if event is not None else "Before the beginning: Space plays."
+        if player.fold.finished is not None:
+            words = f"end: {ending(player.fold)}, {duration(player.fold.elapsed)}"
         self.query_one("#player-words", Static).update(Content(words))
 
 

@@ -38,7 +38,7 @@ STATUSES: Sequence[tuple[str, tuple[str, ...]]] = (
     ("unfinished", ("running", "waiting")),
     ("cancelled", ("cancelled",)),
     ("failed", ("failed",)),
-    ("rejected", ("rejected",)),
+    ("withheld", ("rejected",)),
 )
 """The choices of the filter, with the stored statuses of each."""
 _PREVIEW_DELAY = 0.08  # seconds the cursor rests before a run is previewed
@@ -49,6 +49,7 @@ class RunsScreen(DeepScreen):
     """The list with its filter, and a preview of the run under the cursor."""
 
     MODE: ClassVar[str] = "runs"
+    AUTO_FOCUS = "RunList"
     PLACES: ClassVar[Sequence[str]] = ("runs",)
     CSS_PATH = "runs.tcss"
     BINDINGS: ClassVar[list[BindingType]] = bindings("runs")
@@ -66,6 +67,8 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
         self._loading = False
         self._words = ""  # to search for
         self._status = 0  # index into `STATUSES`
+        self._shown = ("", 0)  # words and status that the list was searched for
+        self._opens_next = False  # whether Enter was pressed while it was being searched
         self._search_timer: Timer | None = None
         self._preview: Preview | None = None
         self._preview_timer: Timer | None = None
@@ -82,7 +85,6 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
 
     def on_mount(self) -> None:
         self._show_status()
-        self.query_one(RunList).focus()
 
     def on_screen_resume(self) -> None:
         if not self._loading:
@@ -90,9 +92,12 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
 
     # The list and its filter
 
-    def _show_page(self, first: bool, page: tuple[list[RunSummary], int]) -> None:
+    def _show_page(
+        self, first: bool, searched_for: tuple[str, int], page: tuple[list[RunSummary], int]
+    ) -> None:
         """Show a page of the matching runs and their number; the ``first`` page replaces the list."""
         found, self._total = page
+        self._shown = searched_for
         self._loading = False
         runs = self.query_one(RunList)
         runs.show_page(found, first=first)
@@ -106,6 +111,8 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
             self._preview_soon()
             if self.focused is None:  # the list could not take the focus before
                 self.call_after_refresh(runs.focus)
+        if self._opens_next and self.is_current:
+            self.action_open()
 
     @on(Failed)
     def _show_failure(self, message: Failed) -> None:
@@ -127,7 +134,13 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
     def _is_filtered(self) -> bool:
         return bool(self._status or self._words.strip())
 
+    @property
+    def _is_searching(self) -> bool:
+        """Whether the list is still that of an earlier search."""
+        return self._total >= 0 and self._shown != (self._words, self._status)
+
     def action_search(self) -> None:
+        self._opens_next = False
         self.set_focus(self.query_one(Input))  # at once: the next keys belong there
 
     @on(Input.Changed)
@@ -141,7 +154,7 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
 
     @on(Input.Submitted)
     def _focus_list(self) -> None:
-        self.query_one(RunList).focus()
+        self.set_focus(self.query_one(RunList))
 
     def action_status(self, by: int) -> None:
         self._status = (self._status + by) % len(STATUSES)
@@ -182,7 +195,8 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
                 page = runs.search(words, statuses, limit=limit, offset=offset)
                 return page, runs.count(words, statuses)
 
-        in_background(self, read, partial(self._show_page, not offset), group="runs", exclusive=True)
+        then = partial(self._show_page, not offset, (words, self._status))
+        in_background(self, read, then, group="runs", exclusive=True)
 
     def _empty_text(self) -> Content:
         clear, ask = self.deepthink.key_for("runs.clear"), self.deepthink.key_of("app.ask")
@@ -215,10 +229,12 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
 
     @property
     def _current(self) -> RunSummary | None:
-        return self.query_one(RunList).current if self._total > 0 else None
+        return self.query_one(RunList).current if self._total > 0 and not self._is_searching else None
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Actions on a run need one under the cursor; only some runs can be resumed."""
+        if action == "open" and self._is_searching:
+            return True
         if action in {"open", "mark", "rate", "export", "again", "delete"}:
             return self._current is not None
         if action == "resume":
@@ -230,6 +246,8 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
 
     @on(DataTable.RowSelected)
     def action_open(self) -> None:
+        """Open the run under the cursor; while a search is going on, the first that it finds."""
+        self._opens_next = self._is_searching
         if self._current is not None:
             from tui.runs.replay import ReplayScreen
 

@@ -37,6 +37,10 @@ def test_steps_are_under_way_then_found_nothing_or_skipped() -> None:
     kept = ev.EvidenceKept(1, [parts.evidence(1)], [])
     unsure = folded(*begun, kept, ev.Noted({**parts.note("Nothing."), "found": False}, "default"))
     assert unsure.state_of(unsure.steps[0]) == "unsure", "the answer may still come from what was kept"
+    answered = ev.Answered("It is Tolvang [1].", [parts.claim("It is Tolvang.")], [parts.evidence(1)])
+    for missing, state in (([parts.LONG], "unsure"), ([], "found")):
+        unsure.take(replace(answered, missing=missing))
+        assert unsure.state_of(unsure.steps[0]) == state
     skipped = folded(*begun, ev.Steered("skip"))
     assert skipped.state_of(skipped.steps[0]) == "skipped"
     cut_off = folded(*begun, parts.finished("cancelled"))

@@ -83,8 +83,8 @@ def test_markdown_of_a_run_in_which_everything_happened(deepthink: Run) -> None:
         "- after step 1: FINISH by rules (FINISH 70%, CONTINUE 20%, REVISE 10%): enough",
         "- Which year? → the last one (person, to clarify)\n",
         "- also to be found out: What of Brevnes?\n",
-        "- route: deep, by llm: it asks for two things\n",
-        "- ended: answered\n",
+        "- route: research in steps: it asks for two things\n",
+        "- ended: answered in part\n",
         "- resumed: once\n",
     ):
         assert part in text
@@ -144,14 +144,21 @@ def test_json_of_a_run_in_which_everything_happened(deepthink: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "code"), [("answered", 0), ("not_found", 3), ("waiting", 7), ("rejected", 8)]
+    ("status", "code", "word"),
+    [
+        ("answered", 0, "answered"),
+        ("not_found", 3, "not found"),
+        ("waiting", 7, "waiting"),
+        ("rejected", 8, "withheld"),
+    ],
 )
-def test_how_a_run_ended_is_its_exit_code(status: str, code: int, deepthink: Run) -> None:
+def test_how_a_run_ended_is_its_exit_code(status: str, code: int, word: str, deepthink: Run) -> None:
     run_id = stored.store_run(status=status)
     fold = fold_of(open_store(), Runs(open_store()).find(run_id))
     assert (fold.status, fold.exit_code) == (status, code)
     assert json.loads(deepthink("runs", "export", "-f", "json").out)["status"] == status
-    assert status.replace("_", " ") in deepthink("runs").out
+    assert word in deepthink("runs").out
+    assert word in deepthink("runs", "export").out
 
 
 @pytest.mark.parametrize("command", [("runs", "--unfinished"), ("runs", "list", "-u")])

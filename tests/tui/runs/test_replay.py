@@ -135,7 +135,7 @@ async def test_events_are_gone_through_one_by_one(run_id: str, app: DeepthinkApp
         assert screen.player.position == 0
         await pilot.press("end")
         assert screen.player.over
-        assert words(screen).startswith("end: answered, ")
+        assert words(screen).startswith("end: answered in part, ")
         assert track(screen).startswith("■")
 
 

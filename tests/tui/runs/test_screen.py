@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from functools import partial
 from typing import Any, cast
@@ -15,8 +16,8 @@ from tests.tui import stored
 from tests.tui.app.bare import BareScreen
 from tests.tui.conftest import MakeApp
 from tests.tui.stored import cut_off
-from tests.tui.waiting import until
-from traces.runs import Ratings, Runs
+from tests.tui.waiting import PATIENCE, until
+from traces.runs import Ratings, Runs, RunSummary
 from traces.store import StoreError
 from tui.app.app import DeepthinkApp
 from tui.app.confirm import ConfirmScreen
@@ -24,6 +25,7 @@ from tui.ask.prompt import Prompt
 from tui.ask.screen import AskScreen
 from tui.assemble import open_store
 from tui.runs.list import RunList
+from tui.runs.replay import ReplayScreen
 from tui.runs.screen import RunsScreen
 
 pytestmark = pytest.mark.usefixtures("bare")
@@ -76,6 +78,12 @@ async def test_the_runs_are_listed_newest_first_with_a_preview(three: list[str],
         assert "Tolvang supplies it [1]." in said(app, "#preview")
         first = app.screen.query_one(RunList).get_row_at(0)
         assert stored.QUESTION in str(first[0])  # what a run is looked for by comes first
+        assert [str(app.screen.query_one(RunList).get_cell(run, "status")) for run in three] == [
+            "in part",
+            "not found",
+            "answered",
+        ]
+        assert "answered in part" in said(app, "#preview")
         await pilot.press("down")
         await until(pilot, lambda: "Who paints them?" in said(app, "#preview"))
         assert "not found in your documents" in said(app, "#preview")
@@ -102,6 +110,24 @@ async def test_runs_are_found_by_words_and_by_status(three: list[str], app: Deep
         await pilot.press("slash", *"seals", "enter")
         await until(pilot, lambda: listed(app) == three[2:])
         assert app.screen.query_one(RunList).has_focus
+
+
+async def test_enter_while_runs_are_searched_opens_what_is_found(
+    three: list[str], app: DeepthinkApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    search, found = Runs.search, threading.Event()
+
+    def slow(self: Runs, text: str = "", *given: Any, **named: Any) -> list[RunSummary]:
+        assert not text or found.wait(PATIENCE)
+        return search(self, text, *given, **named)
+
+    monkeypatch.setattr(Runs, "search", slow)
+    async with app.run_test(size=SIZE) as pilot:
+        await opened(pilot, 3)
+        await pilot.press("slash", *"seals", "enter", "enter")
+        found.set()
+        await until(pilot, lambda: isinstance(app.screen, ReplayScreen) and app.screen.player)
+        assert "Who makes the seals?" in said(app, ".question")
 
 
 async def test_a_rating_is_stored_and_taken_back(three: list[str], make_app: MakeApp) -> None:
