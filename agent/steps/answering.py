@@ -132,19 +132,21 @@ def left_out(reader: Reader, notes: Sequence[Note], plan: Sequence[PlanStep], an
     """
     leading = _leading(plan)
     done = {note["step"] for note in notes}
-    not_run = [
-        Note(
-            step=number,
-            question=resolve(step["question"], notes),
-            sentence="",
-            answer="",
-            cites=[],
-            found=False,
-            revision=0,
-        )
-        for number, step in enumerate(plan, start=1)
-        if number not in done
-    ]
+    not_run: list[Note] = []
+    for number, step in enumerate(plan, start=1):
+        if number not in done:
+            question = resolve(step["question"], [*notes, *not_run])
+            not_run.append(
+                Note(
+                    step=number,
+                    question=question,
+                    sentence="",
+                    answer="",
+                    cites=[],
+                    found=False,
+                    revision=0,
+                )
+            )
     lookups = {
         note["question"]: note
         for note in [*notes, *not_run]

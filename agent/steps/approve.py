@@ -8,6 +8,7 @@ from agent.deps import Deps
 from agent.events import Answered, Replied
 from agent.prompts import WITHHELD
 from agent.state import RunState
+from agent.steps.verify import has_unsupported
 
 OPTIONS = ("accept", "rewrite", "search", "stop")
 _QUESTION = "This answer is not fully supported by its sources. What now?"
@@ -18,9 +19,12 @@ def approve(state: RunState, deps: Deps) -> dict[str, Any]:
     stopped_because and sets action if more is to be searched.
 
     Nothing may come before the interrupt: LangGraph runs the node again from its beginning once there is
-    a reply. The graph returns here each time an answer is not grounded. Where a rule replies, ``never``
-    has the answer rewritten from the evidence once, and then withheld.
+    a reply. The graph returns here each time an answer is not grounded. The user is asked only if something
+    in it is not supported: not if it may be beside the point, or could not be checked. Where a rule
+    replies, ``never`` has the answer rewritten from the evidence once, and then withheld.
     """
+    if deps.approve == "ask" and not has_unsupported(state["claims"]):
+        return {"approval": "accept"}
     wait_seconds = 0.0
     if deps.approve == "ask":
         reply, wait_seconds = _ask(state)

@@ -55,10 +55,10 @@ def _search(question: str, deps: Deps) -> list[Candidate]:
     if not in_latin_script(question):  # the reader orders them with the keywords; a first look is a guess
         return _read(question, candidates, deps)
     passages = _read(question, candidates[:_FIRST], deps)
-    shown = _show(likeliest(passages), LIKELY, deps)
+    shown = _show(likeliest(passages), deps)
     passages = sorted([*passages, *_read(question, candidates[_FIRST:], deps)], key=lambda c: -c["score"])
     if not shown:
-        _show(likeliest(passages), POSSIBLE, deps)
+        _show(likeliest(passages), deps)
     return passages
 
 
@@ -70,9 +70,9 @@ def _best(passages: list[Candidate]) -> float:
     return max((passage["score"] for passage in passages), default=0.0)
 
 
-def _show(passage: Candidate | None, enough: float, deps: Deps) -> bool:
-    """Show the most probable answer of a passage; False if its probability is below ``enough``."""
-    if passage is None or (span := passage["spans"][0])["probability"] < enough:
+def _show(passage: Candidate | None, deps: Deps) -> bool:
+    """Show the most probable answer of a passage; False if it is not likely."""
+    if passage is None or (span := passage["spans"][0])["probability"] < LIKELY:
         return False
     deps.session.emit(
         FirstLook(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from agent import citations, notebook, prompts
-from agent.budget import BudgetExhausted
+from agent.budget import ANSWER_NOW, BudgetExhausted
 from agent.deps import Deps, Length
 from agent.events import AnswerText, EvidenceKept, Warned
 from agent.state import (
@@ -251,7 +251,7 @@ def _written(state: RunState, notes: list[Note], deps: Deps) -> str:
         and not is_answer(deps.reader, questions, claims, evidence)
     ):
         return from_findings(proposal)
-    if state["route"] == "deep" and deps.session.taught:
+    if state["route"] == "deep" and deps.session.taught and state["stopped_because"] != ANSWER_NOW:
         return " ".join([draft, *_left_out(state, notes, draft, passages, deps)])
     return draft
 

@@ -57,6 +57,8 @@ from models.protocols import Reader, Support
 _SURE = 0.5  # probability from which it refutes one
 _GROUNDED = 0.75  # share of an answer that must be supported for it to be grounded
 _WEIGHT: dict[Verdict, float] = {"supported": 1.0, "partly": 0.5, "not": 0.0}
+_BESIDE_THE_POINT: Final = "maybe not in answer to your question"
+_UNCHECKED: Final = "only its numbers were checked"
 _COPIED: Final = Support(1.0, 0.0, 0.0)
 _CONTRADICTED: Final = Support(0.0, 1.0, 0.0)
 _WORD = re.compile(r"\w+")
@@ -83,6 +85,14 @@ def grounded(claims: Sequence[Claim], evidence: Sequence[Evidence]) -> bool:
         and bool(evidence)
         and all(claim["verdict"] != "not" for claim in claims)
         and share(claims) >= _GROUNDED
+    )
+
+
+def has_unsupported(claims: Sequence[Claim]) -> bool:
+    """Whether something in an answer is in no passage, as far as could be checked."""
+    return any(
+        claim["verdict"] != "supported" and not claim["reason"].endswith((_BESIDE_THE_POINT, _UNCHECKED))
+        for claim in claims
     )
 
 
@@ -365,7 +375,7 @@ def _verdict_by_words(
         return "not", f"{they_do_not} mention {missing[0]}"
     if share_held(text, map(content, cited)) >= _WORDS:
         return "supported", ""
-    return "partly", f"{they_do_not} say it in these words, and only its numbers were checked"
+    return "partly", f"{they_do_not} say it in these words, and {_UNCHECKED}"
 
 
 def _number_list(numbers: Sequence[int]) -> str:
@@ -374,7 +384,7 @@ def _number_list(numbers: Sequence[int]) -> str:
 
 def _beside_the_point(numbers: Sequence[int]) -> str:
     says = "says" if len(numbers) == 1 else "say"
-    return f"{_number_list(numbers)} {says} this, but maybe not in answer to your question"
+    return f"{_number_list(numbers)} {says} this, but {_BESIDE_THE_POINT}"
 
 
 class _Verdicts(BaseModel):
@@ -520,13 +530,18 @@ def _without_answer(state: RunState, deps: Deps) -> dict[str, Any]:
 
 
 def _left_open(state: RunState, answer: str, deps: Deps) -> list[Note]:
-    """The look-ups that the answer leaves open, and that were not skipped."""
+    """The look-ups that the answer leaves open, and that were not skipped.
+
+    The model is not asked about them where the user wants the answer now.
+    """
     notes, plan = state["notes"], state["plan"]
+    is_urgent = state["stopped_because"] == ANSWER_NOW
     if deps.session.taught and state["route"] == "deep":
         return [
             note
             for note in left_out(deps.reader, notes, plan, answer)
-            if not note["found"] and says_nothing_of(deps.session, answer, note["question"])
+            if not note["found"]
+            and (_absent(note) if is_urgent else says_nothing_of(deps.session, answer, note["question"]))
         ]
     return [
         note

@@ -9,7 +9,7 @@ import pytest
 
 import agent.events as ev
 from agent import prompts
-from agent.budget import BudgetExhausted
+from agent.budget import ANSWER_NOW, BudgetExhausted
 from agent.prompts import NOT_FOUND
 from agent.state import Candidate, Evidence, Note, still_missing
 from agent.steps import answering
@@ -293,6 +293,13 @@ def test_what_the_reader_does_not_take_for_an_answer_is_not_added(make: Make) ->
     replies = ["Tolvang does.", "Tolvang does.", "It burned."]
     deps = make(replies, taught=True, reader=_Doubting())
     draft = _draft(deps, evidence=_DOUBTFUL, plan=plan, route="deep")["draft"]
+    assert draft == "Tolvang does [1]."
+
+
+def test_who_wants_the_answer_now_does_not_wait_for_look_ups_that_it_leaves_out(make: Make) -> None:
+    plan = [step(note["question"]) for note in _NOTES]
+    deps = make(["Tolvang does."], taught=True)
+    draft = _draft(deps, evidence=_DOUBTFUL, plan=plan, route="deep", stopped_because=ANSWER_NOW)["draft"]
     assert draft == "Tolvang does [1]."
 
 

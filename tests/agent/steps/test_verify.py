@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import agent.events as ev
-from agent.budget import BudgetExhausted
+from agent.budget import ANSWER_NOW, BudgetExhausted
 from agent.prompts import NOT_FOUND, WITHHELD
 from agent.session import Session
 from agent.state import Claim, Evidence, Note, Verdict
@@ -16,7 +16,7 @@ from agent.steps.approve import approve
 from agent.steps.verify import grounded, is_copied, share, verify, verify_by_model, verify_by_reader
 from agent.support import named_cell
 from models.protocols import Support
-from tests.agent.made import evidence, note, scripted, state
+from tests.agent.made import evidence, note, scripted, state, step
 from tests.agent.steps.conftest import Make
 from tests.scripted import Scripted, ScriptedReader, WordReader
 
@@ -343,6 +343,19 @@ def test_what_a_step_did_not_find_is_said_and_counts_for_nothing(
     assert (answered.answer, answered.grounded, len(answered.sentences)) == (shown, True, 1)
 
 
+def test_who_wants_the_answer_now_does_not_wait_for_the_model_to_say_what_is_missing(make: Make) -> None:
+    asked = (_FOUND["question"], _LOST["question"], "Who insured it?", "Where is #3?")
+    plan = [step(question) for question in asked]
+    urgent = {
+        "notes": [_FOUND, Note({**_LOST, "step": 2})],
+        "route": "deep",
+        "plan": plan,
+        "stopped_because": ANSWER_NOW,
+    }
+    update = verify(state(draft=_HALTED, evidence=_HELD, **urgent), make(taught=True))
+    assert update["answer"] == f"{_HALTED} {_MISSING} Not searched: Where is (Who insured it)?"
+
+
 @pytest.mark.parametrize(
     ("draft", "status"),
     [("", "not_found"), (f"{NOT_FOUND} A fire halted production [1].", ""), (NOT_FOUND, "")],
@@ -418,3 +431,18 @@ def test_never_has_it_rewritten_once_and_then_withheld(make: Make) -> None:
     assert approve(state(), deps) == {"approval": "rewrite"}
     update = approve(state(approval="rewrite"), deps)
     assert (update["status"], update["answer"]) == ("rejected", WITHHELD)
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("Who paid?", "All production halted for seven weeks."),  # which does not answer
+        ("Wer hat gezahlt?", "Die Produktion stand sieben Wochen still."),  # which the reader cannot check
+    ],
+)
+def test_nobody_is_asked_about_an_answer_in_which_nothing_is_unsupported(
+    make: Make, idle_session: Session, question: str, text: str
+) -> None:
+    claims = verify_by_reader(_Answering("Why?"), idle_session, [question], [_claim(text, 1)], [_FIRE])
+    assert claims[0]["verdict"] == "partly"
+    assert approve(state(claims=claims), make(approve="ask")) == {"approval": "accept"}
