@@ -149,6 +149,12 @@ through the answers: in one, **→** goes to the next citation and **Enter** ope
         self.anchor()
         return exchange
 
+    def show_from_its_question(self, exchange: Exchange) -> None:
+        """Show a turn that has ended from its beginning; stay put if the user has scrolled away."""
+        if self.is_vertical_scroll_end:
+            self.release_anchor()
+            self.scroll_to_widget(exchange, animate=False, top=True)
+
     async def open(self, folds: Sequence[RunFold], earlier: Sequence[Run] = ()) -> None:
         """Replace the current turns by a session's latest; ``earlier`` are read on demand."""
         await self.query("Exchange").remove()

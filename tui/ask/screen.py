@@ -143,8 +143,8 @@ Every `[n]` of the answer opens its passage.
             return
         if beginning.collections or beginning.history:
             self._greeted = True
-        else:  # after the keys that were typed before, which belong to the prompt
-            self.app.call_later(prompt.call_later, self.call_later, self._welcome)
+        else:
+            self._welcome()
 
     def _introduce(self) -> None:
         """Say what to do first: what is missing, what there is."""
@@ -308,6 +308,7 @@ Every `[n]` of the answer opens its passage.
             self.draw_all()
         if failure is not None and not cancelled:
             self.post_message(failure)
+        self.call_after_refresh(self.query_one(Conversation).show_from_its_question, self.exchange)
         if failure is not None:
             prompt.take_back(self._question_text)
         if self.fold.run_id:
@@ -341,9 +342,6 @@ Every `[n]` of the answer opens its passage.
             prompt.clear_away()
 
     def action_add(self) -> None:
-        self.query_one(Prompt).call_later(self._add)  # after the keys that were typed before
-
-    def _add(self) -> None:
         prompt = self.query_one(Prompt)
         text = " ".join(prompt.text.split())
         if self.live is None:

@@ -19,6 +19,7 @@ from textual.widgets._footer import FooterKey
 from agent import events as ev
 from agent.documents.document import UnreadableDocument
 from models.protocols import ChatOptions, ModelError
+from tests.scripted import WordReader
 from tests.tui.conftest import QUESTION, Answering, Gate, MakeApp
 from tests.tui.waiting import until
 from traces.runs import Ratings, Runs
@@ -103,7 +104,11 @@ def answer_of(exchange: Exchange) -> str:
     return "\n".join(shown(block) for block in exchange.query_one(Answer).query(Static))
 
 
-async def test_a_first_look_stands_there_until_the_answer_does(make_app: MakeApp, filled: Path) -> None:
+async def test_a_first_look_stands_there_until_the_answer_does(
+    make_app: MakeApp, filled: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader = WordReader({QUESTION: ("buys all", 0.6)})
+    monkeypatch.setattr("tui.assemble.open_reader", lambda _settings: reader)
     gate = Gate(3)
     app = make_app(Answering(during=gate))
     async with app.run_test(size=(120, 40)) as pilot:
@@ -112,13 +117,21 @@ async def test_a_first_look_stands_there_until_the_answer_does(make_app: MakeApp
         look = exchange.query_one(".look", Static)
         await until(pilot, gate.reached.is_set)
         await until(pilot, lambda: look.display)
-        assert shown(look).startswith(
-            "first look, still thinking: Tolvang Ceramics – Orlavane buys all of its"
-        )
+        assert shown(look).startswith("first look, still thinking: buys all – Orlavane buys all of its")
         assert answer_of(exchange) == ""
         gate.open()
         await until(pilot, lambda: screen.live is None or (screen.fold and screen.fold.unanswered))
         assert not look.display
+
+
+async def test_a_turn_that_does_not_fit_is_shown_from_its_question(make_app: MakeApp, filled: Path) -> None:
+    app = make_app(Answering())
+    async with app.run_test(size=(60, 16)) as pilot:
+        screen = await asked(pilot)
+        exchange, conversation = screen.query_one(Exchange), screen.query_one(Conversation)
+        await until(pilot, lambda: exchange.query_one(Sources).option_count)
+        await until(pilot, lambda: exchange.region.height > conversation.size.height)
+        assert conversation.region.contains_region(exchange.query_one(".question").region)
 
 
 async def test_a_question_is_answered_and_each_citation_opens_its_passage(
@@ -340,6 +353,7 @@ async def test_the_reader_who_scrolled_up_is_left_where_they_are(make_app: MakeA
         screen = await asked(pilot)
         conversation = screen.query_one(Conversation)
         await until(pilot, lambda: conversation.max_scroll_y > 20)
+        await pilot.press("ctrl+end")
         await until(pilot, lambda: conversation.scroll_y == conversation.max_scroll_y)
         await pilot.press("pageup")
         await pilot.pause()
