@@ -15,7 +15,7 @@ from textual.widget import Widget
 from textual.widgets import Markdown, Static
 
 from tui.app.base import KeyLine
-from tui.app.keys import ACTIONS_BY_ID, bindings
+from tui.app.keys import ACTIONS, ACTIONS_BY_ID, bindings
 from tui.app.lists import facts
 
 _PLACES: Final[Mapping[str, str]] = {
@@ -28,6 +28,14 @@ _PLACES: Final[Mapping[str, str]] = {
     "failure": "What went wrong",
     "passage": "In a passage",
     "files": "Choosing files",
+    "file_tree": "In the list of files",
+    "changes": "Followed folders",
+    "strip": "At a decision",
+    "search": "Searching the library",
+    "describe": "Describing a collection",
+    "thinking": "In the thinking",
+    "export": "Exporting a run",
+    "unfinished": "Unfinished runs",
     "replay": "In a replay",
     "compare": "Comparing two runs",
     "confirm": "Before something final",
@@ -50,6 +58,7 @@ _Row = tuple[str, Content]  # keys, and what they do, with the name for remappin
 class HelpScreen(ModalScreen[None]):
     """The help of F1: texts about what has the focus on a screen, its keys, and those of other places."""
 
+    AUTO_FOCUS = "#pages"
     BINDINGS = bindings("help")
 
     def __init__(self, screen: Screen[object]) -> None:
@@ -72,9 +81,6 @@ class HelpScreen(ModalScreen[None]):
                     yield Static(f"Elsewhere: {title}", classes="elsewhere", markup=False)
                     yield _Keys(rows)
             yield KeyLine()
-
-    def on_mount(self) -> None:
-        self.query_one("#pages").focus()
 
     def action_close(self) -> None:
         self.dismiss()
@@ -109,9 +115,8 @@ def _groups(screen: Screen[object]) -> tuple[dict[str, list[_Row]], dict[str, li
         elif enabled and binding.description and not binding.system:
             textual_keys.setdefault(binding.description, []).append(display(binding))
     here: dict[str, list[_Row]] = {}
-    for action_id, displays in keys.items():
-        place = _title(ACTIONS_BY_ID[action_id].place)
-        here.setdefault(place, []).append(_row(displays, action_id))
+    for place in dict.fromkeys(ACTIONS_BY_ID[action_id].place for action_id in keys):
+        here[_title(place)] = [_row(keys[one.id], one.id) for one in ACTIONS[place] if one.id in keys]
     if textual_keys:
         here["Moving about"] = [
             (" ".join(displays[:2]), Content(f"{text.capitalize()}."))

@@ -205,6 +205,7 @@ class FilesScreen(ModalScreen[Intake | None]):
     """
 
     CSS_PATH = "files.tcss"
+    AUTO_FOCUS = "PathTree"
     BINDINGS = bindings("files")
     HELP = PathTree.HELP
 
@@ -231,7 +232,6 @@ class FilesScreen(ModalScreen[Intake | None]):
             yield KeyLine()
 
     def on_mount(self) -> None:
-        self.query_one(PathTree).focus()
         in_background(self, self._load_collections, self._show_collections, group="collections")
 
     def _load_collections(self) -> tuple[Settings, dict[str, str]]:
@@ -340,8 +340,9 @@ def _enter_hint(text: str, marked_paths: Sequence[Path], highlighted: Path | Non
     if missing is not None:
         return f"{one_line(missing, 60)} does not exist."
     if marked_paths:
-        reads = "them, and the path above" if text.strip() else "them"
-        return f"{len(marked_paths)} marked: Enter reads {reads}."
+        reads = "it" if len(marked_paths) == 1 else "them"
+        also = ", and the path above" if text.strip() else ""
+        return f"{len(marked_paths)} marked: Enter reads {reads}{also}."
     if text.strip():
         return "Enter reads it."
     if highlighted is None:

@@ -229,7 +229,7 @@ class LibraryScreen(DeepScreen):
             question = f"Remove {one_line(item.name, 60)} from {one_line(item.collection)}?"
             passages = f"Its {counted(item.chunks, 'passage')}"
         elif item is not None:
-            question = f"Remove {one_line(item.name)} with its {counted(item.documents, 'document')}?"
+            question = f"Remove “{one_line(item.name)}” with its {counted(item.documents, 'document')}?"
             passages = f"Their {counted(item.chunks, 'passage')}"
         else:
             return

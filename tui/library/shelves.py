@@ -295,7 +295,7 @@ class DescribeScreen(ModalScreen[str]):
 
     def compose(self) -> ComposeResult:
         with Vertical(id="describe"):
-            yield Static(f"What {one_line(self._collection)} holds", classes="title", markup=False)
+            yield Static(f"What “{one_line(self._collection)}” holds", classes="title", markup=False)
             yield Input(self._description, placeholder="In one line, for the planner")
             yield KeyLine()
 

@@ -93,7 +93,7 @@ class TrainingChoice(VerticalScroll, can_focus=False):
         from policy.decisions import usable
 
         self._stores = stores
-        amount = f"{usable(counts):,} decisions"
+        amount = counted(usable(counts), "decision")
         lines = [Line(_OWN, partial(_source_line, "your own runs", amount))]
         lines += [Line(str(path), partial(_source_line, path.stem, "collected")) for path in stores]
         self.query_one(SourceList).show(lines)

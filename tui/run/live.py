@@ -292,15 +292,17 @@ class RunBar(Static):
 
     def redraw(self) -> None:
         """Draw the line."""
-        for short in (False, True):
-            line = Content("  ").join([self._piece(action, short=short) for action in ACTIONS["run"]])
+        actions = ACTIONS["run"]
+        labels = ["Resume" if self._paused and one.does == "pause" else one.label for one in actions]
+        words = [label.split()[0] for label in labels]
+        short = [w if words.count(w) == 1 else label for w, label in zip(words, labels, strict=True)]
+        for texts in (labels, short):
+            line = Content("  ").join(map(self._piece, actions, texts))
             if line.cell_length <= self.size.width - 2:
                 break
         self.update(line)
 
-    def _piece(self, action: Action, *, short: bool) -> Content:
+    def _piece(self, action: Action, label: str) -> Content:
         key = deepthink(self).key_for(action.id)
-        label = "Resume" if action.does == "pause" and self._paused else action.label
-        label = label.split()[0] if short and label != "Resume" else label
         piece = Content(f"{key} {label.lower()}").stylize("bold $accent", 0, len(key))
         return piece.stylize(f"@click=screen.{action.does}")

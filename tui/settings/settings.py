@@ -104,7 +104,7 @@ class Settings(BaseModel):
     """What orders the passages with the reader: a catalogue name, a folder of a cross-encoder, or none."""
 
     planner: Literal["taught", "model"] = "taught"
-    """What plans the look-ups: taught (the small planner included) or model (the language model)."""
+    """What plans the searches: taught, the small planner that is included, or model, the language model."""
 
     ollama_url: str = ""
     """Where Ollama listens; empty: where OLLAMA_HOST says, else port 11434 of this machine."""

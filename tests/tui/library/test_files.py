@@ -146,7 +146,7 @@ async def test_what_is_typed_in_the_tree_goes_to_the_line_for_paths(shelf: Path,
         assert line.value == "rep"
         await until(pilot, lambda: line._suggestion)
         await pilot.press("tab")
-        await until(pilot, lambda: told(screen) == "1 marked: Enter reads them, and the path above.")
+        await until(pilot, lambda: told(screen) == "1 marked: Enter reads it, and the path above.")
         await until(pilot, lambda: keys(screen)[:1] == ["Read"])
         tree.focus()
         tree.post_message(events.Paste(f" {shelf / 'letters'}"))

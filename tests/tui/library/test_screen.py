@@ -232,7 +232,9 @@ async def test_removing_asks_first(app: DeepthinkApp, stocked: None) -> None:
         await until(pilot, lambda: facts(pilot).startswith("filings "))
         await pilot.press("d")
         await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
-        assert "Remove filings with its 1 document?" in str(app.screen.query_one(".title", Static).content)
+        assert "Remove “filings” with its 1 document?" in str(
+            app.screen.query_one(".title", Static).content
+        )
         await pilot.press("y")
         await until(pilot, lambda: set(held(app)) == {"news"})
         await until(pilot, lambda: len(tree.root.children) == 1)
