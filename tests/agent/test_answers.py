@@ -87,7 +87,7 @@ def test_ten_questions_of_a_folder_of_every_kind_of_file(parts: Parts, store: St
     for ending, asked in _OF_FILES:
         place, keeper, code = facts(ending)[1]
         question, answer = (
-            (f"Who is the keeper of the lighthouse at {place}?", keeper)
+            (f"Who is the keeper at {place}?", keeper)
             if asked == "keeper"
             else (f"Which code does the lamp of {place} have?", code)
         )
