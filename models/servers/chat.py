@@ -1,24 +1,27 @@
 """What the chat models of all servers share: calls, turns, thinking, choices, detecting truncated prompts.
 
-A call can be cancelled by another thread and has time-outs between signs of life, also while a server loads
-a model, reads a long prompt or hangs. So it is an asynchronous iteration in an event loop of its own, which
-the calling thread drives while it watches the clock and the cancel event.
+A call can be cancelled by another thread and has time-outs between signs of life. The client libraries
+block in ``recv`` while a server loads a model, reads a long prompt or hangs; only shutting down the socket
+ends that. So every request gets its own connection, the blocking iteration runs in a thread, and the
+calling thread watches the clock and the cancel event.
 """
 
 from __future__ import annotations
 
-import asyncio
 import json
 import math
+import queue
+import socket
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Generator, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from operator import eq
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import httpx
 
@@ -59,56 +62,160 @@ class Patience:
         """For requests without generation: no time for loading a model."""
         return Patience(self.connect, self.idle, self.idle)
 
-    def client(self, base_url: str = "") -> httpx.AsyncClient:
-        """A client that limits the time to connect; `received` limits the rest.
 
-        Proxies from the environment are not used: the server is on this machine or network.
-        """
-        timeouts = httpx.Timeout(None, connect=self.connect, write=30.0)
-        return httpx.AsyncClient(base_url=base_url, timeout=timeouts, trust_env=False)
+class _Call:
+    """A call, which can be cancelled before it is sent, while connecting and while answering."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._socket: socket.socket | None = None
+        self.response: httpx.Response | None = None
+        self.is_cut = False
+
+    def connected(self, connection: socket.socket) -> None:
+        with self._lock:
+            self._socket = connection
+        if self.is_cut:
+            self.cut()
+
+    def cut(self) -> None:
+        """End the call, from any thread; a server that has begun to answer notices and stops, too."""
+        with self._lock:
+            self.is_cut = True
+            if self._socket is not None:
+                with suppress(OSError):  # already closed
+                    self._socket.shutdown(socket.SHUT_RDWR)
 
 
-def received(
-    items: AsyncGenerator[T], server: str, patience: Patience, cancel: threading.Event | None
-) -> Generator[T]:
-    """The items that a call to ``server`` receives; closing the generator ends the call.
+class Wire(httpx.BaseTransport):
+    """An httpx transport for one call at a time.
 
-    Raises:
-        GenerationCancelled: ``cancel`` was set; the call ends within a fraction of a second.
-        ModelUnreachable: the server was silent for too long.
-        Exception: whatever the iteration raises.
+    A cancelled call may not have sent its request yet, for example while its thread imports the client
+    library: that request is then rejected, even if the next call has begun.
+
+    `last` is the last complete JSON line from the server: client libraries drop unknown fields.
+    Proxies from the environment are not used; the server is on this machine or network.
     """
-    timeout, when = patience.first_token, "before its first word"
-    with asyncio.Runner(loop_factory=asyncio.new_event_loop) as runner:
+
+    def __init__(self, server: str, patience: Patience) -> None:
+        self._server = server
+        self._patience = patience
+        self._inner = httpx.HTTPTransport(limits=httpx.Limits(max_keepalive_connections=0))
+        self._call = _Call()
+        self._of_thread = threading.local()
+        self.last: Mapping[str, Any] = {}
+
+    @property
+    def timeouts(self) -> httpx.Timeout:
+        """httpx's own time-outs: only for connecting and sending; `run` handles the rest."""
+        return httpx.Timeout(None, connect=self._patience.connect, write=30.0)
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        """Send a request over its own connection. Raises `httpx.ConnectError` if it was cancelled."""
+        call: _Call = self._of_thread.call
+        if call.is_cut:
+            raise httpx.ConnectError("The call was cut before it was sent.", request=request)
+
+        def trace(event: str, info: Mapping[str, Any]) -> None:
+            if event == "connection.connect_tcp.complete":
+                call.connected(info["return_value"].get_extra_info("socket"))
+
+        request.extensions = {**request.extensions, "trace": trace}
+        response = self._inner.handle_request(request)
+        assert isinstance(response.stream, httpx.SyncByteStream)
+        response.stream = _Tapped(response.stream, lambda line: self._remember_line(call, line))
+        call.response = response
+        return response
+
+    def cut(self) -> None:
+        """End the running call, from any thread."""
+        self._call.cut()
+
+    def close(self) -> None:
+        self._inner.close()
+
+    def run(self, start: Callable[[], Iterator[T]], cancel: threading.Event | None) -> Generator[T]:
+        """The items of ``start()``, which runs in its own thread and sends over this wire.
+
+        Raises:
+            GenerationCancelled: ``cancel`` was set; the call ends within a fraction of a second.
+            ModelUnreachable: the server was silent for too long.
+            Exception: whatever the iteration raises.
+        """
+        items: queue.Queue[T | None] = queue.Queue()
+        call = self._call = _Call()
+        self.last = {}
+
+        def work() -> None:
+            self._of_thread.call = call
+            try:
+                for item in start():
+                    if call.is_cut:
+                        break  # much may have arrived already
+                    items.put(item)
+            finally:
+                items.put(None)
+                if call.response is not None:
+                    call.response.close()  # or a server that is still sending would not notice
+
+        executor = ThreadPoolExecutor(1, thread_name_prefix="deepthink-server")
+        future = executor.submit(work)
+        completed = False
         try:
-            while (item := runner.run(_next(items, server, timeout, when, cancel))) is not None:
+            item = self._next(items, cancel, self._patience.first_token, "before its first word")
+            while item is not None:
                 yield item
-                timeout, when = patience.idle, "between two words"
+                item = self._next(items, cancel, self._patience.idle, "between two words")
+            completed = True
+            future.result()
         finally:
-            runner.run(items.aclose())
+            if not completed:
+                call.cut()
+            executor.shutdown(wait=completed)
 
-
-async def _next(
-    items: AsyncGenerator[T], server: str, timeout: float, when: str, cancel: threading.Event | None
-) -> T | None:
-    """The next item, None at the end; an item that is still awaited when this raises is given up."""
-    item = asyncio.ensure_future(anext(items, None))
-    deadline = time.monotonic() + timeout
-    try:
+    def _next(
+        self, items: queue.Queue[T | None], cancel: threading.Event | None, timeout: float, when: str
+    ) -> T | None:
+        deadline = time.monotonic() + timeout
         while True:
             if cancel is not None and cancel.is_set():
-                raise GenerationCancelled(f"The call to {server} was cancelled.")
-            await asyncio.wait([item], timeout=POLL_SECONDS)
-            if item.done():
-                return await item
-            if time.monotonic() >= deadline:
-                raise ModelUnreachable(
-                    f"{server} was silent for {timeout:.0f} seconds {when}.",
-                    "Look at the server's log; a smaller model or context may help, or restart it.",
-                )
-    finally:
-        item.cancel()
-        await asyncio.wait([item])
+                raise GenerationCancelled(f"The call to {self._server} was cancelled.")
+            try:
+                return items.get(timeout=POLL_SECONDS)
+            except queue.Empty:
+                if time.monotonic() >= deadline:
+                    raise ModelUnreachable(
+                        f"{self._server} was silent for {timeout:.0f} seconds {when}.",
+                        "Look at the server's log; a smaller model or context may help, or restart it.",
+                    ) from None
+
+    def _remember_line(self, call: _Call, line: bytes) -> None:
+        with suppress(ValueError):  # an incomplete line; the reader of the stream reports it
+            value = json.loads(line)
+            if isinstance(value, dict) and call is self._call:
+                self.last = value
+
+
+class _Tapped(httpx.SyncByteStream):
+    """A response's stream that also passes on its lines."""
+
+    def __init__(self, inner: httpx.SyncByteStream, note: Callable[[bytes], None]) -> None:
+        self._inner = inner
+        self._on_line = note
+
+    def __iter__(self) -> Iterator[bytes]:
+        partial_line = b""
+        for chunk in self._inner:
+            *lines, partial_line = (partial_line + chunk).split(b"\n")
+            for line in lines:
+                if line.strip():
+                    self._on_line(line)
+            yield chunk
+        if partial_line.strip():
+            self._on_line(partial_line)
+
+    def close(self) -> None:
+        self._inner.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +232,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Bill:
-    """Token counts of a call by the server, after the last part of the answer."""
+    """Token counts of a call by the server."""
 
     read: int | None  # prompt tokens; None if unknown. ``whole``: whether they include the cached ones
     cached: int | None  # how many of them were not computed again; None if unknown
@@ -142,10 +249,9 @@ class ServerChat(ABC):
     of a prompt that is too long. An answer far beyond its limit is cut off.
     """
 
-    def __init__(self, name: str, server: str, patience: Patience) -> None:
+    def __init__(self, name: str, wire: Wire) -> None:
         self.name = name
-        self._server_name = server
-        self._patience = patience
+        self._wire = wire
         self._lock = threading.Lock()
         self._logprobs = True
         self._previous = ""
@@ -160,13 +266,12 @@ class ServerChat(ABC):
         """Ask the server for what is needed before a call."""
 
     @abstractmethod
-    def _parts(
-        self, messages: Sequence[Message], options: ChatOptions, top: int
-    ) -> AsyncGenerator[Part | Bill]:
-        """Stream an answer and at its end the bill; with the ``top`` log probabilities per token.
+    def _parts(self, messages: Sequence[Message], options: ChatOptions, top: int = 0) -> Generator[Part]:
+        """Stream an answer; with the ``top`` log probabilities per token. Closing it ends the call."""
 
-        Raises `ModelUnreachable` if the answer does not end properly.
-        """
+    @abstractmethod
+    def _bill(self, messages: Sequence[Message]) -> Bill:
+        """The token counts of the last call. Raises `ModelUnreachable` if it did not end properly."""
 
     def count_tokens(self, text: str) -> int:
         """An upper estimate."""
@@ -183,21 +288,17 @@ class ServerChat(ABC):
         messages = _defuse_all(messages)
         self._refuse_overflow(messages, options.max_tokens)
         characters_left = options.max_tokens * _TOKEN_CHARACTERS
-        bill: Bill | None = None
-        with closing(self._stream(messages, options)) as parts:
+        with closing(self._parts(messages, options)) as parts:
             for part in parts:
-                if isinstance(part, Bill):
-                    bill = part
-                    continue
                 answer.add(part.text[:characters_left], part.reasoning[:characters_left])
                 characters_left -= len(part.text) + len(part.reasoning)
                 if characters_left < 0:
                     break
-        if bill is None:  # the call was cut off, so the server has no counts
+        if characters_left < 0:  # the call was cut off, so the server has no counts
             usage = Usage(_prompt_tokens(messages), 0, options.max_tokens, time.perf_counter() - started)
             finish: FinishReason = "length"
         else:
-            usage, finish = self._usage(bill, messages, started), bill.finish
+            usage, finish = self._close_call(messages, started)
         answer.finish(complete=finish == "stop")
         return Reply(answer.text, usage, finish)
 
@@ -229,14 +330,10 @@ class ServerChat(ABC):
         weights = tuple(float(index == pick) for index in range(len(options)))
         return Choice(weights, reply.usage, measured=False)
 
-    def close(self) -> None:  # noqa: B027
-        """Do nothing: the server unloads the model on its own schedule."""
-
-    def _stream(
-        self, messages: Sequence[Message], options: ChatOptions, top: int = 0
-    ) -> Generator[Part | Bill]:
-        parts = self._parts(messages, options, top)
-        return received(parts, self._server_name, self._patience, options.cancel)
+    def close(self) -> None:
+        """Close the connection; the server unloads the model on its own schedule."""
+        self._wire.cut()
+        self._wire.close()
 
     def _choose_by_logprobs(
         self, messages: Sequence[Message], labels: Sequence[str], cancel: threading.Event | None
@@ -246,16 +343,13 @@ class ServerChat(ABC):
         messages = _defuse_all(messages)
         self._refuse_overflow(messages, 1)
         one_token = ChatOptions(max_tokens=1, cancel=cancel)
-        usage = Usage()
-        with closing(self._stream(messages, one_token, TOP_LOGPROBS)) as parts:
+        with closing(self._parts(messages, one_token, TOP_LOGPROBS)) as parts:
             for part in parts:
-                if isinstance(part, Bill):
-                    usage = self._usage(part, messages, started)
-                else:
-                    top = top or part.top
+                top = top or part.top
         if not top:
             self._logprobs = False
             return None
+        usage, _ = self._close_call(messages, started)
         return _from_logprobs(top, labels, usage)
 
     def _refuse_overflow(self, messages: Sequence[Message], answer: int) -> None:
@@ -267,8 +361,9 @@ class ServerChat(ABC):
                 "Give the model a larger context in the settings, or ask with less material.",
             )
 
-    def _usage(self, bill: Bill, messages: Sequence[Message], started: float) -> Usage:
-        """The cost of a call. Raises `ContextOverflow` if the prompt was truncated."""
+    def _close_call(self, messages: Sequence[Message], started: float) -> tuple[Usage, FinishReason]:
+        """The cost of the last call. Raises `ContextOverflow` if the prompt was truncated."""
+        bill = self._bill(messages)
         prompt = "\n".join(message.content for message in messages)
         # If cached tokens are not counted, only the new part of the prompt must be.
         common = sum(takewhile(bool, map(eq, self._previous, prompt)))
@@ -283,7 +378,7 @@ class ServerChat(ABC):
         self._previous = prompt
         reused = bill.cached or 0
         evaluated = max(0, (bill.read or 0) - reused)
-        return Usage(evaluated, reused, bill.generated, time.perf_counter() - started)
+        return Usage(evaluated, reused, bill.generated, time.perf_counter() - started), bill.finish
 
     @contextmanager
     def _exclusive(self, cancel: threading.Event | None) -> Iterator[None]:

@@ -1,8 +1,6 @@
-"""Ollama over its native API: server information, chat models, embedders.
+"""Ollama over its native API: server information, chat models (through langchain-ollama), embedders.
 
 The OpenAI-compatible API under ``/v1`` is not used here: it ignores ``num_ctx`` and truncates long prompts.
-Nor are client libraries: they drop how many tokens of a prompt were cached, and a call that blocks in them
-cannot be cancelled.
 """
 
 from __future__ import annotations
@@ -10,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -29,7 +27,7 @@ from models.protocols import (
     Reply,
     Vectors,
 )
-from models.servers.chat import Bill, Part, Patience, ServerChat, received
+from models.servers.chat import Bill, Part, Patience, ServerChat, Wire
 
 DEFAULT_URL = "http://127.0.0.1:11434"
 _PORT = 11434
@@ -95,7 +93,7 @@ class ModelFacts:
 
 
 class OllamaServer:
-    """Requests to a server.
+    """Requests other than chat and embedding; each may take ``patience.idle``.
 
     Every method raises `ModelUnreachable` if the server does not answer, `ModelMissing` for a model
     it does not have, `ModelError` for any other failure and `GenerationCancelled` if ``cancel`` is set.
@@ -103,20 +101,20 @@ class OllamaServer:
 
     def __init__(self, url: str | None = None, patience: Patience | None = None) -> None:
         self.url = base_url(url)
-        self.patience = patience or Patience()
+        self._patience = patience or Patience()
 
     def version(self, cancel: threading.Event | None = None) -> str:
         """The server's version, e.g. ``0.12.11``."""
-        return str(self._ask("/api/version", None, cancel).get("version", ""))
+        return str(self._ask("GET", "/api/version", None, cancel).get("version", ""))
 
     def models(self, cancel: threading.Event | None = None) -> Mapping[str, str]:
         """The models on the server and their digests."""
-        models = self._ask("/api/tags", None, cancel).get("models") or ()
+        models = self._ask("GET", "/api/tags", None, cancel).get("models") or ()
         return {str(model.get("name", "")): str(model.get("digest", "")) for model in models}
 
     def loaded_context(self, model: str, cancel: threading.Event | None = None) -> int | None:
         """The context that the loaded model really has, if the server reports it."""
-        for running in self._ask("/api/ps", None, cancel).get("models") or ():
+        for running in self._ask("GET", "/api/ps", None, cancel).get("models") or ():
             if full_name(str(running.get("name", ""))) == full_name(model):
                 granted = running.get("context_length")
                 return granted if isinstance(granted, int) else None
@@ -124,90 +122,56 @@ class OllamaServer:
 
     def facts(self, model: str, cancel: threading.Event | None = None) -> ModelFacts:
         """The server's information about ``model``."""
-        description = self._ask("/api/show", {"model": model}, cancel)
+        description = self._ask("POST", "/api/show", {"model": model}, cancel)
         info = description.get("model_info") or {}
         lengths = [value for key, value in info.items() if key.endswith(".context_length")]
         context = lengths[0] if lengths and isinstance(lengths[0], int) else None
         return ModelFacts(context, frozenset(map(str, description.get("capabilities") or ())))
 
-    def embed(self, model: str, texts: Sequence[str]) -> Sequence[Any]:
-        """The vectors of ``texts``, as the server sends them; loading the model may take its time."""
-        body = {"model": model, "input": texts}
-        vectors: Sequence[Any] = self._ask("/api/embed", body, None, self.patience).get("embeddings") or ()
-        return vectors
-
     def _ask(
-        self,
-        path: str,
-        body: Mapping[str, Any] | None,
-        cancel: threading.Event | None,
-        patience: Patience | None = None,
+        self, method: str, path: str, body: Mapping[str, Any] | None, cancel: threading.Event | None
     ) -> Mapping[str, Any]:
-        """The answer to a GET, or to a POST of ``body``."""
+        wire = Wire("Ollama", self._patience.quick)
+
+        def ask() -> Iterator[Mapping[str, Any]]:
+            with httpx.Client(transport=wire, base_url=self.url, timeout=wire.timeouts) as client:
+                answer = client.request(method, path, json=body)
+                answer.raise_for_status()
+                value = answer.json()
+                if not isinstance(value, dict):
+                    raise TypeError(f"{value!r:.40} is not an object")
+                yield value
+
         with _explain_errors(self.url, str(body["model"]) if body else ""):
-            (answer,) = received(self.lines(path, body), "Ollama", patience or self.patience.quick, cancel)
+            (answer,) = wire.run(ask, cancel)
         return answer
-
-    async def lines(self, path: str, body: Mapping[str, Any] | None) -> AsyncGenerator[Mapping[str, Any]]:
-        """The objects of a streamed answer, or the only one of another; each is on a line of its own."""
-        async with (
-            self.patience.client(self.url) as client,
-            client.stream("POST" if body else "GET", path, json=body) as response,
-        ):
-            if response.is_error:
-                await response.aread()
-                response.raise_for_status()
-            partial_line = b""
-            async for chunk in response.aiter_bytes():
-                *lines, partial_line = (partial_line + chunk).split(b"\n")
-                for line in filter(bytes.strip, lines):
-                    yield _decoded(line)
-            if partial_line.strip():
-                yield _decoded(partial_line)
-
-
-def _decoded(line: bytes) -> Mapping[str, Any]:
-    value = json.loads(line)
-    if not isinstance(value, dict):
-        raise TypeError(f"{value!r:.40} is not an object")
-    return value
 
 
 @contextmanager
 def _explain_errors(url: str, model: str) -> Iterator[None]:
-    """Turns errors of a request into errors that say what to do.
+    """Turns errors of the client libraries into errors that say what to do.
 
     Raises:
         ModelMissing, ModelUnreachable, ModelError: depending on the failure.
     """
+    import ollama
+
     try:
         yield
+    except ollama.ResponseError as refusal:
+        raise _refusal_error(model, refusal.status_code, refusal.error) from refusal
     except httpx.HTTPStatusError as refusal:
-        text = _error_text(refusal.response)
-        if refusal.response.status_code == httpx.codes.NOT_FOUND:
-            raise ModelMissing(
-                f"Ollama does not have the model {model}." if model else f"Ollama says: {text}.",
-                f"Fetch it with `ollama pull {model}`." if model else "Update Ollama.",
-            ) from refusal
-        raise _refusal_error(text) from refusal
-    except (httpx.ConnectError, httpx.ConnectTimeout) as refusal:
+        raise _refusal_error(model, refusal.response.status_code, refusal.response.text) from refusal
+    except (ConnectionError, httpx.ConnectError, httpx.ConnectTimeout) as refusal:
         raise ModelUnreachable(
             f"No Ollama server answers at {url}.", "Start it with `ollama serve`."
         ) from refusal
-    except (AttributeError, TypeError) as error:  # another object than expected, or none
+    except (AttributeError, TypeError) as error:  # the libraries expect an object
         raise ModelUnreachable(
             f"The server at {url} does not speak Ollama's API.", "Check the address of the server."
         ) from error
     except (httpx.TransportError, ValueError) as error:
         raise _interrupted_error(url) from error
-
-
-def _error_text(response: httpx.Response) -> str:
-    """The server's reason in words."""
-    try:
-        return str(response.json()["error"]).strip()
-    except (ValueError, TypeError, KeyError):
-        return response.text.strip() or f"status {response.status_code}"
 
 
 def _interrupted_error(url: str) -> ModelUnreachable:
@@ -217,9 +181,14 @@ def _interrupted_error(url: str) -> ModelUnreachable:
     )
 
 
-def _refusal_error(reason: str) -> ModelError:
+def _refusal_error(model: str, status: int, text: str) -> ModelError:
+    if status == httpx.codes.NOT_FOUND:
+        return ModelMissing(
+            f"Ollama does not have the model {model}." if model else f"Ollama says: {text.strip()}.",
+            f"Fetch it with `ollama pull {model}`." if model else "Update Ollama.",
+        )
     return ModelError(
-        f"Ollama refused or failed: {reason}.",
+        f"Ollama refused or failed: {text.strip() or f'status {status}'}.",
         "Look at Ollama's log; too little memory is the usual reason.",
     )
 
@@ -246,10 +215,11 @@ class OllamaChat(ServerChat):
     ) -> None:
         self.model = model
         self.server = OllamaServer(base_url, patience)
-        super().__init__(f"ollama:{model}", "Ollama", self.server.patience)
+        super().__init__(f"ollama:{model}", Wire("Ollama", patience or Patience()))
         self._requested = context_tokens
         self.schema_thinking = False
         """Whether the model thinks before an answer under a schema; can be set from a probe."""
+        self._chat: Any = None
         self._facts: ModelFacts | None = None
 
     @property
@@ -276,44 +246,52 @@ class OllamaChat(ServerChat):
             self.schema_thinking = not _is_json(reply.text)
         return reply
 
-    async def _parts(
-        self, messages: Sequence[Message], options: ChatOptions, top: int
-    ) -> AsyncGenerator[Part | Bill]:
+    def _parts(self, messages: Sequence[Message], options: ChatOptions, top: int = 0) -> Generator[Part]:
+        thinks = not top and (options.schema is None or self.schema_thinking)
         request: dict[str, Any] = {
-            "model": self.model,
-            "messages": [{"role": message.role, "content": message.content} for message in messages],
             "options": {
                 "num_ctx": self.context_tokens,
                 "num_predict": options.max_tokens,
                 "temperature": 0.0,
             },
+            # Ollama rejects the switch for models without thinking.
+            "reasoning": thinks if self.facts().thinks else None,
         }
-        if self.facts().thinks:  # Ollama rejects the switch for models without thinking
-            request["think"] = not top and (options.schema is None or self.schema_thinking)
         if options.schema is not None:
             request["format"] = dict(options.schema)
         if top:
             request |= {"logprobs": True, "top_logprobs": top}
+        turns = [(message.role, message.content) for message in messages]
         with _explain_errors(self.server.url, self.model):
-            async for line in self.server.lines("/api/chat", request):
-                if "error" in line:
-                    raise _refusal_error(str(line["error"]).strip())
-                message, (logprobs, *_) = line.get("message") or {}, line.get("logprobs") or [{}]
+            stream = self._wire.run(lambda: iter(self._client().stream(turns, **request)), options.cancel)
+            for chunk in stream:
+                logprobs = chunk.response_metadata.get("logprobs") or [{}]
+                top_logprobs = logprobs[0].get("top_logprobs") or ()
                 yield Part(
-                    str(message.get("content") or ""),
-                    str(message.get("thinking") or ""),
-                    [
-                        (str(entry["token"]), float(entry["logprob"]))
-                        for entry in logprobs.get("top_logprobs") or ()
-                    ],
+                    str(chunk.content),
+                    str(chunk.additional_kwargs.get("reasoning_content", "")),
+                    [(str(entry["token"]), float(entry["logprob"])) for entry in top_logprobs],
                 )
-                if line.get("done"):
-                    finish: FinishReason = "length" if line.get("done_reason") == "length" else "stop"
-                    read, cached = line.get("prompt_eval_count"), line.get("prompt_eval_cached_count")
-                    # Some versions do not count cached tokens.
-                    yield Bill(read, cached, int(line.get("eval_count") or 0), finish, cached is not None)
-                    return
-        raise _interrupted_error(self.server.url)
+
+    def _client(self) -> Any:
+        if self._chat is None:
+            from langchain_ollama import ChatOllama
+
+            self._chat = ChatOllama(
+                model=self.model,
+                base_url=self.server.url,
+                sync_client_kwargs={"transport": self._wire, "timeout": self._wire.timeouts},
+            )
+        return self._chat
+
+    def _bill(self, messages: Sequence[Message]) -> Bill:
+        last = self._wire.last
+        if not last.get("done"):
+            raise _interrupted_error(self.server.url)
+        read, cached = last.get("prompt_eval_count"), last.get("prompt_eval_cached_count")
+        finish: FinishReason = "length" if last.get("done_reason") == "length" else "stop"
+        # Some versions do not count cached tokens.
+        return Bill(read, cached, int(last.get("eval_count") or 0), finish, cached is not None)
 
 
 def _is_json(text: str) -> bool:
@@ -336,7 +314,8 @@ class OllamaEmbedder:
     ) -> None:
         self.name = f"ollama:{model}"
         self._model = model
-        self._server = OllamaServer(base_url, patience)
+        self._url = OllamaServer(base_url).url
+        self._patience = patience or Patience()
         self._query, self._passage = _PREFIXES.get(model.rsplit("/", 1)[-1].split(":", 1)[0], ("", ""))
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
@@ -349,8 +328,18 @@ class OllamaEmbedder:
         return vector
 
     def _embed(self, texts: list[str]) -> Vectors:
+        import ollama
+
+        wire = Wire("Ollama", self._patience)
+
+        def ask() -> Iterator[Any]:
+            with ollama.Client(host=self._url, transport=wire, timeout=wire.timeouts) as client:
+                yield client.embed(model=self._model, input=texts)
+
+        with _explain_errors(self._url, self._model):
+            (answer,) = wire.run(ask, None)
         try:
-            vectors = np.asarray(self._server.embed(self._model, texts), dtype=np.float32)
+            vectors = np.asarray(answer.embeddings, dtype=np.float32)
         except ValueError as error:
             raise self._unusable_error("its vectors differ in length") from error
         if vectors.ndim != 2 or len(vectors) != len(texts):

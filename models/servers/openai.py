@@ -10,7 +10,7 @@ from __future__ import annotations
 import ipaddress
 import os
 import threading
-from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -26,14 +26,13 @@ from models.protocols import (
     ModelMissing,
     ModelUnreachable,
 )
-from models.servers.chat import Bill, Part, Patience, ServerChat, received
+from models.servers.chat import Bill, Part, Patience, ServerChat, Wire
 from models.token_estimate import at_most
 
 if TYPE_CHECKING:
-    from openai import AsyncOpenAI
+    from openai import OpenAI
 
 _KEY = "OPENAI_API_KEY"
-_RETRIES = 2
 _TOO_LONG = {"context_length_exceeded", "exceed_context_size_error"}
 # Notation of a schema, and whether thinking is switched off, from the best to what every server accepts.
 _DIALECTS = (("json_schema", True), ("json_schema", False), ("json_object", False), ("", False))
@@ -73,22 +72,23 @@ class OpenAiServer:
 
         Raises `ModelUnreachable`, `ModelError` or `GenerationCancelled`.
         """
+        wire = Wire("The server", self.patience.quick)
 
-        async def ask() -> AsyncGenerator[Any]:
-            async with self.client(retries=0) as client:
-                yield (await client.models.list()).data
+        def ask() -> Iterator[Any]:
+            with self.client(wire, retries=0) as client:
+                yield client.models.list().data
 
         with self.explain_errors(""):
-            (models,) = received(ask(), "The server", self.patience.quick, cancel)
+            (models,) = wire.run(ask, cancel)
             return {str(model.id): _reported_context(model.model_extra or {}) for model in models}
 
-    def client(self, retries: int) -> AsyncOpenAI:
+    def client(self, wire: Wire, retries: int = 2) -> OpenAI:
         """The official client, with the key from the environment."""
-        from openai import AsyncOpenAI
+        from openai import OpenAI
 
         # The client accepts httpx's clients, too, but its types only include those of httpx2.
-        connection: Any = self.patience.client()
-        return AsyncOpenAI(
+        connection: Any = httpx.Client(transport=wire, timeout=wire.timeouts)
+        return OpenAI(
             base_url=self.url,
             api_key=os.environ.get(_KEY) or "none",
             http_client=connection,
@@ -152,11 +152,15 @@ class OpenAiChat(ServerChat):
         self, model: str, *, base_url: str, context_tokens: int = 8192, patience: Patience | None = None
     ) -> None:
         self._server = OpenAiServer(base_url, patience)
-        super().__init__(f"openai:{model}", "The server", self._server.patience)
+        super().__init__(f"openai:{model}", Wire("The server", self._server.patience))
         self._model = model
         self._requested = context_tokens
         self._granted: int | None = None
+        self._connection: OpenAI | None = None
         self._dialect: int | None = None  # the one that the server accepted
+        self._finish: FinishReason | None = None
+        self._usage: Any = None
+        self._pieces = 0
 
     @property
     def context_tokens(self) -> int:
@@ -176,25 +180,20 @@ class OpenAiChat(ServerChat):
                 reported = None
             self._granted = min(self._requested, reported or self._requested)
 
-    async def _parts(
-        self, messages: Sequence[Message], options: ChatOptions, top: int
-    ) -> AsyncGenerator[Part | Bill]:
+    def _parts(self, messages: Sequence[Message], options: ChatOptions, top: int = 0) -> Generator[Part]:
         import openai
 
         # Some servers report an unsupported option as an internal error.
         refusals = (openai.BadRequestError, openai.UnprocessableEntityError, openai.InternalServerError)
         with self._server.explain_errors(self._model):
             if options.schema is None and not top:
-                async for part in self._stream_request(self._request(messages, options)):
-                    yield part
+                yield from self._stream(self._request(messages, options), options.cancel)
                 return
             for dialect in range(self._dialect or 0, len(_DIALECTS)):
                 request = self._request(messages, options) | _extras(options, top, *_DIALECTS[dialect])
                 try:
                     # A request that may be rejected is not retried.
-                    retries = 0 if self._dialect is None else _RETRIES
-                    async for part in self._stream_request(request, retries):
-                        yield part
+                    yield from self._stream(request, options.cancel, retry=self._dialect is not None)
                 except refusals as refusal:
                     if _too_long(refusal) or (dialect == len(_DIALECTS) - 1 and not top):
                         raise
@@ -212,39 +211,43 @@ class OpenAiChat(ServerChat):
             "stream_options": {"include_usage": True},
         }
 
-    async def _stream_request(
-        self, request: dict[str, Any], retries: int = _RETRIES
-    ) -> AsyncGenerator[Part | Bill]:
-        finish: FinishReason | None = None
-        usage: Any = None
-        pieces = 0
-        async with self._server.client(retries) as client:
-            async for chunk in await client.chat.completions.create(**request):
-                usage = chunk.usage or usage
-                for choice in chunk.choices[:1]:
-                    if choice.finish_reason:
-                        finish = "length" if choice.finish_reason == "length" else "stop"
-                    extra = choice.delta.model_extra or {}
-                    logprobs = (choice.logprobs and choice.logprobs.content) or ()
-                    pieces += bool(choice.delta.content)
-                    yield Part(
-                        choice.delta.content or "",
-                        str(extra.get("reasoning_content") or extra.get("reasoning") or ""),
-                        [
-                            (entry.token, entry.logprob)
-                            for token in logprobs[:1]
-                            for entry in token.top_logprobs
-                        ],
-                    )
-        if finish is None:
+    def _stream(
+        self, request: dict[str, Any], cancel: threading.Event | None, *, retry: bool = True
+    ) -> Generator[Part]:
+        self._finish, self._usage, self._pieces = None, None, 0
+        if self._connection is None:
+            self._connection = self._server.client(self._wire)
+        client = self._connection if retry else self._connection.with_options(max_retries=0)
+        create = client.chat.completions.create
+        for chunk in self._wire.run(lambda: iter(create(**request)), cancel):
+            self._usage = chunk.usage or self._usage
+            for choice in chunk.choices[:1]:
+                if choice.finish_reason:
+                    self._finish = "length" if choice.finish_reason == "length" else "stop"
+                extra = choice.delta.model_extra or {}
+                logprobs = (choice.logprobs and choice.logprobs.content) or ()
+                self._pieces += bool(choice.delta.content)
+                yield Part(
+                    choice.delta.content or "",
+                    str(extra.get("reasoning_content") or extra.get("reasoning") or ""),
+                    [
+                        (entry.token, entry.logprob)
+                        for token in logprobs[:1]
+                        for entry in token.top_logprobs
+                    ],
+                )
+
+    def _bill(self, messages: Sequence[Message]) -> Bill:
+        if self._finish is None:
             raise self._server.interrupted_error()
-        if usage is None:  # the server does not report counts
-            read = sum(at_most(message["content"]) for message in request["messages"])
-            yield Bill(read, 0, pieces, finish, whole=True)
-            return
-        details = usage.prompt_tokens_details
+        if self._usage is None:  # the server does not report counts
+            read = sum(at_most(message.content) for message in messages)
+            return Bill(read, 0, self._pieces, self._finish, whole=True)
+        details = self._usage.prompt_tokens_details
         cached = (details and details.cached_tokens) or 0
-        yield Bill(usage.prompt_tokens, cached, usage.completion_tokens, finish, whole=True)
+        return Bill(
+            self._usage.prompt_tokens, cached, self._usage.completion_tokens, self._finish, whole=True
+        )
 
 
 def _extras(options: ChatOptions, top: int, notation: str, switch_thinking_off: bool) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
@@ -22,9 +23,11 @@ GOOD, BAD = '{"colour": "red", "count": 3}', "Spring is mild."
 
 
 @pytest.fixture
-def chat(ollama: LoopbackOllama) -> OllamaChat:
+def chat(ollama: LoopbackOllama) -> Iterator[OllamaChat]:
     """A chat on the scripted server."""
-    return OllamaChat("tiny", base_url=ollama.url, context_tokens=2048)
+    chat = OllamaChat("tiny", base_url=ollama.url, context_tokens=2048)
+    yield chat
+    chat.close()
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,8 @@ Fault = Literal[
     "missing",  # 404, as for a model that was never pulled
     "broken",  # 500 before the answer
     "error-line",  # an error object in the middle of the stream
-    "cut",  # the stream ends before it is done
+    "cut",  # the connection is closed in the middle of the stream
+    "cut-cleanly",  # the stream ends in good order, but before it is done
     "garbage",  # a line that is no JSON
     "hang-first",  # nothing at all comes
     "hang-later",  # nothing more comes after the first piece
@@ -43,6 +44,7 @@ class Behaviour:
     trained_context: int = 32768
     grants_at_most: int | None = None  # of num_ctx, without telling
     thinks: bool = False
+    thinks_in_tags: bool = False
     gives_logprobs: bool = True
     tells_cached: bool = False
     leaves_out_cached: bool = False
@@ -112,6 +114,7 @@ def loopback_ollama() -> Iterator[LoopbackOllama]:
 
 
 class _Handler(Handler):
+    protocol_version = "HTTP/1.1"
     loopback: ClassVar[LoopbackOllama]
 
     def get(self) -> None:
@@ -165,6 +168,7 @@ class _Handler(Handler):
         return fault in {"broken", "hang-first"}
 
     def _hang(self) -> None:
+        self.close_connection = True
         self.loopback.closing.wait(_HUNG_AT_MOST)
 
     def _show(self) -> None:
@@ -202,7 +206,9 @@ class _Handler(Handler):
         behaviour = self.loopback.behaviour
         head = {"model": body["model"], "created_at": datetime.now(UTC).isoformat()}
         thinking = answer.thinking if body.get("think") is not False and behaviour.thinks else ""
-        if thinking:
+        if thinking and behaviour.thinks_in_tags:
+            yield head | _said(f"<think>\n{thinking}\n</think>\n\n")
+        elif thinking:
             yield head | _said("", thinking=thinking)
         count, reason = 0, "stop"
         limit = int((body.get("options") or {}).get("num_predict", -1))
@@ -225,25 +231,37 @@ class _Handler(Handler):
         fault = self.loopback.behaviour.fault
         self.send_response(200)
         self.send_header("Content-Type", "application/x-ndjson")
+        self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
         try:
             for number, line in enumerate(lines):
-                content = json.dumps(line).encode()
                 if number and fault == "error-line":
-                    content = b'{"error": "an error was encountered while running the model"}'
+                    self._line({"error": "an error was encountered while running the model"})
                 elif number and fault == "cut":
+                    self.close_connection = True
                     return
+                elif number and fault == "cut-cleanly":
+                    break
                 elif number and fault == "garbage":
-                    content = b'{"model": "tiny", "mess'
+                    self._chunk(b'{"model": "tiny", "mess\n')
                 elif number and fault == "hang-later":
                     self._hang()
                     return
-                elif fault == "slow":
-                    time.sleep(0.4)
-                self.wfile.write(content + b"\n")
-                self.wfile.flush()
+                else:
+                    if fault == "slow":
+                        time.sleep(0.4)
+                    self._line(line)
+            self._chunk(b"")
         except OSError:
             self.loopback.disconnected.set()
+            self.close_connection = True
+
+    def _line(self, value: Mapping[str, Any]) -> None:
+        self._chunk(json.dumps(value).encode() + b"\n")
+
+    def _chunk(self, data: bytes) -> None:
+        self.wfile.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
+        self.wfile.flush()
 
     def _json(self, value: Mapping[str, Any], status: int = 200) -> None:
         with suppress(OSError):  # the client has gone

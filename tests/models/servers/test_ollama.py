@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -30,9 +30,19 @@ Open = Callable[..., OllamaChat]
 
 
 @pytest.fixture
-def open_chat(ollama: LoopbackOllama) -> Open:
-    """Opens chats on the loopback server."""
-    return partial(OllamaChat, "tiny", base_url=ollama.url)
+def open_chat(ollama: LoopbackOllama) -> Iterator[Open]:
+    """Opens chats on the loopback server and closes them afterwards."""
+    opened: list[OllamaChat] = []
+
+    def make(model: str = "tiny", **settings: Any) -> OllamaChat:
+        chat = OllamaChat(model, base_url=ollama.url, **settings)
+        opened.append(chat)
+        return chat
+
+    yield make
+    for chat in opened:
+        chat.close()
+        chat.close()
 
 
 def test_streams_the_answer_and_bills_it(ollama: LoopbackOllama, open_chat: Open) -> None:
@@ -102,11 +112,12 @@ def test_notices_that_the_server_cut_the_prompt_but_not_where_it_leaves_out_cach
 # Thinking
 
 
+@pytest.mark.parametrize("in_tags", [False, True])
 @pytest.mark.parametrize("answer", ["Hello there, friend.", ""])
 def test_thinking_is_kept_apart_unless_there_is_nothing_else(
-    ollama: LoopbackOllama, open_chat: Open, answer: str
+    ollama: LoopbackOllama, open_chat: Open, in_tags: bool, answer: str
 ) -> None:
-    ollama.behaviour.thinks = True
+    ollama.behaviour.thinks, ollama.behaviour.thinks_in_tags = True, in_tags
     ollama.brain.thinking, ollama.brain.replies = "They want a greeting.", [answer]
     pieces: list[str] = []
     reply = open_chat().generate(HELLO, ChatOptions(on_text=pieces.append))
@@ -159,6 +170,7 @@ def test_no_server_at_all() -> None:
     with pytest.raises(ModelUnreachable, match=r"127\.0\.0\.1:9") as caught:
         chat.generate(HELLO, ChatOptions())
     assert "ollama serve" in caught.value.way_out
+    chat.close()
 
 
 @pytest.mark.parametrize(
@@ -168,6 +180,7 @@ def test_no_server_at_all() -> None:
         ("broken", ModelError, "out of memory"),
         ("error-line", ModelError, "while running the model"),
         ("cut", ModelUnreachable, "in the middle of an answer"),
+        ("cut-cleanly", ModelUnreachable, "in the middle of an answer"),
         ("garbage", ModelUnreachable, "in the middle of an answer"),
         ("hang-first", ModelUnreachable, "before its first word"),
         ("hang-later", ModelUnreachable, "between two words"),

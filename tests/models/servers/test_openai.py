@@ -132,8 +132,10 @@ def server() -> Iterator[Loopback]:
 
 
 @pytest.fixture
-def chat(server: Loopback) -> OpenAiChat:
-    return OpenAiChat("tiny", base_url=server.url, context_tokens=2048, patience=SHORT)
+def chat(server: Loopback) -> Iterator[OpenAiChat]:
+    chat = OpenAiChat("tiny", base_url=server.url, context_tokens=2048, patience=SHORT)
+    yield chat
+    chat.close()
 
 
 # Addresses
@@ -286,3 +288,4 @@ def test_a_real_server_answers_streams_and_gives_json(llama_server: str) -> None
     choice = chat.choose(labels, ["A", "B"])
     assert choice.measured
     assert sum(choice.probabilities) == pytest.approx(1.0)
+    chat.close()
