@@ -1,20 +1,18 @@
 """The keyword index of a collection: BM25 over normalised terms, built on first use, kept per generation.
 
-BM25 is that of Trotman, Puurula and Burgess, ADCS 2014, with a floor for the idf; the scores equal those of
-the package rank-bm25 to the last bit. That has a dictionary for each chunk and searches every one, which
-takes gigabytes, and seconds per query, at a million chunks. Here a query reads only the posting lists of
-its terms, and an entry takes five or six bytes in two arrays. bm25s, which computes all scores in advance,
-takes 60 s to build and 32 ms per query at a million chunks; this index took 23 s, and 23 ms for a whole
-search.
+The scores equal those of rank-bm25 to the last bit, because it computes the idf. Its own index has a
+dictionary for each chunk and searches every one, which takes gigabytes, and seconds per query, at a million
+chunks. Here a query reads only the posting lists of its terms, and an entry takes five or six bytes in two
+arrays. bm25s, which computes all scores in advance, takes 60 s to build and 32 ms per query at a million
+chunks; this index takes 23 s, and 23 ms for a whole search.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict, deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, islice
-from math import log
 from typing import Any, Final
 
 import numpy as np
@@ -22,11 +20,10 @@ import numpy.typing as npt
 from numpy.dtypes import StringDType
 
 _BATCH: Final = 10_000  # documents counted at once: some 30 MB of terms
-_K1, _B, _EPSILON = 1.5, 0.75, 0.25  # rank-bm25's defaults
 
 
 class KeywordIndex:
-    """BM25 over the chunks of one collection.
+    """BM25 (Okapi, rank-bm25's defaults) over the chunks of one collection.
 
     Immutable, so any thread may read it. Chunks are rows from 0, and terms have numbers. ``chunks`` are
     ``(chunk id, space-joined terms)``, by id.
@@ -57,12 +54,12 @@ class KeywordIndex:
         number.clear()
         self._starts, self._rows, self._counts = _merge(batch_counts, len(self._terms))
         length = np.concatenate(lengths)
-        if not len(self._terms):
+        if not len(self._terms):  # rank-bm25 divides by the number of terms
             return
-        idf = [log(len(ids) - count + 0.5) - log(count + 0.5) for count in np.diff(self._starts).tolist()]
-        least_idf = _EPSILON * (sum(idf) / len(idf))  # for terms in more than half of the chunks
-        self._idf = np.array([value if value >= 0 else least_idf for value in idf])
-        self._brake = _K1 * (1 - _B + _B * length / (int(length.sum()) / len(ids)))
+        okapi = _okapi(dict(enumerate(np.diff(self._starts).tolist())), len(ids))
+        self._idf = np.fromiter(okapi.idf.values(), dtype=np.float64, count=len(self._terms))
+        self._gain = okapi.k1 + 1
+        self._brake = okapi.k1 * (1 - okapi.b + okapi.b * length / (int(length.sum()) / len(ids)))
 
     def search(
         self, query: Sequence[str], within: npt.NDArray[np.int64] | None, limit: int
@@ -94,7 +91,7 @@ class KeywordIndex:
             number = self._numbers[index]
             entries = slice(*self._starts[number : number + 2])
             rows, frequency = self._rows[entries], self._counts[entries].astype(np.float64)
-            score[rows] += self._idf[number] * (frequency * (_K1 + 1) / (frequency + self._brake[rows]))
+            score[rows] += self._idf[number] * (frequency * self._gain / (frequency + self._brake[rows]))
             touched[rows] = True
         found = np.flatnonzero(touched)
         return self._ids[found], score[found]
@@ -134,3 +131,18 @@ def _merge(
         counts[targets] = batch.counts
         next_free[batch.terms] += batch.lists
     return starts, rows, counts
+
+
+def _okapi(frequencies: Mapping[int, int], documents: int) -> Any:
+    """rank-bm25's Okapi with its idf and parameters, from the document frequency of each term.
+
+    The terms are in the order of their first occurrence, in which rank-bm25 sums them.
+    """
+    from rank_bm25 import BM25Okapi
+
+    class Counted(BM25Okapi):  # type: ignore[misc]  # it has no types
+        def _initialize(self, corpus: object) -> Mapping[int, int]:
+            self.corpus_size = documents
+            return frequencies
+
+    return Counted(())
