@@ -58,8 +58,8 @@ class UnmovedReader(WordReader):
     """Takes no passage for an answer."""
 
     def read(self, question: str, passages: Sequence[str]) -> list[Reading]:
-        """No probability for any."""
-        return [Reading(0.0, ()) for _ in passages]
+        """Hardly any probability for each."""
+        return [Reading(0.01, ()) for _ in passages]
 
 
 def _marked(reading: Reading, passage: str) -> Reading:

@@ -12,7 +12,7 @@ from agent.steering import Steering
 from tests.soak.fuzz import filled, fuzzed
 from traces.store import Store
 
-RUNS = 30
+RUNS = 50
 
 
 @pytest.fixture(scope="module")

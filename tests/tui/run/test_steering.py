@@ -210,6 +210,7 @@ async def test_what_is_vague_is_asked_back_inline(make_app: MakeApp, filled: Pat
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await begun(pilot, "What about it?")
         await until(pilot, asking(screen, "clarify"))
+        await until(pilot, lambda: bool(screen.query("AskedBox Input")))
         field = screen.query_one(AskedBox).query_one(Input)
         await until(pilot, lambda: field.has_focus)
         await pilot.press(*"Which")
