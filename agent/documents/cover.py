@@ -94,7 +94,7 @@ def full_date(text: str) -> str:
 
 def _says_something(title: str, path: Path) -> bool:
     plain = re.sub(r"[\W_]+", "", title).casefold()
-    if plain in {"", "untitled", "document", re.sub(r"[\W_]+", "", path.stem).casefold()}:
+    if plain in {"", "untitled", "anonymous", "document", re.sub(r"[\W_]+", "", path.stem).casefold()}:
         return False
     return _GENERATED.fullmatch(title) is None and any(character.isalpha() for character in title)
 

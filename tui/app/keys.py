@@ -85,7 +85,7 @@ _ALL = (
         "ctrl+y",
         "citations",
         "Citations",
-        "Go to the last answer and its citations, or to what the run asks.",
+        "Go to the last answer and its citations, to what the run asks, or to what is offered.",
     ),
     _hidden("ask.unfinished", "f12", "unfinished", "Unfinished", "Runs that can be resumed."),
     _hidden_first("ask.sessions", "f10", "sessions", "Sessions", "Open, name or delete a session."),

@@ -204,9 +204,11 @@ through the answers: in one, **→** goes to the next citation and **Enter** ope
 
     @property
     def latest_cited(self) -> Exchange | None:
-        """The last turn that has citations or asks the user something."""
+        """The last turn that has citations, asks the user something, or offers what to do next."""
         turns = reversed(self.turns)
-        return next((turn for turn in turns if turn.question_box or turn.has_citations), None)
+        return next(
+            (turn for turn in turns if turn.question_box or turn.has_citations or turn.has_offers), None
+        )
 
     @property
     def has_earlier(self) -> bool:

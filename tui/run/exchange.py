@@ -456,14 +456,22 @@ class Exchange(Vertical):
         return self.query_one(Answer).has_citations
 
     def go_to_citations(self) -> None:
-        """Focus the question of the run, else the first citation of the answer."""
+        """Focus the question of the run, else the first citation of the answer, else what to do next."""
         if self._box is not None:
             if self._box.is_mounted:
                 self._box.take_focus()
             return
+        if self.has_offers and not self.has_citations:
+            self.screen.set_focus(self.query_one(WaysOn))
+            return
         answer = self.query_one(Answer)
         self.screen.set_focus(answer)
         answer.call_later(answer.action_citation, 1)  # after what is still to be drawn
+
+    @property
+    def has_offers(self) -> bool:
+        """Whether something is offered after the run: passages, or other ways to search."""
+        return self.query_one(WaysOn).option_count > 0
 
     @property
     def question_box(self) -> AskedBox | None:

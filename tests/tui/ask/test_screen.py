@@ -68,6 +68,7 @@ async def over(pilot: Pilot[int], screen: AskScreen) -> None:
 
 async def accept(pilot: Pilot[int], screen: AskScreen) -> None:
     """Accept the answer as it is, if that is asked."""
+    await until(pilot, lambda: screen.live is None or asking(screen, "approve")())
     if screen.live is not None:
         choices = screen.query_one(AskedBox).query_one(OptionList)
         await until(pilot, lambda: choices.has_focus)
@@ -87,7 +88,6 @@ def notified(app: DeepthinkApp, message: str) -> bool:
 async def asked(pilot: Pilot[int], question: str = QUESTION) -> AskScreen:
     """Ask, accept the answer if that is asked, and wait for the end of the run."""
     screen = await begun(pilot, question)
-    await until(pilot, lambda: screen.live is None or asking(screen, "approve")())
     await accept(pilot, screen)
     await over(pilot, screen)
     return screen
@@ -218,7 +218,8 @@ async def test_what_is_not_found_shows_what_came_nearest(make_app: MakeApp, fill
             "Rephrase the question",
             "Search the library with this question",
         ]
-        ways.focus()
+        await pilot.press("ctrl+y")
+        await until(pilot, lambda: ways.has_focus)
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, PassageScreen))
         await pilot.press("escape", "up", "enter")
@@ -529,7 +530,7 @@ async def test_a_key_on_an_earlier_answer_is_about_that_answer(make_app: MakeApp
         chat.finds = False
         await asked(pilot, "Who owns the moon?")
         assert screen.fold is not answered
-        await pilot.press("ctrl+y")  # the last answer with citations: the first of the two
+        screen.query(Answer).first().focus()
         await until(pilot, lambda: screen.query(Answer).first().has_focus)
         await pilot.press("g")
         ratings, runs = Ratings(app.engine.store), Runs(app.engine.store)
