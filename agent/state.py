@@ -143,6 +143,7 @@ class Claim(TypedDict):
     support: float  # the reader's probability that its passages support it, 0 to 1
     verdict: Verdict
     reason: str  # why it is not supported, for the user; "" if it is
+    unsure: NotRequired[bool]  # supported, but maybe beside the point; or only its numbers were checked
 
 
 class Logged(TypedDict):

@@ -127,14 +127,14 @@ class NamedCell:
     def corrected(self, sentence: str) -> str:
         """A sentence about the cell, with its value in place of a neighbour's of the same notation."""
         figures = quantities.read(self.value, language(sentence))
-        value_instead = self._value_instead(sentence)
-        if self.agrees(sentence) is not False or len(figures) != 1 or not value_instead:
+        if self.agrees(sentence) is not False or len(figures) != 1:
             return sentence
+        figures_instead = quantities.read(self._value_instead(sentence))
         wrong = [
             said.shown
             for said in quantities.read(sentence, language(sentence))
             if not getattr(said, "scale", 0)
-            and any(quantities.is_among(said, [one]) for one in quantities.read(value_instead, ""))
+            and any(quantities.is_among(said, [figure]) for figure in figures_instead)
         ]
         if len(wrong) != 1 or sentence.count(wrong[0]) != 1:
             return sentence

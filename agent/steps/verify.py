@@ -57,8 +57,6 @@ from models.protocols import Reader, Support
 _SURE = 0.5  # probability from which it refutes one
 _GROUNDED = 0.75  # share of an answer that must be supported for it to be grounded
 _WEIGHT: dict[Verdict, float] = {"supported": 1.0, "partly": 0.5, "not": 0.0}
-_BESIDE_THE_POINT: Final = "maybe not in answer to your question"
-_UNCHECKED: Final = "only its numbers were checked"
 _COPIED: Final = Support(1.0, 0.0, 0.0)
 _CONTRADICTED: Final = Support(0.0, 1.0, 0.0)
 _WORD = re.compile(r"\w+")
@@ -90,10 +88,7 @@ def grounded(claims: Sequence[Claim], evidence: Sequence[Evidence]) -> bool:
 
 def has_unsupported(claims: Sequence[Claim]) -> bool:
     """Whether something in an answer is in no passage, as far as could be checked."""
-    return any(
-        claim["verdict"] != "supported" and not claim["reason"].endswith((_BESIDE_THE_POINT, _UNCHECKED))
-        for claim in claims
-    )
+    return any(claim["verdict"] != "supported" and not claim.get("unsure") for claim in claims)
 
 
 def verify_by_reader(
@@ -139,7 +134,7 @@ def verify_by_reader(
     if not readable(question) or is_answer(reader, questions, supported, evidence):
         return checked
     return [
-        Claim({**claim, "verdict": "partly", "reason": _beside_the_point(claim["cites"])})
+        Claim({**claim, "verdict": "partly", "reason": _beside_the_point(claim["cites"]), "unsure": True})
         if claim["verdict"] == "supported"
         else claim
         for claim in checked
@@ -333,9 +328,12 @@ def _judge(
         # A citation that adds nothing goes: it would open a passage that does not say this.
         if _verdict(claim["text"], items, supports, question, evidence)[0] == "supported":
             cites = [item["number"] for item in items]
-    return Claim(
+    checked = Claim(
         {**claim, "cites": cites, "support": round(supported, 3), "verdict": verdict, "reason": reason}
     )
+    if verdict == "partly" and not readable(claim["text"]):
+        checked["unsure"] = True
+    return checked
 
 
 def _verdict(
@@ -354,10 +352,7 @@ def _verdict(
     # Not strict: the last judgement may be of all passages together.
     for item, judgement in zip(cited, judgements, strict=False):
         if judgement.refuted >= _SURE:
-            cell = named_cell(text, item)
-            is_cell = cell is not None and cell.agrees(text) is False
-            says = f"has {cell.value} in that cell" if cell and is_cell else "says otherwise"
-            return "not", f"[{item['number']}] {says}"
+            return "not", _contradiction(text, item)
     if not any(judgement.supported >= SUPPORTS for judgement in judgements):
         return "not", f"{where} {verb} not {f'mention {missing[0]}' if missing else 'say this'}"
     if missing:
@@ -365,6 +360,13 @@ def _verdict(
         return ("partly" if partly else "not"), f"{where} {verb} not mention {missing[0]}"
     absent = missing_names(text, cited, question, evidence)
     return ("partly", f"{where} {verb} not mention {' '.join(absent)}") if absent else ("supported", "")
+
+
+def _contradiction(text: str, item: Evidence) -> str:
+    cell = named_cell(text, item)
+    if cell and cell.agrees(text) is False:
+        return f"[{item['number']}] has {cell.value} in that cell"
+    return f"[{item['number']}] says otherwise"
 
 
 def _verdict_by_words(
@@ -375,7 +377,7 @@ def _verdict_by_words(
         return "not", f"{they_do_not} mention {missing[0]}"
     if share_held(text, map(content, cited)) >= _WORDS:
         return "supported", ""
-    return "partly", f"{they_do_not} say it in these words, and {_UNCHECKED}"
+    return "partly", f"{they_do_not} say it in these words, and only its numbers were checked"
 
 
 def _number_list(numbers: Sequence[int]) -> str:
@@ -384,7 +386,7 @@ def _number_list(numbers: Sequence[int]) -> str:
 
 def _beside_the_point(numbers: Sequence[int]) -> str:
     says = "says" if len(numbers) == 1 else "say"
-    return f"{_number_list(numbers)} {says} this, but {_BESIDE_THE_POINT}"
+    return f"{_number_list(numbers)} {says} this, but maybe not in answer to your question"
 
 
 class _Verdicts(BaseModel):
@@ -429,8 +431,9 @@ def _with_verdict(claim: Claim, verdict: Verdict) -> Claim:
         "partly": f"{where} says only part of this",
         "not": f"{where} does not say this",
     }
-    reason = claim["reason"] if verdict == claim["verdict"] else reasons[verdict]
-    return Claim({**claim, "verdict": verdict, "reason": reason})
+    if verdict == claim["verdict"]:
+        return claim
+    return Claim({**claim, "verdict": verdict, "reason": reasons[verdict], "unsure": False})
 
 
 _STOPPED: Final = "Stopped before an answer was found."
