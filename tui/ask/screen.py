@@ -92,7 +92,7 @@ Every `[n]` of the answer opens its passage.
             yield Vertical(id="thinking")
         yield Static(id="offer", markup=False)
         yield FindBar(self._find, -1, "Words to find in the conversation")
-        yield Meters()
+        yield Meters(f" (#{ALL_COLLECTIONS}: everywhere)")
         yield RunBar()
         yield PromptBox()
 

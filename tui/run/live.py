@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Generator, Iterator
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ from textual.dom import DOMNode
 from textual.screen import Screen
 from textual.widgets import Static
 
-from traces.records import ALL_COLLECTIONS, WEB_COLLECTION
+from traces.records import WEB_COLLECTION
 from tui.app.keys import ACTIONS, Action
 from tui.app.offers import deepthink
 from tui.app.work import Job, in_background
@@ -212,8 +212,9 @@ class Meters(Static):
     Meters { height: 1; background: $panel; color: $foreground 85%; padding: 0 1; }
     """
 
-    def __init__(self) -> None:
+    def __init__(self, way_back: str = "") -> None:
         super().__init__(markup=False)
+        self._way_back = way_back  # what to do to search all collections again
         self.model = ""
         self.collections: Collection[str] = ()  # of the whole library
         self.collection = ""  # the only one that a new conversation searches
@@ -245,7 +246,7 @@ class Meters(Static):
         searched = started.collections if started else list(filter(None, [self.collection]))
         parts = [
             one_line(model, 40),
-            scope(searched, self.collections),
+            self._scope(searched),
             "web off" if self.offline else "web on",
             "teaching" if self.teaching else "",
             duration(self._fold.elapsed) if self._fold else "",
@@ -255,14 +256,13 @@ class Meters(Static):
             del parts[0]
         self.update(Content(_GAP.join(parts)))
 
-
-def scope(searched: Collection[str], library: Collection[str]) -> str:
-    """The collections that a run searches, in words; "" if nothing is known about them."""
-    if not searched or set(library) - {WEB_COLLECTION} <= set(searched):
-        return "all collections" if library or searched else ""
-    names = list(searched)
-    more = f" and {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else ""
-    return f"only {one_line(', '.join(names[:_MAX_NAMED]), 60)}{more} (#{ALL_COLLECTIONS}: everywhere)"
+    def _scope(self, searched: Sequence[str]) -> str:
+        """The collections that are searched, in words; "" if nothing is known about them."""
+        library = set(self.collections) - {WEB_COLLECTION}
+        if not searched or (library and library <= set(searched)):
+            return "all collections" if self.collections else ""
+        more = f" and {len(searched) - _MAX_NAMED} more" if len(searched) > _MAX_NAMED else ""
+        return f"only {one_line(', '.join(searched[:_MAX_NAMED]), 60)}{more}{self._way_back}"
 
 
 class RunBar(Static):

@@ -22,6 +22,7 @@ from textual.timer import Timer
 from textual.widgets import Static
 
 from agent import events as ev
+from traces.library import Library
 from traces.runs import Run, Runs
 from tui.app.base import DeepScreen
 from tui.app.failure import failure_text
@@ -215,15 +216,16 @@ plan, the evidence and the decisions, where you can say what a decision should h
         self.add_class("-none")
         store, run_id = self.deepthink.engine.store, self._run_id
 
-        def read() -> tuple[Run, Player]:
+        def read() -> tuple[Run, Player, list[str]]:
             run = Runs(store).find(run_id)
-            return run, Player(stored_events(store, run), run.id)
+            names = [collection.name for collection in Library(store).collections()]
+            return run, Player(stored_events(store, run), run.id), names
 
         in_background(self, read, self._begin, group="replay")
 
-    async def _begin(self, read: tuple[Run, Player]) -> None:
-        self._run, self.player = read
+    async def _begin(self, read: tuple[Run, Player, list[str]]) -> None:
         meters = self.query_one(Meters)
+        self._run, self.player, meters.collections = read
         meters.offline = not any(
             isinstance(e, ev.Corrected) and e.rung == "web" for e in self.player.events
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, cast
 
@@ -12,7 +13,9 @@ from textual.widgets import Static, TabbedContent
 from agent import events as ev
 from tests.tui import parts, stored
 from tests.tui.conftest import MakeApp
+from tests.tui.library.shelf import put
 from tests.tui.waiting import until
+from traces.library import Library
 from traces.runs import Labels, Runs
 from tui.app.app import DeepthinkApp
 from tui.assemble import open_store
@@ -20,6 +23,7 @@ from tui.decisions.strip import DecisionStrip
 from tui.library.passage import PassageScreen
 from tui.run.exchange import Answer
 from tui.run.fold import RunFold, stored_events
+from tui.run.live import Meters
 from tui.run.words import as_text
 from tui.runs.replay import Player, ReplayScreen
 
@@ -179,6 +183,19 @@ async def test_it_plays_to_the_end_and_begins_anew(
         await pilot.press("end")
         await pilot.click("#player-track", offset=(track(screen).index("●") - 30, 0))
         await until(pilot, lambda: 2 < screen.player.position < len(screen.player.events))
+
+
+@pytest.mark.parametrize(
+    ("others", "scope"), [((), "all collections"), (("letters",), "only facts, web")], ids=["all", "part"]
+)
+async def test_it_says_where_the_run_searched(
+    others: Sequence[str], scope: str, run_id: str, app: DeepthinkApp
+) -> None:
+    for collection in ("facts", *others):
+        put(Library(app.engine.store), collection, "a.md", [("", "Tolvang supplies the bearings.")])
+    async with app.run_test(size=SIZE) as pilot:
+        screen = await replayed(pilot, run_id)
+        assert str(screen.query_one(Meters).render()).split("  ·  ")[1] == scope
 
 
 async def test_a_decision_can_be_labelled(make_app: MakeApp) -> None:
