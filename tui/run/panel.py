@@ -117,7 +117,7 @@ _STATES: Mapping[StepState, tuple[str, str, str]] = {  # sign, colour, suffix
     "open": ("·", "$foreground 65%", ""),
     "under way": ("▸", "bold $accent", ""),
     "found": ("✓", "$success", ""),
-    "unsure": ("~", "$foreground 65%", " (no sure answer)"),
+    "unsure": ("~", "$foreground 65%", " (passages found)"),
     "nothing": ("✗", "$error", " (nothing found)"),
     "skipped": ("–", "$foreground 65%", " (skipped)"),
 }
@@ -132,9 +132,9 @@ class PlanTree(HangingList):
     HELP = """\
 ### The plan
 
-`✓` found, `~` passages but no sure answer yet, `✗` nothing found, `▸` in progress, `·` still to come, `–`
-skipped. **Enter** opens and closes a step: its searches, the grades of their passages, and what else was
-tried. `→` is the finding.
+`✓` found, `~` passages from which the answer is written, `✗` nothing found, `▸` in progress, `·` still to
+come, `–` skipped. **Enter** opens and closes a step: its searches, the grades of their passages, and what
+else was tried. `→` is the finding.
 """
     DEFAULT_CSS = """
     PlanTree { background: transparent; border: none; padding: 0; height: 1fr; }

@@ -325,7 +325,7 @@ def block_of(event: ev.Event) -> Block:  # noqa: PLR0911, PLR0912 - one arm per 
         case ev.EvidenceKept():
             return _evidence(event)
         case ev.Noted() if not event.note["found"]:
-            return Block("finding", "no sure answer yet")
+            return Block("finding", "still open; the answer is written from the passages kept")
         case ev.Noted():
             sentence = unmarked(one_line(event.note["sentence"]))
             return Block("finding", f"{sentence} {citation_marks(event.note['cites'])}".rstrip())
