@@ -28,8 +28,8 @@ class IngestFold:
     """The state of an ingestion; several ingestions in a row add up."""
 
     total: int = 0  # files and pages
-    looked_at: int = 0  # of them, started
-    under_way: ing.FileStarted | None = None
+    started: int = 0  # of them
+    begun: list[ing.FileStarted] = field(default_factory=list)  # the current file, after those around it
     progress: ing.FileProgress | None = None  # of the current file, once parsed
     scans: list[ing.ScansFound] = field(default_factory=list)  # estimates for OCR, one per ingestion
     skipped: dict[str, list[str]] = field(default_factory=dict)  # names of files by reason
@@ -43,27 +43,23 @@ class IngestFold:
 
     def take(self, event: ing.IngestEvent) -> None:  # noqa: PLR0912 - one arm per event
         """Add an event."""
+        if isinstance(event, ing.FileEvent):
+            self._turn_to(event)
         match event:
             case ing.FileFound():
                 self.total += event.total
             case ing.FileStarted():
-                self.looked_at += 1
-                self.under_way, self.progress = event, None
-            case ing.FileProgress():
-                self.progress = event
+                self.started += 1
             case ing.FileSetAside():
-                self.under_way = None
-                self.looked_at -= 1
+                self.started -= 1
             case ing.ScansFound():
                 self.scans.append(event)
             case ing.FileDone():
-                self.under_way = None
                 self.done.append(event)
             case ing.FileFailed():
-                self.under_way = None
                 self.failed.append(event)
             case ing.IngestFinished():
-                self.under_way = None
+                self.begun.clear()
                 self.unchanged += event.unchanged
                 self.seconds += event.seconds
                 self.ended += 1
@@ -77,10 +73,25 @@ class IngestFold:
             case _:
                 pass
 
+    def _turn_to(self, event: ing.FileEvent) -> None:
+        """Make the file of ``event`` the current one, or the file around it if it is over."""
+        while self.begun and not f"{event.source}/".startswith(f"{self.begun[-1].source}/"):
+            self.begun.pop()  # a picture without words ends without an event
+        self.progress = event if isinstance(event, ing.FileProgress) else None
+        if isinstance(event, ing.FileStarted):
+            self.begun.append(event)
+        elif self.progress is None and self.under_way and self.under_way.source == event.source:
+            self.begun.pop()
+
+    @property
+    def under_way(self) -> ing.FileStarted | None:
+        """The file that is read; None between two files."""
+        return self.begun[-1] if self.begun else None
+
     @property
     def finished(self) -> int:
-        """Number of finished files and pages."""
-        return self.looked_at - (self.under_way is not None)
+        """Number of finished files and pages; one is not finished before the files inside it are."""
+        return self.started - len(self.begun)
 
     @property
     def doing(self) -> str:
@@ -180,7 +191,7 @@ def show_ingestion(events: Iterable[ing.IngestEvent]) -> int:
             elif isinstance(event, ing.FileProgress) and event.seconds_left > _LONG:
                 progress.show(clean(event.name), event.done, event.total, _with_time_left(event))
             elif isinstance(event, ing.FileDone) and event.outcome not in {"unchanged", "removed"}:
-                out.print(f"{fold.looked_at} of {fold.total}: {clean(event.name)} {event.outcome}")
+                out.print(f"{fold.finished} of {fold.total}: {clean(event.name)} {event.outcome}")
     if fold.ended or fold.away:
         _show_summary(out, fold)
     for failure in fold.failed:

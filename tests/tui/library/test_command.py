@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 
@@ -65,6 +66,17 @@ def test_a_file_that_takes_long_shows_how_far_it_is(capsys: pytest.CaptureFixtur
 
     assert embedding(95.0) == "a.txt 32 of 640 passages, 1 min 35 s left\n"
     assert embedding(3.0) == ""
+
+
+def test_a_file_is_counted_after_those_inside_it(tmp_path: Path, deepthink: Run) -> None:
+    with ZipFile(tmp_path / "papers.zip", "w") as archive:
+        for name in ("a.txt", "b.txt"):
+            archive.writestr(name, f"The lamp of {name}.")
+    lines = deepthink("ingest", str(tmp_path / "papers.zip")).out.splitlines()
+    assert lines[:3] == [
+        *("1 of 3: papers.zip/a.txt added", "2 of 3: papers.zip/b.txt added"),
+        "3 of 3: papers.zip added",
+    ]
 
 
 @pytest.mark.parametrize(
