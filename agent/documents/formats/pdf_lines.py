@@ -286,15 +286,15 @@ def scanned_text(page: ScannedPage) -> str:
 
 
 def scan_notices(recognised: Mapping[int, ScannedPage], pages: int) -> Iterator[str]:
-    """A sentence on how confident the recognition was."""
+    """A sentence on how confident the recognition was, if it was unsure of words."""
     words = [word for page in recognised.values() for line in page.lines for word in line]
-    if not words:
+    unsure = sum(word.confidence < _UNSURE_BELOW for word in words)
+    if not unsure:
         return
     sure = fmean(word.confidence for word in words)
-    unsure = sum(word.confidence < _UNSURE_BELOW for word in words)
-    unsure_note = f"; {unsure} unsure words are marked {UNSURE_MARK}" if unsure else ""
     scans = f"{len(recognised)} of {pages} pages are scans" if pages > 1 else "It is a scan"
-    yield f"{scans}, read by OCR with a confidence of {sure:.0%}{unsure_note}."
+    marked = "1 unsure word is marked" if unsure == 1 else f"{unsure} unsure words are marked"
+    yield f"{scans}, read by OCR with a confidence of {sure:.0%}; {marked} {UNSURE_MARK}."
 
 
 def _word_of_scan(word: RecognisedWord, usual: float, scale: float) -> Word:
