@@ -24,6 +24,7 @@ from traces.store import Store
 from tui.assemble import open_store
 from tui.failures import WrongUsage
 from tui.options import AsJson, RunId
+from tui.run.fold import status_key
 from tui.run.words import local_time, status
 from tui.terminal import clean, console, counted, one_line, print_json, table
 
@@ -107,7 +108,7 @@ def show(
             {
                 "run_id": run.id,
                 "question": run.question,
-                "status": run.status,
+                "status": status_key(run.status, partial=partial),
                 "rating": rating.rating if rating else "",
                 "gold": asdict(gold) if gold else None,
                 "documents_gone": missing_documents,
@@ -150,7 +151,7 @@ def label(
     reference: RunId,
     number: Annotated[int, typer.Argument(metavar="DECISION", min=1, help="Its number in `traces show`.")],
     action: Annotated[
-        str | None, typer.Argument(metavar="[ACTION]", help="What was right: continue, revise, finish.")
+        str | None, typer.Argument(metavar="ACTION", help="What was right: continue, revise, finish.")
     ] = None,
     note: Annotated[str, typer.Option("--note", metavar="TEXT", help="Why.")] = "",
     drop: Annotated[bool, typer.Option("--drop", help="Remove the label.")] = False,

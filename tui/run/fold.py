@@ -362,7 +362,7 @@ class RunFold:
             "routed_by": self.routed.source if self.routed else "",
             "first_look": self.looked.payload() if self.looked else None,
             "answer": answered.answer,
-            "status": self.status,
+            "status": status_key(self.status, partial=self.partial),
             "stopped_because": finished.stopped_because if finished else "",
             "grounded": answered.grounded,
             "share": answered.share,
@@ -472,6 +472,16 @@ def _decision_json(event: ev.Decided) -> dict[str, Any]:
 
 def _without_step(event: ev.Event) -> dict[str, Any]:
     return {name: value for name, value in event.payload().items() if name != "step"}
+
+
+def status_key(status: str, *, partial: bool) -> str:
+    """The status of a run for programs, from the stored one; lists show the same words.
+
+    ``partial`` is as in `RunFold`.
+    """
+    if partial and status == "answered":
+        return "answered_in_part"
+    return {"rejected": "withheld", "running": "unfinished"}.get(status, status)
 
 
 def fold_of(store: Store, run: Run, *, urls: bool = False) -> RunFold:

@@ -15,7 +15,7 @@ from agent import events as ev
 from agent.state import Candidate, Claim, Evidence, PlanStep, citation_marks
 from traces.records import SECTION_SEPARATOR
 from traces.runs import Run
-from tui.run.fold import RunFold
+from tui.run.fold import RunFold, status_key
 from tui.terminal import clean, counted, duration, one_line, unmarked
 
 UNFINISHED_REASONS: Final[Mapping[str, str]] = {
@@ -39,7 +39,6 @@ ENDINGS: Final = {
     "running": "without an end: still going on, or killed",
 }
 """How a run ended (`tui.run.fold.RunFold.status`), in words; see `ending`."""
-_PARTLY: Final = "answered in part"
 
 NOTHING_ASKED: Final = "(nothing asked yet)"
 """The first question of a session that has none."""
@@ -125,17 +124,13 @@ def local_time(moment: datetime) -> str:
 
 def status(run: Run, *, partial: bool) -> str:
     """How a run ended, or that it is unfinished, in a few words; ``partial`` as in `RunFold`."""
-    if run.finished is None:
-        return "waiting" if run.status == "waiting" else "unfinished"
-    if run.status == "answered" and partial:
-        return _PARTLY
-    return "withheld" if run.status == "rejected" else run.status.replace("_", " ")
+    return status_key(run.status, partial=partial).replace("_", " ")
 
 
 def ending(fold: RunFold) -> str:
     """How a run ended, in a sentence without its subject."""
     if fold.status == "answered" and fold.partial:
-        return _PARTLY
+        return "answered in part"
     return ENDINGS.get(fold.status, fold.status)
 
 

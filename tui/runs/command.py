@@ -17,7 +17,7 @@ from tui.assemble import open_store
 from tui.failures import WrongUsage
 from tui.options import AsJson, RunId, Yes, confirm
 from tui.run.export import to_document
-from tui.run.fold import answer_as_read, stored_events
+from tui.run.fold import answer_as_read, status_key, stored_events
 from tui.run.render import AnimatedRun, PlainRun, Renderer
 from tui.run.words import NOTHING_ASKED, UNFINISHED_REASONS, local_time, status
 from tui.runs import actions
@@ -54,7 +54,7 @@ def list_runs(
     recent = Runs(open_store()).search(limit=limit)
     out = console()
     if as_json:
-        print_json([_as_json(run) for run in recent])
+        print_json([_as_json(run, partial=run.partial) for run in recent])
         return
     if not recent:
         out.print('No run is stored yet. Ask something: deepthink ask "…"')
@@ -113,7 +113,7 @@ def rate(
     reference: RunId,
     rating: Annotated[
         Literal["good", "partly", "wrong"] | None,
-        typer.Argument(metavar="[RATING]", help="good, partly or wrong."),
+        typer.Argument(metavar="RATING", help="good, partly or wrong."),
     ] = None,
     note: Annotated[str, typer.Option("--note", metavar="TEXT", help="Why.")] = "",
     drop: Annotated[bool, typer.Option("--drop", help="Remove the rating.")] = False,
@@ -226,7 +226,8 @@ def show_session(reference: _SessionReference = "last", as_json: AsJson = False)
     out = console()
     if as_json:
         fields = ("run_id", "question", "status", "answer")
-        turns = [{name: _as_json(run)[name] for name in fields} for run in runs]
+        told = [_as_json(run, partial=Runs(store).is_partial(run.id)) for run in runs]
+        turns = [{name: turn[name] for name in fields} for turn in told]
         print_json({"session": session, "turns": turns})
         return
     out.print(Text(f"session {actions.session_title(session)}", style="bold"))
@@ -273,11 +274,11 @@ def delete_one_session(
     typer.echo(f"Deleted session {actions.session_title(session)} with {counted(count, 'run')}.")
 
 
-def _as_json(run: Run) -> dict[str, object]:
+def _as_json(run: Run, *, partial: bool = False) -> dict[str, object]:
     return {
         "run_id": run.id,
         "question": run.question,
-        "status": run.status,
+        "status": status_key(run.status, partial=partial),
         "answer": answer_as_read(run),
         "started": run.started,
         "seconds": run.seconds,

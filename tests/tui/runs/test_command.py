@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
 import pytest
 
 from agent import checkpoints
+from agent import events as ev
 from agent.run import Resumable
 from tests.tui import stored
 from tests.tui.conftest import QUESTION, Answer, Run
@@ -144,19 +146,24 @@ def test_json_of_a_run_in_which_everything_happened(deepthink: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "code", "word"),
+    ("status", "events", "code", "word"),
     [
-        ("answered", 0, "answered"),
-        ("not_found", 3, "not found"),
-        ("waiting", 7, "waiting"),
-        ("rejected", 8, "withheld"),
+        ("answered", (), 0, "answered"),
+        ("answered", stored.everything(), 9, "answered in part"),
+        ("not_found", (), 3, "not found"),
+        ("waiting", (), 7, "waiting"),
+        ("rejected", (), 8, "withheld"),
     ],
 )
-def test_how_a_run_ended_is_its_exit_code(status: str, code: int, word: str, deepthink: Run) -> None:
-    run_id = stored.store_run(status=status)
+def test_how_a_run_ended_is_one_word_everywhere_and_its_exit_code(
+    status: str, events: Sequence[tuple[float, ev.Event]], code: int, word: str, deepthink: Run
+) -> None:
+    run_id = stored.store_run(events, status=status)
     fold = fold_of(open_store(), Runs(open_store()).find(run_id))
     assert (fold.status, fold.exit_code) == (status, code)
-    assert json.loads(deepthink("runs", "export", "-f", "json").out)["status"] == status
+    (listed,) = json.loads(deepthink("runs", "--json").out)
+    for told in (listed, json.loads(deepthink("runs", "export", "-f", "json").out)):
+        assert told["status"] == word.replace(" ", "_")
     assert word in deepthink("runs").out
     assert word in deepthink("runs", "export").out
 
