@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 import io
 import shlex
 import sys
+from collections.abc import Callable, Mapping
+from functools import cache, partial
 from importlib import import_module
 from typing import Annotated, Any, Final, cast
 
@@ -89,7 +90,7 @@ class _GroupedCommands(TyperGroup):
         return super().resolve_command(ctx, args)
 
 
-@functools.cache
+@cache
 def load_command(name: str) -> Any:
     """Import a command."""
     module, _, attribute = _PLACES[name].partition(":")
@@ -167,16 +168,25 @@ def _name_types_plainly(command: Any) -> None:
     """Name the types of parameters in plain words; typer shows ``<list[str]>`` and ``<int range>``."""
     for parameter in command.params:
         display_type = parameter.display_type
-        parameter.display_type = lambda ctx, display_type=display_type: _plain_type(display_type(ctx))
+        words = _TYPES if parameter.param_type_name == "option" else {}  # arguments have a name instead
+        parameter.display_type = partial(_plain_type, display_type, words)
     for subcommand in getattr(command, "commands", {}).values():
         _name_types_plainly(subcommand)
 
 
-def _plain_type(display_type: str) -> str:
-    if "|" in display_type:
-        return display_type.strip("<>")
-    words = {"int": "N", "float": "X", "str": "TEXT", "path": "PATH", "file": "FILE", "directory": "FOLDER"}
-    return words.get(display_type.strip("<>").removesuffix(" range"), "")
+_TYPES: Final = {
+    "int": "N",
+    "float": "X",
+    "str": "TEXT",
+    "path": "PATH",
+    "file": "FILE",
+    "directory": "FOLDER",
+}
+
+
+def _plain_type(display_type: Callable[[Any], str], words: Mapping[str, str], ctx: Any) -> str:
+    name = display_type(ctx).strip("<>")
+    return name if "|" in name else words.get(name.removesuffix(" range"), "")
 
 
 def main() -> None:

@@ -37,7 +37,7 @@ def backup(
 
 def restore(
     file: Annotated[
-        Path | None, typer.Argument(metavar="[FILE]", help="Written by `deepthink backup`.")
+        Path | None, typer.Argument(metavar="FILE", help="Written by `deepthink backup`.")
     ] = None,
     yes: Yes = False,
 ) -> int:

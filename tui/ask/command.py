@@ -139,7 +139,7 @@ def resume(
     run: Annotated[
         str,
         typer.Argument(
-            metavar="[RUN]",
+            metavar="RUN",
             help="Its id or the beginning of it; by default the newest.",
             autocompletion=completion.runs,
         ),

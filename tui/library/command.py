@@ -86,7 +86,7 @@ def sync(
     names: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[COLLECTION]",
+            metavar="COLLECTION",
             help="All that follow a folder if none is named.",
             autocompletion=completion.collections,
         ),
@@ -151,8 +151,18 @@ def list_documents(
     collection: Annotated[
         str | None,
         typer.Argument(
-            metavar="[COLLECTION]",
+            metavar="COLLECTION",
             help="All collections if none is named.",
+            autocompletion=completion.collections,
+        ),
+    ] = None,
+    option: Annotated[
+        str | None,
+        typer.Option(
+            "--collection",
+            "-c",
+            metavar="NAME",
+            help="The same as COLLECTION.",
             autocompletion=completion.collections,
         ),
     ] = None,
@@ -164,6 +174,9 @@ def list_documents(
     as_json: AsJson = False,
 ) -> None:
     """List documents: pages, passages, coverage, date, author."""
+    if collection is not None and option is not None:
+        raise WrongUsage("Two collections are named.", "Name one; without any, all are listed.")
+    collection = option if collection is None else collection
     filters = filters_of(filter_pairs(sender, after, before, kind, folder))
     library = Library(open_store())
     if collection is not None:
@@ -324,7 +337,7 @@ def remove(
     name: Annotated[
         str | None,
         typer.Argument(
-            metavar="[DOCUMENT]", help="Its number or its name; without it, the whole collection."
+            metavar="DOCUMENT", help="Its number or its name; without it, the whole collection."
         ),
     ] = None,
     yes: Yes = False,

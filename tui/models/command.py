@@ -100,7 +100,7 @@ def pull(
     names: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[NAME]...",
+            metavar="NAME",
             help="The models in the settings if none is named.",
             autocompletion=completion.models,
         ),
@@ -123,7 +123,7 @@ def probe(
     name: Annotated[
         str | None,
         typer.Argument(
-            metavar="[NAME]",
+            metavar="NAME",
             help="The language model in use if none is named.",
             autocompletion=completion.chat_models,
         ),
