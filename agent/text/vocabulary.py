@@ -152,6 +152,15 @@ def vocabulary(language: str) -> Vocabulary:
     )
 
 
+@lru_cache(maxsize=32)
+def writes_days_with_a_stop(language: str) -> bool:
+    """Whether a day of the month, and so any ordinal, has a full stop in ``language``: "31. Dezember"."""
+    from babel import Locale
+    from babel.localedata import exists
+
+    return exists(language) and "d." in Locale.parse(language).date_formats["long"].pattern
+
+
 def _months(locales: Sequence[Locale]) -> dict[str, int]:
     numbers: dict[str, int] = {}
     for locale in locales:
