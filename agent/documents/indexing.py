@@ -22,9 +22,10 @@ from agent.documents.reading import MESSAGES
 from agent.documents.sources import Content
 from agent.text.language import language
 from agent.text.terms import terms
+from models.catalogue import CATALOGUE
 from models.protocols import Embedder, GenerationCancelled
 from traces.library import Library
-from traces.records import Chunk, NewDocument
+from traces.records import Chunk, NewDocument, Passage
 
 # Incremented when reading or chunking changes, so that files are read again. Stored as a negative number
 # with a document whose scanned pages were not read.
@@ -74,12 +75,21 @@ def new_document(
     )
 
 
-def main_language(chunks: Sequence[Chunk]) -> str:
-    """ISO 639-1 code of the language of most of a few sampled chunks; "" if uncertain."""
-    step = max(1, len(chunks) // _LANGUAGE_SAMPLES)
-    languages = Counter(language(piece.text) for piece in chunks[::step])
+def unknown_language(embedder: str, passages: Sequence[Chunk | Passage]) -> str:
+    """The language of most of a few sampled passages, in English, if the embedder does not support it.
+
+    "" if it does, or if the language is uncertain.
+    """
+    supported = next((entry.languages for entry in CATALOGUE if entry.name == embedder), ())
+    if not supported or not passages:
+        return ""
+    from babel import Locale
+
+    step = max(1, len(passages) // _LANGUAGE_SAMPLES)
+    languages = Counter(language(passage.text) for passage in passages[::step])
     (code, votes), *_ = languages.most_common(1)
-    return code if 2 * votes > languages.total() else ""
+    is_known = not code or code in supported or 2 * votes <= languages.total()
+    return "" if is_known else str(Locale("en").languages.get(code, code))
 
 
 def stop_if(cancel: threading.Event | None) -> None:

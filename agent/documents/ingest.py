@@ -26,10 +26,10 @@ from agent.documents.indexing import (
     READER_VERSION,
     is_read_as_now,
     keyword_terms,
-    main_language,
     new_document,
     passage_text,
     stop_if,
+    unknown_language,
 )
 from agent.documents.reading import PICTURES, SUFFIXES
 from agent.documents.sources import (
@@ -50,7 +50,6 @@ from agent.documents.sources import (
     located,
     why_skipped,
 )
-from models.catalogue import CATALOGUE
 from models.protocols import (
     Embedder,
     GenerationCancelled,
@@ -285,7 +284,7 @@ class Reading:
         self._scanning = Scanning(recogniser)
         self._suffixes = SUFFIXES if self._scanning.is_on else SUFFIXES - PICTURES
         self._skipped: dict[str, list[str]] = {}  # names of files by reason
-        self._languages: Counter[str] = Counter()  # unsupported ones (ISO 639-1), by document
+        self._languages: Counter[str] = Counter()  # unsupported ones, by document
         self._collection = collection
         self._embedder = embedder
         self._cancel = cancel
@@ -324,10 +323,7 @@ class Reading:
         if self._unreadable != self._unreadable_before:
             self._folders.set_unreadable(self._collection, self._unreadable)
         if self._languages:
-            from babel import Locale
-
-            names = Locale("en").languages
-            languages = tuple(str(names.get(code, code)) for code, _ in self._languages.most_common())
+            languages = tuple(language for language, _ in self._languages.most_common())
             yield LanguagesUnknown(self._languages.total(), languages, self._embedder.name)
         if self._skipped:
             yield FilesUnread(self._skipped)
@@ -509,8 +505,7 @@ class Reading:
         self._library.put_document(document, vectors, name, must_follow=self._must_follow)
         self._unreadable.pop(item.source, None)
         self._scanning.forget(content.sha256)
-        supported = next((entry.languages for entry in CATALOGUE if entry.name == name), ())
-        if supported and (language := main_language(document.chunks)) and language not in supported:
+        if language := unknown_language(name, document.chunks):
             self._languages[language] += 1
         yield FileDone(
             item.source,

@@ -137,11 +137,14 @@ def read_in(
 def read_samples(
     collection: str, store: Store, embedder: Embedder, cancel: threading.Event
 ) -> Iterator[IngestEvent]:
-    """Bring one sample collection up to date, yielding events; documents already read stay unchanged."""
-    from agent.documents import sample_library
-    from agent.documents.ingest import ingest
+    """Bring one sample collection up to date, yielding events; documents already read stay unchanged.
 
-    return ingest(
+    That one of them is in Chinese is not told: nobody has to do anything about it.
+    """
+    from agent.documents import sample_library
+    from agent.documents.ingest import LanguagesUnknown, ingest
+
+    events = ingest(
         [sample_library.root() / collection],
         collection=collection,
         description=sample_library.COLLECTIONS[collection],
@@ -149,6 +152,7 @@ def read_samples(
         embedder=embedder,
         cancel=cancel,
     )
+    return (event for event in events if not isinstance(event, LanguagesUnknown))
 
 
 def _fetch(settings: Settings, cancel: threading.Event) -> Callable[[str], Fetched]:

@@ -129,18 +129,27 @@ class LibraryScreen(DeepScreen):
         self.refresh_bindings()
         if isinstance(item, Document):
             details.show_document(item)
-            work = partial(self._library.document_passages, item.id)
-            self._start(work, partial(self._show_outline, item.id), "outline")
+            self._start(partial(self._outline, item.id), partial(self._show_outline, item.id), "outline")
         elif item is not None:
             details.show_collection(item, self._documents.get(item.name, []), self._embedder)
         elif self._collections is not None and not self._collections:
             add, samples = (self.deepthink.key_of(f"library.{name}") for name in ("add", "samples"))
             details.show_nothing(_EMPTY.format(add=add or "a", samples=samples or "t"))
 
-    def _show_outline(self, document: int, passages: list[Passage]) -> None:
-        item = self.query_one(Shelves).chosen
+    def _outline(self, document: int) -> tuple[list[Passage], str]:
+        """The passages of a document, and its language if that is told."""
+        from agent.documents.indexing import unknown_language
+
+        passages = self._library.document_passages(document)
+        return passages, unknown_language(self._library.embedder() or "", passages)
+
+    def _show_outline(self, document: int, outline: tuple[list[Passage], str]) -> None:
+        item, details = self.query_one(Shelves).chosen, self.query_one(Details)
+        passages, language = outline
         if isinstance(item, Document) and item.id == document:
-            self.query_one(Details).show_sections(passages)
+            if language:
+                details.add_fact("language", f"{language}: found by its words, not by meaning")
+            details.show_sections(passages)
 
     @on(Tree.NodeSelected, "#tree")
     def _open_document(self, event: Tree.NodeSelected[Collection | Document]) -> None:

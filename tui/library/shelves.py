@@ -252,6 +252,12 @@ class Details(VerticalScroll, can_focus=False):
         self.scroll_home(animate=False)
         self.show_sections(())
 
+    def add_fact(self, label: str, value: str) -> None:
+        """Add a fact of the document that is shown."""
+        header, rows, notices = self._sheet
+        self._sheet = (header, [*rows, (label, value)], notices)
+        self.on_resize()
+
     def on_resize(self) -> None:
         """Wrap the facts to the present width."""
         header, rows, notices = self._sheet

@@ -86,6 +86,26 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return made
 
 
+async def test_the_samples_warn_of_no_language_and_the_details_tell_it(
+    app: DeepthinkApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(HashEmbedder, "name", "bge-small-en")  # supports English only
+    async with app.run_test(size=SIZE) as pilot:
+        screen = await opened(pilot)
+        await pilot.press("t")
+        await until(pilot, lambda: "12 added" in told(pilot))
+        assert "Chinese" not in told(pilot)
+        tree = screen.query_one(Shelves)
+        await until(pilot, lambda: tree.chosen and screen.focused is tree)
+        await pilot.press("up", "right")
+        await until(pilot, lambda: tree.root.children[0].children)
+        await pilot.press(*["down"] * 7)
+        await until(pilot, lambda: "language Chinese: found by its words" in facts(pilot))
+        await pilot.press("up")
+        await until(pilot, lambda: "board-note" in facts(pilot))
+        assert "language" not in facts(pilot)
+
+
 async def test_collections_documents_sections_and_passages(app: DeepthinkApp, stocked: None) -> None:
     async with app.run_test(size=SIZE) as pilot:
         screen = await opened(pilot)
