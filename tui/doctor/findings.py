@@ -262,7 +262,7 @@ def _terminal() -> Result:
     out = console()
     if not out.is_terminal:
         return "ok", "output goes to a file or another program: plain text", ""
-    return "ok", f"{out.width} columns used, {out.color_system or 'no colours'}, {encoding}", ""
+    return "ok", f"{out.width} columns used, colours: {out.color_system or 'none'}, {encoding}", ""
 
 
 def _nearest(folder: Path) -> Path:

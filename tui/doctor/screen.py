@@ -92,7 +92,7 @@ unknown. The way out is below each fault. Nothing is changed, and no model is lo
         self._findings.clear()
         self._examining = True
         self._redraw()
-        terminal = f"{self.app.size.width} columns, {self.app.console.color_system or 'no colours'}"
+        terminal = f"{self.app.size.width} columns, colours: {self.app.console.color_system or 'none'}"
 
         def examine() -> None:
             from tui.doctor.findings import findings

@@ -121,14 +121,15 @@ def sync(
         )
 
 
-app = typer.Typer(
-    help="See, search and prune what was read.", invoke_without_command=True, rich_markup_mode=None
-)
+app = typer.Typer(invoke_without_command=True)
 
 
 @app.callback()
 def collections(context: typer.Context, as_json: AsJson = False) -> None:
-    """See, search and prune what was read; without a command: the collections."""
+    """See, search and prune what was read.
+
+    Without a command, it lists the collections.
+    """
     if context.invoked_subcommand:
         return
     library = Library(open_store())

@@ -18,12 +18,15 @@ _Key = Annotated[
     str,
     typer.Argument(metavar="KEY", help="For example budget.steps.", autocompletion=completion.settings),
 ]
-app = typer.Typer(help="Show and change the settings.", invoke_without_command=True, rich_markup_mode=None)
+app = typer.Typer(invoke_without_command=True)
 
 
 @app.callback()
 def config(context: typer.Context, as_json: AsJson = False) -> None:
-    """Show and change the settings; without a command: every value and where it comes from."""
+    """Show and change the settings.
+
+    Without a command, it lists every value and where it comes from.
+    """
     if context.invoked_subcommand:
         return
     settings_in_force = entries()
