@@ -200,7 +200,7 @@ class _Judging(WordReader):
     """Finds no answer in a text, but takes every sentence for one that its passage supports."""
 
     def read(self, question: str, passages: Sequence[str]) -> list[Reading]:
-        return [Reading(0.03, ()) for _ in passages]
+        return [Reading(0.01, ()) for _ in passages]
 
     def judge(self, question: str, pairs: Sequence[tuple[str, str]]) -> list[Support]:
         return [Support(0.9, 0.05, 0.05) for _ in pairs]

@@ -87,6 +87,18 @@ def _completed(record: Record, asked: Record, kept: Mapping[str, str]) -> Record
     return written if usable(record, written) else None
 
 
+def kept_sentences(file: Path) -> Callable[[Record, Record], str]:
+    """The usable sentences of a ``file`` that `completed` wrote, of a question on a record, or nothing."""
+    kept = {line["key"]: line["text"] for line in records(file)}
+
+    def sentence_of(record: Record, asked: Record) -> str:
+        text = kept.get(_name(record, asked))
+        one = {"kind": "text", **asked, "sentence": (text or "").strip().partition("\n")[0]}
+        return one["sentence"] if text and usable(record, one) else ""
+
+    return sentence_of
+
+
 def writer(base: Base) -> Writer:
     """The base model, in batches; loaded at the first, which a run that continues may not need."""
 

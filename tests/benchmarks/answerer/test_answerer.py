@@ -12,7 +12,7 @@ from agent.prompts import NOT_FOUND
 from tests.benchmarks.adapters import Base, blend, export, load_tokenizer, load_weights, read_exported
 from tests.benchmarks.answerer import training
 from tests.benchmarks.answerer.data import Branch, Record, Tree, written_trees
-from tests.benchmarks.answerer.sentences import completed
+from tests.benchmarks.answerer.sentences import completed, kept_sentences
 
 pytestmark = pytest.mark.filterwarnings(  # PEFT asks transformers by the old name
     "ignore:`is_gradient_checkpointing` is deprecated:FutureWarning"
@@ -136,6 +136,8 @@ def test_a_sentence_is_used_if_it_holds_the_answer_and_brings_nothing_else(tmp_p
     assert [one["qas"][0]["sentence"] for one in complete] == texts[:1]
     again = completed(asked, [record], lambda _: [], tmp_path / "texts.jsonl")
     assert again == complete
+    sentence_of = kept_sentences(tmp_path / "texts.jsonl")
+    assert [sentence_of(one, one["qas"][0]) for one in asked] == [texts[0], "", "", ""]
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -68,6 +69,8 @@ class Example:
 
 
 Group = list[Example]  # the passages of one question, or one claim: they stay in one batch
+SentenceOf = Callable[[dict[str, Any], dict[str, Any]], str]
+"""The answer to a question on a record in a sentence, empty where there is none."""
 
 
 def records(path: Path) -> list[dict[str, Any]]:
@@ -97,13 +100,18 @@ def source_of(record: dict[str, Any]) -> Source:
     return Source(record["title"], record.get("section") or "", record.get("date") or "")
 
 
-def context_of(record: dict[str, Any]) -> Context:
+def context_of(record: dict[str, Any], sentence_of: SentenceOf | None = None) -> Context:
     """A line of a file of paragraphs, or of `written/`."""
     return Context(
         source_of(record),
         tuple(body(one.text, one.kind) for one in cut(record["context"])),
         tuple(
-            Asked(one["question"], tuple(one["answers"]), one.get("kind", ""), one.get("sentence", ""))
+            Asked(
+                one["question"],
+                tuple(one["answers"]),
+                one.get("kind", ""),
+                one.get("sentence") or (sentence_of(record, one) if sentence_of else ""),
+            )
             for one in record["qas"]
         ),
     )
@@ -173,7 +181,7 @@ def holds_any(passage: str, answers: Sequence[str]) -> bool:
 
 
 def groups_of(pool: Pool, draw: random.Random, *, wrong: float) -> Iterator[Group]:
-    """The questions of a pool with the passage that answers and, for a share, one that does not.
+    """The questions of a pool with the passage that answers and, on average, ``wrong`` that do not.
 
     A question without an answer comes with its nearest passage.
     """
@@ -191,7 +199,9 @@ def groups_of(pool: Pool, draw: random.Random, *, wrong: float) -> Iterator[Grou
             for right, spans in places(asked.elements, around, context.passages).items():
                 text = as_typed(asked.text, draw)
                 group = [_question(text, context.source, context.passages[right], spans, draw)]
-                if draw.random() < wrong and (other := pool.wrong(number, asked, right, draw)):
+                tries = int(wrong + draw.random())
+                others = [pool.wrong(number, asked, right, draw) for _ in range(tries)]
+                for other in dict.fromkeys(one for one in others if one):
                     group.append(_question(text, *other, (), draw))
                 yield group
 
@@ -254,30 +264,30 @@ def _step_groups(path: Path, draw: random.Random, *, pairs: bool) -> Iterator[Gr
             )[:5]
             group += [
                 _question(typed, Source(one.title), one.text, (), draw)
-                for one in draw.sample(near, min(2, len(near)))
+                for one in draw.sample(near, min(3, len(near)))
             ]
             yield group
 
 
 # How many claims of each set are drawn. `med` and `wice` know no "refuted", `breaking_nli` little else.
 _CLAIMS: Final = {
-    "claims": 2400,
-    "conjnli": 1200,
-    "contractnli": 1200,
-    "factcheck_gpt": 400,
+    "claims": 9000,
+    "conjnli": 3000,
+    "contractnli": 3000,
+    "factcheck_gpt": 1200,
     "fever_symmetric": 1416,
-    "fool_me_twice": 2000,
-    "infotabs": 2400,
-    "med": 900,
-    "mnli_taxinli": 3000,
-    "breaking_nli": 900,
-    "negation_nli": 1500,
-    "scifact": 300,
-    "scitab": 900,
-    "snli_part": 900,
-    "summedits": 1500,
-    "tabfact": 1800,
-    "wice": 300,
+    "fool_me_twice": 2500,
+    "infotabs": 9000,
+    "med": 1500,
+    "mnli_taxinli": 9000,
+    "breaking_nli": 1200,
+    "negation_nli": 4000,
+    "scifact": 560,
+    "scitab": 1200,
+    "snli_part": 2500,
+    "summedits": 3600,
+    "tabfact": 9000,
+    "wice": 800,
 }
 _LONGEST_EVIDENCE = 1500  # characters: what fits a window
 
@@ -331,6 +341,20 @@ def _answer_claims(lines: Sequence[dict[str, Any]], draw: random.Random) -> Iter
             if others and one["sentence"].count(answer) == 1:
                 wrong = one["sentence"].replace(answer, draw.choice(others))
                 yield [Example(wrong, passage, verdict="refuted")]
+
+
+def _sentence_claims(pool: Pool, draw: random.Random) -> Iterator[Group]:
+    """The sentences of a pool's answers as claims: supported by the passage, neither by another."""
+    for number, context in enumerate(pool.contexts):
+        for asked in context.asked:
+            if not asked.answers or not asked.sentence:
+                continue
+            around = set(terms(f"{asked.text} {asked.sentence}"))
+            for right in places(asked.elements, around, context.passages):
+                passage = shown(_dropped(context.source, draw), context.passages[right])
+                yield [Example(asked.sentence, passage, verdict="supported")]
+                if draw.random() < 0.3 and (other := pool.wrong(number, asked, right, draw)):
+                    yield [Example(asked.sentence, shown(*other), verdict="neither")]
 
 
 def judged_answers(pool: Pool, draw: random.Random) -> Iterator[Group]:
@@ -442,15 +466,99 @@ def _swapped(group: Group, draw: random.Random) -> Group | None:
     return [replace(claim, text=f"{before}{second[0]}{between}{first[0]}{after}", verdict="refuted")]
 
 
-def examples(folder: Path, multihop: Path) -> list[Group]:
-    """Everything to learn from, in random order."""
+def exchanged(group: Group, draw: random.Random) -> Group | None:
+    """A supported claim with a name or number of the passage in the place of its own: refuted."""
+    claim = group[0]
+    if claim.verdict != "supported":
+        return None
+    own = [one for one in _NAME.finditer(claim.text) if one[0].strip(".,") in claim.passage]
+    there = {one[0].strip(".,") for one in _NAME.finditer(claim.passage)}
+    there = {one for one in there if len(one) > 1 and one.casefold() not in claim.text.casefold()}
+    draw.shuffle(own)
+    for one in own:
+        word = one[0].strip(".,")
+        others = sorted(
+            other
+            for other in there
+            if _has_digit(other) == _has_digit(word) and word.casefold() not in other.casefold()
+        )
+        if word and others:
+            start = one.start() + one[0].index(word)
+            text = f"{claim.text[:start]}{draw.choice(others)}{claim.text[start + len(word) :]}"
+            return [replace(claim, text=text, verdict="refuted")]
+    return None
+
+
+_MONTHS: Final = (
+    "January February March April May June July August September October November December".split()
+)
+_DATE = re.compile(rf"\b(\d{{1,2}}) ({'|'.join(_MONTHS)}) (\d{{4}})\b")
+_WHOLE = re.compile(r"(?<![\w.,-])(\d{1,3}(?:,\d{3})+|\d{4,9})(?![\w%]|[.,-]\d)")
+_SCALED = re.compile(r"(?<![\w.,])(\d{1,3}(?:\.\d{1,2})?) (thousand|million|billion)\b")
+_PERCENT = re.compile(r"(?<=\d) ?(?:%|per ?cent\b)")
+_DURATION = re.compile(r"(?<![\w.,-])(\d{1,3}) (weeks|months|hours|minutes)\b")
+_SMALLER: Final = {
+    "weeks": (7, "days"),
+    "months": (12, "years"),
+    "hours": (24, "days"),
+    "minutes": (60, "hours"),
+}
+_SIZES: Final = {"thousand": 3, "million": 6, "billion": 9}
+
+
+def another_notation(group: Group, draw: random.Random) -> Group | None:
+    """A claim with a figure in another notation, its verdict kept; or of another size, refuted."""
+    claim = group[0]
+    right: list[tuple[re.Match[str], str]] = []
+    wrong: list[tuple[re.Match[str], str]] = []
+    for one in _DATE.finditer(claim.text):
+        day, month, year = int(one[1]), _MONTHS.index(one[2]) + 1, one[3]
+        right += [(one, f"{one[2]} {day}, {year}"), (one, f"{year}-{month:02d}-{day:02d}")]
+        wrong.append((one, f"{year}-{month % 12 + 1:02d}-{day:02d}"))
+    for one in _WHOLE.finditer(claim.text):
+        digits = one[1].replace(",", "")
+        if len(digits) == 4 and "," not in one[1]:  # a year, for all one can see
+            continue
+        right.append((one, digits if "," in one[1] else f"{int(digits):,}"))
+        wrong += [(one, f"{int(digits) * 10:,}"), (one, f"{int(digits) // 10:,}")]
+        for name, zeros in _SIZES.items():
+            scaled = int(digits) / 10**zeros
+            if 1 <= scaled < 1000:
+                short = f"{scaled:.2f}".rstrip("0").rstrip(".")
+                if round(float(short) * 10**zeros) == int(digits):
+                    right.append((one, f"{short} {name}"))
+                wrong.append((one, f"{short} {'billion' if name == 'million' else 'million'}"))
+    for one in _SCALED.finditer(claim.text):
+        right.append((one, f"{round(float(one[1]) * 10 ** _SIZES[one[2]]):,}"))
+        wrong.append((one, f"{round(float(one[1]) * 10 ** (_SIZES[one[2]] - 1)):,}"))
+        wrong.append((one, f"{one[1]} {'billion' if one[2] == 'million' else 'million'}"))
+    for one in _PERCENT.finditer(claim.text):
+        right.append((one, draw.choice([" percent", " per cent", " %", "%"])))
+    for one in _DURATION.finditer(claim.text):
+        factor, unit = _SMALLER[one[2]]
+        count = int(one[1])
+        if unit == "days" and one[2] == "weeks":
+            right.append((one, f"{count * factor} days"))
+        elif count % factor == 0:
+            right.append((one, f"{count // factor} {unit if count > factor else unit[:-1]}"))
+        wrong.append((one, f"{count} {unit}"))
+    refuting = claim.verdict == "supported" and wrong and (not right or draw.random() < 0.5)
+    if not (drawn := wrong if refuting else right):
+        return None
+    place, figure = draw.choice(drawn)
+    text = f"{claim.text[: place.start()]}{figure}{claim.text[place.end() :]}"
+    return [replace(claim, text=text, verdict="refuted" if refuting else claim.verdict)]
+
+
+def examples(folder: Path, multihop: Path, sentence_of: SentenceOf | None = None) -> list[Group]:
+    """Everything to learn from, in random order; ``sentence_of`` for the sets that have no sentences."""
     draw = random.Random(0)
     taken: list[Group] = []
     held_out = held_out_articles(folder)
 
     def paragraphs(*names: str) -> list[Context]:
         return [
-            context_of(record)
+            context_of(record, sentence_of)
             for name in names
             for record in records(folder / f"{name}.jsonl")
             if record["title"] not in held_out
@@ -463,34 +571,46 @@ def examples(folder: Path, multihop: Path) -> list[Group]:
 
     lines = written(folder, held_out=False)
     own_kind = Pool([context_of(record) for record in lines])
-    add(lambda: groups_of(own_kind, draw, wrong=0.7), times=4)
-    add(lambda: _written_claims(lines, draw), times=3)
-    add(lambda: _answer_claims(lines, draw), times=2)
-    add(lambda: judged_answers(own_kind, draw), times=4)
-    squad2 = Pool(paragraphs("squad-2.0-dev", "squad-2.0-train-part"))
-    add(lambda: groups_of(squad2, draw, wrong=0.2), 7000)
-    add(lambda: judged_answers(squad2, draw), 6000)
-    squad1 = Pool(paragraphs("squad-1.1-train-part", "squad-1.1-dev", "squadshifts-new-wiki"), near=0.3)
-    add(lambda: groups_of(squad1, draw, wrong=0.4), 4000)
-    add(lambda: judged_answers(squad1, draw), 4000)
-    natural = Pool(paragraphs("natural-questions-a", "natural-questions-b"), near=0.0)
-    add(lambda: groups_of(natural, draw, wrong=0.8), 2500)
-    add(lambda: judged_answers(natural, draw), 1500)
-    add(lambda: groups_of(Pool(paragraphs("policyqa"), near=0.0), draw, wrong=0.5), 500)
-    add(lambda: groups_of(Pool(paragraphs("covid-qa"), near=0.8), draw, wrong=0.8), 500)
     tabled = Pool(
         [
-            context_of(one)
+            context_of(one, sentence_of)
             for name in ("dev", "test_gold")
             for one in tables(folder / f"tables/tatqa_{name}.json")
         ]
     )
-    add(lambda: groups_of(tabled, draw, wrong=0.7), times=2)
-    add(lambda: judged_answers(tabled, draw), times=2)
-    add(lambda: _step_groups(multihop / "musique_train.jsonl", draw, pairs=False), times=2)
-    add(lambda: _step_groups(multihop / "2wikimultihopqa_train.jsonl", draw, pairs=True))
+    sets = (  # wrong passages per question, the most groups if not all, times
+        (own_kind, 2, None, 5),
+        (Pool(paragraphs("squad-2.0-dev", "squad-2.0-train-part")), 0.7, None, 1),
+        (
+            Pool(paragraphs("squad-1.1-train-part", "squad-1.1-dev", "squadshifts-new-wiki"), 0.3),
+            1,
+            None,
+            1,
+        ),
+        (Pool(paragraphs("natural-questions-a", "natural-questions-b"), 0.0), 2, None, 1),
+        (Pool(paragraphs("policyqa"), 0.0), 1, 3000, 1),
+        (Pool(paragraphs("covid-qa"), 0.8), 1.5, None, 1),
+        (tabled, 1.5, None, 2),
+    )
+    add(lambda: _written_claims(lines, draw), times=4)
+    add(lambda: _answer_claims(lines, draw), times=3)
+    for pool, *_ in sets[1:]:
+        add(partial(_sentence_claims, pool, draw))
     add(lambda: _claim_sets(folder, draw))
-    claims = [group for group in taken if group[0].verdict]
-    add(lambda: (other for one in claims if (other := _swapped(one, draw))), 4000)
+    claims = list(taken)
+    for change, count in ((_swapped, 9000), (exchanged, 9000), (another_notation, 8000)):
+        draw.shuffle(claims)
+        add(partial(_changed, change, claims, draw), count)
+    for pool, wrong, most, times in sets:
+        add(partial(groups_of, pool, draw, wrong=wrong), most, times)
+        add(partial(judged_answers, pool, draw), most, times)
+    add(lambda: _step_groups(multihop / "musique_train.jsonl", draw, pairs=False), times=5)
+    add(lambda: _step_groups(multihop / "2wikimultihopqa_train.jsonl", draw, pairs=True), times=2)
     draw.shuffle(taken)
     return taken
+
+
+def _changed(
+    change: Callable[[Group, random.Random], Group | None], claims: Sequence[Group], draw: random.Random
+) -> Iterator[Group]:
+    return (other for one in claims if (other := change(one, draw)))

@@ -59,8 +59,12 @@ def _floats(stored: dict[str, Any], name: str) -> npt.NDArray[np.float32]:
     return np.asarray(whole, dtype=np.float32)
 
 
-def network(weights: Weights) -> Any:
-    """The reader's network with ``weights``; heads that they do not hold start small and random."""
+def network(weights: Weights, *, dropout: float = 0.0, attention: str = "eager") -> Any:
+    """The reader's network with ``weights``; heads that they do not hold start small and random.
+
+    ``attention`` is transformers' name of an implementation: torch's fused one is slower on a processor
+    with heads as narrow as these.
+    """
     import torch
     from torch import nn
     from transformers import BertConfig, BertModel
@@ -73,15 +77,14 @@ def network(weights: Weights) -> Any:
         num_attention_heads=hidden // _HEAD,
         intermediate_size=weights["bert.encoder.layer.0.intermediate.dense.weight"].shape[0],
         max_position_embeddings=weights["bert.embeddings.position_embeddings.weight"].shape[0],
-        hidden_dropout_prob=0.0,
-        attention_probs_dropout_prob=0.0,
+        hidden_dropout_prob=dropout,
+        attention_probs_dropout_prob=dropout,
     )
 
     class Reader(nn.Module):  # type: ignore[misc] # torch is Any to mypy
         def __init__(self) -> None:
             super().__init__()
-            # The fused attention of torch is slower on a processor with heads as narrow as these.
-            self.bert = BertModel._from_config(config, attn_implementation="eager")
+            self.bert = BertModel._from_config(config, attn_implementation=attention)
             self.classifier = nn.Linear(hidden, 1)
             self.spans = nn.Linear(hidden, 2)
             self.claims = nn.Linear(hidden, hidden)

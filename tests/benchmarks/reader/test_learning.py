@@ -15,7 +15,9 @@ from tests.benchmarks.reader.data import (
     VERDICTS,
     Example,
     Pool,
+    another_notation,
     context_of,
+    exchanged,
     groups_of,
     held_out_articles,
     judged_answers,
@@ -117,6 +119,42 @@ def test_a_wrong_passage_never_holds_the_answer() -> None:
     assert wrong.answers is False
     assert "45 euros" in wrong.passage
     assert absent.answers is False
+
+
+@pytest.mark.parametrize(
+    ("claim", "same", "other"),
+    [
+        ("The fee is 1,200,000 euros.", "The fee is 1.2 million euros.", "The fee is 12,000,000 euros."),
+        ("The fee is 3 million euros.", "The fee is 3,000,000 euros.", "The fee is 3 billion euros."),
+        ("It ends on 5 March 2024.", "It ends on 2024-03-05.", "It ends on 2024-04-05."),
+        ("It lasts 24 months.", "It lasts 2 years.", "It lasts 24 years."),
+    ],
+)
+def test_a_figure_in_another_notation_keeps_its_verdict(claim: str, same: str, other: str) -> None:
+    import random
+
+    group = [Example(claim, claim, verdict="supported")]
+    made = {
+        (one[0].text, one[0].verdict)
+        for seed in range(60)
+        if (one := another_notation(group, random.Random(seed)))
+    }
+    assert {(same, "supported"), (other, "refuted")} <= made
+    assert {verdict for text, verdict in made if text == same} == {"supported"}
+
+
+def test_a_name_of_the_passage_in_the_place_of_a_claims_own_refutes_it() -> None:
+    import random
+
+    claim = Example(
+        "The lease with Meyer ends in 2031.", "Meyer until 2031, Hansen 2028.", verdict="supported"
+    )
+    made = [group for seed in range(20) if (group := exchanged([claim], random.Random(seed)))]
+    assert {group[0].text for group in made} == {
+        "The lease with Hansen ends in 2031.",
+        "The lease with Meyer ends in 2028.",
+    }
+    assert {group[0].verdict for group in made} == {"refuted"}
 
 
 def test_an_answer_is_judged_by_the_question_it_is_for() -> None:

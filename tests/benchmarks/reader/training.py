@@ -11,6 +11,7 @@ import argparse
 import json
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,12 +24,25 @@ BASE: Final = "base.safetensors"
 TRAINED: Final = "reader.safetensors"
 SEEN: Final = "seen.json"
 
-_RATE = 1.2e-4
 _HEADS_RATE = 5e-4
 _WARM_UP = 0.06
-_GROUPS = 7  # of one pass: some ten rows; two passes make a batch
-_SAVE_STEPS = 150
 _CLOCK = "clock.json"
+
+
+@dataclass(frozen=True, slots=True)
+class _Pace:
+    """How the training is cut up: a processor sees too little to overfit, a GPU each example often."""
+
+    rate: float  # of learning, for what was taught before; new heads have their own
+    groups: int  # in one pass
+    passes: int  # that make a batch
+    dropout: float
+    save_steps: int
+    workers: int  # that put batches together
+
+
+_PROCESSOR = _Pace(rate=1.2e-4, groups=7, passes=2, dropout=0.0, save_steps=150, workers=0)
+_GPU = _Pace(rate=2.5e-4, groups=128, passes=1, dropout=0.1, save_steps=2000, workers=6)
 
 
 def taught(reader: Any) -> Any:
@@ -92,9 +106,15 @@ def train(work: Path, minutes: float) -> None:
     from transformers.trainer_pt_utils import LengthGroupedSampler
     from transformers.trainer_utils import get_last_checkpoint
 
+    on_gpu = torch.cuda.is_available()
+    pace = _GPU if on_gpu else _PROCESSOR
+    # With a mask, cuDNN's attention gave gradients that are not numbers.
+    torch.backends.cuda.enable_cudnn_sdp(False)
     rows = load(work / ROWS)
     clock = _clock(work / _CLOCK, minutes)
-    model = taught(network(load_file(work / BASE)))
+    weights = load_file(work / BASE)
+    attention = "sdpa" if on_gpu else "eager"
+    model = taught(network(weights, dropout=pace.dropout, attention=attention))
     model.reader.bert.embeddings.word_embeddings.requires_grad_(False)
 
     class ReaderTrainer(Trainer):  # type: ignore[misc]
@@ -104,7 +124,9 @@ def train(work: Path, minutes: float) -> None:
 
         def create_optimizer(self, *_: Any) -> Any:
             if self.optimizer is None:
-                self.optimizer: Any = torch.optim.AdamW(_parameters(model), weight_decay=0.01, fused=True)
+                self.optimizer: Any = torch.optim.AdamW(
+                    _parameters(model, pace.rate), weight_decay=0.01, fused=True
+                )
             return self.optimizer
 
         def create_scheduler(self, num_training_steps: int, optimizer: Any = None) -> Any:
@@ -114,14 +136,13 @@ def train(work: Path, minutes: float) -> None:
                 )
             return self.lr_scheduler
 
-    on_gpu = torch.cuda.is_available()
     trainer = ReaderTrainer(
         model=model,
         args=TrainingArguments(
             output_dir=str(work),
             num_train_epochs=100,  # the clock ends it
-            per_device_train_batch_size=_GROUPS,
-            gradient_accumulation_steps=2,
+            per_device_train_batch_size=pace.groups,
+            gradient_accumulation_steps=pace.passes,
             bf16=trains_in_bfloat16(),
             use_cpu=not on_gpu,
             ddp_backend="gloo" if not on_gpu and torch.distributed.is_torchelastic_launched() else None,
@@ -129,10 +150,11 @@ def train(work: Path, minutes: float) -> None:
             seed=0,
             logging_steps=20,
             save_strategy="steps",
-            save_steps=_SAVE_STEPS,
+            save_steps=pace.save_steps,
             save_total_limit=2,
             remove_unused_columns=False,
-            dataloader_pin_memory=False,
+            dataloader_num_workers=pace.workers,
+            dataloader_pin_memory=on_gpu,
             report_to=[],
             disable_tqdm=True,
         ),
@@ -142,13 +164,14 @@ def train(work: Path, minutes: float) -> None:
     )
     trainer.train(resume_from_checkpoint=get_last_checkpoint(str(work)))
     if trainer.is_world_process_zero():
-        weights = {name: value.contiguous() for name, value in model.reader.state_dict().items()}
-        save_file(weights, work / TRAINED)
-        seen = {"groups": round(trainer.state.epoch * len(rows)), "processes": trainer.args.world_size}
+        learned = {name: value.contiguous() for name, value in model.reader.state_dict().items()}
+        save_file(learned, work / TRAINED)
+        device = "a GPU" if on_gpu else f"{trainer.args.world_size} cores"
+        seen = {"groups": round(trainer.state.epoch * len(rows)), "device": device}
         (work / SEEN).write_text(json.dumps(seen), encoding="utf-8")
 
 
-def _parameters(model: Any) -> list[dict[str, Any]]:
+def _parameters(model: Any, rate: float) -> list[dict[str, Any]]:
     """The encoder's and the classifier's, taught already, at the one rate, new heads at the other."""
     old = [
         p
@@ -157,7 +180,7 @@ def _parameters(model: Any) -> list[dict[str, Any]]:
     ]
     kept = {id(p) for p in old}
     new = [p for p in model.parameters() if p.requires_grad and id(p) not in kept]
-    return [{"params": old, "lr": _RATE}, {"params": new, "lr": _HEADS_RATE}]
+    return [{"params": old, "lr": rate}, {"params": new, "lr": _HEADS_RATE}]
 
 
 def _clock(path: Path, minutes: float) -> Any:
