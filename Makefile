@@ -110,8 +110,6 @@ box: $(VENV)/.installed-test
 	$(BIN)/deepthink models pull bge-small-en ms-marco-minilm-l12 all-minilm-l6-v2 qwen2.5-coder-0.5b qwen2.5-coder-1.5b
 	$(BIN)/python -m tests.benchmarks.reader make $(READING) --multihop $(DATA) --work $(WORK)/reader
 	$(BIN)/python -m tests.benchmarks.planner make $(READING) --multihop $(DATA) --work $(WORK)/planner
-	$(BIN)/python -m tests.benchmarks.planner make $(READING) --multihop $(DATA) --work $(WORK)/planner-natural \
-	  --start $(WORK)/planner/adapter --natural --rate 1.2e-4
 	$(BIN)/python -m tests.benchmarks.answerer make $(READING) --multihop $(DATA) --work $(WORK)/answerer
 	$(BIN)/python -m tests.benchmarks.policies $(DATA) --work $(WORK) $(METHODS:%=--method %) --box policy/box
 

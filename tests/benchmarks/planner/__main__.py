@@ -11,7 +11,7 @@ from models.library_loading import forbid_hubs
 from tests.benchmarks.adapters import export, open_base
 from tests.benchmarks.planner.data import examples, natural
 from tests.benchmarks.planner.evaluation import figures, table, written
-from tests.benchmarks.planner.training import RATE, train
+from tests.benchmarks.planner.training import train
 from tests.benchmarks.table import keep_figures, refilled
 from traces.paths import models_dir
 
@@ -31,18 +31,15 @@ def main() -> None:
         command.add_argument("--results", type=Path, help="folder for planner.json and planner.md")
     making.add_argument("--multihop", type=Path, required=True, help="folder of the multi-hop files")
     making.add_argument("--work", type=Path, required=True, help="what a killed run goes on from")
-    making.add_argument("--start", type=Path, help="folder of an adapter to train further")
-    making.add_argument("--rate", type=float, default=RATE, help="of learning, at its highest")
-    making.add_argument("--natural", action="store_true", help="train on the natural questions alone")
     making.add_argument("--out", type=Path, default=SHIPPED, help="where the adapter goes")
     evaluating.add_argument("--adapter", type=Path, default=SHIPPED)
     given = parser.parse_args()
     forbid_hubs()
     adapter = given.adapter if given.command == "evaluate" else given.out
     if given.command == "make":
-        rows = examples(given.data, given.multihop, natural_only=given.natural)
+        rows = examples(given.data, given.multihop)
         base = open_base(given.base)
-        trained = train(rows, base, given.work, start=given.start, rate=given.rate)
+        trained = train(rows, base, given.work)
         export(trained, given.base, given.out)
     measured = figures(
         written(BoxedPlanner(given.base, adapter), natural(given.data / "plans", held_out=True))

@@ -6,11 +6,12 @@ import json
 import random
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from agent.steps.lookups import RESULT, Plan, PlanRequest, look_up
+from agent.steps.lookups import MOST_LOOKUPS, RESULT, Plan, PlanRequest, look_up
+from agent.text.language import readable
 from tests.benchmarks.reader.data import records
 
 HELD_OUT_EVERY: Final = 10
@@ -34,6 +35,8 @@ _SINGLES: Final = {
 _MOST_CHANGES: Final = 150
 _MOST_STRATEGY: Final = 80
 _MOST_TWO_WIKI: Final = 250
+_TIMES: Final = 5
+_JOINED: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,26 +58,60 @@ def natural(plans: Path, *, held_out: bool) -> list[Example]:
     ]
 
 
-def examples(reading: Path, multihop: Path, *, natural_only: bool = False) -> list[Example]:
-    """Everything to train on, shuffled: natural questions, and what teaches longer chains.
+def examples(reading: Path, multihop: Path) -> list[Example]:
+    """Everything to train on, shuffled, each twice: natural questions, and what teaches longer chains.
 
-    Of the natural ones those that take more than one look-up of the words as typed come twice;
-    ``natural_only`` leaves out all else, and takes each once.
+    The natural ones come five times as often, with other collections beside theirs.
     """
     draw = random.Random(0)
-    every = natural(reading / "plans", held_out=False)
-    if natural_only:
-        draw.shuffle(every)
-        return every
-    every += [example for example in every if example.kind != "single"]
+    lines = natural(reading / "plans", held_out=False)
+    offered = [pair for example in lines for pair in example.request.collections]
+    every = [_varied(example, offered, draw) for _ in range(_TIMES) for example in lines]
+    every += _joined(lines, draw)
     every += _rewritten()
     every += _strategy(reading / "plans" / "decompositions.jsonl", draw)
     every += _musique(multihop / "musique_train.jsonl")
     every += draw.sample(list(_two_wiki(multihop / "2wikimultihopqa_train.jsonl")), _MOST_TWO_WIKI)
     every += _changes(reading / "tables", draw)
     every += _singles(reading, draw)
+    every *= 2
     draw.shuffle(every)
     return every
+
+
+def _varied(example: Example, offered: Sequence[tuple[str, str]], draw: random.Random) -> Example:
+    """With its collections in another order, at times with another's beside them."""
+    request = example.request
+    if not request.collections:
+        return example
+    collections = list(request.collections)
+    other = draw.choice(offered)
+    if draw.random() < 0.3 and other[0] not in dict(collections):
+        collections.append(other)
+    draw.shuffle(collections)
+    return replace(example, request=replace(request, collections=collections))
+
+
+def _joined(lines: Sequence[Example], draw: random.Random) -> Iterator[Example]:
+    """Two questions typed as one: the look-ups of both."""
+    alone = [
+        one
+        for one in lines
+        if one.plan.kind == "search"
+        and one.plan.question == one.request.question
+        and one.request.question.endswith(("?", "？", "."))
+        and not (one.request.history or one.request.findings or one.request.collections)
+        and not any(RESULT.search(step["question"]) for step in one.plan.steps)
+    ]
+    for _ in range(_JOINED):
+        first = draw.choice(alone)
+        second = draw.choice(alone)
+        if second is first or readable(second.request.question) != readable(first.request.question):
+            continue
+        question = f"{first.request.question} {second.request.question}"
+        steps = [*first.plan.steps, *second.plan.steps]
+        if len(steps) <= MOST_LOOKUPS:
+            yield Example("joined", PlanRequest(question), Plan("search", question, steps))
 
 
 def _natural(row: dict[str, Any]) -> Example:

@@ -28,7 +28,7 @@ def _example(number: int) -> Example:
     return Example("multi", request, Plan("search", request.question, steps))
 
 
-EXAMPLES = [_example(number) for number in range(24)]
+EXAMPLES = [_example(number) for number in range(72)]
 
 
 @pytest.fixture(scope="module")
@@ -62,12 +62,10 @@ def test_llama_cpp_computes_what_pytorch_computes(base: Base, adapter: Path, tmp
         assert apart < 0.2 * np.abs(plain.logits() - wanted).max()
 
 
-def test_a_finished_training_is_not_done_again_and_can_be_trained_further(
-    base: Base, adapter: Path, tmp_path: Path
-) -> None:
+def test_a_finished_training_is_not_done_again(base: Base, adapter: Path) -> None:
+    written_at = (adapter / WEIGHTS).stat().st_mtime_ns
     assert train(EXAMPLES, base, adapter.parent) == adapter
-    further = train(EXAMPLES, base, tmp_path / "further", start=adapter)
-    assert (further / WEIGHTS).read_bytes() != (adapter / WEIGHTS).read_bytes()
+    assert (adapter / WEIGHTS).stat().st_mtime_ns == written_at
 
 
 def test_a_planner_is_measured_by_kind_of_question(base: Base, adapter: Path, tmp_path: Path) -> None:
