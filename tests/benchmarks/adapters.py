@@ -69,6 +69,16 @@ def load_weights(folder: Path, *, exact: bool = False) -> Any:
         )
 
 
+def avoid_cudnn_attention() -> None:
+    """Have torch compute attention without cuDNN.
+
+    With a mask, cuDNN's gave gradients that are not numbers, on an H100 with PyTorch 2.11.
+    """
+    import torch
+
+    torch.backends.cuda.enable_cudnn_sdp(False)
+
+
 def write_adapter(model: Any, base: Base, folder: Path) -> None:
     """Write the trained adapter of ``model``, without a path of this machine in it."""
     # The vocabulary is never adapted.

@@ -221,13 +221,13 @@ def list_sessions(
 def show_session(reference: _SessionReference = "last", as_json: AsJson = False) -> None:
     """Show a conversation: questions, answers, runs."""
     store = open_store()
-    session = Sessions(store).find(reference)
-    runs = Runs(store).of_session(session.id)
+    session, stored = Sessions(store).find(reference), Runs(store)
+    runs = stored.of_session(session.id)
     out = console()
     if as_json:
         fields = ("run_id", "question", "status", "answer")
-        told = [_as_json(run, partial=Runs(store).is_partial(run.id)) for run in runs]
-        turns = [{name: turn[name] for name in fields} for turn in told]
+        rows = [_as_json(run, partial=stored.is_partial(run.id)) for run in runs]
+        turns = [{name: row[name] for name in fields} for row in rows]
         print_json({"session": session, "turns": turns})
         return
     out.print(Text(f"session {actions.session_title(session)}", style="bold"))
@@ -237,7 +237,7 @@ def show_session(reference: _SessionReference = "last", as_json: AsJson = False)
         if run.standalone and run.standalone != run.question:
             out.print(Text(f"  taken to ask: {one_line(run.standalone)}", style="dim"))
         out.print(Text(clean(answer_as_read(run)).strip() or _no_answer_text(run)))
-        ended = status(run, partial=Runs(store).is_partial(run.id))
+        ended = status(run, partial=stored.is_partial(run.id))
         out.print(Text(f"run {run.id} · {local_time(run.started)} · {ended}", style="dim"))
     if not runs:
         quoted_name = shlex.quote(clean(session.name) or session.id)

@@ -16,7 +16,7 @@ from typing import Any, Final
 from agent.text.language import readable
 from tests.benchmarks.adapters import Base, load_tokenizer, load_weights
 from tests.benchmarks.answerer.data import Record, joined
-from tests.benchmarks.reader.data import records
+from tests.benchmarks.reader.data import SentenceOf, records
 
 _SYSTEM: Final = (
     "You put the answer to a question into one short, complete sentence that says what was asked. You copy "
@@ -58,7 +58,7 @@ def completed(
     ``file`` keeps what was written, so that a killed run continues; the examples are of written records.
     """
     shown = _shown(examples)
-    kept = {line["key"]: line["text"] for line in records(file)} if file.is_file() else {}
+    kept = _kept(file) if file.is_file() else {}
     missing = {
         _name(record, asked): _prompt(shown, asked)
         for record in found
@@ -87,16 +87,20 @@ def _completed(record: Record, asked: Record, kept: Mapping[str, str]) -> Record
     return written if usable(record, written) else None
 
 
-def kept_sentences(file: Path) -> Callable[[Record, Record], str]:
+def kept_sentences(file: Path) -> SentenceOf:
     """The usable sentences of a ``file`` that `completed` wrote, of a question on a record, or nothing."""
-    kept = {line["key"]: line["text"] for line in records(file)}
+    kept = _kept(file)
 
     def sentence_of(record: Record, asked: Record) -> str:
         text = kept.get(_name(record, asked))
-        one = {"kind": "text", **asked, "sentence": (text or "").strip().partition("\n")[0]}
+        one = _with_text({"kind": "text", **asked}, text or "")
         return one["sentence"] if text and usable(record, one) else ""
 
     return sentence_of
+
+
+def _kept(file: Path) -> dict[str, str]:
+    return {line["key"]: line["text"] for line in records(file)}
 
 
 def writer(base: Base) -> Writer:

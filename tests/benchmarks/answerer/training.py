@@ -19,7 +19,13 @@ from typing import Any, Final
 
 from agent.prompts import TAUGHT
 from models.library_loading import trains_in_bfloat16
-from tests.benchmarks.adapters import Base, load_tokenizer, load_weights, write_adapter
+from tests.benchmarks.adapters import (
+    Base,
+    avoid_cudnn_attention,
+    load_tokenizer,
+    load_weights,
+    write_adapter,
+)
 from tests.benchmarks.answerer.data import Tree
 
 RANK: Final = 16
@@ -163,8 +169,7 @@ def _adapted(base: Base) -> Any:
     from peft import LoraConfig, get_peft_model
 
     torch.manual_seed(0)
-    # cuDNN's attention with a mask gives gradients that are no numbers, on an H100 with PyTorch 2.11.
-    torch.backends.cuda.enable_cudnn_sdp(False)
+    avoid_cudnn_attention()
     weights = load_weights(base.folder).to("cuda" if torch.cuda.is_available() else "cpu")
     shape = LoraConfig(task_type="CAUSAL_LM", r=RANK, lora_alpha=2 * RANK, target_modules=_LINEAR)
     return get_peft_model(weights, shape).train()

@@ -19,7 +19,13 @@ from typing import Any, Final
 
 from agent.steps.lookups import prompt, reply
 from models.library_loading import trains_in_bfloat16
-from tests.benchmarks.adapters import Base, load_tokenizer, load_weights, write_adapter
+from tests.benchmarks.adapters import (
+    Base,
+    avoid_cudnn_attention,
+    load_tokenizer,
+    load_weights,
+    write_adapter,
+)
 from tests.benchmarks.planner.data import Example
 
 RANK: Final = 16
@@ -35,11 +41,7 @@ _IGNORED: Final = -100
 _SAVE_STEPS: Final = 50
 
 
-def train(
-    examples: Sequence[Example],
-    base: Base,
-    work: Path,
-) -> Path:
+def train(examples: Sequence[Example], base: Base, work: Path) -> Path:
     """Train an adapter on ``examples``, one pass in their order; returns its folder, in PEFT's form.
 
     ``work`` gets the checkpoints and the finished adapter.
@@ -89,8 +91,7 @@ def train(
     rows = [_row(example, tokenizer) for example in examples]
     torch.manual_seed(0)
     weights = load_weights(base.folder)
-    # With a mask, cuDNN's attention gave gradients that are not numbers.
-    torch.backends.cuda.enable_cudnn_sdp(False)
+    avoid_cudnn_attention()
     shape = LoraConfig(task_type="CAUSAL_LM", r=RANK, lora_alpha=2 * RANK, target_modules="all-linear")
     model = get_peft_model(weights, shape)
     arguments = SFTConfig(

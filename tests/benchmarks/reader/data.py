@@ -47,6 +47,10 @@ class Asked:
         """What must be found: all entries of a list, else the first way to say it."""
         return self.answers if self.kind == "list" else self.answers[:1]
 
+    def found_in(self, passages: Sequence[str]) -> dict[int, list[Span]]:
+        """Where what must be found is, in the passage that has most of it, by that passage's position."""
+        return places(self.elements, set(terms(f"{self.text} {self.sentence}")), passages)
+
 
 @dataclass(frozen=True, slots=True)
 class Context:
@@ -195,8 +199,7 @@ def groups_of(pool: Pool, draw: random.Random, *, wrong: float) -> Iterator[Grou
                 continue
             if len(asked.answers[0]) > _LONGEST_ANSWER:
                 continue
-            around = set(terms(f"{asked.text} {asked.sentence}"))
-            for right, spans in places(asked.elements, around, context.passages).items():
+            for right, spans in asked.found_in(context.passages).items():
                 text = as_typed(asked.text, draw)
                 group = [_question(text, context.source, context.passages[right], spans, draw)]
                 tries = int(wrong + draw.random())
@@ -349,8 +352,7 @@ def _sentence_claims(pool: Pool, draw: random.Random) -> Iterator[Group]:
         for asked in context.asked:
             if not asked.answers or not asked.sentence:
                 continue
-            around = set(terms(f"{asked.text} {asked.sentence}"))
-            for right in places(asked.elements, around, context.passages):
+            for right in asked.found_in(context.passages):
                 passage = shown(_dropped(context.source, draw), context.passages[right])
                 yield [Example(asked.sentence, passage, verdict="supported")]
                 if draw.random() < 0.3 and (other := pool.wrong(number, asked, right, draw)):
@@ -378,9 +380,8 @@ def _answered(
     number: int, asked: Asked, others: Sequence[Asked], pool: Pool, draw: random.Random
 ) -> Iterator[Group]:
     context = pool.contexts[number]
-    around = set(terms(f"{asked.text} {asked.sentence}"))
     said = asked.sentence if asked.sentence and draw.random() < 0.7 else ", ".join(asked.elements)
-    for right in places(asked.elements, around, context.passages):
+    for right in asked.found_in(context.passages):
         passage = context.passages[right]
         drawn = draw.random()
         if drawn < 0.45:
@@ -406,9 +407,8 @@ def _unanswered(
     likest = max(others, key=lambda one: len(about.intersection(terms(one.text))), default=None)
     if likest is None:
         return
-    around = set(terms(f"{likest.text} {likest.sentence}"))
     said = likest.sentence if likest.sentence and draw.random() < 0.7 else likest.answers[0]
-    for right in places(likest.elements, around, context.passages):
+    for right in likest.found_in(context.passages):
         yield [_judged(asked.text, said, context.source, context.passages[right], "neither", draw)]
 
 
@@ -482,7 +482,7 @@ def exchanged(group: Group, draw: random.Random) -> Group | None:
             for other in there
             if _has_digit(other) == _has_digit(word) and word.casefold() not in other.casefold()
         )
-        if word and others:
+        if others:
             start = one.start() + one[0].index(word)
             text = f"{claim.text[:start]}{draw.choice(others)}{claim.text[start + len(word) :]}"
             return [replace(claim, text=text, verdict="refuted")]
@@ -537,7 +537,7 @@ def another_notation(group: Group, draw: random.Random) -> Group | None:
     for one in _DURATION.finditer(claim.text):
         factor, unit = _SMALLER[one[2]]
         count = int(one[1])
-        if unit == "days" and one[2] == "weeks":
+        if one[2] == "weeks":
             right.append((one, f"{count * factor} days"))
         elif count % factor == 0:
             right.append((one, f"{count // factor} {unit if count > factor else unit[:-1]}"))

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from agent.text.terms import terms
 from tests.benchmarks.multihop import read_questions
 from tests.benchmarks.reader.data import (
     Context,
@@ -22,7 +21,7 @@ from tests.benchmarks.reader.data import (
     steps,
     written,
 )
-from tests.benchmarks.reader.passages import Source, evidence, places, shown
+from tests.benchmarks.reader.passages import Source, evidence, shown
 
 FOLDS: Final = 2
 _WRONG = 3  # passages of other texts beside those of the question's own
@@ -73,8 +72,7 @@ def _questions(contexts: Sequence[Context], folds: Sequence[int]) -> Iterator[Qu
     for number, context in enumerate(contexts):
         passages = [shown(context.source, one) for one in context.passages]
         for asked in context.asked:
-            around = set(terms(f"{asked.text} {asked.sentence}"))
-            gold = places(asked.elements, around, context.passages)
+            gold = asked.found_in(context.passages)
             if not passages or (asked.answers and not gold):
                 continue
             wrong = (pool.wrong(number, asked, None, draw) for _ in range(_WRONG))

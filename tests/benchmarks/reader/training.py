@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from models.library_loading import trains_in_bfloat16
+from tests.benchmarks.adapters import avoid_cudnn_attention
 from tests.benchmarks.reader.network import network
 from tests.benchmarks.reader.rows import NOTHING, collate, load
 
@@ -108,8 +109,7 @@ def train(work: Path, minutes: float) -> None:
 
     on_gpu = torch.cuda.is_available()
     pace = _GPU if on_gpu else _PROCESSOR
-    # With a mask, cuDNN's attention gave gradients that are not numbers.
-    torch.backends.cuda.enable_cudnn_sdp(False)
+    avoid_cudnn_attention()
     rows = load(work / ROWS)
     clock = _clock(work / _CLOCK, minutes)
     weights = load_file(work / BASE)
