@@ -46,7 +46,6 @@ _SCREENS: Final[Mapping[str, str]] = {
     "runs": "runs",
     "sessions": "sessions",
     "traces": "decisions",
-    "train-policy": "policy",
 }
 """Command to the equivalent screen."""
 
