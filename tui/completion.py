@@ -47,9 +47,10 @@ def _store() -> Store:
 def collections() -> Iterable[_Completion]:
     """Collections of the library."""
     from traces.library import Library
+    from tui.terminal import counted
 
     for collection in Library(_store()).collections():
-        yield collection.name, collection.description or f"{collection.documents} documents"
+        yield collection.name, collection.description or counted(collection.documents, "document")
 
 
 @_completer

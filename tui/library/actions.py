@@ -20,7 +20,7 @@ from traces.errors import DeepthinkError
 from traces.folders import Change, Folders
 from traces.library import Library
 from traces.paths import existing_file, existing_path
-from traces.records import ALL_COLLECTIONS, Document, Scope
+from traces.records import ALL_COLLECTIONS, Collection, Document, Scope
 from traces.store import Store
 from tui import failures
 from tui.bars import show_progress
@@ -266,15 +266,16 @@ def as_json_object(hit: Hit) -> dict[str, object]:
     }
 
 
-def scope_of(library: Library, collections: Sequence[str]) -> Scope:
-    """Where to search: the named collections; all of them if none or ``all`` is named.
+def named_collections(library: Library, names: Sequence[str]) -> list[Collection]:
+    """The named collections; all of them if none or ``all`` is named. Raises `UnknownCollection`."""
+    return library.require_collections(() if ALL_COLLECTIONS in names else names)
 
-    Raises `UnknownCollection`, `EmptyLibrary`.
-    """
+
+def scope_of(library: Library, collections: Sequence[str]) -> Scope:
+    """Where to search: in `named_collections`. Raises `UnknownCollection`, `EmptyLibrary`."""
     from agent.run import EmptyLibrary
 
-    wanted = () if ALL_COLLECTIONS in collections else collections
-    names = tuple(c.name for c in library.require_collections(wanted) if c.chunks)
+    names = tuple(c.name for c in named_collections(library, collections) if c.chunks)
     if not names:
         raise EmptyLibrary("No document has been read yet.", "Add some: `deepthink ingest PATH`.")
     return Scope(collections=names)

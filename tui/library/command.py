@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
@@ -39,6 +40,17 @@ _EMPTY = "The library is empty. Add documents: deepthink ingest PATH, or try dee
 _NONE_FOLLOWED = "No folder is followed yet. `deepthink ingest FOLDER` reads a folder and follows it."
 _EXCERPT = 320  # characters of a passage
 _OPTIONAL = {"pages", "date", "by"}  # columns of documents
+
+_Collections = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--collection",
+        "-c",
+        metavar="NAME",
+        help="Here only; may be repeated. all: everywhere.",
+        autocompletion=completion.collections,
+    ),
+]
 
 
 def ingest(
@@ -147,26 +159,10 @@ def collections(context: typer.Context, as_json: AsJson = False) -> None:
     out.print(Text(f"\nvectors by {actions.vectors_by(library)}", style="dim"))
 
 
-@app.command("list")
+@app.command("list", context_settings={"allow_extra_args": True})
 def list_documents(
-    collection: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="COLLECTION",
-            help="All collections if none is named.",
-            autocompletion=completion.collections,
-        ),
-    ] = None,
-    option: Annotated[
-        str | None,
-        typer.Option(
-            "--collection",
-            "-c",
-            metavar="NAME",
-            help="The same as COLLECTION.",
-            autocompletion=completion.collections,
-        ),
-    ] = None,
+    context: typer.Context,
+    collection: _Collections = None,
     sender: From = None,
     after: After = None,
     before: Before = None,
@@ -175,14 +171,16 @@ def list_documents(
     as_json: AsJson = False,
 ) -> None:
     """List documents: pages, passages, coverage, date, author."""
-    if collection is not None and option is not None:
-        raise WrongUsage("Two collections are named.", "Name one; without any, all are listed.")
-    collection = option if collection is None else collection
+    if context.args:
+        name = context.args[0]
+        raise WrongUsage(
+            f"“{name}” is not expected here.",
+            f"To list one collection: deepthink library list --collection {shlex.quote(name)}",
+        )
     filters = filters_of(filter_pairs(sender, after, before, kind, folder))
     library = Library(open_store())
-    if collection is not None:
-        library.require_collections([collection])
-    documents = library.documents(collection, filters)
+    named = {one.name for one in actions.named_collections(library, collection or [])}
+    documents = [one for one in library.documents(filters=filters) if one.collection in named]
     out = console()
     if as_json:
         print_json(documents)
@@ -191,7 +189,7 @@ def list_documents(
         out.print("No document fits.")
         return
     if not documents:
-        out.print(f"{collection} holds no documents." if collection else _EMPTY)
+        out.print(f"{', '.join(collection)} holds no documents." if collection else _EMPTY)
         return
     for name, group in groupby(documents, key=lambda document: document.collection):
         shelf = list(group)
@@ -262,16 +260,7 @@ def formats() -> None:
 @app.command("search")
 def search(
     query: Annotated[list[str], typer.Argument(metavar="QUERY")],
-    collection: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--collection",
-            "-c",
-            metavar="NAME",
-            help="May be repeated.",
-            autocompletion=completion.collections,
-        ),
-    ] = None,
+    collection: _Collections = None,
     strategy: Annotated[Strategy, typer.Option("--strategy", "-s", help="How to rank.")] = "hybrid",
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=100, help="Passages to show.")] = 5,
     sender: From = None,

@@ -134,8 +134,8 @@ def test_removing_asks_first_and_says_so_where_nobody_can_answer(library: Path, 
         deepthink("library", "remove", "facts", "fire.md", "--yes").out == "Removed fire.md from facts.\n"
     )
     assert "fire.md" not in deepthink("library", "list").out
-    for arguments in (["facts"], ["--collection", "facts"]):
-        assert "facts: 1 document\n" in deepthink("library", "list", *arguments).out
+    for name in ("facts", "all"):
+        assert "facts: 1 document\n" in deepthink("library", "list", "--collection", name).out
     removed = deepthink("library", "remove", "facts", "--yes").out
     assert removed.startswith("Removed facts (1 document). No longer followed: /")
     assert Library(open_store()).collections() == []
@@ -145,9 +145,8 @@ def test_removing_asks_first_and_says_so_where_nobody_can_answer(library: Path, 
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("library", "list", "nope"),
+        ("library", "list", "facts"),
         ("library", "list", "-c", "nope"),
-        ("library", "list", "facts", "-c", "facts"),
         ("library", "remove", "nope", "--yes"),
         ("library", "remove", "facts", "nope", "--yes"),
         ("library", "remove", "facts", ".md", "--yes"),
