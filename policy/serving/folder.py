@@ -437,7 +437,7 @@ def _card_lines(manifest: Manifest) -> Iterator[str]:
         f"{method_in_words(manifest.method)}. It leaves the default schedule, which works the plan off and "
         f"then finishes, only where the advantage it expects is above {manifest.rule.margin:g}."
     )
-    for title, facts in sections(manifest):
+    for title, facts in sections(manifest, manifest.created):
         yield from _table(title, facts)
     yield "\n## Gate\n"
     gate = manifest.gate
@@ -451,13 +451,13 @@ def _card_lines(manifest: Manifest) -> Iterator[str]:
     yield from _table("Files (sha256)", tuple((path, f"`{sha}`") for path, sha in manifest.files.items()))
 
 
-def sections(manifest: Manifest) -> tuple[tuple[str, Facts], ...]:
-    """How a policy was made, measured and configured, as titled tables."""
+def sections(manifest: Manifest, made: str) -> tuple[tuple[str, Facts], ...]:
+    """How a policy was made, measured and configured, as titled tables; ``made``: when, in words."""
     data, base, gate = manifest.data, manifest.base, manifest.gate
     origin = (
         ("policy", manifest.name),
         ("method", method_in_words(manifest.method)),
-        ("made", manifest.created),
+        ("made", made),
         ("by", manifest.command or "a command that was not recorded"),
         ("base model", f"{base.name}, sha256 {base.sha256}" if base else "none"),
         ("questions", f"{data.questions:,}{_count_list(data.datasets)}"),

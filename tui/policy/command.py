@@ -90,7 +90,7 @@ def show(
     verdict = f"{'passed' if gate.passed else 'not passed'}: {gate.reason}" if gate else "not asked"
     parts: list[tuple[str, Facts]] = [
         ("", (("gate", verdict), ("folder", str(folder)))),
-        *sections(manifest),
+        *sections(manifest, moment(manifest.created)),
     ]
     if registry.active().folder == folder:
         parts.append((CHANGES, tuple(change_facts(registry))))

@@ -23,7 +23,7 @@ from tui.app.lists import Line, ScreenRows, facts, titled
 from tui.app.work import Failed, in_background
 from tui.policy import actions
 from tui.policy.actions import PolicyState
-from tui.terminal import clean, one_line, padded
+from tui.terminal import clean, moment, one_line, padded
 
 if TYPE_CHECKING:
     from policy.serving.registry import Activation, GateVerdict, Listed, Registry
@@ -83,7 +83,8 @@ def _card(row: Listed, changes: Sequence[tuple[str, str]], width: int) -> list[C
     ]
     lines[1] = lines[1].stylize(style, 0, len(gate))
     lines.append(Content(""))
-    for title, rows in sections(row.manifest) if row.manifest else ():
+    made = moment(row.manifest.created) if row.manifest else ""
+    for title, rows in sections(row.manifest, made) if row.manifest else ():
         lines += titled(title, facts(rows, width))
     if row.active and changes:
         lines += titled(actions.CHANGES, facts(changes, width))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
@@ -15,15 +13,7 @@ from tests.tui.decisions.test_screen import ASKED, QUESTION, TAKEN, going_on, op
 from tests.tui.waiting import until
 from tui.decisions.strip import DecisionStrip
 
-
-@pytest.fixture(autouse=True)
-def utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The time of day in the pictures is everybody's."""
-    monkeypatch.setenv("TZ", "UTC")
-    time.tzset()
-    yield
-    monkeypatch.undo()
-    time.tzset()
+pytestmark = pytest.mark.usefixtures("utc")
 
 
 @looks("80x24-dark", "120x40-light")

@@ -18,6 +18,7 @@ from tests.policy.made import Preferring, policy
 from tests.tui.conftest import QUESTION, Answer, Run
 from traces.runs import Runs
 from tui.assemble import open_store
+from tui.terminal import moment
 
 A, B, SHIPPED = "forest-20261121-100000", "forest-20261121-110000", "forest-20261101-000000"
 FAILED = Gate(passed=False, reason="It is not better than the default.", rule="Better.")
@@ -82,6 +83,7 @@ def test_use_and_rollback(deepthink: Run) -> None:
     shown = _plain(deepthink("policy", "show").out)
     assert "rolled back to box" in shown
     assert f"chosen {A}" in shown
+    assert f"made {moment('2026-11-21T20:30:00+00:00')}" in shown
 
 
 @pytest.mark.usefixtures("boxed", "own")

@@ -15,6 +15,7 @@ from tests.tui.conftest import Look, MakeApp, Snap, looks
 from tests.tui.policy.test_screen import opened, some
 from tui.policy.actions import PolicyState
 
+pytestmark = pytest.mark.usefixtures("utc")
 GAINS = {GAIN: [0.0312, 0.0181, 0.0442], "calibration error": 0.0312}
 PASSED = Gate(passed=True, reason="It gains on 1007 held-out questions.", rule="It gains.", measures=GAINS)
 FAILED = Gate(

@@ -28,7 +28,7 @@ from tui.runs.replay import ReplayScreen
 from tui.runs.screen import RunsScreen
 from tui.runs.windows import ExportScreen, SessionList, SessionsScreen, UnfinishedScreen, find_unfinished
 
-pytestmark = pytest.mark.usefixtures("bare")
+pytestmark = pytest.mark.usefixtures("bare", "utc")
 LONG = "Which single supplier does Orlavane buy its ceramic bearings from, and why only one?"
 _NOON = datetime(2026, 3, 14, 12, 0)
 
@@ -41,10 +41,6 @@ def fixed(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(f"{module}.now", lambda: _NOON + timedelta(minutes=next(moments)))
     monkeypatch.setattr("tui.runs.list.now", lambda: _NOON)
     monkeypatch.setattr("uuid.uuid4", lambda: UUID(int=next(ids) * (2**96 + 2**80)))
-    monkeypatch.setenv("TZ", "UTC")
-    import time
-
-    time.tzset()
 
 
 def some_runs() -> None:
