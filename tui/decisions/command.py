@@ -57,7 +57,8 @@ def list_traces(
     as_json: AsJson = False,
 ) -> None:
     """List the runs that decided something, newest first."""
-    runs = Traces(open_traces_store(context.obj)).latest(limit)
+    store = open_traces_store(context.obj)
+    runs = Traces(store).latest(limit)
     if as_json:
         print_json(
             [{**asdict(run), "started": run.started.replace(tzinfo=UTC).isoformat()} for run in runs]
@@ -65,7 +66,7 @@ def list_traces(
         return
     out = console()
     if not runs:
-        out.print('No decision is stored yet. Ask something: deepthink ask "…"')
+        out.print(f"No decision is stored yet. {_why_none(store)}")
         return
     rows = [
         (
@@ -187,6 +188,8 @@ def stats(context: typer.Context, as_json: AsJson = False) -> None:
         return
     second = f"; {counted(counts.shadows, 'second opinion')}" if counts.shadows else ""
     lines = [("decisions", f"{decisions:,} in {counted(counts.runs, 'run')}{second}")]
+    if not counts.runs:
+        lines = [("decisions", f"none yet. {_why_none(store)}")]
     if decisions:
         versions = ", ".join(f"{version}: {count:,}" for version, count in counts.versions.items())
         quality = "of no state: rate answers (deepthink runs rate), or label decisions"
@@ -213,6 +216,14 @@ def stats(context: typer.Context, as_json: AsJson = False) -> None:
         enough += f"; {missing:,} are missing: ask more questions, or deepthink collect"
     for name, line in [*lines, ("to train from", enough)]:
         console().print(Text(f"{name:<16}", style="bold").append(clean(line), style="not bold"))
+
+
+def _why_none(store: Store) -> str:
+    """Why there are no decisions, and how to get some."""
+    if runs := Runs(store).count():
+        so_far = f"{counted(runs, 'run')} so far, with nothing to decide"
+        return f"{so_far}: a question that needs several look-ups brings decisions."
+    return 'Ask something: deepthink ask "…"'
 
 
 def _join_counts(counts: Mapping[str, int]) -> str:

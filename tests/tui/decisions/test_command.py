@@ -27,8 +27,10 @@ def ids() -> tuple[str, str]:
 
 def test_without_a_decision_each_says_what_to_do(deepthink: Run, tmp_path: Path) -> None:
     assert "deepthink ask" in deepthink("traces").out
-    stats = deepthink("traces", "stats").out
-    assert "0 in 0 runs" in stats
+    assert "deepthink ask" in deepthink("traces", "stats").out
+    stored.store_run()
+    for told in (deepthink("traces").out, stats := deepthink("traces", "stats").out):
+        assert "1 run so far" in told
     assert "deepthink collect" in stats
     refused = deepthink("traces", "export", str(tmp_path / "t.parquet"))
     assert (refused.code, refused.out) == (2, "")
