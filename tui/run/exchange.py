@@ -573,16 +573,14 @@ def _describe_progress(fold: RunFold) -> str:
 
 def _describe_ending(fold: RunFold, finished: ev.RunFinished) -> tuple[list[str], str]:
     """How the run ended, how much is supported, how long it took; and the style of the first part."""
-    status = finished.status
     sign, style = {
         "answered": ("✓", "$success"),
+        "answered_in_part": ("!", "$warning"),
         "not_found": ("–", "$warning"),
         "stopped": ("–", "$warning"),
-    }.get(status, ("✗", "$error"))
-    if status == "answered" and fold.partial:
-        sign, style = "!", "$warning"
+    }.get(fold.shown_status, ("✗", "$error"))
     parts = [f"{sign} {ending(fold)}"]
-    if status == "answered" and fold.answered and fold.answered.sentences:
+    if finished.status == "answered" and fold.answered and fold.answered.sentences:
         parts.append(support_count(fold.answered.sentences))
     parts.append(duration(finished.seconds))
     if all(decision.source in {"human", "budget"} for decision in fold.decisions[-1:]):

@@ -107,7 +107,7 @@ def _source(item: Evidence, fold: RunFold) -> list[str]:
 
 
 def _step(step: Step, state: StepState) -> list[str]:
-    finding = {"found": "see the answer", "unsure": "no sure answer"}.get(state, "nothing found")
+    finding = "see the answer" if state == "found" else words.STEP_ENDINGS.get(state, "not finished")
     if step.note and step.note["found"]:
         finding = f"{_text(step.note['sentence'])} {citation_marks(step.note['cites'])}".rstrip()
     lines = [f"{step.number}. {_text(step.question)}  ", f"   {finding}"]

@@ -17,10 +17,11 @@ from tui.terminal import clean
 
 _EXIT_CODES = {
     "answered": DONE,
+    "answered_in_part": PARTLY,
     "not_found": NOT_FOUND,
     "stopped": STOPPED,
     "waiting": WAITING,
-    "rejected": REJECTED,
+    "withheld": REJECTED,
 }
 
 _ENDINGS_WITH_SOURCES = {"answered", "rejected"}  # after which nothing more is cited
@@ -303,9 +304,7 @@ class RunFold:
     @property
     def exit_code(self) -> int:
         """The exit code of the command that asked; `NOT_FOUND` for a run without an answer."""
-        if self.status == "answered" and self.partial:
-            return PARTLY
-        return _EXIT_CODES.get(self.status, NOT_FOUND)
+        return _EXIT_CODES.get(self.shown_status, NOT_FOUND)
 
     @property
     def partial(self) -> bool:
@@ -319,6 +318,11 @@ class RunFold:
     def status(self) -> str:
         """The status of `agent.events.RunFinished`; ``running`` or ``waiting`` before the end."""
         return self.finished.status if self.finished else self.unfinished
+
+    @property
+    def shown_status(self) -> str:
+        """The status as users and programs see it (`status_key`)."""
+        return status_key(self.status, partial=self.partial)
 
     @property
     def answer(self) -> str:
@@ -362,7 +366,7 @@ class RunFold:
             "routed_by": self.routed.source if self.routed else "",
             "first_look": self.looked.payload() if self.looked else None,
             "answer": answered.answer,
-            "status": status_key(self.status, partial=self.partial),
+            "status": self.shown_status,
             "stopped_because": finished.stopped_because if finished else "",
             "grounded": answered.grounded,
             "share": answered.share,

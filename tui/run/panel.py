@@ -18,7 +18,7 @@ from tui.app.lists import HangingList, hanging
 from tui.decisions.strip import DecisionStrip
 from tui.library.passage import open_kept
 from tui.run.fold import EVERYTHING, Part, RunFold, Step, StepState
-from tui.run.words import GRADES, as_text, place, step_question
+from tui.run.words import GRADES, STEP_ENDINGS, as_text, place, step_question
 from tui.terminal import one_line, unmarked
 
 _MAX_PASSAGES = 12  # passages of a step
@@ -113,13 +113,13 @@ def _row(
     return Content("\n").join([location, excerpt, Content(details).stylize("$foreground 65%")])
 
 
-_STATES: Mapping[StepState, tuple[str, str, str]] = {  # sign, colour, suffix
-    "open": ("·", "$foreground 65%", ""),
-    "under way": ("▸", "bold $accent", ""),
-    "found": ("✓", "$success", ""),
-    "unsure": ("~", "$foreground 65%", " (passages found)"),
-    "nothing": ("✗", "$error", " (nothing found)"),
-    "skipped": ("–", "$foreground 65%", " (skipped)"),
+_STATES: Mapping[StepState, tuple[str, str]] = {  # sign, colour
+    "open": ("·", "$foreground 65%"),
+    "under way": ("▸", "bold $accent"),
+    "found": ("✓", "$success"),
+    "unsure": ("~", "$foreground 65%"),
+    "nothing": ("✗", "$error"),
+    "skipped": ("–", "$foreground 65%"),
 }
 
 
@@ -191,7 +191,8 @@ else was tried. `→` is the finding.
 
 
 def _label(state: StepState, number: int, question: str, width: int) -> Content:
-    sign, colour, suffix = _STATES[state]
+    sign, colour = _STATES[state]
+    suffix = f" ({STEP_ENDINGS[state]})" if state in STEP_ENDINGS else ""
     text = hanging(f"{sign} {number}. ", f"{step_question(question)}{suffix}", width)
     return Content(text).stylize(colour, 0, 1 if state == "found" else None)
 

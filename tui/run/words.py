@@ -15,7 +15,7 @@ from agent import events as ev
 from agent.state import Candidate, Claim, Evidence, PlanStep, citation_marks
 from traces.records import SECTION_SEPARATOR
 from traces.runs import Run
-from tui.run.fold import RunFold, status_key
+from tui.run.fold import RunFold, StepState, status_key
 from tui.terminal import clean, counted, duration, one_line, unmarked
 
 UNFINISHED_REASONS: Final[Mapping[str, str]] = {
@@ -29,16 +29,25 @@ UNFINISHED_REASONS: Final[Mapping[str, str]] = {
 
 ENDINGS: Final = {
     "answered": "answered",
+    "answered_in_part": "answered in part",
     "not_found": "not found in your documents",
     "stopped": "stopped before an answer was found",
-    "rejected": "withheld: the sources do not support all of it",
+    "withheld": "withheld: the sources do not support all of it",
     "waiting": "waiting for a person's answer",
     "interrupted": "interrupted",
     "cancelled": "cancelled",
     "failed": "failed",
-    "running": "without an end: still going on, or killed",
+    "unfinished": "without an end: still going on, or killed",
 }
-"""How a run ended (`tui.run.fold.RunFold.status`), in words; see `ending`."""
+"""How a run ended (`tui.run.fold.RunFold.shown_status`), in words; see `ending`."""
+STILL_OPEN: Final = "still open"
+"""What a step has found of whose answer the reader was not sure; the answer may yet be written from it."""
+STEP_ENDINGS: Final[Mapping[StepState, str]] = {
+    "unsure": "passages found",
+    "nothing": "nothing found",
+    "skipped": "skipped",
+}
+"""How a step without a finding ended, in words."""
 
 NOTHING_ASKED: Final = "(nothing asked yet)"
 """The first question of a session that has none."""
@@ -129,9 +138,7 @@ def status(run: Run, *, partial: bool) -> str:
 
 def ending(fold: RunFold) -> str:
     """How a run ended, in a sentence without its subject."""
-    if fold.status == "answered" and fold.partial:
-        return "answered in part"
-    return ENDINGS.get(fold.status, fold.status)
+    return ENDINGS.get(fold.shown_status, fold.shown_status)
 
 
 def reason(end: Run | ev.RunFinished) -> str:
@@ -320,7 +327,7 @@ def block_of(event: ev.Event) -> Block:  # noqa: PLR0911, PLR0912 - one arm per 
         case ev.EvidenceKept():
             return _evidence(event)
         case ev.Noted() if not event.note["found"]:
-            return Block("finding", "still open; the answer is written from the passages kept")
+            return Block("finding", f"{STILL_OPEN}; the answer is written from the passages kept")
         case ev.Noted():
             sentence = unmarked(one_line(event.note["sentence"]))
             return Block("finding", f"{sentence} {citation_marks(event.note['cites'])}".rstrip())

@@ -14,7 +14,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input, RadioSet, Static
 
 from agent import events as ev
-from tests.tui import stored
+from tests.tui import parts, stored
 from tests.tui.conftest import MakeApp, Run
 from tests.tui.waiting import until
 from tui.app.app import DeepthinkApp
@@ -116,6 +116,18 @@ def test_what_was_kept_is_shown_where_the_answer_cites_nothing(deepthink: Run) -
     page = Page(deepthink("runs", "export", "-f", "html").out)
     assert "Also kept" in page.text
     assert "source-1" in page.values("id")
+
+
+def test_a_step_that_was_skipped_or_cut_off_has_not_found_nothing(deepthink: Run) -> None:
+    begun = [(0.0, parts.started()), (1.0, ev.StepStarted(1, parts.STEP))]
+    for events, told in (
+        (begun, "not finished"),
+        ([*begun, (2.0, ev.NodeStarted("retrieve", 1)), (3.0, ev.Steered("skip"))], "skipped"),
+    ):
+        run_id = stored.store_run(events, status="cancelled")
+        markdown = deepthink("runs", "export", run_id).out
+        assert f"   {told}\n" in markdown
+        assert "nothing found" not in markdown
 
 
 @pytest.mark.parametrize(
