@@ -5,12 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from agent.state import Claim, Evidence, citation_marks
 from agent.support import share_held
 from agent.text.sentences import sentences
 from agent.text.terms import terms
 
+GAP: Final = " … "
+"""What stands in an excerpt or a quote for what is left out."""
+_MOST_QUOTED = 3  # sentences or rows of one passage
 _MARK = re.compile(r"\s*\[(\d+(?:\s*,\s*\d+)*)\]")
 _NUMBERING = re.compile(r"(?:^|[\s,(])\d{1,2}\.$")  # "Review 2024, 2. Reliability of machines"
 _LEADING_MARKS = re.compile(rf"(?:{_MARK.pattern})+")
@@ -76,27 +80,35 @@ def render(checked: Sequence[Claim], draft: str = "") -> str:
 
 
 def quotes(claims: Sequence[Claim], evidence: Sequence[Evidence]) -> dict[str, str]:
-    """For each cited number, as a string, the sentence or row of its passage most similar to a claim.
+    """For each cited number, as a string, the sentences or rows of its passage most similar to its claims.
 
-    Figures of the claim count more than its words. In a tie, the passage's excerpt, from which the answer
-    was written, comes first.
+    They are in the order of the claims, at most three; claims that nothing supports count only where there
+    is no other. Figures of a claim count more than its words. In a tie, the passage's excerpt, from which
+    the answer was written, comes first.
     """
-    best: dict[str, tuple[tuple[int, float], str]] = {}
     by_number = {item["number"]: item for item in evidence}
+    ranks: dict[int, dict[str, tuple[bool, tuple[int, float]]]] = {}  # of units, by passage
     for claim in claims:
-        for item in (by_number[n] for n in claim["cites"] if n in by_number):
-            score, unit = _nearest(claim["text"], item)
-            key = str(item["number"])
-            if unit and (key not in best or score > best[key][0]):
-                best[key] = (score, unit)
-    return {key: unit for key, (_, unit) in best.items()}
+        for number in (n for n in claim["cites"] if n in by_number):
+            score, unit = _nearest(claim["text"], by_number[number])
+            rank, units = (claim["verdict"] != "not", score), ranks.setdefault(number, {})
+            if unit:
+                units[unit] = max(rank, units.get(unit, rank))
+    found: dict[str, str] = {}
+    for number, units in ranks.items():
+        best = sorted(units, key=lambda unit: units[unit], reverse=True)
+        chosen = [unit for unit in best if units[unit][0]][:_MOST_QUOTED] or best[:1]
+        gap = "\n" if by_number[number]["kind"] == "table" else GAP
+        if chosen:
+            found[str(number)] = gap.join(unit for unit in units if unit in chosen)
+    return found
 
 
 def _nearest(text: str, item: Evidence) -> tuple[tuple[int, float], str]:
     """The most similar sentence, with how many figures and what share of the words it has in common."""
     figures = {term for term in terms(text) if any(map(str.isdigit, term))}
     best = ((0, 0.0), "")
-    for source in (item["excerpt"].replace(" … ", "\n"), item["text"]):
+    for source in (item["excerpt"].replace(GAP, "\n"), item["text"]):
         for unit in sentences(source):
             score = len(figures.intersection(terms(unit))), share_held(text, [unit])
             if score > best[0]:

@@ -293,7 +293,7 @@ class Answered(Event):
     sources: list[Evidence]  # the cited passages
     share: float | None = 0.0  # of supported sentences, 0 to 1; None if stopped before an answer
     grounded: bool = False  # whether enough sentences are supported; never without evidence
-    quotes: dict[str, str] = field(default_factory=dict)  # the closest sentence for each cited number
+    quotes: dict[str, str] = field(default_factory=dict)  # the closest sentences for each cited number
     missing: list[str] = field(default_factory=list)  # steps without a finding, or skipped by the user
 
 

@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from agent import notebook, prompts
+from agent.citations import GAP
 from agent.deps import Deps
 from agent.documents import table_text
 from agent.events import EvidenceKept
@@ -18,7 +19,6 @@ from agent.text.terms import terms
 _LETTERED_LINE = re.compile(r"^\s*[\[(]?([A-H])[\])][.:]?\s*(.+)$")
 _SHORT_PASSAGE = 900  # characters; about the length of a chunk of prose
 _MOST_ROWS = 8
-_GAP = " … "
 
 
 def distil_by_spans(
@@ -54,7 +54,7 @@ def distil_by_model(
             lines_by_passage.setdefault(index, []).append(match.group(2).strip())
     if not lines_by_passage:
         return distil_by_spans(session, notebook, question, passages)
-    return [(passages[index], _GAP.join(lines)) for index, lines in sorted(lines_by_passage.items())]
+    return [(passages[index], GAP.join(lines)) for index, lines in sorted(lines_by_passage.items())]
 
 
 def _excerpt(candidate: Candidate, *, first: bool) -> str:
@@ -75,7 +75,7 @@ def _sentences(candidate: Candidate, units: Collection[str]) -> str:
     pieces: list[str] = []
     for position, index in enumerate(indices):
         if position:
-            pieces.append(" " if index == indices[position - 1] + 1 else _GAP)
+            pieces.append(" " if index == indices[position - 1] + 1 else GAP)
         pieces.append(parts[index])
     return "".join(pieces)
 
@@ -156,7 +156,7 @@ def _keep(
         if not is_known:
             # Two excerpts of a table do not join into one: from now on the whole table is kept.
             table = existing["kind"] == "table"
-            joined = existing["text"] if table else f"{existing['excerpt']}{_GAP}{excerpt}"
+            joined = existing["text"] if table else f"{existing['excerpt']}{GAP}{excerpt}"
             evidence[existing["number"] - 1] = Evidence({**existing, "excerpt": joined})
     deps.session.emit(EvidenceKept(state["step"], fresh, again))
     return {

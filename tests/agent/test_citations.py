@@ -101,6 +101,12 @@ def test_quotes_are_the_sentence_or_row_that_says_it() -> None:
     found = claims("A fire halted production [1]. Services earned 236.4 [2].", held)
     assert quotes(found, held) == {"1": "A fire halted production at Brevnes.", "2": "Services | 236.4"}
     assert quotes([], held) == {}
+    supported = [
+        Claim({**claim, "verdict": "supported", "cites": [1]})
+        for claim in claims("Production halted at Brevnes. It was cold.", held)
+    ]
+    assert quotes(supported, held) == {"1": "A fire halted production at Brevnes. … It was cold."}
+    assert quotes([*supported, *found], held)["1"] == "A fire halted production at Brevnes. … It was cold."
     accounts = [evidence(1, "In Debian, an operator uses sudo. It had uid 37.")]
     (claim,) = claims("The operator user had uid 37 in Debian [1].", accounts)
     assert quotes([claim], accounts) == {"1": "It had uid 37."}, "a figure tells more than words"

@@ -413,7 +413,7 @@ class PassageScreen(ModalScreen[None]):
 
     Args:
         passage_id: The stored passage.
-        quote: The sentence or table row to mark in it.
+        quote: The sentences or table rows to mark in it.
         number: Its citation number; 0 if it is not cited.
         kept: The run's copy, shown if the library no longer has the passage.
     """
