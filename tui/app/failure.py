@@ -46,6 +46,7 @@ _SCREENS: Final[Mapping[str, str]] = {
     "runs": "runs",
     "sessions": "sessions",
     "traces": "decisions",
+    "train-policy": "policy",
 }
 """Command to the equivalent screen."""
 

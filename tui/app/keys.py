@@ -215,6 +215,10 @@ _ALL = (
     Action(
         "policy.rollback", "b", "rollback", "Roll back", "Go back to the policy that was active before."
     ),
+    Action("policy.train", "t", "train", "Train", "Go to the training; there, start the chosen one."),
+    Action("policy.stop", "escape,x", "stop", "Stop", "Stop the training; it can be resumed."),
+    _hidden("policy.policies", "1", "tab('policies')", "Policies", "The policies there are."),
+    _hidden("policy.training", "2", "tab('training')", "Training", "Train a policy, watch it."),
     _hidden("policy.reload", "u", "reload", "Read again", "Read everything again."),
     Action("models.use", "enter", "use", "Use", "Use the model under the cursor from now on."),
     Action("models.pull", "p", "pull", "Fetch", "Fetch the model; resumes a download."),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tui.terminal import moment
@@ -38,6 +39,7 @@ class PolicyState:
     warning: str  # what is wrong with the record of the active one; "" if nothing
     changes: Sequence[tuple[str, str]]  # as `change_facts` gives them
     counts: Counts  # what the user's own store holds to learn from
+    stores: Sequence[Path]  # those that `deepthink collect` filled, sorted by name
 
     @property
     def active(self) -> Listed | None:
@@ -50,6 +52,7 @@ def read_state(engine: Engine) -> PolicyState:
     from agent.profiles import decides
     from policy.serving.registry import Registry
     from traces.decisions import count_decisions
+    from traces.paths import data_dir
 
     settings, registry = engine.settings(), Registry()
     active = registry.active()
@@ -61,4 +64,5 @@ def read_state(engine: Engine) -> PolicyState:
         warning=active.warning,
         changes=change_facts(registry),
         counts=count_decisions(engine.store),
+        stores=sorted((data_dir() / "collected").glob("*.duckdb")),
     )

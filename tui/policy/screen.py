@@ -1,4 +1,4 @@
-"""Policy: who decides, what there is to learn from, and the learned policies."""
+"""Policy: who decides, the learned policies, and training a new one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container, Vertical, VerticalScroll
 from textual.content import Content
-from textual.widgets import OptionList, Static
+from textual.widgets import OptionList, Static, TabbedContent, TabPane
 
 from agent.decisions.sources import LEARNED
 from policy.serving.folder import difference, sections
@@ -23,6 +23,7 @@ from tui.app.lists import Line, ScreenRows, facts, titled
 from tui.app.work import Failed, in_background
 from tui.policy import actions
 from tui.policy.actions import PolicyState
+from tui.policy.training_panel import TrainingChoice, TrainingPanel
 from tui.terminal import clean, moment, one_line, padded
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ _GATE_SIGNS: Final[Mapping[GateVerdict, tuple[str, str]]] = {
 _QUIET = "$foreground 65%"
 _METHOD, _GAINS, _GATE, _ACTIVE = 8, 8, 14, 8
 _HEAD = f"  {'policy':<24}{'method':<{_METHOD}}{'gain':>{_GAINS}}  {'gate':<{_GATE}}"
-_NOTHING = "There is no policy, not even in the box: the rules decide. `deepthink train-policy` makes one."
+_NOTHING = "There is no policy, not even in the box: the rules decide. A training makes one."
 
 
 class PolicyRows(ScreenRows):
@@ -91,6 +92,18 @@ def _card(row: Listed, changes: Sequence[tuple[str, str]], width: int) -> list[C
     return lines
 
 
+class Pane(TabPane):
+    """A `TabPane` that stays in the background after another tab was chosen.
+
+    Textual shows the pane in which a widget gets the focus. A focus that arrives late, after the user has
+    pressed another tab's key, would bring the earlier tab back.
+    """
+
+    def on_tab_pane_focused(self, event: TabPane.Focused) -> None:
+        """Stop the event: a focus must not change the tab."""
+        event.stop()
+
+
 _HOW: Mapping[str, str] = {
     "rules": "the plan is followed and revised once",
     "llm": "the language model is asked at each step",
@@ -98,9 +111,7 @@ _HOW: Mapping[str, str] = {
 
 
 def _decider_lines(state: PolicyState, width: int) -> Content:
-    """Who decides, whose second opinion is recorded, what there is to learn from, and any warning."""
-    from policy.decisions import NEEDED, usable
-
+    """Who decides, whose second opinion is recorded, and the warning if there is one, a line each."""
     decider, shadow = state.decider, state.shadow
     how = _HOW.get(decider, "")
     if decider == LEARNED:
@@ -111,14 +122,8 @@ def _decider_lines(state: PolicyState, width: int) -> Content:
         second = (f"{shadow}, recorded and not acted on", "")
     if shadow == decider:
         second = (f"{shadow}, which already decides", "nothing to compare")
-    gathered = usable(state.counts)
-    enough = "not enough yet" if gathered < NEEDED else "`deepthink train-policy` learns from them"
     lines = []
-    for name, value, reason in (
-        ("decides", f"{decider}, {origin}", how),
-        ("second opinion", *second),
-        ("to learn from", f"{gathered:,} of about {NEEDED:,} decisions of your own", enough),
-    ):
+    for name, value, reason in (("decides", f"{decider}, {origin}", how), ("second opinion", *second)):
         line = Content.assemble((f"{name:<16}", _QUIET), value)
         full_line = Content.assemble(line, (f" · {reason}", _QUIET)) if reason else line
         lines.append(full_line if full_line.cell_length <= width else line)
@@ -127,8 +132,11 @@ def _decider_lines(state: PolicyState, width: int) -> Content:
     return Content("\n").join(lines)
 
 
+_TITLES = {"policies": "1 Policies", "training": "2 Training"}
+
+
 class PolicyScreen(DeepScreen):
-    """Who decides, what there is to learn from, and the policies."""
+    """Who decides, and two tabs: policies and training."""
 
     MODE: ClassVar[str] = "policy"
     PLACES: ClassVar[tuple[str, ...]] = ("policy",)
@@ -139,17 +147,20 @@ class PolicyScreen(DeepScreen):
 ### Policy
 
 After each step a run decides whether to continue, to revise its plan or to finish. The first lines show who
-takes these decisions, and how many of your own there are to learn from.
+takes these decisions. **1** and **2** go to the policies and the training.
 
 The settings *decider* and *shadow* (F8) choose the rules, the language model or the learned policy, and
 whose *second opinion* is recorded beside each decision without being acted on.
 
 - **Enter** or **p** makes the policy under the cursor active, **b** goes back to the previous one. A policy
   that the gate did not pass can still be used; that is recorded.
+- **t** goes to the training and, pressed there, starts it. **Escape** stops it after the current step. It
+  continues while you are on other screens. A training that was stopped, also by leaving the app, is resumed
+  when you start the same one again.
 - **u** reads everything again.
 
 Labels are given on the screen *Decisions*, ratings on the screen *Runs*. `deepthink traces stats` counts
-both, and how often two sources agree; `deepthink train-policy` trains a policy on them.
+both, and how often two sources agree.
 """
 
     def __init__(self) -> None:
@@ -160,11 +171,16 @@ both, and how often two sources agree; `deepthink train-policy` trains a policy 
         yield Static(id="message", classes="empty")
         with Vertical(id="all"):
             yield Static(id="deciding")
-            with Container(id="listed"):
-                yield Static(_HEAD, id="head")
-                yield PolicyRows()
-            with VerticalScroll(id="card"):
-                yield Static(markup=False)
+            with TabbedContent(id="tabs"):
+                with Pane(_TITLES["policies"], id="policies"):
+                    with Container(id="listed"):
+                        yield Static(_HEAD, id="head")
+                        yield PolicyRows(id="policy-rows")
+                    with VerticalScroll(id="card"):
+                        yield Static(markup=False)
+                with Pane(_TITLES["training"], id="training"):
+                    yield TrainingChoice()
+                    yield TrainingPanel()
 
     def on_mount(self) -> None:
         self.query_one("#message", Static).update("Counting what has been gathered …")
@@ -180,14 +196,22 @@ both, and how often two sources agree; `deepthink train-policy` trains a policy 
         if self._policy_state is None:
             return action == "reload" or not hasattr(self, f"action_{action}")
         if action == "use":
-            return self._usable is not None
+            return self._tab == "policies" and self._usable is not None
         if action == "rollback":
             return bool(self._policy_state.changes)
+        if action == "train":
+            return not self._panel.running or self._tab != "training"
+        if action == "stop":
+            return self._panel.running and not self._panel.stopping
         return True
 
     def action_reload(self) -> None:
         read = partial(actions.read_state, self.deepthink.engine)
         in_background(self, read, self._show_state, group="policy", exclusive=True)
+
+    def action_tab(self, name: str) -> None:
+        self.query_one(TabbedContent).active = name
+        self.call_after_refresh(self._take_focus)
 
     def action_use(self) -> None:
         """Make the policy under the cursor active; ask first if the gate did not pass it."""
@@ -217,6 +241,28 @@ both, and how often two sources agree; `deepthink train-policy` trains a policy 
 
         in_background(self, work, self._report_change, group="promote")
 
+    def action_train(self) -> None:
+        """Go to the training; on its tab, clear a finished training or start the chosen one."""
+        if self._tab != "training":
+            self.action_tab("training")
+        elif self._panel.job is not None:
+            self._panel.put_away()
+            self.remove_class("-training")
+            self._label()
+            self._take_focus()
+        else:
+            self._begin()
+
+    @on(TrainingChoice.Submitted)
+    def _begin(self) -> None:
+        self._panel.begin(self.query_one(TrainingChoice).request)
+        self.add_class("-training")
+        self._take_focus()
+
+    def action_stop(self) -> None:
+        detail = "It ends after this step. What it saved is kept: the same training continues from there."
+        ConfirmScreen.ask(self, "Stop the training?", detail, "Stop", self._panel.stop)
+
     # --- results of the workers ------------------------------------------------------------------
 
     def _show_state(self, state: PolicyState) -> None:
@@ -224,9 +270,10 @@ both, and how often two sources agree; `deepthink train-policy` trains a policy 
         self.query_one("#message").display = False
         container = self.query_one("#all")
         is_first, container.display = not container.display, True
+        self.query_one(TrainingChoice).show(state.stores, state.counts)
         self._draw()
         if is_first:
-            self.call_after_refresh(self.query_one(PolicyRows).focus)
+            self.call_after_refresh(self._take_focus)
 
     def _report_change(self, activation: Activation) -> None:
         forced = actions.FORCED if activation.forced else ""
@@ -236,7 +283,27 @@ both, and how often two sources agree; `deepthink train-policy` trains a policy 
         self.action_reload()
         self.tell_ask()
 
-    @on(OptionList.OptionHighlighted)
+    @on(TrainingPanel.Changed)
+    def _report_training(self, message: TrainingPanel.Changed) -> None:
+        self._label()
+        self.refresh_bindings()
+        if not message.ended:
+            return
+        finished, verdict = self._panel.fold.finished, self._panel.fold.verdict
+        if finished is not None and verdict is not None:
+            gate = "passed" if verdict.passed else "did not pass"
+            active = " and is active" if finished.active else ""
+            self.app.notify(
+                f"The gate {gate} {finished.name}; it is kept{active}.", title="Trained", markup=False
+            )
+            self.tell_ask()
+        self.action_reload()
+
+    @on(TabbedContent.TabActivated)
+    def _redraw(self) -> None:
+        self._draw()
+
+    @on(OptionList.OptionHighlighted, "#policy-rows")
     def _show_highlighted(self) -> None:
         self.query_one("#card").scroll_home(animate=False)
         self._draw_card()
@@ -253,6 +320,14 @@ both, and how often two sources agree; `deepthink train-policy` trains a policy 
         self._draw()
 
     # --- drawing ---------------------------------------------------------------------------------
+
+    @property
+    def _tab(self) -> str:
+        return self.query_one(TabbedContent).active
+
+    @property
+    def _panel(self) -> TrainingPanel:
+        return self.query_one(TrainingPanel)
 
     @property
     def row(self) -> Listed | None:
@@ -273,6 +348,7 @@ both, and how often two sources agree; `deepthink train-policy` trains a policy 
             return
         width = self.size.width - 2
         self.query_one("#deciding", Static).update(_decider_lines(state, width))
+        self._panel.learned_decides = state.decider == LEARNED
         active = state.active
         lines = [Line(row.name, partial(_line, row)) for row in state.rows]
         self.query_one(PolicyRows).show(lines, active.name if active else "")
@@ -287,3 +363,17 @@ both, and how often two sources agree; `deepthink train-policy` trains a policy 
             width = self.query_one("#card").scrollable_content_region.width - 1
             lines = _card(row, state.changes, max(width, 40))
         self.query_one("#card Static", Static).update(Content("\n").join(lines))
+
+    def _label(self) -> None:
+        """Show the progress of the training in the label of its tab."""
+        label = Content(f"{_TITLES['training']} {self._panel.sign}".rstrip())
+        self.query_one(TabbedContent).get_tab("training").label = label
+
+    def _take_focus(self) -> None:
+        """Focus the main widget of the tab."""
+        if self._tab == "policies":
+            self.query_one(PolicyRows).focus()
+        elif self._panel.job is not None:
+            self._panel.focus()
+        else:
+            self.query_one(TrainingChoice).take_focus()

@@ -8,22 +8,17 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from policy.serving.folder import GAIN, Data, Gate
+from policy.serving.folder import Data, Gate
 from policy.serving.registry import Listed
 from tests.policy.made import manifest
 from tests.tui.conftest import Look, MakeApp, Snap, looks
 from tests.tui.policy.test_screen import opened, some
+from tests.tui.policy.test_training import begun
+from tests.tui.policy.trained import FAILED, PASSED, Trainer, judged, learning
+from tests.tui.waiting import until
 from tui.policy.actions import PolicyState
 
 pytestmark = pytest.mark.usefixtures("utc")
-GAINS = {GAIN: [0.0312, 0.0181, 0.0442], "calibration error": 0.0312}
-PASSED = Gate(passed=True, reason="It gains on 1007 held-out questions.", rule="It gains.", measures=GAINS)
-FAILED = Gate(
-    passed=False,
-    reason="Its calibration error is 0.141, and 0.1 is the most.",
-    rule="It gains.",
-    measures={GAIN: [0.0041, -0.0092, 0.0171], "calibration error": 0.1411},
-)
 
 
 def listed(
@@ -58,19 +53,63 @@ OTHERS = (
         problem="It was tampered with: forest.safetensors has changed.",
     ),
 )
+STORES = [Path("hotpotqa_train.duckdb"), Path("musique_train.duckdb")]
+
+
+@pytest.fixture(autouse=True)
+def _told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is there is always the same."""
+    have(monkeypatch, BOX)
+
+
+def have(patch: pytest.MonkeyPatch, *rows: Listed) -> None:
+    decider, changes = "learned" if rows else "rules", [("2026-11-20 10:20", "chosen boxed-forest")]
+    state = PolicyState(decider, "lean", "", rows, "", changes, some(), STORES)
+    patch.setattr("tui.policy.actions.read_state", lambda _engine: state)
+
+
+async def train(pilot: Pilot[Any], *, ends: bool = True) -> None:
+    """Begin a training, and wait until it has come as far as it comes."""
+    _, panel = await begun(pilot)
+    await until(pilot, lambda: not (ends and panel.running))
+    pilot.app.clear_notifications()
+    await pilot.pause()
+    await pilot.pause()
 
 
 @looks("80x24-no-color", "120x40-dark")
 def test_policies(
     look: Look, make_app: MakeApp, snap_compare: Snap, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    changes = [("2026-11-20 10:20", "chosen boxed-forest")]
-    state = PolicyState("learned", "lean", "", (BOX, *OTHERS), "", changes, some())
-    monkeypatch.setattr("tui.policy.actions.read_state", lambda _engine: state)
+    have(monkeypatch, BOX, *OTHERS)
 
     async def before(pilot: Pilot[Any]) -> None:
         await opened(pilot)
         await pilot.press("down", "down")
         await pilot.pause()
+
+    assert snap_compare(make_app(theme=look.theme), terminal_size=look.size, run_before=before)
+
+
+@looks("80x24-dark")
+def test_training(
+    look: Look, make_app: MakeApp, snap_compare: Snap, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Trainer(learning(until=480), holds=True).take_place(monkeypatch)
+
+    async def before(pilot: Pilot[Any]) -> None:
+        await train(pilot, ends=False)
+
+    assert snap_compare(make_app(theme=look.theme), terminal_size=look.size, run_before=before)
+
+
+@looks("120x40-light")
+def test_a_verdict(
+    look: Look, make_app: MakeApp, snap_compare: Snap, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Trainer([*learning(), *judged(PASSED)]).take_place(monkeypatch)
+
+    async def before(pilot: Pilot[Any]) -> None:
+        await train(pilot)
 
     assert snap_compare(make_app(theme=look.theme), terminal_size=look.size, run_before=before)

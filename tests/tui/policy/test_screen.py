@@ -60,7 +60,7 @@ def text(screen: PolicyScreen, of: str) -> str:
 async def test_without_a_policy_it_says_how_to_get_one(app: DeepthinkApp) -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await opened(pilot)
-        assert "0 of about 3,000 decisions of your own · not enough yet" in text(screen, "#deciding")
+        assert "0 of 3,000 decisions" in text(screen, "#until")
         assert "There is no policy" in text(screen, "#card Static")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -22,6 +21,7 @@ from policy.training.progress import (
 )
 from tests.policy.training.made import collected
 from tests.tui.conftest import Run
+from tests.tui.policy.trained import Trainer
 
 EVENTS: list[TrainingEvent] = [
     Began("data", "Reading what there is to learn from."),
@@ -40,26 +40,10 @@ EVENTS: list[TrainingEvent] = [
 ]
 
 
-def stand_in(
-    patch: pytest.MonkeyPatch, events: Sequence[TrainingEvent], error: Exception | None = None
-) -> list[TrainingRequest]:
-    """Have a training tell these events, and then fail, if ``error`` is given; the requests for it."""
-    requests: list[TrainingRequest] = []
-
-    def train(request: TrainingRequest, _cancel: object) -> Iterator[TrainingEvent]:
-        requests.append(request)
-        yield from events
-        if error is not None:
-            raise error
-
-    patch.setattr("policy.training.course.train", train)
-    return requests
-
-
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[TrainingRequest]:
     """Requests that were made; each is answered with `EVENTS`."""
-    return stand_in(monkeypatch, EVENTS)
+    return Trainer(EVENTS).take_place(monkeypatch).requests
 
 
 def test_it_shows_what_is_learned_from_how_it_goes_and_what_the_gate_says(
@@ -137,7 +121,7 @@ def test_a_training_that_breaks_off_leaves_the_active_policy_alone(
     deepthink: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     failure = TrainingFailed("The loss is no number any more at step 3 of 40.", "Nothing was changed.")
-    stand_in(monkeypatch, EVENTS[:1], failure)
+    Trainer(EVENTS[:1], error=failure).take_place(monkeypatch)
 
     ran = deepthink("train-policy")
 

@@ -1,0 +1,230 @@
+"""Training on the screen of the policy, by a stand-in: begun, watched, stopped, judged, failed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Static, TabbedContent
+
+from policy.serving.registry import Registry
+from policy.training.progress import CannotTrain
+from tests.policy.made import policy
+from tests.tui.conftest import MakeApp
+from tests.tui.policy.test_screen import opened, text
+from tests.tui.policy.trained import FAILED, PASSED, Trainer, judged, learning
+from tests.tui.waiting import until
+from tui.app.confirm import ConfirmScreen
+from tui.policy.screen import PolicyScreen
+from tui.policy.training_panel import MethodList, SourceList, TrainingChoice, TrainingPanel
+
+
+def collect(home: Path, *names: str) -> list[Path]:
+    folder = home / "data" / "collected"
+    folder.mkdir(parents=True)
+    paths = [folder / f"{name}.duckdb" for name in names]
+    for path in paths:
+        path.write_bytes(b"0" * 2_000_000)
+    return paths
+
+
+async def choosing(pilot: Pilot[Any]) -> PolicyScreen:
+    """The screen, where one chooses what to train."""
+    screen = await opened(pilot)
+    await pilot.press("t")
+    await until(pilot, lambda: isinstance(screen.focused, MethodList))
+    return screen
+
+
+async def begun(pilot: Pilot[Any]) -> tuple[PolicyScreen, TrainingPanel]:
+    """The screen, with a training that tells something, or has ended."""
+    screen = await choosing(pilot)
+    await pilot.press("t")
+    panel = screen.query_one(TrainingPanel)
+    await until(pilot, lambda: panel.job is not None and (panel.fold.trained or not panel.running))
+    return screen, panel
+
+
+def tab(screen: PolicyScreen) -> str:
+    return str(screen.query_one(TabbedContent).get_tab("training").label)
+
+
+async def test_method_and_source_are_chosen_by_key(
+    make_app: MakeApp, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hotpot, musique = collect(home, "hotpotqa", "musique")
+    trainer = Trainer(judged(FAILED)).take_place(monkeypatch)
+    async with make_app().run_test(size=(80, 24)) as pilot:
+        screen = await choosing(pilot)
+        choice, panel = screen.query_one(TrainingChoice), screen.query_one(TrainingPanel)
+        assert choice.request.method == "reward", "the usual one"
+        await pilot.press("up")
+        await until(pilot, lambda: choice.request.method == "forest")
+        assert "floor" in text(screen, "#means")
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(screen.focused, SourceList))
+        assert choice.request.sources == ()
+        assert screen.query_one("#until").display, "how many decisions of one's own are missing"
+        await pilot.press("down")
+        await until(pilot, lambda: choice.request.sources == (hotpot,))
+        assert "t trains forest on hotpotqa" in text(screen, "#means")
+        assert not screen.query_one("#until").display
+        await pilot.press("down")
+        await until(pilot, lambda: choice.request.sources == (musique,))
+        await pilot.press("enter")
+        await until(pilot, lambda: panel.job is not None and not panel.running)
+    (request,) = trainer.requests
+    assert (request.method, request.sources, request.activation) == ("forest", (musique,), "gate")
+
+
+async def test_a_training_is_watched_from_anywhere(
+    make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trainer = Trainer(learning(until=480), judged(PASSED), holds=True).take_place(monkeypatch)
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen, panel = await begun(pilot)
+        assert screen.focused is panel
+        assert not screen.query_one(TrainingChoice).display
+        shown = text(screen, "#state")
+        for part in (
+            "Training reward",
+            "your own runs",
+            "✓ data",
+            "▸ training",
+            "step 480 of 1,200",
+            "left",
+        ):
+            assert part in shown, part
+        assert "0.363 at step 480" in shown
+        assert "1,602 to learn from" in text(screen, "#sheet")
+        assert tab(screen) == "2 Training ▸ 40%"
+        assert "learned 0.388  default 0.388" in shown
+        await pilot.press("t")
+        assert len(trainer.requests) == 1, "one at a time"
+        await pilot.press("1")
+        await until(pilot, lambda: screen.query_one(TabbedContent).active == "policies")
+        await pilot.press("t")
+        await until(pilot, lambda: screen.query_one(TabbedContent).active == "training")
+        assert panel.running
+        await pilot.press("f2")
+        await until(pilot, lambda: len(app.screen_stack) > 1)  # the first steps; they clear earlier toasts
+        trainer.go_on()
+        await until(pilot, lambda: not panel.running)
+        assert any("The gate passed value-20261121" in n.message for n in app._notifications)
+        await pilot.press("f6")
+        await until(pilot, lambda: app.screen is screen)
+        assert tab(screen) == "2 Training ✓"
+    assert not trainer.cancelled.is_set()
+
+
+async def test_what_passed_is_active_and_what_did_not_is_kept(
+    make_app: MakeApp, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    policy(home / "data" / "policies", "value-20261121-203000")
+    Registry().use("value-20261121-203000", how="train")
+    Trainer([*learning(until=5), *judged(PASSED)]).take_place(monkeypatch)
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen, _ = await begun(pilot)
+        await until(pilot, lambda: screen.query_one("#outcome").display)
+        came = text(screen, "#outcome")
+        for part in (
+            "✓ The gate passed it.",
+            PASSED.reason[:40],
+            "+0.031 [+0.018, +0.044]",
+            "is active now",
+        ):
+            assert part in came, part
+        assert "It decides from the next question on; b goes back" in came
+        await pilot.press("1")
+        card = screen.query_one("#card Static", Static)
+        await until(pilot, lambda: "trained value-20261121" in str(card.content))
+        await pilot.press("2")
+        Trainer([*learning(until=5), *judged(FAILED)]).take_place(monkeypatch)
+        await pilot.press("t")
+        await until(pilot, lambda: isinstance(screen.focused, MethodList))
+        assert tab(screen) == "2 Training"
+        await pilot.press("t")
+        await until(pilot, lambda: "✗ The gate did not pass it." in text(screen, "#outcome"))
+        came = text(screen, "#outcome")
+        assert "is not active" in came
+        assert "among the policies (1), ⏎ uses it all the same" in came
+        assert tab(screen) == "2 Training ✗"
+        assert any("did not pass" in n.message for n in app._notifications)
+
+
+async def test_a_training_is_stopped_after_a_yes_and_goes_on_by_the_same_request(
+    make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trainer = Trainer(learning(until=480), holds=True).take_place(monkeypatch)
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen, panel = await begun(pilot)
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
+        await pilot.press("n")
+        await until(pilot, lambda: app.screen is screen)
+        assert panel.running
+        assert not panel.stopping
+        await pilot.press("x")
+        await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
+        await pilot.press("y")
+        await until(pilot, lambda: not panel.running)
+        assert trainer.cancelled.is_set()
+        came = text(screen, "#outcome")
+        assert "■ Stopped after step 480 of 1200." in came
+        assert "continues from there" in came.replace("\n", " ")
+        assert "The active policy has not changed." in came
+        assert app.failures == [], "what one did oneself is no failure"
+        assert tab(screen) == "2 Training ■"
+        assert "■ training" in text(screen, "#state")
+        again = Trainer([*learning(until=5), *judged(FAILED)]).take_place(monkeypatch)
+        await pilot.press("t")
+        await until(pilot, lambda: isinstance(screen.focused, MethodList))
+        await pilot.press("t")
+        await until(pilot, lambda: again.requests)
+        await until(pilot, lambda: not panel.running)
+    assert again.requests == trainer.requests
+
+
+async def test_leaving_the_app_stops_it_in_order(
+    make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trainer = Trainer(learning(until=5), holds=True).take_place(monkeypatch)
+    async with make_app().run_test(size=(80, 24)) as pilot:
+        await begun(pilot)
+    assert trainer.cancelled.is_set()
+
+
+@pytest.mark.parametrize(
+    ("error", "parts"),
+    [
+        (
+            CannotTrain(
+                "There are 3 decisions; 197 more are needed.", "Get them with “deepthink collect”."
+            ),
+            ("✗ There is nothing to learn from yet", "197 more are needed", "deepthink collect"),
+        ),
+        (ValueError("a fault"), ("✗ This should not have happened", "ValueError: a fault")),
+    ],
+    ids=["few", "fault"],
+)
+async def test_what_goes_wrong_is_told_and_the_active_policy_stays(
+    error: Exception, parts: tuple[str, ...], make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Trainer(learning(until=7), error=error).take_place(monkeypatch)
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen, panel = await begun(pilot)
+        await until(pilot, lambda: app.failures)
+        came = text(screen, "#outcome")
+        for part in (*parts, "The active policy has not changed."):
+            assert part in came, part
+        assert "✗ training" in text(screen, "#state")
+        assert len(app._notifications) == 1, "a toast"
+        assert not panel.running
+        await pilot.press("t")
+        await until(pilot, lambda: isinstance(screen.focused, MethodList))

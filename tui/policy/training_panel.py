@@ -1,0 +1,485 @@
+"""Choosing a training by its method and data, and the panel that shows it until its verdict."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import OptionList, Static
+
+from policy.serving.folder import Gate, figure
+from policy.training import progress
+from tui.app.failure import failure_text
+from tui.app.lists import Line, MarkedList, facts, gauge, titled
+from tui.app.offers import deepthink
+from tui.app.work import Failed, Job
+from tui.decisions.strip import bar, percent
+from tui.terminal import counted, duration, one_line, padded
+
+if TYPE_CHECKING:
+    from policy.serving.folder import Method
+    from policy.training.course import TrainingRequest
+    from traces.decisions import Counts
+
+
+_QUIET = "$foreground 65%"
+_NAME, _SUMMARY, _COST = 9, 42, 18  # cells
+_OWN = "own"
+
+_METHODS: Final[dict[Method, tuple[str, str, str]]] = {
+    "forest": (
+        "a forest on the numbers of a state",
+        "a few minutes",
+        "Quick, needs no base model, and is the floor that nothing may fall below.",
+    ),
+    "reward": (
+        "MiniLM reads the state, learns by pairs",
+        "half an hour",
+        "The usual one: reads text and numbers, learned from pairs of a better and a worse action. "
+        "Needs the embedder’s weights.",
+    ),
+}
+"""Each method in plain words: what it is, how long it takes on two cores, and details."""
+
+
+def learned_from(request: TrainingRequest) -> str:
+    """The sources of a training in a few words."""
+    return ", ".join(path.stem for path in request.sources) or "your own runs"
+
+
+class TrainingChoice(VerticalScroll, can_focus=False):
+    """Methods above, sources below, and an explanation of the choice."""
+
+    DEFAULT_CSS = """
+    TrainingChoice { height: 1fr; scrollbar-gutter: stable; }
+    TrainingChoice Static { height: auto; padding: 0 1; }
+    TrainingChoice #methods { margin-bottom: 1; }
+    TrainingChoice #sources { max-height: 5; margin-bottom: 1; }
+    """
+
+    class Submitted(Message):
+        """The user starts the training."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._stores: Sequence[Path] = ()
+
+    def compose(self) -> ComposeResult:
+        yield Static("Method", classes="title")
+        yield MethodList(id="methods")
+        yield Static("Learn from", classes="title")
+        yield SourceList(id="sources")
+        yield Static(id="means")
+        yield Static(id="until")
+
+    def on_mount(self) -> None:
+        from policy.training.course import DEFAULT
+
+        lines = [Line(name, partial(_method_line, name)) for name in _METHODS]
+        self.query_one(MethodList).show(lines, DEFAULT)
+
+    def show(self, stores: Sequence[Path], counts: Counts) -> None:
+        """Draw the sources to learn from: the user's own decisions, and collected stores."""
+        from policy.decisions import usable
+
+        self._stores = stores
+        amount = counted(usable(counts), "decision")
+        lines = [Line(_OWN, partial(_source_line, "your own runs", amount))]
+        lines += [Line(str(path), partial(_source_line, path.stem, "collected")) for path in stores]
+        self.query_one(SourceList).show(lines)
+        self.query_one("#until", Static).update(Content("\n") + _data_summary(counts))
+        self._explain()
+
+    @property
+    def request(self) -> TrainingRequest:
+        """The training with the chosen method and sources."""
+        from policy.training.course import TrainingRequest
+
+        chosen, source = self.query_one(MethodList).chosen, self.query_one(SourceList).chosen
+        method = next(name for name in _METHODS if name == chosen)
+        return TrainingRequest(method, tuple(path for path in self._stores if str(path) == source))
+
+    def take_focus(self) -> None:
+        """Focus the methods."""
+        self.query_one(MethodList).focus()
+
+    @on(OptionList.OptionHighlighted)
+    def _explain_highlighted(self, event: OptionList.OptionHighlighted) -> None:
+        event.stop()
+        self._explain()
+
+    @on(OptionList.OptionSelected)
+    def _advance(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
+        if isinstance(event.option_list, MethodList):
+            self.query_one(SourceList).focus()
+        else:
+            self.post_message(self.Submitted())
+
+    def _explain(self) -> None:
+        if not self.query_one(MethodList).chosen or not self.query_one(SourceList).chosen:
+            return
+        request = self.request
+        lines = [
+            Content.assemble((request.method, "bold"), ": ", (_METHODS[request.method][2], _QUIET)),
+            Content.assemble(
+                (deepthink(self).key_for("policy.train"), "bold $accent"),
+                f" trains {request.method} on {one_line(learned_from(request), 60)}.",
+                (" Only what the gate passes becomes active.", _QUIET),
+            ),
+        ]
+        if not self._stores:
+            hint = "“deepthink collect” gathers decisions from questions with known answers."
+            lines.append(Content.styled(hint, _QUIET))
+        self.query_one("#means", Static).update(Content("\n").join(lines))
+        self.query_one("#until").display = not request.sources  # it is about the user's own runs
+
+
+class MethodList(MarkedList):
+    """The methods."""
+
+    HELP = """\
+### What is trained
+
+**Enter** goes to the data. The times are for two cores and 7,000 decisions.
+"""
+
+
+class SourceList(MarkedList):
+    """The sources to learn from."""
+
+    HELP = """\
+### What it learns from
+
+Your own runs whose outcome is known, or questions that `deepthink collect` worked through to the end.
+**Enter** starts the training.
+"""
+
+
+def _method_line(name: Method, width: int) -> Content:
+    summary, cost, _ = _METHODS[name]
+    room = min(width - _NAME - _COST, _SUMMARY)
+    return Content.assemble(
+        (name.ljust(_NAME), "bold"),
+        one_line(summary, room - 1).ljust(room),
+        (f"{cost:>{_COST}}", _QUIET),
+    )
+
+
+def _source_line(name: str, amount: str, width: int) -> Content:
+    room = min(width - _COST, _NAME + _SUMMARY)
+    return Content.assemble(padded(name, room), (f"{amount:>{_COST}}", _QUIET))
+
+
+def _data_summary(counts: Counts) -> Content:
+    """How many decisions there are to learn from, and how many are missing."""
+    from policy.decisions import NEEDED, usable
+
+    decisions, fitting = sum(counts.sources.values()), usable(counts)
+    lines = [
+        Content.styled("What your own runs have gathered for it", "bold $primary"),
+        Content.assemble(
+            bar(min(1.0, fitting / NEEDED), 24),
+            f" {percent(min(1.0, fitting / NEEDED))}  {fitting:,} of {NEEDED:,} decisions",
+        ),
+    ]
+    missing = NEEDED - fitting
+    if missing > 0:
+        lines.append(Content(f"Not enough decisions yet: {missing:,} more are needed."))
+        if fitting:
+            runs = counted(-(-missing * counts.runs // decisions), "run")
+            lines.append(Content.styled(f"That is about {runs} like those so far.", _QUIET))
+    else:
+        lines.append(Content("Enough for a training."))
+    if older := decisions - fitting:
+        text = f"{counted(older, 'decision')} of an older encoding cannot be learnt from."
+        lines.append(Content.styled(text, _QUIET))
+    if not counts.origins:
+        lines.append(Content.styled("You haven't labelled a decision yet.", _QUIET))
+    return Content("\n").join(lines)
+
+
+# --- the panel -----------------------------------------------------------------------------------
+
+_PHASES: Final[Mapping[str, str]] = {
+    "data": "data",
+    "train": "training",
+    "calibrate": "calibration",
+    "gate": "gate",
+    "write": "writing",
+}
+"""The phases in order, each with its name."""
+
+
+@dataclass
+class TrainingFold:
+    """The state of a training, folded from its events: the latest of each kind, and all warnings."""
+
+    began: progress.Began = field(default_factory=lambda: progress.Began("", ""))
+    sheet: Mapping[str, str] = field(default_factory=dict)
+    trained: progress.Trained | None = None
+    held_out: progress.HeldOut | None = None
+    warnings: list[str] = field(default_factory=list)
+    verdict: Gate | None = None
+    finished: progress.Finished | None = None
+
+    @property
+    def share(self) -> float:
+        """The share of steps done; 0 while their number is unknown."""
+        return self.trained.step / self.trained.steps if self.trained else 0.0
+
+    def take(self, event: progress.TrainingEvent) -> None:
+        """Add an event."""
+        match event:
+            case progress.Began():
+                self.began = event
+            case progress.DataSheet(rows):
+                self.sheet = rows
+            case progress.Trained():
+                self.trained = event
+            case progress.HeldOut():
+                self.held_out = event
+            case progress.Warned(message):
+                self.warnings.append(message)
+            case Gate():
+                self.verdict = event
+            case progress.Finished():
+                self.finished = event
+
+
+_BAR = 30
+_UNCHANGED = Content("The active policy has not changed.").stylize(_QUIET)
+_REDRAW = 0.25  # seconds between two drawings
+_SILENT = 10.0  # seconds of a phase after which its duration is shown, so that it does not look like a hang
+
+
+class TrainingPanel(VerticalScroll, can_focus=True):
+    """Shows a training; a finished one stays until it is cleared."""
+
+    HELP = """\
+### A training
+
+The loss falls as it learns; what counts is the utility on held-out questions, which must rise above the
+default schedule's. At the end the gate applies a rule that was fixed in advance. You can go to any other
+screen meanwhile; leaving the app stops the training, and starting the same one again resumes it.
+"""
+    DEFAULT_CSS = """
+    TrainingPanel { height: 1fr; padding: 0 1; scrollbar-gutter: stable; }
+    TrainingPanel > Static { height: auto; margin-bottom: 1; }
+    """
+
+    @dataclass
+    class Changed(Message):
+        """The training began, progressed or ended."""
+
+        ended: bool = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.job: Job[progress.TrainingEvent] | None = None  # the current or the last training
+        self._request: TrainingRequest | None = None
+        self.running = False
+        self.fold = TrainingFold()
+        self.failure: Failed | None = None  # what it raised
+        self.learned_decides = False  # whether a learned policy decides now
+        self._since = 0.0  # when the phase began
+
+    def compose(self) -> ComposeResult:
+        yield Static(id="state")
+        yield Static(id="outcome")
+        yield Static(id="sheet")
+
+    def on_mount(self) -> None:
+        self.set_interval(_REDRAW, self._catch_up)
+
+    def begin(self, request: TrainingRequest) -> None:
+        """Start a training; a stopped one of the same request is resumed."""
+        from policy.training.course import train
+
+        self.job = Job(lambda cancel: train(request, cancel))
+        self.fold, self.failure, self._request = TrainingFold(), None, request
+        self.running, self._since = True, time.monotonic()
+        self.scroll_home(animate=False)
+        self._draw()
+        self.job.start(self)
+        self.post_message(self.Changed())
+
+    def stop(self) -> None:
+        """Stop after the current step."""
+        if self.job is not None:
+            self.job.cancel.set()
+        self._draw()
+        self.post_message(self.Changed())
+
+    def put_away(self) -> None:
+        """Clear a finished training."""
+        if not self.running:
+            self.job = None
+
+    @property
+    def stopping(self) -> bool:
+        """Whether the training was asked to stop."""
+        return self.job is not None and self.job.cancel.is_set()
+
+    @property
+    def sign(self) -> str:
+        """The progress or result in a word; "" if there is no training."""
+        if self.job is None:
+            return ""
+        if self.running:
+            phase = self.fold.began.phase
+            return f"▸ {f'{self.fold.share:.0%}' if phase == 'train' else _PHASES.get(phase, '…')}"
+        if self.failure is not None and self.failure.error.kind == "cancelled":
+            return "■"
+        return "✓" if self.fold.verdict is not None and self.fold.verdict.passed else "✗"
+
+    def on_unmount(self) -> None:
+        """Leave the training when the app ends; it can be resumed."""
+        if self.job is not None and self.running:
+            self.job.leave()
+
+    def on_resize(self) -> None:
+        self._draw()
+
+    def _catch_up(self) -> None:
+        if self.running:
+            changed = self._take_events()
+            self._draw()
+            if changed:
+                self.post_message(self.Changed())
+
+    @on(Job.Ended)
+    def _end_job(self, message: Job.Ended) -> None:
+        self._take_events()
+        self.running = False
+        self.failure = message.failure
+        self._draw()
+        self.scroll_home(animate=False)
+        self.post_message(self.Changed(ended=True))
+        if message.failure is not None and message.failure.error.kind != "cancelled":
+            self.post_message(message.failure)  # the app shows it too
+
+    def _take_events(self) -> bool:
+        """Take the new events; whether there were any."""
+        events = self.job.drain() if self.job is not None else []
+        for event in events:
+            self.fold.take(event)
+            if isinstance(event, progress.Began):
+                self._since = time.monotonic()
+        return bool(events)
+
+    # --- drawing ---------------------------------------------------------------------------------
+
+    def _draw(self) -> None:
+        if self.job is None or self._request is None or not self.is_mounted:
+            return
+        width = max(self.scrollable_content_region.width - 1, 40)
+        result = [] if self.running else self._outcome(width)
+        sheet = titled("What is learned from", facts(tuple(self.fold.sheet.items()), width))[:-1]
+        for name, lines in (
+            ("#state", self._state(self._request, width)),
+            ("#outcome", result),
+            ("#sheet", sheet if self.fold.sheet else []),
+        ):
+            view = self.query_one(name, Static)
+            view.display = bool(lines)
+            view.update(Content("\n").join(lines))
+
+    def _state(self, request: TrainingRequest, width: int) -> list[Content]:
+        """What is trained, the phases, the progress of the current one, and the latest measures."""
+        fold, step = self.fold, self.fold.trained
+        doing = "Stopping" if self.stopping else "Training"
+        title = f"{doing} {request.method}" if self.running else request.method
+        lines = [
+            Content.assemble(
+                (title, "bold $primary"), f"  on {one_line(learned_from(request), width - 30)}"
+            ),
+            self._phases(),
+        ]
+        if self.running and fold.began.phase == "train" and step is not None:
+            time_left = ""
+            if math.isfinite(step.seconds_left) and step.step < step.steps:
+                time_left = f", about {duration(step.seconds_left)} left"
+            lines.append(gauge(fold.share, _BAR) + f" step {step.step:,} of {step.steps:,}{time_left}")
+        elif self.running:
+            elapsed = time.monotonic() - self._since
+            so_far = f"  {duration(elapsed)} so far" if elapsed >= _SILENT else ""
+            lines.append(Content.assemble(one_line(fold.began.message) or "Preparing …", (so_far, _QUIET)))
+        if self.running and self.stopping:
+            lines.append(Content.styled("It ends after the step under way.", _QUIET))
+        lines += [Content.styled(f"! {one_line(warning)}", "$warning") for warning in fold.warnings]
+        if step is not None:
+            lines.append(Content.assemble(("Loss", "bold"), f"  {step.loss:.3f} at step {step.step:,}"))
+        if fold.held_out is not None:
+            learned = f"  learned {fold.held_out.utility:.3f}"
+            default = (f"  default {fold.held_out.default:.3f}", _QUIET)
+            lines.append(Content.assemble(("Held-out utility", "bold"), learned, default))
+        return lines
+
+    def _phases(self) -> Content:
+        """The phases with a sign each: done, current or last, to come."""
+        sign = "▸" if self.running else "■" if self.stopping else "✗"
+        names = list(_PHASES)
+        current = names.index(self.fold.began.phase) if self.fold.began.phase in names else -1
+        if self.fold.finished is not None:
+            current = len(names)
+        pieces = []
+        for number, name in enumerate(_PHASES.values()):
+            if number < current:
+                pieces.append(Content.assemble(("✓ ", "$success"), name))
+            elif number == current:
+                pieces.append(Content.styled(f"{sign} {name}", "bold $accent"))
+            else:
+                pieces.append(Content.styled(f"· {name}", _QUIET))
+        return Content("  ").join(pieces)
+
+    def _outcome(self, width: int) -> list[Content]:
+        """The result of a finished training; empty if there is none."""
+
+        def key_of(name: str) -> str:
+            return deepthink(self).key_for(f"policy.{name}")
+
+        error = self.failure.error if self.failure else None
+        if error is not None and error.kind == "cancelled":
+            kept = (
+                "What it saved is kept: the same method on the same decisions continues from there, "
+                f"now ({key_of('train')}) or another day."
+            )
+            return [Content.styled(f"■ {error.message}", "bold"), Content(kept), _UNCHANGED]
+        if error is not None:
+            return [failure_text(error, deepthink(self).keys), _UNCHANGED]
+        verdict, finished = self.fold.verdict, self.fold.finished
+        if verdict is None or finished is None:
+            return []
+        sign = ("✓ The gate passed it.", "bold $success")
+        if not verdict.passed:
+            sign = ("✗ The gate did not pass it.", "bold $error")
+        headline = Content.styled(one_line(f"· {finished.name} is not active"), "bold")
+        next_step = (
+            f"It is kept: among the policies ({key_of('policies')}), {key_of('use')} uses it all the same; "
+            "that is recorded."
+        )
+        if finished.active:
+            headline = Content.styled(one_line(f"● {finished.name} is active now"), "bold $primary")
+            effect = "Set decider to learned to have it decide"
+            if self.learned_decides:
+                effect = "It decides from the next question on"
+            next_step = f"{effect}; {key_of('rollback')} goes back to the policy before."
+        return [
+            Content.styled(*sign),
+            Content(verdict.reason),
+            *facts([(name, figure(value)) for name, value in verdict.measures.items()], width),
+            Content(""),
+            headline,
+            Content(next_step),
+        ]
