@@ -97,15 +97,6 @@ def _written(plan: str | tuple[str, str], request: Request) -> list[str | tuple[
 # --- approving ------------------------------------------------------------------------------------
 
 
-def test_an_answer_without_support_is_asked_about_and_can_be_accepted(person: Person) -> None:
-    events = person.watch([ONE_STEP, INVENTED], DEEP, person.replies("accept"))
-    (asked,) = only(events, ev.Asked)
-    assert asked.options == ["accept", "rewrite", "search", "stop"]
-    assert asked.claims[0]["verdict"] != "supported"
-    assert end(events).status == "answered"
-    assert "not supported" in answered(events).answer
-
-
 def test_rewriting_from_the_evidence_gives_what_stands_there(person: Person) -> None:
     events = person.watch([ONE_STEP, INVENTED], DEEP, person.replies("rewrite"))
     first, second = only(events, ev.Answered)
@@ -124,31 +115,6 @@ def test_it_is_asked_as_often_as_the_answer_is_not_grounded(person: Person) -> N
     assert [r.reply for r in only(events, ev.Replied)] == ["search", "stop"]
     assert end(events).status == "rejected"
     assert answered(events).answer == WITHHELD
-
-
-@pytest.mark.parametrize("approve", ["always", "never"])
-def test_a_script_is_never_asked(person: Person, approve: Any) -> None:
-    events = person.watch([ONE_STEP, INVENTED], replace(DEEP, approve=approve, interactive=False))
-    assert not only(events, ev.Asked)
-    assert end(events).status == "answered"
-    # "never" has had it rewritten from the evidence.
-    assert ("Zanzibar" in answered(events).answer) == (approve == "always")
-
-
-def test_where_nobody_is_there_the_run_waits_and_can_be_answered_later(person: Person) -> None:
-    events = person.watch([ONE_STEP, INVENTED], replace(DEEP, interactive=False))
-    assert end(events).status == "waiting"
-    (waiting,) = resumable(person.store)
-    assert (waiting.why, waiting.run.status) == ("waiting", "waiting")
-    later = person.watch([], DEEP, person.replies("rewrite"), run_id=waiting.run.id)
-    assert isinstance(later[0], ev.Resumed)
-    assert later[0].node == "approve"
-    assert end(later).status == "answered"
-    assert resumable(person.store) == []
-    log = Runs(person.store).events(waiting.run.id)
-    assert [event.seq for event in log] == list(range(len(log)))
-    with pytest.raises(NotResumable):
-        person.watch([], DEEP, run_id=waiting.run.id)
 
 
 # --- clarifying, conversing, following up -----------------------------------------------------------
@@ -280,34 +246,6 @@ def test_a_run_that_is_cancelled_while_it_waits_has_not_worked_meanwhile(person:
     assert Runs(person.store).events(run.id)[-1].elapsed - run.seconds >= 0.1
 
 
-def test_decisions_that_a_person_took_are_stored_with_their_labels(person: Person) -> None:
-    """Taught once, then the rules decide alone, with the judge in their shadow."""
-    asked: list[ev.Asked] = []
-
-    def teach(event: ev.Event) -> None:
-        if isinstance(event, ev.Asked):
-            asked.append(event)
-            person.steering.reply("REVISE")
-
-    judged = {"A": 0.1, "B": 0.8, "C": 0.1}
-    again = {"steps": ["What halted production at the Brevnes plant?"]}
-    over = person.when_asked(lambda wheel: wheel.teach(False), again)
-    request = replace(DEEP, approve="always", shadow="llm")
-    events = person.watch([TWO_STEPS, FIRST, over, judged, TRUE], request, teach, teaching=True)
-    assert end(events).status == "answered"
-    assert [(a.about, a.suggested) for a in asked] == [("decide", "CONTINUE")]
-    run_id = Runs(person.store).find("last").id
-    rows = [(d.seq, d.source, d.action, d.shadow) for d in Runs(person.store).decisions(run_id)]
-    assert rows == [
-        (0, "human", "REVISE", False),
-        (0, "rules", "CONTINUE", True),
-        (1, "rules", "FINISH", False),
-        (1, "llm", "REVISE", True),
-    ]
-    (label,) = Labels(person.store).of_run(run_id).values()
-    assert (label.seq, label.action, label.origin) == (0, "REVISE", "teach")
-
-
 @pytest.mark.parametrize(
     ("act", "why", "status"),
     [
@@ -417,13 +355,3 @@ def test_the_end_of_a_run_is_stored_before_another_process_may_take_it(
     monkeypatch.setattr(Runs, "record", recording)
     person.watch([ONE_STEP, TRUE], ALWAYS)
     assert taken == [True]
-
-
-def test_a_failed_run_goes_on_with_a_model_that_works(person: Person) -> None:
-    with pytest.raises(RuntimeError, match="engine"):
-        person.watch([TWO_STEPS, RuntimeError("engine")], DEEP)
-    (failed,) = resumable(person.store)
-    assert failed.why == "failed"
-    script: list[Scripted] = [NOT_FOUND, {"steps": []}, NOT_FOUND]
-    events = person.watch(script, ALWAYS, run_id=failed.run.id)
-    assert answered(events).answer == NOT_FOUND

@@ -11,13 +11,12 @@ import pytest
 
 import agent.events as ev
 from agent.budget import Budget
-from agent.run import EmptyLibrary, Request, UnusableQuestion, resumable, run
+from agent.run import Request, resumable, run
 from models.protocols import ChatOptions, Message, Reply
 from tests.agent.conftest import DEEP, Ask, UnsureReader
 from tests.agent.made import FIRST, TWO_STEPS, WHOLE, WRITTEN, end, only
 from tests.scripted import HashEmbedder, Plain, ScriptedChat, WordReader
 from traces.library import Library
-from traces.records import UnknownCollection
 from traces.runs import Runs
 from traces.store import Store, StoreBusy
 
@@ -202,24 +201,6 @@ def test_the_seed_profile_asks_at_every_step(ask: Ask) -> None:
 
 
 # --- bad input, cancelling ------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("question", ["", "   ", "?!", "why " * 12_500])
-def test_an_unusable_question_is_refused(ask: Ask, question: str) -> None:
-    with pytest.raises(UnusableQuestion):
-        ask([], Request(question))
-
-
-def test_an_unknown_collection_is_refused(ask: Ask) -> None:
-    with pytest.raises(UnknownCollection):
-        ask([], collections=("nope",))
-
-
-def test_an_empty_library_says_how_to_fill_it(ask: Ask, tmp_path_factory: pytest.TempPathFactory) -> None:
-    empty = Store(tmp_path_factory.mktemp("empty") / "store.duckdb")
-    with pytest.raises(EmptyLibrary) as caught:
-        ask([], store=empty)
-    assert "ingest" in caught.value.way_out
 
 
 def test_leaving_early_stops_the_run(library: Library, store: Store, embedder: HashEmbedder) -> None:

@@ -45,7 +45,7 @@ _FRAME = (PLACEHOLDER[1:30], "Library", "Ask")  # the cursor stands on the place
 _QUESTION = "Compare what the words alpha and beta stand for in every report, year by year."
 _BUSY = {"DEEPTHINK_PROFILE": "seed", "DEEPTHINK_LENGTH": "report", "DEEPTHINK_APPROVE": "always"}
 _MODELS_ALONE = """
-from tui.settings import load
+from tui.settings.settings import load
 from tui.assemble import open_chat, open_embedder
 chat, embedder = open_chat(load()), open_embedder(load())
 chat.loaded(), embedder.warm_up()

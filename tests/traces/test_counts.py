@@ -7,7 +7,7 @@ from dataclasses import replace
 from agent.decisions.decider import STATE_VERSION
 from tests.traces.test_runs import NEW, decision
 from traces.decisions import count_decisions
-from traces.runs import DecisionRow, Label, Labels, Ratings, Runs
+from traces.runs import DecisionRow, Label, Labels, Runs
 from traces.store import Store
 
 
@@ -19,25 +19,6 @@ def _by(
 
 def _pairs(store: Store) -> dict[str, tuple[int, int]]:
     return {pair: (a.agreed, a.compared) for pair, a in count_decisions(store).agreement.items()}
-
-
-def test_decisions_labels_and_ratings_are_counted_without_shadows(store: Store) -> None:
-    runs = Runs(store)
-    run_id, other, _without = (runs.begin(NEW) for _ in range(3))
-    runs.record(
-        run_id,
-        [],
-        [_by(0, "rules", "CONTINUE"), _by(0, "llm", "FINISH", shadow=True), _by(1, "human", "FINISH")],
-        labels=[Label(1, "FINISH", "teach")],
-    )
-    runs.record(other, [], [_by(0, "rules", "CONTINUE", version=STATE_VERSION - 1)])
-    Ratings(store).rate(run_id, "good")
-    counts = count_decisions(store)
-    assert counts.runs == 2
-    assert counts.sources == {"rules": 2, "human": 1}
-    assert counts.actions == {"CONTINUE": 2, "FINISH": 1}
-    assert counts.versions == {STATE_VERSION: 2, STATE_VERSION - 1: 1}
-    assert (counts.origins, counts.ratings) == ({"teach": 1}, {"good": 1})
 
 
 def test_sources_are_compared_wherever_they_judged_the_same_state(store: Store) -> None:

@@ -11,15 +11,12 @@ from tests.traces.old_stores import old_store
 from tests.traces.test_runs import NEW, decision, measure
 from traces.decisions import Gold, ImpossibleOutcome, Outcome, Traces, write_gold
 from traces.runs import (
-    ImpossibleLabel,
     Label,
     Labels,
     Ratings,
     Runs,
     Sessions,
     StoredEvent,
-    UnknownDecision,
-    UnknownRun,
 )
 from traces.store import Store, now, select
 
@@ -49,17 +46,6 @@ def test_the_last_label_counts_until_it_is_taken_back(store: Store, run_id: str)
     assert labels.of_run(run_id) == {}
 
 
-def test_what_was_not_possible_is_no_label(store: Store, run_id: str) -> None:
-    labels = Labels(store)
-    with pytest.raises(ImpossibleLabel, match="REVISE was not possible at decision 1"):
-        labels.put(run_id, 0, "REVISE")
-    for where, seq in ((run_id, 2), ("elsewhere", 0)):
-        with pytest.raises(UnknownDecision) as raised:
-            labels.put(where, seq, "FINISH")
-        assert ("in progress" in raised.value.way_out) == (where == run_id)
-    assert labels.of_run(run_id) == {}
-
-
 def test_a_decision_is_stored_with_its_label_or_not_at_all(store: Store, run_id: str) -> None:
     runs, label = Runs(store), Label(2, "CONTINUE", "override")
     runs.record(run_id, [], [decision(2)], labels=[label])
@@ -84,20 +70,6 @@ def test_what_a_person_decided_before_there_were_labels_is_labelled(tmp_path: Pa
             )
     (label,) = Labels(Store(path)).of_run("r").values()
     assert (label.seq, label.action, label.origin) == (0, "FINISH", "override")
-
-
-def test_a_run_is_rated_anew_and_the_rating_withdrawn(store: Store, run_id: str) -> None:
-    ratings = Ratings(store)
-    with pytest.raises(UnknownRun):
-        ratings.rate("nowhere", "good")
-    ratings.rate(run_id, "good")
-    ratings.rate(run_id, "partly", "half of it")
-    row = ratings.of(run_id)
-    assert row is not None
-    assert (row.run_id, row.rating, row.note) == (run_id, "partly", "half of it")
-    ratings.withdraw(run_id)
-    ratings.withdraw(run_id)
-    assert ratings.of(run_id) is None
 
 
 def test_a_later_measurement_by_the_same_source_replaces_the_earlier(store: Store, run_id: str) -> None:

@@ -35,7 +35,6 @@ _PLACES: Final[Mapping[str, str]] = {
     "describe": "Describing a collection",
     "thinking": "In the thinking",
     "export": "Exporting a run",
-    "unfinished": "Unfinished runs",
     "replay": "In a replay",
     "compare": "Comparing two runs",
     "confirm": "Before something final",

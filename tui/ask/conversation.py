@@ -49,9 +49,9 @@ class SessionLoaded:
 
 def load_beginning(engine: Engine) -> Beginning:
     """Read the state at the start. Raises `BadSetting`, `StoreError`."""
+    from agent.run import resumable
     from traces.library import Library
     from traces.runs import Runs
-    from tui.runs.windows import find_unfinished
 
     recent = Runs(engine.store).search(limit=_HISTORY)
     history = list(dict.fromkeys(run.question for run in recent))
@@ -59,7 +59,7 @@ def load_beginning(engine: Engine) -> Beginning:
         engine.settings(),
         Library(engine.store).collections(),
         history[::-1],
-        [entry for entry in find_unfinished(engine.store) if entry.why != "cancelled"],
+        [entry for entry in resumable(engine.store) if entry.why not in {"cancelled", "going on"}],
     )
 
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from agent import events as ev
     from agent.run import Resumable
     from traces.records import Collection
-    from traces.runs import Rating, Run
+    from traces.runs import Rating
     from tui.decisions.strip import DecisionStrip
     from tui.run.exchange import AskedBox, Exchange, WaysOn
     from tui.run.fold import Part, RunFold
@@ -183,16 +183,11 @@ Every `[n]` of the answer opens its passage.
             verb = "shows it" if count == 1 else "shows them"
             line.update(Content(f"↻ {runs} interrupted: “{question}” {key.upper()} {verb}."))
 
-    def action_unfinished(self) -> None:
-        from tui.runs.windows import offer_unfinished
+    async def action_unfinished(self) -> None:
+        from tui.runs.screen import RunsScreen
 
-        def after_choice(run: Run | None) -> None:
-            if run is not None:
-                self.resume(run.id)
-            else:
-                self.look_again()  # the user may have given some up
-
-        offer_unfinished(self, after_choice)
+        await self.app.switch_mode("runs")
+        cast(RunsScreen, self.app.screen).action_unfinished()
 
     @on(Failed)
     def _show_failure(self, message: Failed) -> None:

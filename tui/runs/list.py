@@ -102,7 +102,7 @@ def short_time(moment: datetime) -> str:
 
 _LOOK_AHEAD_ROWS = 40  # the next page is loaded this many rows before the last
 _MAX_QUESTION = 200  # characters; no row is wider
-_BESIDES = ("runs.status", "runs.mark", "runs.again", "runs.delete", "runs.unfinished")
+_BESIDES = ("runs.status", "runs.mark", "runs.again", "runs.delete", "runs.forget", "runs.unfinished")
 """Actions that do not fit in the footer in 80 columns; the preview names their keys."""
 _RATINGS = {"good": "✓ good", "partly": "~ partly", "wrong": "✗ wrong"}
 

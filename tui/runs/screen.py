@@ -15,14 +15,13 @@ from textual.content import Content
 from textual.timer import Timer
 from textual.widgets import DataTable, Input, Static
 
-from traces.runs import Rating, Run, Runs, RunSummary
+from traces.runs import Rating, Runs, RunSummary
 from tui.app.base import DeepScreen
 from tui.app.failure import failure_text
 from tui.app.keys import bindings
 from tui.app.work import Failed, in_background
-from tui.runs.actions import delete_run, rate
+from tui.runs.actions import delete_run, forget, rate
 from tui.runs.list import Preview, RunList, RunPreview, preview
-from tui.runs.windows import offer_unfinished
 from tui.terminal import counted, one_line
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ STATUSES: Sequence[tuple[str, tuple[str, ...]]] = (
     ("any", ()),
     ("answered", ("answered",)),
     ("not found", ("not_found", "stopped")),
-    ("unfinished", ("running", "waiting")),
+    ("unfinished", ("running", "waiting", "failed", "cancelled")),
     ("cancelled", ("cancelled",)),
     ("failed", ("failed",)),
     ("withheld", ("rejected",)),
@@ -160,6 +159,13 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
         self._status = (self._status + by) % len(STATUSES)
         self._filter()
 
+    def action_unfinished(self) -> None:
+        """Show the runs that have not come to an answer, the newest first."""
+        search = self.query_one(Input)
+        self._words = search.value = ""
+        self._status = [name for name, _ in STATUSES].index("unfinished")
+        self._filter()
+
     def action_clear(self) -> None:
         runs, search = self.query_one(RunList), self.query_one(Input)
         if search.has_focus:
@@ -237,7 +243,7 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
             return True
         if action in {"open", "mark", "rate", "export", "again", "delete"}:
             return self._current is not None
-        if action == "resume":
+        if action in {"resume", "forget"}:
             previewed, current = self._preview, self._current
             return bool(
                 previewed and current and (previewed.run.id, previewed.state) == (current.id, "resumable")
@@ -301,6 +307,21 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
         deleting = partial(in_background, self, work, then, group="delete")
         ConfirmScreen.ask(self, "Delete this run?", detail, "Delete", deleting)
 
+    def action_forget(self) -> None:
+        if self._preview is None:
+            return
+        from tui.app.confirm import ConfirmScreen
+
+        run = self._preview.run
+        work = partial(forget, self.deepthink.engine.store, run)
+        give_up = partial(in_background, self, work, self._tell_forgotten, group="forget")
+        detail = f"“{one_line(run.question, 160)}” cannot be resumed then. It stays among the runs."
+        ConfirmScreen.ask(self, "Give this run up?", detail, "Give up", give_up)
+
+    def _tell_forgotten(self, _: None) -> None:
+        self.notify("The run is given up.")
+        self.action_refresh()
+
     def _remove_deleted(self, run_id: str, _: None) -> None:
         self.query_one(RunList).take_out(run_id)
         self.notify("The run is deleted.")
@@ -310,14 +331,7 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
 
     async def action_resume(self) -> None:
         if self._preview is not None:
-            await self._resume(self._preview.run)
-
-    def action_unfinished(self) -> None:
-        offer_unfinished(self, self._resume)
-
-    async def _resume(self, run: Run | None) -> None:
-        if run is not None:
-            (await self._go_to_ask()).resume(run.id)
+            (await self._go_to_ask()).resume(self._preview.run.id)
 
     async def action_again(self) -> None:
         current = self._current

@@ -1,8 +1,8 @@
-"""Windows over the app: sessions to open, unfinished runs to resume, and the export of a run."""
+"""Windows over the app: sessions to open, and the export of a run."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, cast
@@ -12,25 +12,24 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen, Screen, ScreenResultCallbackType
-from textual.widgets import DataTable, Input, OptionList, RadioButton, RadioSet, Static
+from textual.screen import ModalScreen
+from textual.widgets import DataTable, Input, RadioButton, RadioSet, Static
 
 from traces.paths import existing_path, expanded_path
-from traces.runs import Run, Runs, Session, Sessions
+from traces.runs import Runs, Session, Sessions
 from traces.store import Store
 from tui.app.base import KeyLine
 from tui.app.failure import failure_text
 from tui.app.keys import bindings
-from tui.app.lists import Line, ScreenRows, folded
 from tui.app.offers import deepthink
 from tui.app.work import Failed, in_background
 from tui.run.export import Form, file_name, to_document
-from tui.run.words import NOTHING_ASKED, UNFINISHED_REASONS, local_time
+from tui.run.words import NOTHING_ASKED
 from tui.runs.list import RowTable, short_time
 from tui.terminal import counted, one_line
 
 if TYPE_CHECKING:
-    from agent.run import Resumable
+    pass
 
 
 _MAX_SESSIONS = 2000  # nobody scrolls through more
@@ -202,93 +201,6 @@ gives it a name, which the command line knows too, `d` deletes it with its runs.
     def _announce(self, text: str, _: None) -> None:
         self.notify(text, markup=False)
         self._load()
-
-
-def find_unfinished(store: Store) -> list[Resumable]:
-    """The runs that can be resumed now, newest first; for a worker, since it imports much."""
-    from agent.run import resumable
-
-    return [entry for entry in resumable(store) if entry.why != "going on"]
-
-
-def offer_unfinished(screen: Screen[None], then: ScreenResultCallbackType[Run | None]) -> None:
-    """Open the window of unfinished runs over a screen; ``then`` takes the run to resume, if any."""
-
-    def show(entries: list[Resumable]) -> None:
-        if entries and screen.is_current:
-            screen.app.push_screen(UnfinishedScreen(entries), then)
-        elif not entries:
-            screen.notify("There is nothing to resume.")
-
-    find = partial(find_unfinished, deepthink(screen).engine.store)
-    in_background(screen, find, show, group="unfinished")
-
-
-class UnfinishedScreen(ModalScreen[Run | None]):
-    """Returns the run to resume; None if the user leaves it for later."""
-
-    CSS_PATH = "windows.tcss"
-    BINDINGS: ClassVar[list[BindingType]] = bindings("unfinished")
-    HELP = """\
-### Unfinished runs
-
-These runs were interrupted, failed, were cancelled, or wait for your answer. **Enter** resumes one where it
-stopped; no answered model call is repeated. `d` gives one up: it stays among the runs.
-"""
-
-    def __init__(self, unfinished: Sequence[Resumable]) -> None:
-        super().__init__()
-        self._entries = {entry.run.id: entry for entry in unfinished}
-
-    def compose(self) -> ComposeResult:
-        with Vertical(id="unfinished"):
-            count = len(self._entries)
-            title = "One run can be resumed" if count == 1 else f"{count} runs can be resumed"
-            yield Static(title, classes="title")
-            yield ScreenRows()
-            yield KeyLine()
-
-    def on_mount(self) -> None:
-        self._show()
-
-    def _show(self) -> None:
-        lines = [Line(run_id, partial(_row, entry)) for run_id, entry in self._entries.items()]
-        self.query_one(ScreenRows).show(lines)
-
-    @property
-    def _current(self) -> Resumable | None:
-        return self._entries.get(self.query_one(ScreenRows).chosen)
-
-    @on(OptionList.OptionSelected)
-    def action_resume(self) -> None:
-        if self._current is not None:
-            self.dismiss(self._current.run)
-
-    def action_forget(self) -> None:
-        current = self._current
-        if current is None:
-            return
-        from tui.app.confirm import ConfirmScreen
-        from tui.runs.actions import forget
-
-        run = current.run
-        work = partial(forget, deepthink(self).engine.store, run)
-        give_up = partial(in_background, self, work, partial(self._remove, run.id), group="forget")
-        detail = f"“{one_line(run.question, 160)}” cannot be resumed then. It stays among the runs."
-        ConfirmScreen.ask(self, "Give this run up?", detail, "Give up", give_up)
-
-    def _remove(self, run_id: str, _: None) -> None:
-        self._entries.pop(run_id, None)
-        self._show()
-        if not self._entries:
-            self.dismiss(None)
-
-
-def _row(entry: Resumable, width: int) -> Content:
-    run = entry.run
-    facts = f"{UNFINISHED_REASONS[entry.why]} · {local_time(run.started)} · {one_line(run.chat_model)}"
-    lines = [*folded(one_line(run.question, _MAX_QUESTION), width), ""]
-    return Content.assemble("\n  ".join(lines), (facts, "$foreground 65%"))
 
 
 _FORMS: dict[Form, str] = {

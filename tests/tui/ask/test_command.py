@@ -144,6 +144,7 @@ def test_options_become_the_request(asked: list[tuple[Request, Settings]], deept
     deepthink("config", "set", "length", "report")
     deepthink("config", "set", "approve", "ask")
     deepthink("config", "set", "collection", "facts")
+    deepthink("config", "set", "shadow", "learned")
     limits = (
         "--profile",
         "seed",
@@ -163,6 +164,7 @@ def test_options_become_the_request(asked: list[tuple[Request, Settings]], deept
         collections=("facts",),
         profile="seed",
         decider="llm",
+        shadow="learned",
         budget=replace(Request("").budget, steps=1, tokens=5000, seconds=60.0),
         length="brief",
         approve="ask",

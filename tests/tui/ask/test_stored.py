@@ -11,23 +11,28 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Static
 
+from agent import checkpoints
 from agent.documents import ingest as ing
 from models.protocols import ChatOptions, GenerationCancelled, ModelError
+from tests.tui import stored
 from tests.tui.ask.test_screen import accept, asked, asking, begun, over, ready, shown
 from tests.tui.conftest import QUESTION, Answering, Gate, MakeApp
+from tests.tui.stored import cut_off
 from tests.tui.waiting import PATIENCE, until
 from traces.runs import Runs, Sessions
 from tui.app.confirm import ConfirmScreen
-from tui.ask.conversation import Conversation
+from tui.app.engine import Engine
+from tui.ask.conversation import Conversation, load_beginning
 from tui.ask.prompt import Prompt
 from tui.ask.screen import AskScreen
+from tui.assemble import open_store
 from tui.library.actions import Intake
 from tui.library.ingest_panel import IngestPanel
 from tui.library.screen import LibraryScreen
 from tui.run.exchange import Exchange
 from tui.run.live import Meters
 from tui.run.panel import RunPanel
-from tui.runs.windows import SessionList, SessionsScreen, UnfinishedScreen
+from tui.runs.windows import SessionList, SessionsScreen
 
 
 async def test_a_run_that_failed_here_is_offered_without_taking_the_keys(
@@ -48,12 +53,20 @@ async def test_a_run_that_failed_here_is_offered_without_taking_the_keys(
         assert QUESTION[:20] in shown(line)
         assert screen.query_one(Prompt).has_focus
         await pilot.press("f12")
-        await until(pilot, lambda: isinstance(app.screen, UnfinishedScreen) and app.screen.is_mounted)
-        await pilot.press("enter")
+        await until(pilot, lambda: "r resumes" in str(app.screen.query_one("#preview", Static).content))
+        await pilot.press("r")
         await until(pilot, lambda: len(screen.query(Exchange)) == 2)
         assert not line.display
         await accept(pilot, screen)
         assert Runs(app.engine.store).find("last").status == "answered"
+
+
+def test_what_nobody_works_on_is_offered_but_for_what_was_cancelled() -> None:
+    store = open_store()
+    wanted = [cut_off(status=status) for status in ("running", "failed", "waiting")]
+    cut_off(status="cancelled")
+    with checkpoints.open_checkpoints(store, stored.store_run(status="running"), lambda _log: None):
+        assert [entry.run.id for entry in load_beginning(Engine()).unfinished] == wanted[::-1]
 
 
 async def test_a_collection_whose_reading_ends_while_one_asks_can_be_named(

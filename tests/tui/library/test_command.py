@@ -31,17 +31,6 @@ def test_reading_a_folder_shows_passages_and_coverage(folder: Path, deepthink: R
     assert (collection.name, collection.description) == ("facts", "what is known")
 
 
-def test_only_what_changed_is_read_again(library: Path, deepthink: Run) -> None:
-    assert deepthink("ingest", str(library), "-c", "facts").out.startswith("2 unchanged in ")
-    (library / "fire.md").write_text("# Fire\n\nThe plant at Brevnes is running again.\n")
-    (library / "supplier.md").unlink()
-    (library / "new.txt").write_text("Cathmoor paused its order in June.")
-    ran = deepthink("ingest", str(library), "-c", "facts")
-    assert ran.code == 0
-    assert ran.out.splitlines()[-1].startswith("1 added, 1 updated, 1 removed in ")
-    assert "supplier.md" in ran.out
-
-
 def test_a_file_that_fails_is_told_and_does_not_stop_the_others(folder: Path, deepthink: Run) -> None:
     (folder / "empty.txt").touch()
     (folder / "broken.pdf").write_bytes(bytes(range(256)) * 8)

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from policy.decisions import Seen, load_trees
 from policy.serving import folder as folders
 from policy.serving.folder import Gate
 from policy.serving.registry import Registry, policies_dir
-from policy.serving.scorers import Scores
 from tests.policy import made
 from tests.policy.made import Preferring, policy
 from tests.tui.conftest import QUESTION, Answer, Run
-from traces.runs import Runs
-from tui.assemble import open_store
 from tui.terminal import moment
 
 A, B, SHIPPED = "forest-20261121-100000", "forest-20261121-110000", "forest-20261101-000000"
@@ -86,27 +81,6 @@ def test_use_and_rollback(deepthink: Run) -> None:
     assert f"made {moment('2026-11-21T20:30:00+00:00')}" in shown
 
 
-@pytest.mark.usefixtures("boxed", "own")
-def test_one_that_has_not_passed_needs_force_which_is_recorded(deepthink: Run) -> None:
-    ran = deepthink("policy", "use", B)
-    assert (ran.code, ran.out) == (2, "")
-    assert f"The gate did not pass {B}: It is not better than the default." in ran.err
-    assert "--force" in ran.err
-    assert Registry().active().name == "box"
-    ran = deepthink("policy", "use", B, "--force")
-    assert (ran.code, ran.out) == (0, f"{B} is active now. It was forced, and that is recorded.\n")
-    assert f"chosen {B}, although the gate did not pass it" in _plain(deepthink("policy", "show", B).out)
-
-
-@pytest.mark.usefixtures("boxed", "own")
-@pytest.mark.parametrize("name", ["forest", "/etc"])
-def test_an_unknown_or_doubtful_name_is_told(deepthink: Run, name: str) -> None:
-    for command in (("use", name), ("show", name)):
-        ran = deepthink("policy", *command)
-        assert (ran.code, ran.out) == (2, "")
-        assert "deepthink policy list" in ran.err
-
-
 @pytest.mark.usefixtures("boxed")
 def test_a_spoiled_folder_is_told_and_leaves_the_active_one(deepthink: Run, own: Path) -> None:
     (own / A / "model.pkl").write_bytes(b"")
@@ -117,15 +91,6 @@ def test_a_spoiled_folder_is_told_and_leaves_the_active_one(deepthink: Run, own:
         assert said in ran.err
     assert Registry().active().name == "box"
     assert said in _plain(deepthink("policy", "list").out)
-
-
-@pytest.mark.usefixtures("boxed", "own")
-def test_a_damaged_record_is_told_and_the_box_is_active(deepthink: Run) -> None:
-    (policies_dir() / "active.json").write_text("{")
-    ran = deepthink("policy", "list")
-    assert ran.code == 0
-    assert "active.json cannot be read" in _plain(ran.err)
-    assert f"● {SHIPPED}" in _plain(ran.out)
 
 
 @pytest.mark.usefixtures("boxed", "own")
@@ -146,18 +111,6 @@ def test_only_ones_own_can_be_removed_and_only_with_a_yes(deepthink: Run) -> Non
 # --- a run ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("boxed", "library")
-def test_the_box_decides_from_the_first_question_on(deepthink: Run, model: Answer) -> None:
-    model()
-    ran = deepthink("ask", QUESTION, "--plain")
-    assert (ran.code, ran.err) == (0, "")
-    assert "decide: FINISH" in _plain(ran.out)
-    assert "one of two sub-questions answered" in _plain(ran.out)
-    stored = Runs(open_store()).find("last")
-    assert stored.decider == f"learned:{SHIPPED}"
-    assert [d.source for d in Runs(open_store()).decisions(stored.id)] == ["learned"]
-
-
 @pytest.mark.usefixtures("boxed", "own", "library")
 def test_a_promoted_policy_drives_the_next_question(deepthink: Run, model: Answer) -> None:
     policy(policies_dir(), "late-1", save=Preferring("CONTINUE", 0.2).save)
@@ -167,49 +120,3 @@ def test_a_promoted_policy_drives_the_next_question(deepthink: Run, model: Answe
         answer = json.loads(deepthink("ask", QUESTION, "--json").out)
         assert (answer["decider"], len(answer["steps"])) == (f"learned:{name}", steps)
         assert {d["source"] for d in answer["decisions"]} == {"learned"}
-
-
-@pytest.mark.usefixtures("boxed", "library")
-def test_a_policy_that_cannot_be_loaded_leaves_the_run_to_the_rules(
-    deepthink: Run, model: Answer, own: Path
-) -> None:
-    deepthink("policy", "use", A)
-    (own / A / "said.safetensors").write_bytes(b"")
-    model()
-    ran = deepthink("ask", QUESTION, "--plain")
-    assert ran.code == 0
-    assert f"The policy {A} was tampered with: said.safetensors has changed. The rules decide" in ran.err
-    answer = json.loads(deepthink("ask", QUESTION, "--json").out)
-    assert {d["source"] for d in answer["decisions"]} == {"rules"}
-    assert len(answer["warnings"]) == 1
-
-
-@pytest.mark.usefixtures("boxed", "library")
-def test_its_second_opinion_can_be_recorded(deepthink: Run, model: Answer) -> None:
-    deepthink("config", "set", "decider", "rules")
-    deepthink("config", "set", "shadow", "learned")
-    model()
-    assert deepthink("ask", QUESTION).code == 0
-    stored = Runs(open_store()).find("last")
-    shadows = [d for d in Runs(open_store()).decisions(stored.id) if d.shadow]
-    assert {(d.source, d.action) for d in shadows} == {("learned", "FINISH")}
-
-
-@pytest.mark.usefixtures("boxed", "library")
-def test_what_a_policy_is_given_is_to_the_letter_what_is_stored(
-    deepthink: Run, model: Answer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """So a training on the stored runs sees the states as the policy does."""
-    shown: list[Seen] = []
-
-    class Remembering(Preferring):
-        def score(self, states: Sequence[Seen]) -> Scores:
-            shown.extend(states)
-            return super().score(states)
-
-    monkeypatch.setattr(folders, "read_scorer", lambda *_: Remembering("CONTINUE"))
-    model()
-    assert deepthink("ask", QUESTION).code == 0
-    (tree,) = load_trees(open_store()).trees
-    assert [node.seen for node in tree.nodes.values()] == shown
-    assert len(shown) == 2

@@ -10,6 +10,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input, OptionList, Static
 
 from agent.events import Asked, NodeStarted, Routed
+from agent.run import resumable
 from tests.tui.ask.test_screen import (
     UNSUPPORTED,
     accept,
@@ -31,7 +32,6 @@ from tui.assemble import open_store
 from tui.run.exchange import AskedBox, Exchange
 from tui.run.fold import RunFold
 from tui.run.live import Meters, RunBar
-from tui.runs.windows import find_unfinished
 
 
 async def held(pilot: Pilot[int], gate: Gate) -> AskScreen:
@@ -246,5 +246,5 @@ async def test_leaving_the_app_interrupts_what_goes_on(make_app: MakeApp, filled
     async with app.run_test(size=(80, 24)) as pilot:
         await held(pilot, gate)
         await pilot.press("ctrl+q")
-    (left,) = find_unfinished(open_store())
+    (left,) = resumable(open_store())
     assert (left.why, left.run.status, left.run.finished) == ("interrupted", "running", None)

@@ -26,7 +26,7 @@ from tui.runs.compare import CompareScreen
 from tui.runs.list import RunList
 from tui.runs.replay import ReplayScreen
 from tui.runs.screen import RunsScreen
-from tui.runs.windows import ExportScreen, SessionList, SessionsScreen, UnfinishedScreen, find_unfinished
+from tui.runs.windows import ExportScreen, SessionList, SessionsScreen
 
 pytestmark = pytest.mark.usefixtures("bare", "utc")
 LONG = "Which single supplier does Orlavane buy its ceramic bearings from, and why only one?"
@@ -121,14 +121,6 @@ def test_the_replay(keys: Sequence[str], look: Look, make_app: MakeApp, snap_com
 def test_the_comparison(look: Look, make_app: MakeApp, snap_compare: Snap) -> None:
     ids = two_runs()
     shown = over(lambda: CompareScreen(*ids), lambda screen: len(screen.query(".section")) == 8)
-    assert snap_compare(make_app(theme=look.theme), terminal_size=look.size, run_before=shown)
-
-
-@looks("80x24-dark")
-def test_the_unfinished_runs(look: Look, make_app: MakeApp, snap_compare: Snap) -> None:
-    cut_off(question=LONG)
-    cut_off(status="waiting", question="Which year?")
-    shown = over(lambda: UnfinishedScreen(find_unfinished(open_store())), lambda screen: screen.is_mounted)
     assert snap_compare(make_app(theme=look.theme), terminal_size=look.size, run_before=shown)
 
 

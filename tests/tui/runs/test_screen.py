@@ -11,6 +11,8 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Static
 
+from agent import checkpoints
+from agent import events as ev
 from tests.traces.many_runs import fill
 from tests.tui import stored
 from tests.tui.app.bare import BareScreen
@@ -24,6 +26,7 @@ from tui.app.confirm import ConfirmScreen
 from tui.ask.prompt import Prompt
 from tui.ask.screen import AskScreen
 from tui.assemble import open_store
+from tui.run.fold import stored_events
 from tui.runs.list import RunList
 from tui.runs.replay import ReplayScreen
 from tui.runs.screen import RunsScreen
@@ -217,6 +220,34 @@ async def test_only_what_can_go_on_is_resumed(make_app: MakeApp, monkeypatch: py
         await until(pilot, lambda: asked.calls)
         assert app.current_mode == "ask"
     assert asked.calls == [(resumable,)]
+
+
+async def test_unfinished_runs_are_shown_alone_and_given_up(make_app: MakeApp) -> None:
+    store = open_store()
+    call = ev.ModelCalled("route", 50, 10, 5, 0.1)
+    run_id = cut_off(events=[(0.5, call), (0.9, call)])
+    failed = cut_off(status="failed")
+    stored.store_run()
+    app = make_app()
+    async with app.run_test(size=SIZE) as pilot:
+        await opened(pilot, 3)
+        await pilot.press("u")
+        await until(pilot, lambda: listed(app) == [failed, run_id])
+        for run in (failed, run_id):
+            await until(pilot, lambda: "r resumes" in said(app, "#preview"))
+            await pilot.press("e")
+            await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
+            await pilot.press("y")
+            await until(pilot, lambda: "r resumes" not in said(app, "#preview"))
+            assert not checkpoints.exists(store, run)
+            await pilot.press("down")
+    given_up = Runs(store).find(run_id)
+    assert (given_up.status, given_up.stopped_because) == ("cancelled", "given up")
+    assert (given_up.evaluated, given_up.generated) == (100, 10)
+    _, last = stored_events(store, given_up)[-1]
+    assert isinstance(last, ev.RunFinished)
+    assert last.seconds == 0.9
+    assert Runs(store).find(failed).status == "failed"
 
 
 async def test_a_list_that_cannot_be_read_says_so_and_is_read_again(

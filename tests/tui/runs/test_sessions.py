@@ -15,7 +15,6 @@ from tests.tui.conftest import Run
 from tests.tui.waiting import until
 from traces.runs import Runs, Sessions
 from tui.app.app import DeepthinkApp
-from tui.app.confirm import ConfirmScreen
 from tui.assemble import open_store
 from tui.runs.windows import SessionList, SessionsScreen
 
@@ -79,22 +78,6 @@ async def test_a_session_is_named_in_place(two: list[str], app: DeepthinkApp) ->
         await pilot.press("r", "escape")
         assert not chosen  # only the line for the name is left
         assert screen.query_one(SessionList).has_focus
-
-
-async def test_deleting_asks_first_and_takes_the_runs_along(two: list[str], app: DeepthinkApp) -> None:
-    async with app.run_test(size=SIZE) as pilot:
-        screen, _ = await opened(pilot, 2)
-        await pilot.press("d")
-        await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
-        await pilot.press("n")
-        await until(pilot, lambda: app.screen is screen)
-        assert len(Runs(open_store()).recent()) == 3
-        await pilot.press("delete")
-        await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
-        await pilot.press("y")
-        await until(pilot, lambda: len(shown(screen)) == 1)
-    assert [session.id for session in Sessions(open_store()).recent()] == [two[1]]
-    assert len(Runs(open_store()).recent()) == 1
 
 
 async def test_without_a_session_the_window_says_what_to_do(app: DeepthinkApp) -> None:
