@@ -8,47 +8,30 @@ from typing import Any
 from agent import events as ev
 from agent.decisions.decider import STATE_VERSION
 from agent.state import ACTIONS, Candidate, Claim, Evidence, Note, PlanStep, Verdict
+from tests.agent import made
 
 LONG = "Which single supplier does Orlavane buy all of its ceramic compressor bearings from, and why?"
 STEP = PlanStep(question=LONG, reason="", tool="reports", keywords="", section="")
 
 
+_PLACE: dict[str, Any] = {
+    "collection": "reports",
+    "document": "annual-report.html",
+    "title": "Annual report 2024",
+    "date": "2025-02-28",
+    "section": "Annual report 2024 › Item 1A. Risk Factors › A single supplier",
+    "page": 12,
+}
+
+
 def evidence(number: int, **changes: object) -> Evidence:
-    item = Evidence(
-        number=number,
-        step=1,
-        passage_id=number,
-        collection="reports",
-        document="annual-report.html",
-        title="Annual report 2024",
-        date="2025-02-28",
-        section="Annual report 2024 › Item 1A. Risk Factors › A single supplier",
-        page=12,
-        kind="text",
-        text="the whole chunk",
-        excerpt="Orlavane buys all of its ceramic compressor bearings from Tolvang Ceramics. " * 4,
-        score=0.5,
-    )
-    item.update(changes)  # type: ignore[typeddict-item]
-    return item
+    excerpt = "Orlavane buys all of its ceramic compressor bearings from Tolvang Ceramics. " * 4
+    return made.evidence(number, **{"text": "the whole chunk", **_PLACE, "excerpt": excerpt, **changes})
 
 
 def candidate(item: Evidence) -> Candidate:
-    return Candidate(
-        passage_id=item["passage_id"],
-        document_id=1,
-        collection=item["collection"],
-        document=item["document"],
-        title=item["title"],
-        date=item["date"],
-        section=item["section"],
-        page=item["page"],
-        kind=item["kind"],
-        text=item["text"],
-        score=0.5,
-        scores={"fused": 0.5},
-        grade="",
-    )
+    place = {name: item[name] for name in (*_PLACE, "kind")}  # type: ignore[literal-required]
+    return made.candidate(item["passage_id"], item["text"], scores={"fused": 0.5}, **place)
 
 
 def search(step: int, query: str, hits: int, rung: str = "") -> ev.Searched:
@@ -71,7 +54,7 @@ def started() -> ev.RunStarted:
 
 
 def note(sentence: str, step: int = 1) -> Note:
-    return Note(step=step, question=LONG, sentence=sentence, answer="", cites=[1], found=True, revision=0)
+    return Note({**made.note(sentence, 1, step=step, question=LONG), "answer": ""})
 
 
 def shares(probabilities: Sequence[float]) -> dict[str, float]:

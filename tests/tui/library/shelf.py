@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from textual.app import ComposeResult
 
-from tests.scripted import HashEmbedder
+from agent.text.terms import terms
+from tests.agent import made
 from traces.library import Library
-from traces.records import Chunk, NewDocument
+from traces.records import Chunk
 from traces.store import Store
 from tui.app.app import DeepthinkApp
 from tui.app.base import DeepScreen
@@ -51,9 +53,6 @@ def put(
     notices: tuple[str, ...] = (),
 ) -> int:
     """Store a document of ``(section, text)`` chunks; returns its id."""
-    from agent.text.terms import terms
-
-    embedder = HashEmbedder()
     chunks = tuple(
         Chunk(
             position=position,
@@ -65,22 +64,18 @@ def put(
         )
         for position, (section, text) in enumerate(texts)
     )
-    document = NewDocument(
-        collection=collection,
-        source=source or f"/documents/{name}",
-        name=name,
-        title=title or name,
-        media_type="application/pdf" if pages else "text/markdown",
-        sha256=f"{name:0<64}"[:64],
-        bytes=1000 * len(texts) + 234,
-        pages=pages,
-        date=date,
-        coverage=coverage,
-        notices=notices,
-        reader=1,
-        chunks=chunks,
-    )
-    return library.put_document(document, embedder.embed_passages([c.text for c in chunks]), embedder.name)
+    changes: dict[str, Any] = {
+        "source": source or f"/documents/{name}",
+        "title": title or name,
+        "media_type": "application/pdf" if pages else "text/markdown",
+        "bytes": 1000 * len(texts) + 234,
+        "pages": pages,
+        "date": date,
+        "coverage": coverage,
+        "notices": notices,
+        "chunks": chunks,
+    }
+    return made.put(library, name, [text for _, text in texts], collection, **changes)
 
 
 def fill(store: Store) -> dict[str, int]:
