@@ -132,12 +132,19 @@ def restore(store: Store, source: Path) -> Path | None:
     return previous if previous.exists() else None
 
 
-def _unpack(source: Path, folder: Path) -> None:
+def check(source: Path) -> None:
+    """Raise `NotABackup` or `OSError` if a file cannot be a backup."""
+    _unpack(source, None)
+
+
+def _unpack(source: Path, folder: Path | None) -> None:
+    """Unpack a backup; only look into it if ``folder`` is None."""
     try:
         with zipfile.ZipFile(source) as archive:
             if any(not name.startswith((f"{_DATA}/", _SETTINGS)) for name in archive.namelist()):
                 raise _no_backup(source, "it holds other files")
-            archive.extractall(folder)
+            if folder is not None:
+                archive.extractall(folder)
     except zipfile.BadZipFile as error:
         raise _no_backup(source, str(error)) from error
 

@@ -42,6 +42,7 @@ _FULL = {errno.ENOSPC, errno.EDQUOT}
 _FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
 _WRONG_PLACE = {errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP}
 _PARSER_WORDS = {
+    "Got unexpected extra argument(s) ": "Too many arguments: ",
     "No such option: ": "There is no option ",
     "No such command ": "There is no command ",
     "Possible options: ": "similar: ",

@@ -71,6 +71,21 @@ RunId = Annotated[
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 
+def is_alone(context: typer.Context, **flags: bool) -> bool:
+    """Whether a group of commands was called without one of them.
+
+    Raises `WrongUsage` if one follows a flag that is given: only the list without a command heeds it.
+    """
+    if context.invoked_subcommand is None:
+        return True
+    for name in (name for name, is_given in flags.items() if is_given):
+        raise WrongUsage(
+            f"--{name} has no effect there.",
+            f"Put it last: {context.command_path} {context.invoked_subcommand} --{name}",
+        )
+    return False
+
+
 def confirm(question: str, yes: bool) -> None:
     """Ask before something that cannot be undone, unless ``yes``. Raises `typer.Abort`, `WrongUsage`."""
     if yes:

@@ -49,11 +49,12 @@ def restore(
     store = open_store()
     if file is None:
         return _repair(store)
+    from traces.backup import check
     from traces.backup import restore as put_back
 
     _check_idle(store)
     source = expanded_path(file).absolute()
-    source.open("rb").close()  # raises what is wrong with it before the user is asked
+    check(source)  # before the user is asked
     if store.path.exists():
         confirm(
             f"Put {clean(str(file))} in place of the present library, runs, policies and settings?", yes

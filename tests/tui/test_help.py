@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -69,6 +70,15 @@ def test_what_is_no_command_gets_a_suggestion(deepthink: Run) -> None:
     assert "deepthink ask 'Who supplies the bearings?'" in ran.err
     assert "Did you mean 'runs'?" in deepthink("run").err
     assert deepthink("--version").out.startswith("deepthink ")
+
+
+@pytest.mark.parametrize("group", ["config", "library", "models", "policy", "runs", "sessions", "traces"])
+def test_a_list_is_printed_as_json_and_no_command_ignores_that(group: str, deepthink: Run) -> None:
+    assert json.loads(deepthink(group, "--json").out) is not None
+    (command, *_) = cli.load_command(group).commands
+    ran = deepthink(group, "--json", command)
+    assert (ran.code, ran.out) == (2, "")
+    assert f"deepthink {group} {command} --json" in ran.err
 
 
 def test_the_app_has_the_version_and_the_options_of_the_command_line(

@@ -146,7 +146,7 @@ def test_a_backup_is_written_and_put_back(secret: Path, tmp_path: Path, deepthin
     assert done.code == 0, done.err
     assert "before-restore-" in done.out
     assert len(Library(open_store()).documents("facts")) == 2
-    assert deepthink("restore", str(secret / "supplier.md"), "--yes").code == 4
+    assert deepthink("restore", str(secret / "supplier.md")).code == 4, "it does not ask about such a file"
 
 
 def test_a_damaged_library_is_rebuilt_from_its_passages_and_files(secret: Path, deepthink: Run) -> None:

@@ -6,7 +6,6 @@ import errno
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
-from datetime import UTC
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -23,7 +22,7 @@ from traces.runs import DecisionRow, Label, Labels, Ratings, Run, Runs
 from traces.store import Store
 from tui.assemble import open_store
 from tui.failures import WrongUsage
-from tui.options import AsJson, RunId
+from tui.options import AsJson, RunId, is_alone
 from tui.run.fold import status_key
 from tui.run.words import local_time, status
 from tui.terminal import clean, console, counted, one_line, print_json, table
@@ -38,6 +37,7 @@ def traces(
         Path | None,
         typer.Option("--store", metavar="FILE", help="A collected store, instead of your own runs."),
     ] = None,
+    as_json: AsJson = False,
 ) -> None:
     """See, label and exchange the decisions that runs took.
 
@@ -46,8 +46,8 @@ def traces(
     `deepthink train-policy` learns from them.
     """
     context.obj = store
-    if not context.invoked_subcommand:
-        list_traces(context)
+    if is_alone(context, json=as_json):
+        list_traces(context, as_json=as_json)
 
 
 @app.command("list")
@@ -60,9 +60,7 @@ def list_traces(
     store = open_traces_store(context.obj)
     runs = Traces(store).latest(limit)
     if as_json:
-        print_json(
-            [{**asdict(run), "started": run.started.replace(tzinfo=UTC).isoformat()} for run in runs]
-        )
+        print_json(runs)
         return
     out = console()
     if not runs:

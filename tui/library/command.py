@@ -31,7 +31,7 @@ from tui.interrupts import ctrl_c
 from tui.library import actions
 from tui.library.actions import intake, read_in
 from tui.library.ingesting import show_ingestion
-from tui.options import After, AsJson, Before, From, InFolder, Type, Yes, confirm, filter_pairs
+from tui.options import After, AsJson, Before, From, InFolder, Type, Yes, confirm, filter_pairs, is_alone
 from tui.run.words import local_time, located
 from tui.settings.settings import load
 from tui.terminal import clean, console, counted, one_line, print_json, table
@@ -142,7 +142,7 @@ def collections(context: typer.Context, as_json: AsJson = False) -> None:
 
     Without a command, it lists the collections.
     """
-    if context.invoked_subcommand:
+    if not is_alone(context, json=as_json):
         return
     library = Library(open_store())
     shelves = library.collections()
@@ -241,6 +241,8 @@ def unfollow(folder: Annotated[str, typer.Argument(metavar="FOLDER")]) -> None:
 
     Its documents stay in the library.
     """
+    if not folder:
+        raise WrongUsage("The path is empty.", "`deepthink library folders` lists the followed folders.")
     path = os.path.realpath(expanded_path(folder))
     if not Folders(open_store()).unfollow(path):
         raise WrongUsage(

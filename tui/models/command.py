@@ -19,7 +19,7 @@ from tui import assemble, completion, failures
 from tui.interrupts import ctrl_c
 from tui.models import tables
 from tui.models.pulling import pull_models
-from tui.options import AsJson
+from tui.options import AsJson, is_alone
 from tui.settings.settings import load, put
 from tui.terminal import console, print_json, size
 
@@ -32,7 +32,7 @@ def models(context: typer.Context, as_json: AsJson = False) -> None:
 
     Without a command, it lists them.
     """
-    if not context.invoked_subcommand:
+    if is_alone(context, json=as_json):
         list_models(as_json=as_json)
 
 

@@ -16,7 +16,7 @@ from policy.serving.folder import BOX, CARD, Facts, read, require_base, sections
 from policy.serving.registry import Activation, Listed, Registry
 from tui import completion
 from tui.failures import warn
-from tui.options import AsJson, Yes, confirm
+from tui.options import AsJson, Yes, confirm, is_alone
 from tui.policy.actions import CHANGES, change_facts
 from tui.settings.settings import load
 from tui.terminal import clean, console, moment, print_json, table
@@ -36,7 +36,7 @@ def policy(context: typer.Context, as_json: AsJson = False) -> None:
     the plan or answer. The one in the box is active until another is chosen; `deepthink train-policy`
     makes new ones from your own runs.
     """
-    if not context.invoked_subcommand:
+    if is_alone(context, json=as_json):
         list_policies(as_json=as_json)
 
 

@@ -15,7 +15,7 @@ from traces.runs import RATINGS, Run, Runs, Sessions
 from tui import completion
 from tui.assemble import open_store
 from tui.failures import WrongUsage
-from tui.options import AsJson, RunId, Yes, confirm
+from tui.options import AsJson, RunId, Yes, confirm, is_alone
 from tui.run.export import to_document
 from tui.run.fold import answer_as_read, status_key, stored_events
 from tui.run.render import AnimatedRun, PlainRun, Renderer
@@ -35,10 +35,8 @@ def runs(context: typer.Context, unfinished: _Unfinished = False, as_json: AsJso
 
     Without a command, it lists the latest.
     """
-    if not context.invoked_subcommand:
+    if is_alone(context, unfinished=unfinished, json=as_json):
         list_runs(unfinished=unfinished, as_json=as_json)
-    elif unfinished:
-        raise typer.BadParameter("--unfinished belongs after `runs list`.")
 
 
 @app.command("list")
@@ -190,7 +188,7 @@ def sessions(context: typer.Context, as_json: AsJson = False) -> None:
     Without a command, it lists the latest. Every question belongs to one. `deepthink ask --session NAME`
     continues a conversation: a question may refer to earlier ones.
     """
-    if not context.invoked_subcommand:
+    if is_alone(context, json=as_json):
         list_sessions(as_json=as_json)
 
 

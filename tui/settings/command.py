@@ -10,7 +10,7 @@ from rich.text import Text
 
 from traces import paths as locations
 from tui import completion, failures
-from tui.options import AsJson
+from tui.options import AsJson, is_alone
 from tui.settings.settings import as_text, drop, entries, load, put, require_key, value_of, variable
 from tui.terminal import console, one_line, print_json
 
@@ -27,7 +27,7 @@ def config(context: typer.Context, as_json: AsJson = False) -> None:
 
     Without a command, it lists every value and where it comes from.
     """
-    if context.invoked_subcommand:
+    if not is_alone(context, json=as_json):
         return
     settings_in_force = entries()
     if as_json:

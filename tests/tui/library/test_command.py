@@ -152,6 +152,17 @@ def test_what_is_not_there_is_wrong_usage(
     assert len(ran.err.splitlines()) == 2
 
 
+def test_only_the_named_folder_is_no_longer_followed(
+    folder: Path, deepthink: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert deepthink("ingest", str(folder)).code == 0
+    monkeypatch.chdir(folder)
+    assert deepthink("library", "unfollow", "").code == 2
+    assert str(folder) in deepthink("library", "folders").out
+    assert deepthink("library", "unfollow", ".").code == 0
+    assert str(folder) not in deepthink("library", "folders").out
+
+
 def test_dropped_files_are_taken_apart(tmp_path: Path) -> None:
     spaced = tmp_path / "two words.md"
     spaced.touch()
