@@ -313,7 +313,14 @@ class _Server:
 
     def run(self, listener: socket.socket, idle: float, stop: threading.Event) -> None:
         """Accept connections until stopped, idle for ``idle`` seconds (0: forever), or outdated."""
-        threading.Thread(target=self._warm_up, daemon=True).start()
+        warming = threading.Thread(target=self._warm_up, daemon=True)
+        warming.start()
+        try:
+            self._accept(listener, idle, stop)
+        finally:
+            warming.join()  # Python may crash if it exits during an import
+
+    def _accept(self, listener: socket.socket, idle: float, stop: threading.Event) -> None:
         path = socket_file()
         while not stop.is_set() and not self._outdated.is_set() and path.exists():
             if idle and not self._answering.locked() and time.monotonic() - self._last_used > idle:

@@ -133,11 +133,21 @@ def test_a_server_that_ends_in_a_run_is_told(
     assert (ran.code, "deepthink resume" in ran.err, alone) == (5, True, [])
 
 
-def test_it_ends_when_nobody_asks(filled: Path, warmed: Answering) -> None:
+def test_it_ends_when_nobody_asks_and_nothing_is_being_loaded(
+    filled: Path, warmed: Answering, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded = threading.Event()
+
+    def load(*_models: object) -> None:
+        time.sleep(3 * warm._POLL_SECONDS)
+        loaded.set()
+
+    monkeypatch.setattr("tui.assemble.warm_up", load)
     thread = threading.Thread(target=warm.serve, args=(0.0001,), daemon=True)
     thread.start()
     thread.join(PATIENCE)
     assert (thread.is_alive(), socket_file().exists(), warmed.closed) == (False, False, True)
+    assert loaded.is_set(), "Python may crash if it exits while something is loaded"
 
 
 def test_a_second_server_is_not_started(
