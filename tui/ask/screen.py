@@ -85,6 +85,7 @@ Every `[n]` of the answer opens its passage.
         self._greeted = False  # whether the first steps were shown, or are not needed
         self._away = True  # whether another screen is shown
         self._beginning: Beginning | None = None
+        self._early_question = ""  # asked before the names of the collections were known
 
     def body(self) -> ComposeResult:
         with Horizontal(id="upper"):
@@ -139,6 +140,9 @@ Every `[n]` of the answer opens its passage.
         self._introduce()
         if self.live is None:
             self._offer(beginning.unfinished)
+        early, self._early_question = self._early_question, ""
+        if early:
+            self._take_question(Prompt.Sent(early))
         if self._greeted or self.session or self.exchange is not None or not self.is_current:
             return
         if beginning.collections or beginning.history:
@@ -193,6 +197,8 @@ Every `[n]` of the answer opens its passage.
     def _show_failure(self, message: Failed) -> None:
         """Show a failure before the first question until there is one."""
         if self.exchange is None:
+            self.query_one(Prompt).take_back(self._early_question)
+            self._early_question = ""
             error = message.error
             text = f"✗ {error.title}: {error.message}\n\n{in_the_app(error, self.deepthink.keys)}"
             self.query_one(Conversation).introduce(Content(text))
@@ -207,8 +213,11 @@ Every `[n]` of the answer opens its passage.
                 severity="warning",
             )
             self.query_one(Prompt).take_back(event.text)
-            return
-        self.ask(event.text)
+        elif self._beginning is None and "#" in event.text:
+            self._early_question = event.text
+            self.notify("The question is asked once the collections are known.")
+        else:
+            self.ask(event.text)
 
     def ask(self, text: str) -> None:
         """Ask a typed question, as the next turn of the session."""
@@ -246,6 +255,11 @@ Every `[n]` of the answer opens its passage.
         else:
             key = self.deepthink.key_of("ask.citations")
             self.notify(f"{event.box.event.question} {key} goes there.", title="The run asks", markup=False)
+
+    def on_asked_box_typed(self, event: AskedBox.Typed) -> None:
+        """Go on with the text in the prompt."""
+        self.to_prompt()
+        self.query_one(Prompt).insert(event.text)
 
     def on_exchange_ready(self, event: Exchange.Ready) -> None:
         """Draw the run once the turn is composed; no later message says so."""

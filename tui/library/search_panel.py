@@ -71,7 +71,7 @@ cursor.
         self._tell("Enter searches. No language model is used.")
 
     def search_for(self, words: str) -> None:
-        """Search for these words, everywhere."""
+        """Search for these words."""
         self.query_one("#query", Input).value = words
         self._search()
 

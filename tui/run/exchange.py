@@ -46,7 +46,10 @@ The nearest passages, and other ways to search. **Enter** opens a passage, or do
 
     @dataclass
     class Chosen(Message):
-        """Ask a question: edited in the prompt, in all collections, or as a search of the library."""
+        """Ask a question: edited in the prompt, in all collections, or as a search of the library.
+
+        The ``question`` of a search begins with the collections that it is limited to.
+        """
 
         way: Way
         question: str
@@ -55,8 +58,8 @@ The nearest passages, and other ways to search. **Enter** opens a passage, or do
         super().__init__()
         self._rows: list[tuple[Callable[[], object], str, str]] = []  # what it does, lead, text
 
-    def show(self, fold: RunFold, *, narrowed: bool) -> None:
-        """Show what to do after a run; ``narrowed`` if it searched only some of the collections."""
+    def show(self, fold: RunFold, only: Sequence[str]) -> None:
+        """Show what to do after a run that searched ``only`` these collections; all if there are none."""
         self._rows = []
         question = fold.question
         if fold.status in {"not_found", "stopped"}:
@@ -69,8 +72,10 @@ The nearest passages, and other ways to search. **Enter** opens a passage, or do
                 "search": "Search the library with this question",
             }
             for way, text in ways.items():
-                if way != "everywhere" or narrowed:
-                    self._rows.append((partial(self._choose, way, question), "→ ", text))
+                if way == "everywhere" and not only:
+                    continue
+                scope = "".join(f"#{name} " for name in only) if way == "search" else ""
+                self._rows.append((partial(self._choose, way, scope + question), "→ ", text))
         elif fold.status == "answered" and fold.answered is not None:
             for missing in fold.answered.missing:
                 text = f"Ask about what is missing: “{one_line(missing, _TEXT_LENGTH)}”"
@@ -286,8 +291,9 @@ class AskedBox(Vertical):
     HELP = """\
 ### The run asks
 
-**↑ ↓** and **Enter**, or a number, choose; where nothing is listed, type a line. **Esc** goes back to
-the prompt; pressed again, it cancels the run, which can be resumed.
+**↑ ↓** or a number go to a choice, **Enter** takes it; where nothing is listed, type a line. Any other text
+goes into the prompt. **Esc** goes back to the prompt; pressed again, it cancels the run, which can be
+resumed.
 """
     DEFAULT_CSS = """
     AskedBox { height: auto; border: round $accent; padding: 0 1; margin: 0 0 0 2; }
@@ -304,6 +310,12 @@ the prompt; pressed again, it cancels the run, which can be resumed.
         reply: str
 
     @dataclass
+    class Typed(Message):
+        """The user typed this instead of choosing."""
+
+        text: str
+
+    @dataclass
     class Posed(Message):
         """The question is on the screen and can be answered."""
 
@@ -312,6 +324,7 @@ the prompt; pressed again, it cancels the run, which can be resumed.
     def __init__(self, event: ev.Asked) -> None:
         super().__init__()
         self.event = event
+        self._digits = ""  # typed one after the other: numbers of choices, or the beginning of a text
 
     def compose(self) -> ComposeResult:
         event = self.event
@@ -346,10 +359,17 @@ the prompt; pressed again, it cancels the run, which can be resumed.
         )
 
     def on_key(self, event: events.Key) -> None:
-        key = event.character or ""
-        if self.event.options and key.isdecimal() and 1 <= int(key) <= len(self.event.options):
-            event.stop()
-            self.post_message(self.Replied(self.event.about, self.event.options[int(key) - 1]))
+        """Go to the choice of a number, but leave it to Enter: it may begin a text for the prompt."""
+        character = event.character or ""
+        if not (self.event.options and character and event.is_printable):
+            return
+        event.stop()
+        if character.isdecimal() and 1 <= int(character) <= len(self.event.options):
+            self._digits += character
+            self.query_one(OptionList).highlighted = int(character) - 1
+        else:
+            self.post_message(self.Typed(self._digits + character))
+            self._digits = ""
 
     def _label(self, number: int, word: str) -> Content:
         share = self.event.probabilities.get(word)
@@ -501,9 +521,10 @@ class Exchange(Vertical):
         self._fill(".checks", [f"! {line}" for line in doubts(answered.sentences)])
         sources.show(fold)
         if fold.over and hasattr(self.screen, "on_ways_on_chosen"):  # not where a run is only replayed
-            searched = {WEB_COLLECTION, *(fold.started.collections if fold.started else ())}
+            searched = fold.started.collections if fold.started else []
             library: frozenset[str] = getattr(self.screen, "collection_names", frozenset())
-            self.query_one(WaysOn).show(fold, narrowed=not library <= searched)
+            everywhere = library <= {WEB_COLLECTION, *searched}
+            self.query_one(WaysOn).show(fold, [] if everywhere else searched)
 
     def _show_look(self, fold: RunFold) -> None:
         """Show what the first look found, until there is an answer."""

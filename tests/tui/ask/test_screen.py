@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -13,7 +14,7 @@ from textual.content import Content
 from textual.events import Key
 from textual.pilot import Pilot
 from textual.widget import Widget
-from textual.widgets import DataTable, OptionList, Static
+from textual.widgets import DataTable, Input, OptionList, Static
 from textual.widgets._footer import FooterKey
 
 from agent import events as ev
@@ -21,11 +22,12 @@ from agent.documents.document import UnreadableDocument
 from models.protocols import ChatOptions, ModelError
 from tests.scripted import WordReader
 from tests.tui.conftest import QUESTION, Answering, Gate, MakeApp
-from tests.tui.waiting import until
+from tests.tui.waiting import PATIENCE, until
 from traces.runs import Ratings, Runs
+from tui import cli
 from tui.app.app import DeepthinkApp
 from tui.app.find import FindBar
-from tui.ask.conversation import Conversation
+from tui.ask.conversation import Conversation, load_beginning
 from tui.ask.prompt import Prompt, Typed, begin
 from tui.ask.screen import AskScreen
 from tui.decisions.strip import DecisionStrip
@@ -497,10 +499,39 @@ async def test_a_question_of_the_run_takes_no_keys_from_who_is_typing(
         assert choices.has_focus
         await pilot.press("enter")  # nothing is under the cursor: nothing is chosen
         assert screen.query(AskedBox)
-        await pilot.press("down", "enter")
+        await pilot.press(*" 14 Lane")  # a question, not the first choice
+        assert (prompt.text, prompt.has_focus) == ("hey 14 Lane", True)
+        await pilot.press("ctrl+y", "1", "enter")
         await over(pilot, screen)
         assert Runs(app.engine.store).find("last").status == "answered"
-        assert prompt.text == "hey"
+        assert prompt.text == "hey 14 Lane"
+
+
+async def test_a_question_asked_at_once_is_limited_to_the_collection_it_names(
+    make_app: MakeApp, filled: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = threading.Event()
+    monkeypatch.setattr(
+        "tui.ask.screen.load_beginning", lambda engine: known.wait(PATIENCE) and load_beginning(engine)
+    )
+    app = make_app(Answering(finds=False))
+    (filled / "more.md").write_text("Mars Mining sells bearings.\n")
+    assert cli.run(["ingest", str(filled / "more.md"), "-c", "other"]) == 0
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: isinstance(app.focused, Prompt))
+        await pilot.press(*"#facts Who owns it?", "enter")
+        known.set()
+        screen = ask_screen(app)
+        await until(pilot, lambda: screen.query(Exchange))
+        await over(pilot, screen)
+        assert screen.query_one(Exchange).question == "Who owns it?"
+        assert Runs(app.engine.store).find("last").collections == ("facts",)
+        ways = screen.query_one(WaysOn)
+        await until(pilot, lambda: ways.option_count > 2)
+        await pilot.press("ctrl+y", "up", "enter")  # the last one: search the library
+        await until(pilot, lambda: isinstance(app.screen, LibraryScreen))
+        await until(pilot, lambda: app.screen.query_one(DataTable).row_count)
+        assert app.screen.query_one("#query", Input).value == "#facts Who owns it?"
 
 
 async def test_what_is_mistyped_is_not_asked(make_app: MakeApp, filled: Path) -> None:

@@ -155,7 +155,7 @@ async def test_a_decision_is_taken_by_the_person_and_is_a_label(make_app: MakeAp
         choices = screen.query_one(AskedBox).query_one(OptionList)
         await until(pilot, lambda: choices.has_focus)
         assert choices.highlighted is not None, "what is suggested is under the cursor"
-        await pilot.press(str(choices.option_count))  # FINISH comes last
+        await pilot.press(str(choices.option_count), "enter")  # FINISH comes last
         await until(pilot, lambda: not asking(screen, "decide")())
         await accept(pilot, screen)
         run = Runs(app.engine.store).find("last")
