@@ -30,6 +30,7 @@ from agent.steps.answering import (
     left_out,
     most_likely,
     questions_of,
+    says_nothing_of,
 )
 from agent.steps.distil import as_evidence
 from agent.steps.grade import graded
@@ -112,13 +113,13 @@ def _whole_sentences(reply: Reply) -> str:
     return _QUESTION.sub("", text).strip()
 
 
-def from_findings(notes: Sequence[Note], length: Length = "normal") -> str:
+def from_findings(notes: Sequence[Note], evidence: Sequence[Evidence], length: Length = "normal") -> str:
     """The findings one after the other, each with its mark: the answer when the model is not asked.
 
     What was asked for comes first, then the passage's own sentence. A report has a section for each.
     """
     findings = [note for note in notes if note["found"]]
-    texts = [" ".join(_said(note)) for note in findings]
+    texts = [" ".join(_said(note, evidence)) for note in findings]
     if length != "report":
         return " ".join(texts)
     return "\n\n".join(
@@ -126,12 +127,14 @@ def from_findings(notes: Sequence[Note], length: Length = "normal") -> str:
     )
 
 
-def _said(note: Note) -> Iterator[str]:
+def _said(note: Note, evidence: Sequence[Evidence]) -> Iterator[str]:
     yield f"{_lead(note['answer'], note['sentence']).rstrip('.')} {citation_marks(note['cites'])}."
     if earlier := note.get("earlier"):
-        dated = f" ({earlier['date']})" if earlier["date"] else ""
+        titles = (item["title"] for item in evidence if item["number"] == earlier["number"])
+        version = earlier["date"] or next(titles, "")
+        whose = f" ({version})" if version else ""
         quote = _around(earlier["answer"], earlier["sentence"]).rstrip(".")
-        yield f"{earlier['answer']}{dated}{LEAD}{quote} {citation_marks([earlier['number']])}."
+        yield f"{earlier['answer']}{whose}{LEAD}{quote} {citation_marks([earlier['number']])}."
 
 
 def _lead(answer: str, sentence: str) -> str:
@@ -199,13 +202,15 @@ def synthesise(state: RunState, deps: Deps) -> dict[str, Any]:
         notes = [as_note(state, state["question"], best_excerpt(evidence))]
     is_certain = deps.cognition.instant and state["route"] == "single" and all(n.get("sure") for n in notes)
     if state["approval"] == "rewrite" or is_certain:
-        draft = from_findings(notes, deps.length) or from_findings(_proposed(state), deps.length)
+        draft = from_findings(notes, evidence, deps.length) or from_findings(
+            _proposed(state), evidence, deps.length
+        )
         return {**update, "draft": draft, "status": ""}
     try:
         draft = _written(state, notes, deps)
     except BudgetExhausted as used_up:
         deps.session.emit(Warned(f"The {used_up} is used up; the answer lists the findings."))
-        draft = from_findings(notes, deps.length)
+        draft = from_findings(notes, evidence, deps.length)
         update["stopped_because"] = str(used_up)
     return {**update, "draft": draft, "status": "" if draft else "not_found"}
 
@@ -232,25 +237,31 @@ def _written(state: RunState, notes: list[Note], deps: Deps) -> str:
             draft = cite(deps.reader, question, draft, passages)
         elif is_likely and deps.session.taught:
             text = _from_passages(question, passages, _found(state), length, deps, _hide, taught=False)
-            text = cite(deps.reader, question, text, passages)
-            if is_answer(deps.reader, questions, citations.claims(text, evidence), evidence):
-                draft = text
+            cited = cite(deps.reader, question, text, passages)
+            # That may refuse in words of its own. The question stands before it, since a date alone says
+            # nothing either.
+            if is_answer(
+                deps.reader, questions, citations.claims(cited, evidence), evidence
+            ) and not says_nothing_of(deps.session, f"{question} {text}", question):
+                draft = cited
     else:
         missing = [note["question"] for note in still_missing(notes)]
         instruction = prompts.synthesise(question, notes, missing, deps.length)
-        draft = _generate(state["notebook"], instruction, deps.length, deps, show) or from_findings(notes)
+        draft = _generate(state["notebook"], instruction, deps.length, deps, show) or from_findings(
+            notes, evidence
+        )
     claims = citations.claims(draft, evidence)
     if not claims:
-        return from_findings(notes) or from_findings(_proposed(state))
+        return from_findings(notes, evidence) or from_findings(_proposed(state), evidence)
     if abstains(claims[0]["text"]):
-        return from_findings(_proposed(state)) or draft
+        return from_findings(_proposed(state), evidence) or draft
     # The reader marked words that it takes for the answer; the model's are kept if they answer too.
     if (
         state["route"] == "single"
         and (proposal := _proposed(state))
         and not is_answer(deps.reader, questions, claims, evidence)
     ):
-        return from_findings(proposal)
+        return from_findings(proposal, evidence)
     if state["route"] == "deep" and deps.session.taught and state["stopped_because"] != ANSWER_NOW:
         return " ".join([draft, *_left_out(state, notes, draft, passages, deps)])
     return draft
@@ -268,10 +279,10 @@ def _report(state: RunState, notes: list[Note], deps: Deps, show: Callable[[str]
     """
     show(f"## {_SHORT_ANSWER}\n\n")
     short = _read(state["question"], state["evidence"], "brief", deps, show)
-    sections = [_section(_SHORT_ANSWER, short or from_findings(notes))]
+    sections = [_section(_SHORT_ANSWER, short or from_findings(notes, state["evidence"]))]
     exhausted_limit = ""
     for note in (note for note in notes if note["found"]):
-        heading, text = _heading(note["question"]), from_findings([note])
+        heading, text = _heading(note["question"]), from_findings([note], state["evidence"])
         passages = [
             item
             for item in state["evidence"]

@@ -13,7 +13,7 @@ _ABBREVIATION = re.compile(
 )
 _LONGEST = 8  # characters that hold an abbreviation and what is before it
 _ORDINAL = re.compile(r"(?<![\w.,])\d{1,2}\.$")
-_END = re.compile(r"(?<=[.!?])[\"”’)\]]*\s+(?=[\"“‘(\[]?[A-Z0-9\u00c0-\u00dd])|(?<=[。！？])|\n+")
+_END = re.compile(r"(?<=[.!?])[\"”’)\]]*\s+(?=[\"“‘(\[]?[$£€¥]?[A-Z0-9\u00c0-\u00dd])|(?<=[。！？])|\n+")
 
 
 def sentences(text: str) -> list[str]:

@@ -47,7 +47,9 @@ def to_markdown(fold: RunFold, when: datetime) -> str:
             lines += [line for item in answered.sources for line in _source(item, fold)]
     if uncited := words.uncited(fold):
         lines += ["## Also kept", "", *(line for item in uncited for line in _source(item, fold))]
-    lines += _list_section("Contradictions", (words.block_of(event).text for event in fold.contradictions))
+    titles = {item["number"]: item["title"] for item in fold.evidence}
+    contradictions = (words.contradiction(event, titles).text for event in fold.contradictions)
+    lines += _list_section("Contradictions", contradictions)
     if fold.plan:
         steps = (f"{n}. {_text(words.plan_step(step))}" for n, step in enumerate(fold.plan, start=1))
         lines += ["## Plan", "", *steps, ""]

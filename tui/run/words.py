@@ -335,7 +335,7 @@ def block_of(event: ev.Event) -> Block:  # noqa: PLR0911, PLR0912 - one arm per 
             why = f": {one_line(event.justification)}" if event.justification else ""
             return Block("decide", f"{decision(event)}{why}")
         case ev.Contradicted():
-            return _contradiction(event)
+            return contradiction(event, {})
         case ev.Warned():
             return Block("note", one_line(event.message), tone="warning")
         case ev.Answered():
@@ -404,11 +404,11 @@ def decision(event: ev.Decided) -> str:
     return f"{event.action} ({event.source}{confidence})"
 
 
-def _contradiction(event: ev.Contradicted) -> Block:
-    """The current value and the superseded one, with their dates."""
+def contradiction(event: ev.Contradicted, titles: Mapping[int, str]) -> Block:
+    """The current value and the superseded one, with their dates, else their documents' ``titles``."""
 
     def describe(value: str, number: int, date: str) -> str:
-        return f"{one_line(value)} [{number}] ({one_line(date) or 'undated'})"
+        return f"{one_line(value)} [{number}] ({one_line(date or titles.get(number, '')) or 'undated'})"
 
     current = describe(event.value, event.number, event.date)
     superseded = describe(event.superseded, event.superseded_number, event.superseded_date)

@@ -45,13 +45,14 @@ def test_abstains(answer: str, expected: bool) -> None:
 )
 def test_what_was_asked_for_comes_before_its_sentence(answer: str, sentence: str, said: str) -> None:
     assert (
-        from_findings([note("", found=False), note(answer, 2, 3, sentence=sentence)]) == f"{said} [2][3]."
+        from_findings([note("", found=False), note(answer, 2, 3, sentence=sentence)], [])
+        == f"{said} [2][3]."
     )
 
 
 def test_a_long_sentence_is_shown_around_the_answer() -> None:
     sentence = " ".join(["word"] * 100 + ["Tolvang"] + ["word"] * 100)
-    said = from_findings([note("Tolvang", 1, sentence=sentence)])
+    said = from_findings([note("Tolvang", 1, sentence=sentence)], [])
     assert said.startswith("Tolvang – … word ")
     assert " Tolvang " in said.partition("…")[2]
     assert said.endswith(" word … [1].")
@@ -60,8 +61,13 @@ def test_a_long_sentence_is_shown_around_the_answer() -> None:
 
 def test_the_earlier_version_of_a_finding_is_told_behind_it() -> None:
     earlier = {"answer": "40 euros", "sentence": "It costs 40 euros.", "number": 1, "date": "2023-01-01"}
-    said = from_findings([note("It costs 45 euros.", 2, earlier=earlier)])
-    assert said == "It costs 45 euros [2]. 40 euros (2023-01-01) – It costs 40 euros [1]."
+    found = [note("It costs 45 euros.", 2, earlier=earlier)]
+    held = [evidence(1, "It costs 40 euros.", title="Prices of 2023")]
+    assert from_findings(found, held) == (
+        "It costs 45 euros [2]. 40 euros (2023-01-01) – It costs 40 euros [1]."
+    )
+    earlier["date"] = ""
+    assert "[2]. 40 euros (Prices of 2023) – It" in from_findings(found, held)
 
 
 def test_what_a_later_revision_found_is_not_missing() -> None:
@@ -247,12 +253,18 @@ def test_a_refusal_counts_where_the_reader_proposes_nothing_either(make: Make) -
 
 
 @pytest.mark.parametrize(
-    ("reply", "draft"), [("Tolvang does.", "Tolvang does [1]."), ("No idea.", NOT_FOUND)]
+    ("reply", "judged", "draft"),
+    [
+        ("Tolvang does.", "Tolvang.", "Tolvang does [1]."),
+        ("Tolvang does.", NOT_FOUND, NOT_FOUND),  # it only says so in other words
+        ("No idea.", "", NOT_FOUND),
+    ],
 )
 def test_before_a_likely_passage_a_refusal_gives_way_to_what_the_reader_takes_for_the_answer(
-    make: Make, events: list[ev.Event], reply: str, draft: str
+    make: Make, events: list[ev.Event], reply: str, judged: str, draft: str
 ) -> None:
     replies = [("QUESTION:", NOT_FOUND), ("make the most likely", reply)]
+    replies += [(reply, judged)] if judged else []
     written = _draft(make(replies, taught=True), route="single", notes=[_LOST])["draft"]
     assert written == draft
     assert not only(events, ev.AnswerText), "nothing is shown that may be withdrawn"

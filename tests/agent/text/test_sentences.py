@@ -16,6 +16,7 @@ from agent.text.sentences import sentences
         ("Acme Inc. Ltd. pays Mr. Smith. He left.", ["Acme Inc. Ltd. pays Mr. Smith.", "He left."]),
         ("It rose 3.5 percent. In the U.S. It fell.", ["It rose 3.5 percent.", "In the U.S. It fell."]),
         ("第一句。第二句！", ["第一句。", "第二句！"]),
+        ("Now it costs 5 euros. £4 before.", ["Now it costs 5 euros.", "£4 before."]),
         ("a line\nanother line", ["a line", "another line"]),
         ("“Quoted.” Then more.", ["“Quoted.”", "Then more."]),
         (

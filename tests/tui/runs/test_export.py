@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import datetime
 from functools import partial
 from html.parser import HTMLParser
 from pathlib import Path
@@ -18,7 +19,8 @@ from tests.tui import parts, stored
 from tests.tui.conftest import MakeApp, Run
 from tests.tui.waiting import until
 from tui.app.app import DeepthinkApp
-from tui.run.export import file_name, web_address
+from tui.run.export import file_name, to_markdown, web_address
+from tui.run.fold import RunFold
 from tui.runs.windows import ExportScreen
 
 pytestmark = pytest.mark.usefixtures("bare")
@@ -251,3 +253,10 @@ def test_a_name_is_made_of_words() -> None:
     )
     assert file_name("abc123def", "???", "html") == "run-abc123.html"
     assert file_name("abc123def", "Què és això?", "json") == "què-és-això-abc123.json"
+
+
+def test_versions_without_a_date_are_told_apart_by_their_titles() -> None:
+    kept = [parts.evidence(number, title=f"Prices {year}") for number, year in ((1, 2025), (2, 2024))]
+    disagreeing = ev.Contradicted(1, "£104", 1, "", "£96", 2, "")
+    text = to_markdown(RunFold(evidence=kept, contradictions=[disagreeing]), datetime(2026, 1, 1))
+    assert "- £104 [1] (Prices 2025) is followed, £96 [2] (Prices 2024) is superseded" in text
