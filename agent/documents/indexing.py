@@ -21,6 +21,7 @@ from agent.documents.document import NoText, ParsedDocument
 from agent.documents.reading import MESSAGES
 from agent.documents.sources import Content
 from agent.text.language import language
+from agent.text.sentences import sentences
 from agent.text.terms import terms
 from models.catalogue import CATALOGUE
 from models.protocols import Embedder, GenerationCancelled
@@ -76,7 +77,7 @@ def new_document(
 
 
 def unknown_language(embedder: str, passages: Sequence[Chunk | Passage]) -> str:
-    """The language of most of a few sampled passages, in English, if the embedder does not support it.
+    """The language of most of the text of a few passages, in English, if the embedder does not support it.
 
     "" if it does, or if the language is uncertain.
     """
@@ -86,7 +87,10 @@ def unknown_language(embedder: str, passages: Sequence[Chunk | Passage]) -> str:
     from babel import Locale
 
     step = max(1, len(passages) // _LANGUAGE_SAMPLES)
-    languages = Counter(language(passage.text) for passage in passages[::step])
+    languages: Counter[str] = Counter()
+    for passage in passages[::step]:
+        for sentence in sentences(passage.text):  # alone: names in one hide the language of the others
+            languages[language(sentence)] += len(sentence)
     (code, votes), *_ = languages.most_common(1)
     is_known = not code or code in supported or 2 * votes <= languages.total()
     return "" if is_known else str(Locale("en").languages.get(code, code))

@@ -333,7 +333,9 @@ class Reading:
         """The files whose size or date changed since they were read, or could not be read."""
         touched = [file for file in files if not self._is_unchanged(file)]
         self._unchanged += len(files) - len(touched)
-        return [file for file in touched if not self._is_hopeless(file)]
+        if hopeless := [file for file in touched if self._is_hopeless(file)]:
+            self._skipped["could not be read, and has not changed"] = [file.name for file in hopeless]
+        return [file for file in touched if file not in hopeless]
 
     def _is_hopeless(self, file: File) -> bool:
         """Whether a file could not be read and has not changed since."""

@@ -3,8 +3,9 @@
 An action belongs to a place: the app, a screen, or a widget. Its id never changes, since users remap keys
 by it: ``deepthink config set app.keys "run.pause=f11, app.runs=alt+r"``.
 
-Three kinds of keys are refused: one that no terminal sends would disable the action, a letter with priority
-over the focus could not be typed into the prompt, and with the key of another action nearby only one works.
+Three kinds of keys are refused: one that never arrives as such would disable the action, a letter with
+priority over the focus could not be typed into the prompt, and with the key of another action nearby only
+one works.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from functools import partial
 from itertools import groupby
 from typing import Final
 
+from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
 from textual.binding import Binding, BindingType
 from textual.keys import KEY_ALIASES, REPLACED_KEYS, Keys, key_to_character
 
@@ -136,7 +138,7 @@ _ALL = (
     Action("library.samples", "t", "samples", "Samples", "Read the sample library, to try it."),
     Action("library.stop", "x", "stop", "Stop", "Stop reading; what is read stays read."),
     Action("library.hide", "escape", "hide", "Back", "Leave the search, or put away what was read."),
-    _hidden("library.changes", "f", "changes", "Followed", "Folders that are followed, and changes."),
+    Action("library.changes", "f", "changes", "Followed", "Folders that are followed, and changes."),
     _hidden("library.refresh", "u", "refresh", "Refresh", "Read the library again."),
     Action("passage.next", "n", "passage(1)", "Next", "Go to the next passage of the document."),
     Action("passage.previous", "p", "passage(-1)", "Previous", "Go back one passage."),
@@ -173,7 +175,7 @@ _ALL = (
     _hidden("runs.status_back", "F", "status(-1)", "Previous status", "The status before."),
     _hidden("runs.refresh", "R", "refresh", "Refresh", "Read the list again."),
     _hidden("runs.clear", "escape", "clear", "Clear", "Show all runs, none marked."),
-    Action("replay.play", "space", "play", "Play", "Play, or pause."),
+    Action("replay.play", "space", "play", "Play/pause", "Play, or pause."),
     Action("replay.forward", "right", "step(1)", "Event", "Next event."),
     _hidden("replay.back", "left", "step(-1)", "Previous event", "Previous event."),
     Action("replay.next", "n,shift+right", "part(1)", "Next step", "To the next research step."),
@@ -230,6 +232,7 @@ _ALL = (
     Action("settings.search", "slash", "search", "Search", "Find a setting by its name or description."),
     Action("settings.leave", "escape", "leave", "Leave", "Leave the editor or the search."),
     _hidden("settings.refresh", "r", "refresh", "Read again", "Read the settings file again."),
+    Action("choice.select", "enter", "select", "Choose", "Set it to the value under the cursor."),
     Action("doctor.again", "r", "again", "Check again", "Check everything once more."),
     Action("doctor.copy", "c", "copy", "Copy report", "Put the report on the clipboard, for an issue."),
     Action("confirm.yes", "y", "yes", "Yes", "Confirm."),
@@ -263,6 +266,7 @@ _ENCLOSING_PLACES: Final[Mapping[str, Sequence[str]]] = {
     "search": ("library",),
     "describe": ("library",),
     "file_tree": ("files",),
+    "choice": ("settings",),
 }
 """Place to the places around it, besides the app, which is around them all."""
 
@@ -292,6 +296,8 @@ def _is_key(key: str) -> bool:
     if not set(modifiers) <= _MODIFIERS:
         return False
     is_printable = bool(_printable(name))
+    if is_printable and modifiers == ["alt"] and f"\x1b{_printable(name)}" in ANSI_SEQUENCES_KEYS:
+        return False  # it would arrive as another key: alt+f as ctrl+right
     if is_printable and (modifiers == ["shift"] or (modifiers and name != name.lower())):
         return False  # a terminal sends only the capital letter
     return is_printable or name in _NAMED_KEYS
@@ -337,7 +343,9 @@ def keymap(text: str) -> dict[str, str]:
         if not key:
             raise ValueError(f"“{pair}” names no key; write for example {name}=f11")
         if not _is_key(key):
-            raise ValueError(f"“{pair}”: there is no key “{key}”; keys are f11, ctrl+f, slash and the like")
+            raise ValueError(
+                f"“{pair}”: no key arrives as “{key}”; keys are f11, ctrl+f, slash and the like"
+            )
         if ACTIONS_BY_ID[name].priority and (_printable(key) or key in _EDITING):
             raise ValueError(
                 f"“{pair}” would take {key} from the prompt; use a function key, or one with ctrl or alt"

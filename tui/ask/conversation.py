@@ -74,10 +74,15 @@ def load_session(engine: Engine, session: str, except_run: str = "") -> SessionL
 
 def load_turns(engine: Engine, runs: Sequence[Run]) -> list[RunFold]:
     """Read some turns of one session."""
+    from traces.runs import Ratings
     from tui.run.fold import fold_of
 
     with engine.store.connect():
-        return [fold_of(engine.store, run) for run in runs]
+        folds = [fold_of(engine.store, run) for run in runs]
+        for fold in folds:
+            rated = Ratings(engine.store).of(fold.run_id)
+            fold.rating = rated.rating if rated else ""
+    return folds
 
 
 def load_resumed(engine: Engine, run_id: str) -> tuple[SessionLoaded, RunFold, str, bool]:

@@ -80,7 +80,6 @@ Every `[n]` of the answer opens its passage.
         self.session = ""
         self.collection_names: frozenset[str] = frozenset()
         self._question_text = ""  # the current question, as it was typed
-        self._last_rating: tuple[str, str] = ("", "")  # run id and rating
         self._keep_thinking_open = True  # whether to show the thinking of a live run
         self._greeted = False  # whether the first steps were shown, or are not needed
         self._away = True  # whether another screen is shown
@@ -185,7 +184,7 @@ Every `[n]` of the answer opens its passage.
             question = one_line(unfinished[0].run.question, 60)
             key = self.deepthink.key_of("ask.unfinished")
             verb = "shows it" if count == 1 else "shows them"
-            line.update(Content(f"↻ {runs} interrupted: “{question}” {key.upper()} {verb}."))
+            line.update(Content(f"↻ {runs} interrupted: “{question}” {key} {verb}."))
 
     async def action_unfinished(self) -> None:
         from tui.runs.screen import RunsScreen
@@ -528,13 +527,15 @@ Every `[n]` of the answer opens its passage.
         from tui.runs.actions import rate
 
         if (fold := self._ended_fold) is not None:
-            choice = (fold.run_id, rating)
-            self._last_rating = ("", "") if self._last_rating == choice else choice
-            new_rating = rating if self._last_rating == choice else None
+            new_rating = None if fold.rating == rating else rating
+            fold.rating = new_rating or ""
             work = partial(rate, self.deepthink.engine.store, fold.run_id, new_rating)
-            in_background(self, work, self._confirm_rating, group="rate")
+            in_background(self, work, partial(self._confirm_rating, fold), group="rate")
 
-    def _confirm_rating(self, rating: Rating | None) -> None:
+    def _confirm_rating(self, fold: RunFold, rating: Rating | None) -> None:
+        for turn in self.query_one(Conversation).turns:
+            if turn.fold is fold:
+                turn.show(fold, frozenset({"status"}))
         self.notify(f"Rated as {rating}." if rating else "Rating removed.")
 
     def action_export(self) -> None:

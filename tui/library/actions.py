@@ -330,6 +330,15 @@ def change_detail(change: Change) -> str:
     return f"was {change.detail}" if change.outcome == "moved" else change.detail
 
 
+def unread_files(folders: Folders, collection: str) -> list[str]:
+    """Names of the files of a collection that could not be read when that was last tried."""
+    return [
+        f"{clean(path.name)}{'' if unreadable.bytes else ' (empty)'}"
+        for source, unreadable in sorted(folders.unreadable(collection).items())
+        if (path := existing_file(Path(source))) is not None
+    ]
+
+
 def summary(folders: Folders) -> str:
     """Summarise the last changes in followed folders in one line; "" if no folder is followed."""
     followed_folders = folders.followed()

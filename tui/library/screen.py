@@ -20,7 +20,16 @@ from tui.app.base import DeepScreen
 from tui.app.engine import EngineState
 from tui.app.keys import bindings
 from tui.app.work import in_background
-from tui.library.actions import LEFT_OUT, Intake, intake, reread_intake, split_paths, summary, vectors_by
+from tui.library.actions import (
+    LEFT_OUT,
+    Intake,
+    intake,
+    reread_intake,
+    split_paths,
+    summary,
+    unread_files,
+    vectors_by,
+)
 from tui.library.ingest_panel import IngestJob, IngestPanel
 from tui.library.search_panel import SearchPanel
 from tui.library.shelves import ChangesScreen, DescribeScreen, Details, Shelves
@@ -36,7 +45,7 @@ Files that you drop on the window are read as well.
 
 Press {samples} to read the sample library: twelve documents about a company that does not exist."""
 _MAX_NAMED = 3  # documents that cannot be read again
-_Shelved = tuple[list[Collection], dict[str, list[Document]], str, str]
+_Shelved = tuple[list[Collection], dict[str, list[Document]], dict[str, list[str]], str, str]
 
 
 class LibraryScreen(DeepScreen):
@@ -52,6 +61,7 @@ class LibraryScreen(DeepScreen):
         super().__init__()
         self._collections: list[Collection] | None = None  # None until loaded
         self._documents: dict[str, list[Document]] = {}  # by collection
+        self._unread: dict[str, list[str]] = {}  # names of the files that could not be read, by collection
         self._embedder = ""
         self._folder_state: tuple[EngineState, str] | None = None  # of the followed folders
         self._folder = Path.cwd()
@@ -83,7 +93,7 @@ class LibraryScreen(DeepScreen):
 
     def _show_following(self, message: str, key: str) -> None:
         line = self.query_one("#followed", Static)
-        line.update(f"{message} {key.upper()} shows more." if key else message)
+        line.update(f"{message} {key} shows more." if key else message)
         line.display = bool(message)
 
     @on(events.ScreenResume)
@@ -95,13 +105,15 @@ class LibraryScreen(DeepScreen):
         return Library(self.deepthink.engine.store)
 
     def _list_shelves(self) -> _Shelved:
-        """The collections, their documents, the embedder of their vectors, a line on followed folders."""
+        """The collections, their documents and unread files, the embedder, a line on followed folders."""
         library, folders = self._library, Folders(self.deepthink.engine.store)
         with library.together():
             documents: dict[str, list[Document]] = {}
             for document in library.documents():
                 documents.setdefault(document.collection, []).append(document)
-            return library.collections(), documents, vectors_by(library), summary(folders)
+            collections = library.collections()
+            unread = {one.name: unread_files(folders, one.name) for one in collections}
+            return collections, documents, unread, vectors_by(library), summary(folders)
 
     def _start(self, work: Callable[[], T], then: Callable[[T], object], group: str = "change") -> None:
         in_background(self, work, then, group=group, exclusive=group != "change")
@@ -113,7 +125,7 @@ class LibraryScreen(DeepScreen):
     # --- the shelves -------------------------------------------------------------------------
 
     def _show_shelves(self, loaded: _Shelved) -> None:
-        collections, self._documents, self._embedder, followed = loaded
+        collections, self._documents, self._unread, self._embedder, followed = loaded
         self._collections = collections
         self.query_one(Shelves).show(collections, self._documents)
         self.query_one("#shelves").set_class(not collections, "-empty")
@@ -131,7 +143,8 @@ class LibraryScreen(DeepScreen):
             details.show_document(item)
             self._start(partial(self._outline, item.id), partial(self._show_outline, item.id), "outline")
         elif item is not None:
-            details.show_collection(item, self._documents.get(item.name, []), self._embedder)
+            documents, unread = self._documents.get(item.name, []), self._unread.get(item.name, [])
+            details.show_collection(item, documents, unread, self._embedder)
         elif self._collections is not None and not self._collections:
             add, samples = (self.deepthink.key_of(f"library.{name}") for name in ("add", "samples"))
             details.show_nothing(_EMPTY.format(add=add or "a", samples=samples or "t"))

@@ -122,11 +122,17 @@ its sections.
 Facts = list[tuple[str, str]]
 
 _LABEL = 12  # columns
+_MAX_NAMED = 5  # files that could not be read
 
 
-def collection_facts(collection: Collection, documents: Sequence[Document], embedder: str) -> Facts:
+def collection_facts(
+    collection: Collection, documents: Sequence[Document], unread: Sequence[str], embedder: str
+) -> Facts:
     """Labels and values of a collection; those that need its documents are left out without them."""
     rows = [("documents", f"{collection.documents:,}"), ("passages", f"{collection.chunks:,}")]
+    if unread:
+        more = f" and {len(unread) - _MAX_NAMED} more" if len(unread) > _MAX_NAMED else ""
+        rows.append(("not read", f"{', '.join(unread[:_MAX_NAMED])}{more}"))
     if documents:
         mean = sum(document.coverage for document in documents) / len(documents)
         low = sorted((d for d in documents if is_low(d.coverage)), key=lambda d: d.coverage)
@@ -232,13 +238,19 @@ class Details(VerticalScroll, can_focus=False):
         """Show a text, without facts."""
         self._show([Content(text)], [])
 
-    def show_collection(self, collection: Collection, documents: Sequence[Document], embedder: str) -> None:
-        """Show a collection; ``documents`` may be empty until they are loaded."""
+    def show_collection(
+        self,
+        collection: Collection,
+        documents: Sequence[Document],
+        unread: Sequence[str],
+        embedder: str,
+    ) -> None:
+        """Show a collection with the names of its ``unread`` files; both lists may not be loaded yet."""
         title = Content(one_line(collection.name)).stylize("bold $primary")
         holds = Content(one_line(collection.description))
         if not collection.description:
             holds = Content("No description yet. It tells where to search.").stylize("$foreground 65%")
-        self._show([title, holds], collection_facts(collection, documents, embedder))
+        self._show([title, holds], collection_facts(collection, documents, unread, embedder))
 
     def show_document(self, document: Document) -> None:
         """Show a document; its sections follow later."""

@@ -554,8 +554,9 @@ class Exchange(Vertical):
             return Content(_describe_progress(fold))
         parts, style = _describe_ending(fold, finished)
         key = deepthink(self).key_of("ask.panel")
+        rated = [f"rated {fold.rating}"] if fold.rating else []
         thinking = [f"{key} shows the thinking"] if key and fold.plan else []
-        return Content(" · ".join([*parts, *thinking])).stylize(style, 0, len(parts[0]))
+        return Content(" · ".join([*parts, *rated, *thinking])).stylize(style, 0, len(parts[0]))
 
     @on(Answer.Opened)
     def _citation_opened(self, event: Answer.Opened) -> None:

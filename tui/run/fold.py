@@ -140,6 +140,7 @@ class RunFold:
     addresses: dict[tuple[str, str], str] = field(default_factory=dict)  # of web pages, by collection, name
     unfinished: str = "running"  # the status of a run without an end; or waiting
     failure: str = ""  # why its worker failed; the only end of a run that could not begin
+    rating: str = ""  # the user's, where that is shown
 
     def take(self, event: ev.Event) -> tuple[Part, ...]:  # noqa: PLR0912, PLR0915 - one arm per event
         """Add an event and return the parts that it changes."""

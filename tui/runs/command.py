@@ -49,7 +49,8 @@ def list_runs(
     if unfinished:
         _list_unfinished(as_json=as_json)
         return
-    recent = Runs(open_store()).search(limit=limit)
+    stored = Runs(open_store())
+    recent = stored.search(limit=limit)
     out = console()
     if as_json:
         print_json([_as_json(run, partial=run.partial) for run in recent])
@@ -69,6 +70,8 @@ def list_runs(
     ]
     headers = ("run", "when", "status", "time", "question")
     out.print(table(headers, rows, right=("time",), whole=("run", "when"), spare=("when", "time")))
+    if (count := stored.count()) > len(recent):
+        out.print(f"The latest {len(recent):,} of {counted(count, 'run')}; --limit shows more.")
 
 
 @app.command("show")

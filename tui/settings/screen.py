@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from rich.cells import cell_len
 from textual import on
 from textual.app import ComposeResult
+from textual.binding import BindingType
 from textual.containers import Container, Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Input, OptionList, Static
@@ -95,6 +96,12 @@ def _change(engine: Engine, key: str, text: str | None) -> list[Entry] | str:
 _KEY = 21  # columns
 
 
+class Choice(OptionList):
+    """The values that a setting may have."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("choice")
+
+
 class SettingsScreen(DeepScreen):
     """The list of settings, and beside it the one under the cursor, to be changed."""
 
@@ -125,7 +132,7 @@ Theme, motion and keys take effect at once, a model with the next question.
             with VerticalScroll(id="editor", can_focus=False):
                 yield Static(id="name", markup=False)
                 yield Static(id="description", markup=False)
-                yield OptionList(id="choice", markup=False, compact=True)
+                yield Choice(id="choice", markup=False, compact=True)
                 yield Input(id="text", compact=True)
                 yield Static(id="message", markup=False)
 

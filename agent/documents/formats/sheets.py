@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+import zipfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, time
@@ -33,6 +34,9 @@ _LONGEST_CELL = 1 << 24
 _SAMPLE = 200  # lines that decide on the separator
 _FEWEST_SWALLOWED = 2  # rows inside one cell whose quote is never closed
 _FEWEST_NUMBERS = 3  # consecutive numbers that name columns; fewer may be values
+_CELL, _FORMULA, _VALUE = (
+    f"{{http://schemas.openxmlformats.org/spreadsheetml/2006/main}}{name}" for name in "cfv"
+)
 _COMMA_IN_NUMBER = re.compile(r"(?<=\d),(?=\d)")
 
 
@@ -56,7 +60,30 @@ def read_sheets(path: Path, data: bytes) -> ParsedDocument:
                             blocks += _region(region)
     except PasswordError as error:
         raise encrypted(path.name) from error
-    return ParsedDocument(tuple(blocks), "\n".join(lines))
+    count = _uncalculated(data)
+    notice = f"{count} {'formula has' if count == 1 else 'formulas have'} no stored value. "
+    way_out = "Save the file in a spreadsheet program, and read it again."
+    return ParsedDocument(tuple(blocks), "\n".join(lines), notices=(f"{notice}{way_out}",) if count else ())
+
+
+def _uncalculated(data: bytes) -> int:
+    """How many formulas of an XLSX file have no value: a program that cannot calculate has written them."""
+    from lxml import etree
+
+    if not zipfile.is_zipfile(BytesIO(data)):
+        return 0
+    with zipfile.ZipFile(BytesIO(data)) as archive:
+        names = [name for name in archive.namelist() if re.fullmatch(r"xl/worksheets/[^/]+\.xml", name)]
+        cells = (
+            cell
+            for name in names
+            if b"<f" in (sheet := archive.read(name))
+            for cell in etree.fromstring(sheet).iter(_CELL)
+        )
+        return sum(
+            cell.find(_FORMULA) is not None and not cell.findtext(_VALUE) and cell.get("t") != "str"
+            for cell in cells
+        )
 
 
 def _cell_text(value: object) -> str:

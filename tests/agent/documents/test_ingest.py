@@ -318,8 +318,13 @@ def test_a_language_that_the_embedder_does_not_know_is_told_once(store: Store, t
         name = "bge-small-en"
 
     german = "Die Mitgliederversammlung beschließt über die Beiträge und über die Satzung des Vereins."
+    names = "Bad Erlenbach, 23. August 2024. Anwesend: Jürgen Pfannkuch, Solveig Marsh, Waltraud Berg"
+    decided = (
+        "Die Vereine vereinbaren einen Austausch von Saatgut. Der nächste Besuch findet im Juni statt."
+    )
+    minutes = f"{names}. {decided}"
     english = "The members decide at their yearly meeting how much everybody has to pay from then on."
-    for name, text in (("a.md", german), ("b.md", english), ("c.md", german.replace("Vereins", "Bundes"))):
+    for name, text in (("a.md", german), ("b.md", english), ("c.md", minutes)):
         (tmp_path / name).write_text(f"# Note\n\n{text}\n")
     (tmp_path / "d.csv").write_text("1,2\n3,4\n")
 

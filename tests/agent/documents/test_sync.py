@@ -140,7 +140,9 @@ def test_what_cannot_be_read_is_tried_again_only_when_it_changes(store: Store, f
     (folder / "broken.pdf").write_bytes(b"%PDF-1.7\nnothing of the kind")
     os.utime(folder / "broken.pdf", (time.time() - 60,) * 2)
     assert [e.name for e in _sync(store) if isinstance(e, FileFailed)] == ["broken.pdf"]
-    assert not [e for e in _sync(store) if isinstance(e, FileFailed)]
+    events = _sync(store)
+    assert not [e for e in events if isinstance(e, FileFailed)]
+    assert [[*e.names.values()] for e in events if isinstance(e, FilesUnread)] == [[["broken.pdf"]]]
     _write(folder / "broken.pdf", "Now it is text.", age=30)
     assert outcomes(_sync(store)) == {"broken.pdf": "added"}
 

@@ -89,9 +89,10 @@ def test_remapped_keys_are_read() -> None:
     [
         ("run.nope=f11", "there is no action “run.nope”"),
         ("run.pause", "names no key"),
-        ("run.pause=blurb", "there is no key “blurb”"),
-        ("run.pause=ctrl+", "there is no key"),
-        ("runs.open=shift+a", "there is no key"),
+        ("run.pause=blurb", "no key arrives as “blurb”"),
+        ("run.pause=ctrl+", "no key arrives as"),
+        ("runs.open=shift+a", "no key arrives as"),
+        ("app.runs=alt+f", "no key arrives as “alt\\+f”"),
         ("run.pause=a", "would take a from the prompt"),
         ("app.runs=backspace", "would take backspace from the prompt"),
         ("app.runs=ctrl+q", "ctrl\\+q is the key of app.quit"),

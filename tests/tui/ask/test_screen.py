@@ -201,7 +201,7 @@ async def test_what_is_shown_beside_an_answer_and_what_is_done_with_it(
         assert app.clipboard.startswith(exchange.answer)
         assert "\n[1] " in app.clipboard
         await pilot.press("g")
-        await until(pilot, lambda: [toast.message for toast in app._notifications][-1] == "Rated as good.")
+        await until(pilot, lambda: "· rated good" in shown(exchange.query_one(".state", Static)))
         await pilot.press("ctrl+e")
         assert (prompt.text, prompt.has_focus) == (QUESTION, True)
         await pilot.press("ctrl+k")

@@ -189,7 +189,7 @@ async def test_files_are_chosen_and_what_fails_is_told(folder: Path, app: Deepth
         assert "✗ empty.md: empty.md is empty." in told(pilot)
         assert "Check that it is the file you meant." in told(pilot)
         assert held(app) == {"documents": ["fire.md"]}
-        await until(pilot, lambda: "documents 1 passages 1" in facts(pilot))
+        await until(pilot, lambda: "documents 1 passages 1 not read empty.md (empty)" in facts(pilot))
         await pilot.press("a")
         await until(pilot, lambda: isinstance(app.screen, FilesScreen))
         await pilot.press("escape")
@@ -477,7 +477,7 @@ async def test_the_library_shows_what_happened(
     async with app.run_test(size=(100, 30)) as pilot:
         await until(pilot, lambda: isinstance(app.screen, LibraryScreen))
         line = app.screen.query_one("#followed", Static)
-        await until(pilot, lambda: "1 moved" in str(line.content))
+        await until(pilot, lambda: "1 moved. f shows more." in str(line.content))
         await pilot.press("f")
         await until(pilot, lambda: isinstance(app.screen, ChangesScreen))
         await until(pilot, lambda: "was b.md" in str(app.screen.query_one("#message", Static).content))

@@ -202,6 +202,8 @@ def test_a_replay_says_what_is_to_be_done_about_a_run_without_an_end(deepthink: 
 
 def test_deleting_takes_all_that_is_stored_of_a_run_and_no_other(deepthink: Run) -> None:
     gone, kept = cut_off(), cut_off()
+    assert "The latest 1 of 2 runs" in deepthink("runs", "list", "-n", "1").out
+    assert "latest" not in deepthink("runs", "list").out
     ran = deepthink("runs", "delete", gone[:8], "--yes")
     assert (ran.code, ran.out, ran.err) == (0, f"Deleted run {gone}.\n", "")
     runs = Runs(open_store())

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input, OptionList, Static
+from textual.widgets._footer import FooterKey
 
 from tests.tui.conftest import Look, MakeApp, Snap
 from tests.tui.waiting import until
@@ -117,6 +118,9 @@ async def test_look_keys_and_model_change_at_once(prepared: list[str], app: Deep
         await _at(app, pilot, "app.theme")
         await pilot.press("enter")
         await until(pilot, lambda: app.screen.query_one("#choice").has_focus)
+        await until(
+            pilot, lambda: {"Choose", "Leave"} <= {key.description for key in app.screen.query(FooterKey)}
+        )
         await pilot.press("down", "enter")
         await until(pilot, lambda: app.theme == "light")
         await _at(app, pilot, "model")

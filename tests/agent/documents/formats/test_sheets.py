@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from datetime import date
 from io import BytesIO
 
@@ -49,10 +50,18 @@ def test_merged_cells_name_all_that_they_cover_and_formulas_give_their_values() 
         sheet.write_row("B4", [1, 2, 3, 4])
         sheet.write_row("B5", [5, 6, 7])
         sheet.write_formula("E5", "=SUM(B5:D5)", None, 18)
-    (table,) = tables(parse("a.xlsx", out.getvalue()))
+    document = parse("a.xlsx", out.getvalue())
+    (table,) = tables(document)
     assert table.header == (("Item", "North May", "North June", "South May", "South June"),)
     assert [row[0] for row in table.rows] == ["Pears", "Pears"]
     assert table.rows[-1][-1] == "18", "what a formula gave is read"
+    assert not document.notices
+    uncalculated = BytesIO()
+    with zipfile.ZipFile(out) as read, zipfile.ZipFile(uncalculated, "w") as written:
+        for name in read.namelist():
+            written.writestr(name, read.read(name).replace(b"<v>18</v>", b"<v></v>"))
+    (notice,) = parse("a.xlsx", uncalculated.getvalue()).notices
+    assert notice.startswith("1 formula has no stored value")
 
 
 def test_a_long_sheet_is_cut_beneath_its_header() -> None:
