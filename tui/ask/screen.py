@@ -187,10 +187,8 @@ Every `[n]` of the answer opens its passage.
             line.update(Content(f"↻ {runs} interrupted: “{question}” {key} {verb}."))
 
     async def action_unfinished(self) -> None:
-        from tui.runs.screen import RunsScreen
-
         await self.app.switch_mode("runs")
-        cast(RunsScreen, self.app.screen).action_unfinished()
+        await self.app.run_action("unfinished", self.app.screen)
 
     @on(Failed)
     def _show_failure(self, message: Failed) -> None:
