@@ -223,7 +223,7 @@ def _written(state: RunState, notes: list[Note], deps: Deps) -> str:
 
     question, evidence = state["question"], state["evidence"]
     questions = questions_of(question, notes)
-    unread = nothing_found(notes)
+    unread, refused_twice = nothing_found(notes), False
     if deps.length == "report" and not unread:
         return _report(state, notes, deps, show)
     passages = most_likely(evidence, deps.session)
@@ -238,12 +238,13 @@ def _written(state: RunState, notes: list[Note], deps: Deps) -> str:
         elif is_likely and deps.session.taught:
             text = _from_passages(question, passages, _found(state), length, deps, _hide, taught=False)
             cited = cite(deps.reader, question, text, passages)
-            # That may refuse in words of its own. The question stands before it, since a date alone says
-            # nothing either.
-            if is_answer(
-                deps.reader, questions, citations.claims(cited, evidence), evidence
-            ) and not says_nothing_of(deps.session, f"{question} {text}", question):
-                draft = cited
+            if is_answer(deps.reader, questions, citations.claims(cited, evidence), evidence):
+                # That may refuse in words of its own, and then it refused twice. The question stands before
+                # it, since a date alone says nothing either.
+                refused_twice = state["route"] == "single" and says_nothing_of(
+                    deps.session, f"{question} {text}", question
+                )
+                draft = draft if refused_twice else cited
     else:
         missing = [note["question"] for note in still_missing(notes)]
         instruction = prompts.synthesise(question, notes, missing, deps.length)
@@ -254,7 +255,7 @@ def _written(state: RunState, notes: list[Note], deps: Deps) -> str:
     if not claims:
         return from_findings(notes, evidence) or from_findings(_proposed(state), evidence)
     if abstains(claims[0]["text"]):
-        return from_findings(_proposed(state), evidence) or draft
+        return (not refused_twice and from_findings(_proposed(state), evidence)) or draft
     # The reader marked words that it takes for the answer; the model's are kept if they answer too.
     if (
         state["route"] == "single"

@@ -256,7 +256,6 @@ def test_a_refusal_counts_where_the_reader_proposes_nothing_either(make: Make) -
     ("reply", "judged", "draft"),
     [
         ("Tolvang does.", "Tolvang.", "Tolvang does [1]."),
-        ("Tolvang does.", NOT_FOUND, NOT_FOUND),  # it only says so in other words
         ("No idea.", "", NOT_FOUND),
     ],
 )
@@ -268,6 +267,13 @@ def test_before_a_likely_passage_a_refusal_gives_way_to_what_the_reader_takes_fo
     written = _draft(make(replies, taught=True), route="single", notes=[_LOST])["draft"]
     assert written == draft
     assert not only(events, ev.AnswerText), "nothing is shown that may be withdrawn"
+
+
+def test_a_refusal_in_other_words_is_one_whatever_the_reader_proposes(make: Make) -> None:
+    told = "Tolvang does."  # which the reader takes for the answer, and the model for none
+    replies = [("QUESTION:", NOT_FOUND), ("make the most likely", told), (told, NOT_FOUND)]
+    deps = make(replies, taught=True)
+    assert _draft(deps, route="single", notes=[_LOST], candidates=_MARKED)["draft"] == NOT_FOUND
 
 
 def test_a_look_up_that_the_answer_leaves_out_is_answered_from_the_same_passages(make: Make) -> None:
