@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from agent.budget import ANSWER_NOW, Budget, BudgetExhausted, StepSkipped
@@ -251,9 +250,9 @@ def _wait_while_paused(deps: Deps) -> None:
 
 
 def begun(question: str, deps: Deps) -> RunState:
-    """The state of a deep run after its first look, before a plan."""
+    """The state of a run with its route and its first look, before its first step."""
     state = new_state(question)
-    state = updated(state, route(state, replace(deps, route="deep")))
+    state = updated(state, route(state, deps))
     return updated(state, look(state, deps))
 
 

@@ -130,6 +130,8 @@ class Note(TypedDict):
     found: bool
     revision: int  # of the plan, when the step was taken
     relevance: NotRequired[float]  # of the step's best passage, by the grader; not in older runs
+    span: NotRequired[float]  # the reader's probability of its best span; not in older runs
+    answers: NotRequired[float]  # that the sentence answers the user's question; not in older runs
     skipped: NotRequired[bool]  # whether the user skipped it, so that the documents' answer is unknown
     sure: NotRequired[bool]  # whether the reader was sure, so that the language model was not asked
     earlier: NotRequired[Earlier]  # if two versions of a document disagree; the later one is followed

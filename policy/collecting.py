@@ -1,7 +1,7 @@
-"""Collect decisions with the language model: run questions to the full horizon, with exploration.
+"""Collect decisions with the language model: run questions to the end of their plans, with exploration.
 
-The nodes are those of a run, without checkpoints. FINISH is chosen only when nothing else is possible, so
-that what follows each state is observed; answering in a state measures what finishing there is worth.
+The nodes are those of a run, without checkpoints. A plan is always followed to its end, so that what
+follows each state is observed; answering in a state measures what finishing there is worth.
 """
 
 from __future__ import annotations
@@ -9,15 +9,25 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
-from agent.decisions.decider import STATE_VERSION, PolicyState, policy_state, used_up, valid_actions
+from agent.decisions.decider import (
+    STATE_VERSION,
+    PolicyState,
+    is_stuck,
+    policy_state,
+    used_up,
+    valid_actions,
+)
 from agent.decisions.features import features, state_text
 from agent.deps import Deps
 from agent.graph import begun, finish, planned_step, updated
 from agent.profiles import profile
+from agent.session import MemoReader
 from agent.state import ACTIONS, Action, RunState
 from models.protocols import GenerationCancelled
-from policy.evaluation.measures import exact_match, f1, holds
+from policy.decisions import default_action
+from policy.evaluation.measures import exact_match, f1, holds, is_right
 from policy.evaluation.systems import Parts
 from policy.questions import Case, CaseSet, Progress
 from traces.decisions import Collected, CollectedQuestion, Outcome
@@ -25,7 +35,7 @@ from traces.errors import DeepthinkError
 from traces.runs import DecisionRow
 
 HORIZON = "horizon"
-"""Source of exploratory decisions: never FINISH while another action is possible."""
+"""Source of exploratory decisions: the plan to its end, then FINISH; at times REVISE instead."""
 
 
 def collect(
@@ -40,7 +50,7 @@ def collect(
         cases: About the user's own library.
         parts: Model, reader, library and budget of each case.
         answers: Answer in every state, one model call each; otherwise only the last state is answered.
-        epsilon: Share of exploration: REVISE where the plan would continue, or the other way round.
+        epsilon: Share of exploration: REVISE where the plan is done, or is stuck.
         seed: Of the exploration.
 
     Raises:
@@ -56,7 +66,8 @@ def collect(
     for number, case in enumerate(todo, start=1):
         if parts.cancel is not None and parts.cancel.is_set():
             return
-        deps = parts.deps(profile("lean", parts.reader, parts.planner))
+        reader = MemoReader(parts.reader)
+        deps = replace(parts.deps(profile("lean", reader, parts.planner)), reader=reader)
         rng = random.Random(f"{seed} {case.id}")
         try:
             decisions, outcomes = _collect_case(case, deps, rng, answers=answers, epsilon=epsilon)
@@ -85,37 +96,39 @@ def collect(
 def _collect_case(
     case: Case, deps: Deps, rng: random.Random, *, answers: bool, epsilon: float
 ) -> tuple[list[DecisionRow], list[Outcome]]:
+    """The states of a question, the shorter paths first, and what finishing there is worth.
+
+    None of a question that one look-up answers: its run takes no decision.
+    """
     session, budget = deps.session, deps.session.ledger.budget
-    state = begun(case.question, deps)
     decisions: list[DecisionRow] = []
     outcomes: list[Outcome] = []
-    path = ""
-    while True:
+    begin = begun(case.question, deps)
+    frontier = [("", begin)] if begin["route"] == "deep" else []
+    while frontier:
+        path, state = frontier.pop(0)
         state, stopped = planned_step(state, deps)
         policy_view = policy_state(state, budget, session.ledger.tokens_left)
         stopped = stopped or used_up(policy_view, budget, out_of_time=session.stop.out_of_time)
         valid: tuple[Action, ...] = ("FINISH",) if stopped else valid_actions(policy_view)
-        probabilities = exploration(valid, epsilon)
+        can_revise = "R" not in path and (not policy_view.open_questions or is_stuck(policy_view))
+        probabilities = exploration(valid, epsilon if can_revise else 0.0)
         decision = drawn_decision(len(decisions), path, policy_view, valid, probabilities, HORIZON, rng)
         decisions.append(decision)
         if answers or decision.action == "FINISH":
             with session.beside():  # a run that continues from here has not answered
                 outcomes.append(_measure_answer(path, state, case, deps))
-        if decision.action == "FINISH":
-            return decisions, outcomes
-        path += decision.action[0]
-        state = updated(state, {"action": decision.action})
+        for action in valid:
+            if action == "CONTINUE" or action == decision.action != "FINISH":
+                frontier.append((path + action[0], updated(state, {"action": action})))
+    return decisions, outcomes
 
 
 def exploration(valid: Sequence[Action], epsilon: float) -> dict[Action, float]:
-    """Complete the plan, then revise; the other of the two with share ``epsilon``. FINISH only if alone."""
-    onward = [action for action in ("CONTINUE", "REVISE") if action in valid]
-    if not onward:
-        return {action: float(action == "FINISH") for action in ACTIONS}
-    return {
-        action: (epsilon / len(onward) + (1 - epsilon) * (action == onward[0])) if action in onward else 0.0
-        for action in ACTIONS
-    }
+    """The default action, or with share ``epsilon`` REVISE."""
+    default = default_action(valid)
+    share = epsilon if "REVISE" in valid and default != "REVISE" else 0.0
+    return {action: (1 - share) * (action == default) + share * (action == "REVISE") for action in ACTIONS}
 
 
 def drawn_decision(
@@ -146,11 +159,24 @@ def drawn_decision(
     )
 
 
+_MARKED = 0.25
+"""What a wrong answer with a mark of doubt is worth, and a refusal of what the documents answer."""
+
+
 def _measure_answer(path: str, state: RunState, case: Case, deps: Deps) -> Outcome:
-    """The quality of an answer from this state: by the known answers, otherwise by the verifier."""
+    """The quality of an answer from this state: by the known answers, otherwise by the verifier.
+
+    In a set with patterns it is 1 for a right answer or a right refusal, and 0 for a wrong one that is
+    shown as supported; elsewhere it is the F1 of the answer.
+    """
     result = finish(state, deps)
     answered = result["status"] == "answered"
     share = result["share"] if answered else 0.0
+    if case.kind:
+        right = is_right(case, result["answer"]) if answered else not case.answers
+        marked = not answered or any(claim["verdict"] != "supported" for claim in result["claims"])
+        detail = {"right": float(right), "wrong": float(answered and not right), "supported": share}
+        return Outcome(path, "answer", 1.0 if right else _MARKED * marked, detail)
     if not case.answers:
         return Outcome(path, "verifier", share, {"supported": share})
     texts = [result["answer"], *(note["answer"] for note in state["notes"] if note["found"])]

@@ -28,7 +28,8 @@ from typing import Any, Final, TypeAlias, cast
 import numpy as np
 import numpy.typing as npt
 
-from agent.decisions.decider import STATE_VERSION
+from agent.decisions.decider import OLDEST_VERSION, STATE_VERSION, PolicyState
+from agent.decisions.features import features, state_text
 from agent.state import ACTIONS, Action
 from traces.decisions import Counts
 from traces.errors import DeepthinkError
@@ -154,7 +155,7 @@ def split(trees: Sequence[Tree]) -> tuple[list[Tree], list[Tree]]:
 # --- reading -------------------------------------------------------------------------------------
 
 NEEDED = 3_000
-"""Decisions with today's encoding needed for a first training.
+"""Decisions needed for a first training.
 
 The smallest figure from which a learned controller is reported to gain is 1,000 questions (DynaKRAG,
 arXiv 2607.06507: a forest on cheap features, +4.0 to +5.8 F1 over choosing at random), and a run takes
@@ -163,8 +164,8 @@ about three decisions.
 
 
 def usable(counts: Counts) -> int:
-    """Decisions with today's encoding."""
-    return counts.versions.get(STATE_VERSION, 0)
+    """Decisions with a state that can be read."""
+    return sum(count for version, count in counts.versions.items() if version >= OLDEST_VERSION)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +174,7 @@ class Read:
 
     Attributes:
         trees: One for each run that can be learned from, in the order they were stored.
-        other_versions: Decisions skipped because their state has another encoding.
+        other_versions: Decisions skipped because their state is too old to be read.
         unmeasured: Runs skipped because nobody measured, rated or labelled them.
         duplicates: Runs skipped because an earlier store has them: a store and its export do.
     """
@@ -199,9 +200,9 @@ def load_trees(*stores: Store) -> Read:
     other_versions = unmeasured = duplicates = 0
     for store in stores:
         with store.connect() as db:
-            rows = db.execute(_DECISIONS, [STATE_VERSION]).fetchall()
+            rows = db.execute(_DECISIONS, [OLDEST_VERSION]).fetchall()
             [(others,)] = db.execute(
-                "SELECT count(*) FROM decisions WHERE NOT shadow AND state_version <> ?", [STATE_VERSION]
+                "SELECT count(*) FROM decisions WHERE NOT shadow AND state_version < ?", [OLDEST_VERSION]
             ).fetchall()
         other_versions += others
         for run, group in groupby(rows, itemgetter(0)):
@@ -221,24 +222,27 @@ def load_trees(*stores: Store) -> Read:
 _DECISIONS = """
     SELECT d.run_id, r.question, coalesce(g.dataset, ''), coalesce(g.question_id, ''),
         d.path, d.text, d.features, d.valid_actions, f.quality, coalesce(f.source, ''),
-        coalesce(o.detail, '{}'), l.action
+        coalesce(o.detail, '{}'), l.action, d.state_version, d.state
     FROM decisions d
     JOIN runs r ON r.id = d.run_id
     LEFT JOIN gold g ON g.run_id = d.run_id
     LEFT JOIN finishes f ON f.run_id = d.run_id AND f.path = d.path
     LEFT JOIN outcomes o ON o.run_id = d.run_id AND o.path = d.path AND o.source = f.source
     LEFT JOIN labels l ON l.run_id = d.run_id AND l.seq = d.seq
-    WHERE NOT d.shadow AND d.state_version = ?
+    WHERE NOT d.shadow AND d.state_version >= ?
     ORDER BY r.started, d.run_id, d.seq
 """
 
 
 def _node(row: tuple[Any, ...]) -> Node:
     """The node in the columns of `_DECISIONS` from the path on."""
-    path, text, features, valid, quality, source, detail, label = row
+    path, text, numbers, valid, quality, source, detail, label, version, stored = row
     # A run that its budget ended still has all the choices of its last state on record.
     actions = tuple(cast(Action, action) for action in json.loads(valid) if action in ACTIONS)
-    seen = Seen(text, json.loads(features), actions)
+    seen = Seen(text, json.loads(numbers), actions)
+    if version != STATE_VERSION:  # encode it as it would be today
+        state = PolicyState(**json.loads(stored))
+        seen = Seen(state_text(state), features(state), actions)
     return Node(path, seen, quality, source, json.loads(detail), label)
 
 
@@ -267,7 +271,7 @@ def open_source(source: Path, folder: Path) -> Store:
     store_path = folder / f"{digest}-{os.environ.get('RANK', '0')}.duckdb"
     store_path.unlink(missing_ok=True)
     store = Store(store_path)
-    take_in(store, [path], STATE_VERSION)
+    take_in(store, [path], newest=STATE_VERSION, oldest=OLDEST_VERSION)
     return store
 
 

@@ -54,7 +54,7 @@ class Imported:
     ratings: int
     outcomes: int
     gold: int
-    older: int  # decisions whose state has an older version than the current one: kept, not learned from
+    older: int  # decisions whose state is older than can be read: kept, not learned from
 
 
 def export(store: Store, target: Path, runs: Sequence[str] = ()) -> Exported:
@@ -99,8 +99,9 @@ def export(store: Store, target: Path, runs: Sequence[str] = ()) -> Exported:
     return exported
 
 
-def take_in(store: Store, sources: Sequence[Path], newest: int) -> Imported:
-    """Import files that `export` wrote, all or none; ``newest`` is the current version of the state.
+def take_in(store: Store, sources: Sequence[Path], *, newest: int, oldest: int) -> Imported:
+    """Import files that `export` wrote, all or none; ``newest`` is the current version of the state, and
+    ``oldest`` the first that can still be read.
 
     A run that the store already has is not changed, unless it was imported before it ended. For labels,
     ratings and outcomes the newer one counts. An imported run keeps its status and has the file's name as
@@ -133,7 +134,7 @@ def take_in(store: Store, sources: Sequence[Path], newest: int) -> Imported:
             for statement in _REPLACE:
                 db.execute(statement)
             for count, statement in _ADD.items():
-                [(rows,)] = db.execute(statement.replace("$newest", str(newest))).fetchall()
+                [(rows,)] = db.execute(statement.replace("$oldest", str(oldest))).fetchall()
                 totals[count] += rows
             db.execute("DROP TABLE come")
     return Imported(**totals)
@@ -237,7 +238,7 @@ _REPLACE = (
     """,
 )
 _ADD = {
-    "older": "SELECT count_if(state_version < $newest) FROM come",
+    "older": "SELECT count_if(state_version < $oldest) FROM come",
     "known": "SELECT count(*) FROM come SEMI JOIN decisions USING (run_id, seq, shadow)",
     "decisions": f"""
         INSERT INTO decisions BY NAME

@@ -10,9 +10,11 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
 
 from agent.budget import Budget
-from agent.state import ACTIONS, RELEVANCE, Action, RunState, still_missing
+from agent.state import ACTIONS, RELEVANCE, Action, Candidate, RunState, still_missing
 
-STATE_VERSION = 3
+STATE_VERSION = 4
+OLDEST_VERSION = 3
+"""The oldest version that is still read: fields since then have defaults."""
 _MOST_SCORES = 5
 
 
@@ -37,12 +39,16 @@ class PolicyState:
     grade: str  # of the last step's passages together: correct, ambiguous or incorrect
     corrections: int  # in the last step
     findings: list[dict[str, Any]]
-    """Question, short answer and success of each finished step, and the grader's probability that its best
-    passage helps (``relevance``)."""
+    """Question, short answer and success of each finished step; the grader's probability that its best
+    passage helps (``relevance``), the reader's of its best span (``span``), and the reader's that its
+    sentence answers the user's question (``answers``)."""
     missing: list[str]  # questions of steps that found nothing, unless a later revision answered them
     evidence: list[dict[str, Any]]
     """Title and excerpt of each kept passage, the step that found it, and the grader's probability that it
     helps (``relevance``)."""
+    look: dict[str, Any] = field(default_factory=lambda: {"answer": "", "span": 0.0, "score": 0.0})
+    """What the user's question finds by itself: the reader's likeliest answer, its probability (``span``)
+    and that of the best passage (``score``)."""
     notebook: list[str] = field(default_factory=list, compare=False, repr=False)
     """For deciders that read text; stored with the run's events, not here."""
 
@@ -78,6 +84,12 @@ class Decider(Protocol):
         """One of ``valid``, which is never empty; actions outside it have probability zero."""
 
 
+def is_stuck(state: PolicyState) -> bool:
+    """Whether an open step refers to what an earlier one did not find."""
+    missed = [f"#{n}" for n, finding in enumerate(state.findings, start=1) if not finding["found"]]
+    return any(mark in question for mark in missed for question in state.open_questions)
+
+
 def certain(action: Action) -> dict[Action, float]:
     """Probability 1 for one action."""
     return {other: 1.0 if other == action else 0.0 for other in ACTIONS}
@@ -109,6 +121,8 @@ def policy_state(state: RunState, budget: Budget, tokens_left: int) -> PolicySta
                 "answer": n["answer"],
                 "found": n["found"],
                 "relevance": n.get("relevance", 0.0),
+                "span": n.get("span", 0.0),
+                "answers": n.get("answers", 0.0),
             }
             for n in state["notes"]
         ],
@@ -122,8 +136,20 @@ def policy_state(state: RunState, budget: Budget, tokens_left: int) -> PolicySta
             }
             for e in evidence
         ],
+        look=_look(state["looked"]),
         notebook=list(state["notebook"]),
     )
+
+
+def _look(passages: Sequence[Candidate]) -> dict[str, Any]:
+    """The reader's likeliest answer among the passages of the first look."""
+    spans = [span for passage in passages for span in passage.get("spans", [])]
+    best = max(spans, key=lambda span: span["probability"], default=None)
+    return {
+        "answer": best["text"] if best else "",
+        "span": best["probability"] if best else 0.0,
+        "score": round(max((passage["score"] for passage in passages), default=0.0), 4),
+    }
 
 
 def used_up(state: PolicyState, budget: Budget, *, out_of_time: bool) -> str:

@@ -12,16 +12,12 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import Any
 
-from agent.decisions.decider import PolicyState
+from agent.decisions.decider import PolicyState, is_stuck
 from agent.text.language import language
 from agent.text.names import phrases
 from agent.text.terms import terms
 from models.token_estimate import at_most
 
-_COMPARING_WORDS = frozenset(
-    "both either same also or older younger earlier later first longer larger more than".split()
-)
-_YES_NO_WORDS = frozenset("is are was were do does did has have can".split())
 _YEAR = re.compile(r"\b(?:1[5-9]|20)\d\d\b")
 _HELPFUL = 0.5  # a passage of at least this relevance helps
 
@@ -40,10 +36,11 @@ def features(state: PolicyState) -> dict[str, float]:
         **_progress(state),
         **_last_search(state),
         **_findings(state),
+        **_reading(state),
         **_evidence(state, passages),
         **_coverage(state, passages),
         **_links(state, passages),
-        **_question(state),
+        "words": len(state.question.split()),
     }
     return {name: round(float(value), 4) for name, value in values.items()}
 
@@ -70,6 +67,7 @@ def _progress(state: PolicyState) -> dict[str, float]:
         "plan_done": state.plan_done,
         "open": len(state.open_questions),
         "plan_share": state.plan_done / max(1, total),
+        "stuck": is_stuck(state),
         "open_references": sum("#" in question for question in state.open_questions),
         "revised_last": state.last_action == "REVISE",
         "first": state.last_action == "",
@@ -103,6 +101,23 @@ def _findings(state: PolicyState) -> dict[str, float]:
         "missing": len(state.missing),
         "answer_repeats": bool(last_answer) and last_answer in answers[:-1],
         "answer_words": len(last_answer.split()),
+    }
+
+
+def _reading(state: PolicyState) -> dict[str, float]:
+    """What the reader says of the question as a whole, of each look-up, and whether the two agree."""
+    spans = [float(finding.get("span", 0.0)) for finding in state.findings]
+    answering = [float(finding.get("answers", 0.0)) for finding in state.findings]
+    looked = set(terms(str(state.look["answer"])))
+    answers = [set(terms(str(finding["answer"]))) for finding in state.findings]
+    return {
+        "look_span": state.look["span"],
+        "look_score": state.look["score"],
+        "span_last": spans[-1] if spans else 0.0,
+        "span_weakest": min(spans, default=0.0),
+        "answers_last": answering[-1] if answering else 0.0,
+        "answers_best": max(answering, default=0.0),
+        "look_agrees": max((_share(looked, answer) for answer in answers), default=0.0) if looked else 0.0,
     }
 
 
@@ -176,17 +191,6 @@ def _links(state: PolicyState, passages: Sequence[_Passage]) -> dict[str, float]
     }
 
 
-def _question(state: PolicyState) -> dict[str, float]:
-    words = state.question.casefold().replace("?", " ").replace(",", " ").split()
-    first = words[0] if words else ""
-    return {
-        "words": len(words),
-        "compares": len(_COMPARING_WORDS.intersection(words)) > 0,
-        "yes_or_no": first in _YES_NO_WORDS,
-        "asks_which": "which" in words,
-    }
-
-
 def _mentions(passage: _Passage, other: _Passage) -> bool:
     return len(other.bare) > 3 and other.bare in passage.excerpt
 
@@ -218,6 +222,8 @@ def _lines(state: PolicyState) -> Iterator[str]:
     )
     yield from _question_lines("open", state.open_questions)
     yield from _question_lines("not found", state.missing)
+    if state.look["answer"]:
+        yield f"look {state.look['span']:.2f}: {_shorten(state.look['answer'], _LONGEST_TEXT)}"
     best = ", ".join(f"{score:.2f}" for score in state.scores[:3]) or "none"
     yield (
         f"last {(state.last_action or 'start').lower()}: {_shorten(state.query, _LONGEST_TEXT)}; "
@@ -226,7 +232,8 @@ def _lines(state: PolicyState) -> Iterator[str]:
     )
     for finding in state.findings:
         if finding["found"] and finding["answer"]:
-            yield f"found: {_shorten(finding['answer'], _LONGEST_TEXT)}"
+            answers = float(finding.get("answers", 0.0))
+            yield f"found {answers:.2f}: {_shorten(finding['answer'], _LONGEST_TEXT)}"
     # The most relevant first, because the end may be cut off.
     for passage in sorted(state.evidence, key=lambda item: -item["relevance"]):
         title, excerpt = _shorten(passage["title"], 60), _shorten(passage["excerpt"], 2 * _LONGEST_TEXT)

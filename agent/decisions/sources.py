@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from agent import prompts
-from agent.decisions.decider import Decider, Decision, PolicyState, certain
+from agent.decisions.decider import Decider, Decision, PolicyState, certain, is_stuck
 from agent.session import Session
 from agent.state import ACTIONS, Action
 from models.protocols import GenerationCancelled
@@ -48,9 +48,7 @@ class Rules:
         return Decision(action, certain(action), self.name, latency, reason)
 
     def _pick(self, state: PolicyState, valid: Sequence[Action]) -> tuple[Action, str]:
-        failed_marks = {f"#{n}" for n, f in enumerate(state.findings, start=1) if not f["found"]}
-        blocked = [q for q in state.open_questions if any(mark in q for mark in failed_marks)]
-        if blocked and "REVISE" in valid:
+        if is_stuck(state) and "REVISE" in valid:
             return "REVISE", "an open step needs what an earlier one did not find"
         if state.open_questions:
             open_count = len(state.open_questions)

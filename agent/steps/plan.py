@@ -225,6 +225,7 @@ def _revise(state: RunState, deps: Deps) -> dict[str, Any]:
         return {"plan": finished_steps, "revisions": revision}
     entry = notebook.plan_entry(new_steps, len(finished_steps) + 1, revision)
     return {
+        "route": "deep",
         "plan": [*finished_steps, *new_steps],
         "revisions": revision,
         "notebook": deps.grown(state["notebook"], entry),

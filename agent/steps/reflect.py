@@ -13,7 +13,7 @@ from agent.events import Contradicted, Noted
 from agent.retrieval.versions import same_series, versions
 from agent.session import Session
 from agent.state import RELEVANCE, AnswerSpan, Earlier, Evidence, Note, RunState, without_marks
-from agent.steps.answering import abstains, answer_prompt, most_likely
+from agent.steps.answering import abstains, answer_prompt, most_likely, probability_in
 from agent.steps.queries import references
 from agent.steps.rerank import POSSIBLE
 from agent.support import missing_numbers, support
@@ -168,6 +168,10 @@ def reflect(state: RunState, deps: Deps) -> dict[str, Any]:
     finding, earlier = _latest(question, finding, evidence, spans)
     note = as_note(state, question, finding)
     note["relevance"] = max((c["scores"].get(RELEVANCE, 0.0) for c in state["candidates"]), default=0.0)
+    best_found = best_span(spans)
+    note["span"] = best_found[1]["probability"] if best_found is not None else 0.0
+    if note["found"] and deps.cognition.instant:
+        note["answers"] = round(probability_in(deps.reader, state["question"], note["sentence"]), 4)
     note["sure"] = finding.origin == "reader"
     if deps.steering.skipping and not note["found"]:
         note["skipped"] = True

@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from agent.decisions.decider import STATE_VERSION
+from agent.decisions.decider import OLDEST_VERSION
 from policy.decisions import (
     INDEX,
     Examples,
@@ -96,7 +96,7 @@ def material(read: Read) -> Material:
         "{} questions are among the held-out ones in the same words; they are not learned from.": (
             len(leaked)
         ),
-        f"{{}} decisions have a state of another version than {STATE_VERSION}; they are left out.": (
+        f"{{}} decisions have a state of an older version than {OLDEST_VERSION}; they are left out.": (
             read.other_versions
         ),
         "{} runs are left out: nobody knows how good their answers are. Rate them, or label decisions: "
@@ -110,7 +110,7 @@ def _check_enough(read: Read) -> None:
     decisions = sum(len(tree.nodes) for tree in read.trees)
     if read.other_versions and not read.trees:
         raise CannotTrain(
-            f"All {read.other_versions:,} decisions have a state of another version than {STATE_VERSION}.",
+            f"All {read.other_versions:,} decisions have a state older than version {OLDEST_VERSION}.",
             "Collect anew: “deepthink collect --help”.",
         )
     questions = len({tree.question for tree in read.trees})

@@ -1,30 +1,36 @@
-"""Trained policies against the default schedule, on published question sets; and the box made of them.
+"""Trained policies against plain ones, on questions with known answers; and the box made of them.
 
-    python -m tests.benchmarks.policies DATA --work DIR [--method forest] [--box policy/box]
+    python -m tests.benchmarks.policies DATA --own DIR --work DIR [--method forest] [--box policy/box]
 
-Collects every path of each ``NAME_train.jsonl`` and ``NAME_dev.jsonl`` in DATA without a language model,
-trains the methods on the train questions, and walks them over the dev questions. What is collected and
-trained stays in DIR: the same command continues.
+Questions of each ``NAME_train.jsonl`` in DATA are run to the end of their plans and answered at every
+state by the default models; the methods are trained on that. Policies are walked over questions of each
+``NAME_dev.jsonl`` and over people's own documents, which nothing is learned from. Questions that one
+look-up answers take no decision, and are left out. What is collected and trained stays in DIR: the same
+command continues.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import math
 import shlex
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import cast, get_args
+from typing import TypeAlias, cast, get_args
 
 import numpy as np
 
+from agent.decisions.decider import PolicyState
+from agent.decisions.sources import Rules
 from agent.state import Action
+from policy.collecting import collect
 from policy.decisions import COST, Node, Tree, load_trees
 from policy.evaluation.report import Table, machine, markdown_table
+from policy.evaluation.systems import Parts
 from policy.judging import (
     RESAMPLES,
     SEED,
@@ -39,26 +45,34 @@ from policy.judging import (
     processor_ms,
     score,
 )
+from policy.questions import CaseSet, fill, read_set, sets_in
 from policy.serving.folder import CARD, Manifest, Method, open_policy, read, write
 from policy.serving.registry import ACTIVE, Registry
 from policy.serving.scorers import Scorer
 from policy.training.course import TrainingRequest, train
 from policy.training.material import gather
-from tests.benchmarks.collecting import collect
+from tests.benchmarks.multihop import pool, pooled, read_questions
 from traces.store import Store
-from tui.assemble import open_embedder, open_reader
+from tui.assemble import open_parts
 from tui.policy.collecting import watch_collecting
 from tui.policy.training import show_training
 from tui.settings.settings import load
 
-_FIXED = 4
+_FIXED = 2
+_OWN = "own"
+Opened: TypeAlias = "Mapping[str, tuple[Scorer, Manifest]]"
+_EXPLORED = 0.1
+"""Share of REVISE among the train questions where a plan is done or stuck; all of it is tried in tests."""
 
 
 def main(arguments: Sequence[str]) -> None:
     """Collect, train, evaluate; with ``--box`` copy the policies there, the first of them active."""
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.policies", description=__doc__)
     parser.add_argument("data", type=Path)
+    parser.add_argument("--own", type=Path, help="people's own documents, with questions")
     parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--train", type=int, default=60, help="questions of each train file")
+    parser.add_argument("--test", type=int, default=30, help="questions of each dev file")
     parser.add_argument("--method", action="append", choices=get_args(Method))
     parser.add_argument("--box", type=Path)
     given = parser.parse_args(arguments)
@@ -67,24 +81,46 @@ def main(arguments: Sequence[str]) -> None:
     train_files = [file for file in sorted(given.data.glob("*_train.jsonl")) if _dev(file).is_file()]
     if not train_files:
         parser.error(f"{given.data} has no NAME_train.jsonl with a NAME_dev.jsonl beside it")
-    training = [collected(file, work) for file in train_files]
-    testing = [collected(_dev(file), work) for file in train_files]
+    training, testing = work / "train.duckdb", [work / "dev.duckdb"]
+    _collect_files(train_files, training, given.train, _EXPLORED)
+    _collect_files([_dev(file) for file in train_files], testing[0], given.test, 1.0)
+    if given.own:
+        testing.append(work / f"{_OWN}.duckdb")
+        _collect_own(given.own, testing[1])
     for method in methods:
-        trained(method, training, work)
+        trained(method, [training], work)
     command = shlex.join(["python -m tests.benchmarks.policies", given.data.name, *map(str, methods)])
     policies = [work / "policies" / method for method in methods]
-    (work / "RESULTS.md").write_text(tables(training, testing, policies, command))
+    (work / "RESULTS.md").write_text(tables([training], testing, policies, command))
     if given.box:
         pack(work / "policies", given.box, methods)
 
 
-def collected(file: Path, work: Path) -> Path:
-    """The store of a file's questions; those that are in it already are not collected again."""
-    place = work / "collected" / f"{file.stem}.duckdb"
-    settings = load()
-    events = collect(file, Store(place), open_embedder(settings), open_reader(settings))
-    watch_collecting(file.stem, events)
-    return place
+def _collect_files(files: Sequence[Path], place: Path, limit: int, epsilon: float) -> None:
+    """The first ``limit`` questions of each file, over a library of all its paragraphs."""
+    store, models = Store(place), open_parts(load())
+    with closing(models["chat"]):
+        for file in files:
+            questions = read_questions(file)
+            for _ in pool(questions, store, models["embedder"]):
+                pass
+            _collect(pooled(questions).first(limit, 0), store, models, epsilon)
+
+
+def _collect_own(folder: Path, place: Path) -> None:
+    """All questions of each set of a person's own documents, over that set's documents."""
+    store, models = Store(place), open_parts(load())
+    with closing(models["chat"]):
+        for name in sets_in(str(folder)):
+            cases = read_set(name)
+            for _ in fill(cases, store, models["embedder"]):
+                pass
+            _collect(cases, store, models, 1.0)
+
+
+def _collect(cases: CaseSet, store: Store, models: Mapping[str, object], epsilon: float) -> None:
+    parts = Parts(**models, store=store, collections=cases.collections, budget=load().run_budget())  # type: ignore[arg-type]
+    watch_collecting(cases.name, collect(cases, parts, answers=True, epsilon=epsilon))
 
 
 def trained(method: Method, sources: Sequence[Path], work: Path) -> None:
@@ -108,14 +144,20 @@ def tables(
     known = {" ".join(tree.text.split()).casefold() for tree in _trees(training)}
     test = [tree for tree in _trees(testing) if " ".join(tree.text.split()).casefold() not in known]
     opened = {one.name: open_policy(one) for one in policies}
-    names = sorted({tree.dataset for tree in test})
-    made = [_table("all", test, opened)]
-    for name in names if len(names) > 1 else []:
-        made.append(_table(name, [tree for tree in test if tree.dataset == name], opened))
+    rules = _rules(test, testing)
+    public = {tree.dataset for tree in _trees([testing[0]])}
+    sets = {tree.dataset: [one for one in test if one.dataset == tree.dataset] for tree in test}
+    own = [tree for tree in test if tree.dataset not in public]
+    made = [_table("all", test, opened, rules)]
+    made += [_table(name, trees, opened, rules) for name, trees in sorted(sets.items()) if name in public]
+    made += [_table("own documents", own, opened, rules)] if own else []
     notes = [
         f"Brackets are 95 % percentile intervals of a paired bootstrap over questions ({RESAMPLES} "
         f"resamples, seed {SEED}).",
-        "Thresholds were frozen on held-out train questions; the dev questions are walked once.",
+        "Thresholds were frozen on held-out train questions; the questions here are walked once.",
+        "Quality is the F1 of the answer, or 1 where it states the gold answer; of a person's own "
+        "documents 1 if it is right, 0.25 if it is refused or wrong and marked, else 0.",
+        "The oracle knows what each answer is worth. Unknown: the policy revised where nobody tried that.",
         f"`{command}` on {datetime.now(UTC):%Y-%m-%d}; {machine()}.",
     ]
     lines = ["# Policies on published question sets", ""]
@@ -146,44 +188,74 @@ def pack(policies: Path, box: Path, methods: Sequence[str]) -> None:
     fresh.rename(box)
 
 
-def _table(title: str, test: Sequence[Tree], policies: dict[str, tuple[Scorer, Manifest]]) -> Table:
-    default = follow(test, default_schedule)
-
-    def row(name: str, outcomes: Outcomes) -> list[str]:
-        utility = outcomes.utility(COST)
-        columns = {"quality": outcomes.quality, "complete": outcomes.detail("complete")}
-        found = means({**columns, "steps": outcomes.steps, "utility": utility})
-        quality, complete = found["quality"], found["complete"].estimate
-        return [
-            name,
-            f"{quality.estimate:.3f} [{quality.low:.3f}, {quality.high:.3f}]",
-            "" if math.isnan(complete) else f"{complete:.3f}",
-            f"{found['steps'].estimate:.2f}",
-            f"{found['utility'].estimate:.3f}",
-            str(mean(utility - default.utility(COST))),
-        ]
-
-    rows = [[*row(f"fixed {k}", follow(test, _fixed(k))), "", ""] for k in range(1, _FIXED + 1)]
-    rows.append([*row("plan done", default), "", ""])
-    for name, (scorer, manifest) in policies.items():
+def _table(title: str, test: Sequence[Tree], opened: Opened, rules: Decide) -> Table:
+    plain = {f"fixed {k}": _fixed(k) for k in range(1, _FIXED + 1)}
+    plain |= {"plan done": default_schedule, "rules": rules}
+    walked: dict[str, tuple[Outcomes, list[str]]] = {
+        name: (follow(test, decide), ["", ""]) for name, decide in plain.items()
+    }
+    for name, (scorer, manifest) in opened.items():
         scored = score(test, scorer)
-        outcomes = follow(test, scored.decide(manifest.rule))
         milliseconds = processor_ms(scorer, test)
-        rows.append([*row(name, outcomes), f"{_ece(scored):.3f}", f"{milliseconds:.1f}"])
-    head = ["policy", "quality", "complete", "steps", f"utility at {COST:g}", "over plan done", "ECE", "ms"]
-    return Table(f"{title}: {len(test)} questions", head, rows)
+        notes = [f"{_ece(scored):.3f}", f"{milliseconds:.1f}"]
+        walked[name] = follow(test, scored.decide(manifest.rule)), notes
+    walked["oracle"] = Outcomes([_best(tree) for tree in test]), ["", ""]
+    references = [walked[name][0] for name in ("plan done", "rules")]
+    rows = [
+        [name, *_measures(outcomes), *(_over(outcomes, one) for one in references), *notes]
+        for name, (outcomes, notes) in walked.items()
+    ]
+    head = ["policy", "unknown", "quality", "steps", f"utility at {COST:g}"]
+    return Table(
+        f"{title}: {len(test)} questions", [*head, "over plan done", "over rules", "ECE", "ms"], rows
+    )
+
+
+def _measures(outcomes: Outcomes) -> list[str]:
+    found = means({"quality": outcomes.quality, "steps": outcomes.steps, "utility": outcomes.utility(COST)})
+    quality = found["quality"]
+    return [
+        str(outcomes.unknown),
+        f"{quality.estimate:.3f} [{quality.low:.3f}, {quality.high:.3f}]",
+        f"{found['steps'].estimate:.2f}",
+        f"{found['utility'].estimate:.3f}",
+    ]
+
+
+def _over(outcomes: Outcomes, other: Outcomes) -> str:
+    """The paired difference in utility, over the questions of which both outcomes are known."""
+    return str(mean(outcomes.utility(COST) - other.utility(COST)))
+
+
+def _best(tree: Tree) -> Node | None:
+    """Where somebody who knew what each answer is worth would finish."""
+    ends = [node for node in tree.nodes.values() if node.quality is not None and "FINISH" in node.valid]
+    return max(ends, key=lambda node: (node.quality or 0.0) - COST * node.steps, default=None)
 
 
 def _fixed(steps: int) -> Decide:
-    """Always ``steps`` research steps: CONTINUE, REVISE where the plan is done, then FINISH."""
+    """At most ``steps`` research steps of the plan."""
 
     def decide(node: Node) -> Action:
-        wanted: tuple[Action, ...] = ("CONTINUE", "REVISE", "FINISH")
+        wanted: tuple[Action, ...] = ("CONTINUE", "FINISH", "REVISE")
         if node.steps >= steps:
             wanted = ("FINISH", "CONTINUE", "REVISE")
         return next(action for action in wanted if action in node.valid)
 
     return decide
+
+
+def _rules(test: Sequence[Tree], stores: Iterable[Path]) -> Decide:
+    """The product's rules, asked with the stored states."""
+    actions: dict[tuple[str, str], Action] = {}
+    query = "SELECT run_id, path, state, valid_actions FROM decisions WHERE NOT shadow"
+    for store in stores:
+        with Store(store, named=True).connect() as db:
+            for run, path, state, valid in db.execute(query).fetchall():
+                seen = PolicyState(**json.loads(state))
+                actions[run, path] = Rules().decide(seen, json.loads(valid)).action
+    by_node = {id(node): actions[tree.run, path] for tree in test for path, node in tree.nodes.items()}
+    return lambda node: by_node[id(node)]
 
 
 def _ece(scored: Scored) -> float:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from agent.prompts import NOT_FOUND
+from models.protocols import ChatOptions, Message, Reply, Usage
 from policy.training import forest, material
 from tests.benchmarks import policies
-from tests.scripted import HashEmbedder, WordReader
+from tests.scripted import HashEmbedder, ScriptedChat, WordReader
 
 TOWNS = (
     "Bergen Oslo Lund Malmo Turku Riga Vilnius Gdansk Kiel Bremen Delft Ghent Liege Metz Dijon Lyon".split()
@@ -37,6 +41,31 @@ def _record(dataset: str, number: int) -> dict[str, Any]:
     }
 
 
+class _Planner:
+    """Two look-ups: the singer of the song in the question, then that singer's town."""
+
+    def complete(self, text: str, _max_tokens: int) -> str:
+        song = re.findall(r"Question: .*singer of (.+) born", text)[-1]
+        return f" =\nWho sings {song}?\nWhere was #1 born?"
+
+
+class _Chat(ScriptedChat):
+    """Copies the last sentence that it is shown before the question."""
+
+    def generate(self, messages: Sequence[Message], options: ChatOptions) -> Reply:
+        facts = re.findall(r"[A-Z][^.\n]* (?:sung by|born in) [^.\n]+\.", messages[-1].content)
+        return Reply(facts[-1] if facts else NOT_FOUND, Usage())
+
+
+def _open_parts(_settings: object) -> dict[str, object]:
+    return {
+        "chat": _Chat([]),
+        "embedder": HashEmbedder(),
+        "reader": WordReader(),
+        "planner": _Planner(),
+    }
+
+
 @pytest.fixture
 def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "data"
@@ -45,8 +74,7 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         for split, numbers in (("train", range(9)), ("dev", range(9, 12))):
             lines = [json.dumps(_record(dataset, number)) for number in numbers]
             (folder / f"{dataset}_{split}.jsonl").write_text("\n".join(lines), "utf-8")
-    monkeypatch.setattr("tests.benchmarks.policies.open_embedder", lambda _settings: HashEmbedder())
-    monkeypatch.setattr("tests.benchmarks.policies.open_reader", lambda _settings: WordReader())
+    monkeypatch.setattr("tests.benchmarks.policies.open_parts", _open_parts)
     monkeypatch.setattr(material, "FEWEST_QUESTIONS", 4)
     monkeypatch.setattr(material, "FEWEST_DECISIONS", 10)
     monkeypatch.setattr(forest, "TREES", 5)
@@ -65,6 +93,8 @@ def test_from_files_to_tables_and_a_box_and_again(
         "| plan done |",
         "| forest |",
         "| fixed 2 |",
+        "| rules |",
+        "| oracle |",
     ):
         assert expected in table
     assert str(tmp_path) not in table

@@ -18,6 +18,7 @@ from traces.decisions import Collected
 from traces.runs import Runs
 from traces.store import Store
 
+ROUTE: Scripted = {"route": "deep"}
 PLAN: Scripted = {"steps": STEPS}
 READ: Scripted = "Tolvang Ceramics"
 NO_REVISION = Budget(revisions=0)
@@ -55,7 +56,7 @@ def _collect(
 def test_states_are_answered_and_scored(
     store: Store, case: Case, answers: bool, source: str, first: float | None
 ) -> None:
-    _collect(store, [PLAN, READ, WRITTEN, *([WRITTEN] if answers else [])], case, answers=answers)
+    _collect(store, [ROUTE, PLAN, READ, WRITTEN, *([WRITTEN] if answers else [])], case, answers=answers)
     (tree,) = load_trees(store).trees
     assert sorted(tree.nodes) == ["", "C"]
     assert {node.source for node in tree.nodes.values() if node.quality is not None} == {source}
@@ -67,7 +68,7 @@ def test_states_are_answered_and_scored(
 
 
 def test_a_budget_that_is_used_up_ends_the_question(store: Store) -> None:
-    _collect(store, [], answers=True, budget=Budget(seconds=0.0))
+    _collect(store, [ROUTE, PLAN, WRITTEN], answers=True, budget=Budget(steps=1))
     (tree,) = load_trees(store).trees
     assert sorted(tree.nodes) == [""]
     assert tree.root.valid == ("FINISH",)
@@ -76,17 +77,24 @@ def test_a_budget_that_is_used_up_ends_the_question(store: Store) -> None:
 def test_a_question_answered_at_its_end_only_is_worked_through_anew_where_every_answer_is_wanted(
     store: Store,
 ) -> None:
-    _collect(store, [PLAN, READ, WRITTEN])
-    _collect(store, [PLAN, READ, WRITTEN, WRITTEN], answers=True)
+    _collect(store, [ROUTE, PLAN, READ, WRITTEN])
+    _collect(store, [ROUTE, PLAN, READ, WRITTEN, WRITTEN], answers=True)
     (tree,) = load_trees(store).trees
     assert tree.root.quality == 1.0
     _collect(store, [], answers=True)
     _collect(store, [])
 
 
-def test_finishing_is_never_explored() -> None:
+def test_a_question_of_one_look_up_has_nothing_to_decide(store: Store) -> None:
+    _collect(store, [{"route": "single"}, {"steps": STEPS[:1]}], answers=True)
+    assert load_trees(store).trees == []
+    assert Collected(store).held("own", at_every_state=True) == {"1"}
+
+
+def test_only_revising_is_explored() -> None:
     assert exploration(("CONTINUE", "REVISE", "FINISH"), 0.2) == pytest.approx(
-        {"CONTINUE": 0.9, "REVISE": 0.1, "FINISH": 0.0}
+        {"CONTINUE": 0.8, "REVISE": 0.2, "FINISH": 0.0}
     )
-    assert exploration(("REVISE", "FINISH"), 0.2)["REVISE"] == 1.0
+    assert exploration(("REVISE", "FINISH"), 0.2)["REVISE"] == 0.2
+    assert exploration(("REVISE",), 0.2)["REVISE"] == 1.0
     assert exploration(("FINISH",), 0.2)["FINISH"] == 1.0

@@ -14,11 +14,15 @@ import pytest
 from tests.traces.test_mdp_views import LINE, TREE, stored, told
 from tests.traces.test_runs import NEW, measure
 from traces.decisions import Collected, CollectedQuestion, Gold, Outcome, write_gold
-from traces.exchange import BadTraces, Exported, NoTraces, export, take_in
+from traces.exchange import BadTraces, Exported, Imported, NoTraces, export, take_in
 from traces.runs import Labels, Ratings, Runs
 from traces.store import Store, now
 
 NEWEST = 3
+
+
+def _take_in(store: Store, files: list[Path]) -> Imported:
+    return take_in(store, files, newest=NEWEST, oldest=NEWEST)
 
 
 def watched(store: Store) -> str:
@@ -108,16 +112,16 @@ def test_what_is_exported_imports_elsewhere_without_loss_or_double(
     file, again = tmp_path / "traces[1].parquet", tmp_path / "again.parquet"  # the name is no pattern
     before = everything(full)
     assert export(full, file) == Exported(runs=2, decisions=8, shadows=1)
-    assert take_in(full, [file], NEWEST).known == 8
+    assert _take_in(full, [file]).known == 8
     assert everything(full) == before
-    took = take_in(other, [file], NEWEST)
+    took = _take_in(other, [file])
     assert (took.runs, took.decisions, took.known, took.older) == (2, 8, 0, 4)
     # What the verifier said is an event there, and a measured outcome here.
     assert (took.labels, took.ratings, took.outcomes, took.gold) == (1, 1, 6, 1)
     export(other, again)
     assert same(file, again)
     before = everything(other)
-    took = take_in(other, [file, again], NEWEST)
+    took = _take_in(other, [file, again])
     assert (took.runs, took.decisions, took.known, took.labels, took.outcomes) == (0, 0, 16, 0, 0)
     assert everything(other) == before
 
@@ -125,18 +129,18 @@ def test_what_is_exported_imports_elsewhere_without_loss_or_double(
 def test_what_was_said_since_comes_with_the_next_export(full: Store, other: Store, tmp_path: Path) -> None:
     file, run_id = tmp_path / "t.parquet", Runs(full).recent()[-1].id
     export(full, file)
-    take_in(other, [file], NEWEST)
+    _take_in(other, [file])
     Labels(full).put(run_id, 1, "REVISE")
     Labels(full).put(run_id, 0, "CONTINUE")
     Ratings(full).rate(run_id, "good")
     measure(full, run_id, Outcome("CR", "answer", 0.5))
     newer = tmp_path / "newer.parquet"
     export(full, newer)
-    took = take_in(other, [newer], NEWEST)
+    took = _take_in(other, [newer])
     assert (took.decisions, took.labels, took.ratings, took.outcomes) == (0, 2, 1, 1)
     assert Labels(other).of_run(run_id) == Labels(full).of_run(run_id)
     before = everything(other)
-    assert take_in(other, [file], NEWEST).labels == 0  # the older export takes nothing back
+    assert _take_in(other, [file]).labels == 0  # the older export takes nothing back
     assert everything(other) == before
 
 
@@ -145,16 +149,16 @@ def test_a_run_that_went_on_is_imported_as_it_ended(store: Store, other: Store, 
     run_id = runs.begin(NEW)
     runs.record(run_id, [], LINE[:2])
     export(store, file)
-    assert take_in(other, [file], NEWEST).runs == 1
+    assert _take_in(other, [file]).runs == 1
     assert Runs(other).find(run_id).finished is None
     runs.record(run_id, [], LINE[2:])
     with store.transaction() as db:
         db.execute("UPDATE runs SET status = 'answered', finished = ?, seconds = 3.5", [now()])
     export(store, tmp_path / "u.parquet")
-    take_in(other, [tmp_path / "u.parquet"], NEWEST)
+    _take_in(other, [tmp_path / "u.parquet"])
     assert Runs(other).find(run_id) == replace(runs.find(run_id), request={"imported_from": "u.parquet"})
     assert Runs(other).decisions(run_id) == runs.decisions(run_id)
-    take_in(other, [file], NEWEST)
+    _take_in(other, [file])
     assert Runs(other).find(run_id).status == "answered"
 
 
@@ -162,7 +166,7 @@ def test_a_run_that_is_resumed_here_is_not_ended_by_its_own_export(store: Store,
     run_id = stored(store, LINE)
     export(store, tmp_path / "t.parquet")
     Runs(store).reopen(run_id)
-    take_in(store, [tmp_path / "t.parquet"], NEWEST)
+    _take_in(store, [tmp_path / "t.parquet"])
     assert Runs(store).find(run_id).finished is None
 
 
@@ -178,7 +182,7 @@ def test_a_question_that_was_collected_on_two_machines_stays_as_it_is_here(
     Collected(store).put(question(1))
     export(other, tmp_path / "t.parquet")
     before = everything(store)
-    took = take_in(store, [tmp_path / "t.parquet"], NEWEST)
+    took = _take_in(store, [tmp_path / "t.parquet"])
     assert (took.runs, took.decisions, took.known) == (1, 4, 0)
     assert took.outcomes == 4
     for name, held in everything(store).items():
@@ -241,7 +245,7 @@ def test_wrong_traces_are_refused_with_a_sentence_and_nothing_is_imported(
         made / "t.parquet", tmp_path / "changed.parquet", f"UPDATE t SET {change} WHERE NOT shadow"
     )
     with pytest.raises(BadTraces, match=sentence) as refused:
-        take_in(other, [made / "t.parquet", wrong], NEWEST)  # the good one is not taken either
+        _take_in(other, [made / "t.parquet", wrong])  # the good one is not taken either
     assert str(wrong) in refused.value.message
     assert not refused.value.message.count("\n")
     assert refused.value.way_out
@@ -253,13 +257,13 @@ def test_other_files_are_no_traces(content: bytes, store: Store, tmp_path: Path)
     file = tmp_path / "what[1].parquet"  # the name is no pattern
     file.write_bytes(content)
     with pytest.raises(BadTraces, match="cannot be read as exported traces: ") as refused:
-        take_in(store, [file], NEWEST)
+        _take_in(store, [file])
     assert str(file) in refused.value.message
     with pytest.raises(FileNotFoundError):
-        take_in(store, [tmp_path / "missing"], NEWEST)
+        _take_in(store, [tmp_path / "missing"])
 
 
 def test_a_person_may_finish_where_it_was_not_possible(made: Path, other: Store, tmp_path: Path) -> None:
     change = "UPDATE t SET valid_actions = '[\"CONTINUE\"]', source = 'human' WHERE path = 'CR'"
     file = changed(made / "t.parquet", tmp_path / "changed.parquet", change)
-    assert take_in(other, [file], NEWEST).decisions == 8
+    assert _take_in(other, [file]).decisions == 8

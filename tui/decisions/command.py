@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from agent.decisions.decider import STATE_VERSION
+from agent.decisions.decider import OLDEST_VERSION, STATE_VERSION
 from policy.decisions import NEEDED, usable
 from traces import exchange
 from traces.decisions import Traces, TraceSummary, count_decisions
@@ -198,7 +198,7 @@ def stats(context: typer.Context, as_json: AsJson = False) -> None:
         lines += [
             ("taken by", _join_counts(counts.sources)),
             ("actions", _join_counts(counts.actions)),
-            ("state versions", f"{versions} (today's is {STATE_VERSION})"),
+            ("state versions", f"{versions} (today's is {STATE_VERSION}, read from {OLDEST_VERSION} on)"),
             ("labels", _join_counts(counts.origins)),
             ("ratings", _join_counts(counts.ratings)),
             ("quality known", quality),
@@ -209,7 +209,7 @@ def stats(context: typer.Context, as_json: AsJson = False) -> None:
         lines.append((dataset.name[:15], about))
     for pair, agreement in counts.agreement.items():
         lines.append(("agreement", f"{pair}: {agreement.agreed:,} of {agreement.compared:,} decisions"))
-    enough = f"{ready:,} of {NEEDED:,} decisions with today's state"
+    enough = f"{ready:,} of {NEEDED:,} decisions"
     if missing:
         enough += f"; {missing:,} are missing: ask more questions, or deepthink collect"
     for name, line in [*lines, ("to train from", enough)]:
@@ -263,7 +263,12 @@ def import_traces(
 
     Existing runs stay as they are. Of labels, ratings and outcomes, the newer counts.
     """
-    result = take_in(open_traces_store(context.obj), [expanded_path(file) for file in files], STATE_VERSION)
+    result = take_in(
+        open_traces_store(context.obj),
+        [expanded_path(file) for file in files],
+        newest=STATE_VERSION,
+        oldest=OLDEST_VERSION,
+    )
     typer.echo(f"{counted(result.decisions, 'decision')} of {counted(result.runs, 'new run')} imported.")
     news = ((result.labels, "label"), (result.ratings, "rating"), (result.outcomes, "outcome"))
     if any(count for count, _ in news):
@@ -273,7 +278,7 @@ def import_traces(
         typer.echo(f"There already: {counted(result.known, 'decision')}.")
     if result.older:
         typer.echo(
-            f"Of an older state version than {STATE_VERSION}: {counted(result.older, 'decision')}. "
+            f"Of a state version older than {OLDEST_VERSION}: {counted(result.older, 'decision')}. "
             "They are kept, but no policy learns from them."
         )
 

@@ -14,7 +14,7 @@ from textual.content import Content
 from textual.widgets import OptionList, Static
 
 from agent import events as ev
-from agent.decisions.decider import STATE_VERSION
+from agent.decisions.decider import OLDEST_VERSION
 from agent.state import ACTIONS
 from traces.runs import Run, Runs
 from tui.app.base import DeepScreen
@@ -151,11 +151,8 @@ def _state(event: ev.Decided) -> Iterator[Fact]:
     if not state:
         yield "", "Its state is not stored."
         return
-    if event.state_version != STATE_VERSION:
-        yield (
-            "encoding",
-            f"version {event.state_version}; today’s is {STATE_VERSION}, so it is not learnt from",
-        )
+    if event.state_version < OLDEST_VERSION:
+        yield "encoding", f"version {event.state_version}, too old to learn from"
     if grade := state.get("grade"):
         state["grade"] = f"{GRADES.get(grade, grade)}: {ENOUGH.get(grade, grade)}"
     for name, form in _FIGURES:

@@ -90,7 +90,8 @@ def test_the_state_is_made_from_the_run_alone() -> None:
     seen = policy_state(run, Budget(steps=3, revisions=1, tokens=100), 50)
     assert (seen.step, seen.steps_left, seen.revisions_left, seen.tokens_left) == (1, 2, 1, 0.5)
     assert (seen.fresh, seen.again, seen.open_questions) == (1, 1, ["b"])
-    assert seen.findings == [{"question": "a", "answer": "A", "found": True, "relevance": 0.0}]
+    finding = {"question": "a", "answer": "A", "found": True, "relevance": 0.0, "span": 0.0, "answers": 0.0}
+    assert seen.findings == [finding]
     assert "notebook" not in seen.to_json()
 
 

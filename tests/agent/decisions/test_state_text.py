@@ -35,9 +35,17 @@ STATES = st.builds(
     scores=st.lists(_UNIT, max_size=5),
     grade=st.sampled_from(["", "correct", "ambiguous", "incorrect"]),
     corrections=_COUNT,
+    look=st.fixed_dictionaries({"answer": _TEXT, "span": _UNIT, "score": _UNIT}),
     findings=st.lists(
         st.fixed_dictionaries(
-            {"question": _TEXT, "answer": _TEXT, "found": st.booleans(), "relevance": _UNIT}
+            {
+                "question": _TEXT,
+                "answer": _TEXT,
+                "found": st.booleans(),
+                "relevance": _UNIT,
+                "span": _UNIT,
+                "answers": _UNIT,
+            }
         ),
         max_size=5,
     ),
@@ -70,13 +78,33 @@ def test_the_question_comes_first_and_the_strongest_evidence_before_the_weak() -
         "step 2, 4 left, 2 revisions left; plan 2 of 3",
         "open: Where is #1?",
         "last start: painter; 1 new, 1 known; correct 0.91, 0.20; 0 corrections",
-        "found: Anna Ode",
+        "found 0.00: Anna Ode",
         "0.90 Strong: Anna Ode painted it.",
         "0.10 Weak: It may be.",
     ]
     made = features(state)
     assert (made["held"], made["helping"], made["best"]) == (2, 1, 0.91)
     assert made["open_references"] == 1
+
+
+def test_what_the_reader_says_of_the_whole_question_and_of_its_look_ups_is_seen() -> None:
+    look = {"answer": "Anna Ode", "span": 0.7, "score": 0.8}
+    findings = [
+        {"question": "Who?", "answer": "Ode", "found": True, "relevance": 0.9, "span": 0.6, "answers": 0.4},
+        {"question": "What?", "answer": "", "found": False, "relevance": 0.1, "span": 0.1, "answers": 0.0},
+    ]
+    made = features(observed(look=look, findings=findings, open_questions=["Where is #2?"]))
+    assert (made["look_span"], made["look_score"], made["look_agrees"]) == (0.7, 0.8, 0.5)
+    assert (made["span_last"], made["span_weakest"], made["answers_best"]) == (0.1, 0.1, 0.4)
+    assert made["stuck"] == 1
+    assert "look 0.70: Anna Ode" in state_text(observed(look=look))
+
+
+def test_a_state_of_the_version_before_is_read_with_nothing_known_of_the_reader() -> None:
+    stored = observed().to_json()
+    del stored["look"]
+    made = features(PolicyState(**stored))
+    assert (made["look_span"], made["answers_best"], made["best"]) == (0.0, 0.0, 0.91)
 
 
 def test_passages_that_name_each_other_are_linked() -> None:

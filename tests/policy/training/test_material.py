@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from agent.decisions.decider import STATE_VERSION
+from agent.decisions.decider import OLDEST_VERSION
 from models.protocols import ModelMissing
 from policy.decisions import Node, NoSuchSource, Read, Seen, Tree, fold
 from policy.training.course import TrainingRequest, base_model
@@ -83,7 +83,7 @@ GOOD = [tree(f"q{i}") for i in range(60)]
 @pytest.mark.parametrize(
     ("read", "said"),
     [
-        (Read([], other_versions=7), f"another version than {STATE_VERSION}"),
+        (Read([], other_versions=7), f"older than version {OLDEST_VERSION}"),
         (Read([*GOOD, tree("bad", "What?", number=float("nan"))]), "no number for held"),
         (Read([*GOOD, tree("bad", "What?", quality=1.5)]), r"quality 1\.5"),
     ],

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.decisions.decider import STATE_VERSION
+from agent.decisions.decider import OLDEST_VERSION, STATE_VERSION
 from tests.traces.test_exchange import collected, rows, watched
 from tests.traces.test_mdp_views import LINE, TREE
 from tests.tui import stored
@@ -209,7 +209,7 @@ def test_traces_go_elsewhere(
     assert (took.code, took.err) == (0, "")
     assert "8 decisions of 2 new runs imported." in took.out
     assert "There already: 4 decisions." in took.out
-    assert f"older state version than {STATE_VERSION}" in took.out
+    assert f"state version older than {OLDEST_VERSION}" in took.out
     assert "imported from one.parquet" in deepthink("traces", "show", ids[0]).out
     assert Ratings(open_store()).of(ids[0]) is not None
     # What an imported run did not bring is not pretended.

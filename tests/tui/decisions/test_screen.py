@@ -14,7 +14,7 @@ from textual.pilot import Pilot
 from textual.widgets import Static
 
 from agent import events as ev
-from agent.decisions.decider import STATE_VERSION, PolicyState
+from agent.decisions.decider import OLDEST_VERSION, PolicyState
 from tests.tui.parts import decided, shadow
 from tests.tui.stored import store_run
 from tests.tui.waiting import until
@@ -417,9 +417,9 @@ def test_the_detail_holds_every_field_of_the_state() -> None:
 
 def test_a_state_of_another_encoding_is_told_as_far_as_it_goes() -> None:
     known = {"question": "Who?", "step": 2}
-    old = decided("FINISH", (0, 0, 1), state_version=STATE_VERSION - 1, state=known, valid=[])
+    old = decided("FINISH", (0, 0, 1), state_version=OLDEST_VERSION - 1, state=known, valid=[])
     lines = "\n".join(line.plain for line in detail(Row(old), 80))
-    assert f"version {STATE_VERSION - 1}; today’s is {STATE_VERSION}, so it is not learnt from" in lines
+    assert f"version {OLDEST_VERSION - 1}, too old to learn from" in lines
     assert "Who?" in lines
     assert "left" not in lines
     bare = "\n".join(line.plain for line in detail(Row(decided("FINISH", (0, 0, 1))), 80))
