@@ -341,15 +341,22 @@ class Frozen:
     calibration_error: float
 
 
-def freeze(scorer: Scorer, validation: Sequence[Tree], cost: float) -> Frozen:
-    """Freeze ``scorer`` on the validation trees, which have qualities and were not trained on."""
+def freeze(scorer: Scorer, validation: Sequence[Tree], cost: float, keep: Rule | None = None) -> Frozen:
+    """Freeze ``scorer`` on the validation trees, which have qualities and were not trained on.
+
+    A rule that is to be kept is not chosen anew: a few corrections hold out too few questions for that.
+    """
     scored = score(validation, scorer)
     targets = examples(validation, cost)
     rows = [scored.rows[id(state)] for state in targets.states]
     raw, sufficient = scored.scores.sufficiency[rows], targets.sufficient
-    margin = choose_margin(scored, validation, cost)
-    advantages = scored.scores.advantages[rows]
-    rule = Rule(margin, fit_temperature(targets.states, advantages, targets.values, margin))
+    if keep is None:
+        margin = choose_margin(scored, validation, cost)
+        advantages = scored.scores.advantages[rows]
+        rule = Rule(margin, fit_temperature(targets.states, advantages, targets.values, margin))
+    else:
+        rule = keep
+    fitted = follow(validation, scored.decide(rule))
     probabilities = np.full(len(raw), np.nan)
     fold_of = np.array([_fold_of(question) for question in targets.questions])
     for part in np.unique(fold_of):
@@ -358,8 +365,8 @@ def freeze(scorer: Scorer, validation: Sequence[Tree], cost: float) -> Frozen:
     return Frozen(
         Calibrated(scorer, fit_curve(raw, sufficient)),
         rule,
-        crossed(scored, cost),
-        follow(validation, scored.decide(rule)),
+        fitted if keep else crossed(scored, cost),
+        fitted,
         calibration_error(probabilities, sufficient),
     )
 
@@ -382,7 +389,8 @@ def _fold_of(question: str) -> int:
 
 # --- the gate ------------------------------------------------------------------------------------
 
-QUESTIONS: Final = 100  # minimum of held-out questions with a known outcome
+# Minimum of held-out questions with a known outcome: an answer of each takes a language model some seconds.
+QUESTIONS: Final = 40
 KNOWN: Final = 0.9  # minimum share of the held-out questions with a known outcome
 # The gain must survive this many more questions, each lost entirely. A loss rarer than 3 in n may not occur
 # in n questions, and resampling cannot show it then (rule of three: Hanley and Lippman-Hand, 1983).

@@ -12,7 +12,7 @@ import os
 import shlex
 import shutil
 import threading
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -24,8 +24,8 @@ from models.catalogue import ALL_MINILM_L6_V2, entry
 from models.fetch import checked
 from models.library_loading import forbid_hubs, import_torch
 from models.protocols import ModelMissing
-from policy.decisions import COST, Examples, examples
-from policy.judging import Frozen, freeze, judge, measure, too_few
+from policy.decisions import COST, Examples, Tree, examples
+from policy.judging import Frozen, freeze, judge, measure, score, too_few
 from policy.serving.folder import (
     Base,
     Data,
@@ -37,7 +37,7 @@ from policy.serving.folder import (
     write,
 )
 from policy.serving.registry import Registry
-from policy.training.forest import improved
+from policy.training.forest import ROUNDS, Forest, improved
 from policy.training.material import Material, gather, sheet
 from policy.training.progress import (
     Began,
@@ -162,6 +162,27 @@ def train(
     return run_in_background(work, cancel)
 
 
+def _boxed_forest(request: TrainingRequest, registry: Registry) -> tuple[Forest, Manifest] | None:
+    """The forest that came with the package, which a forest from the user's own traces corrects."""
+    if request.method != "forest" or request.sources:
+        return None
+    for policy in registry.listed():
+        if policy.boxed and policy.manifest and policy.manifest.method == "forest":
+            return Forest.read(policy.folder, policy.manifest.features), policy.manifest
+    return None
+
+
+def _changed(before: Forest, manifest: Manifest, frozen: Frozen, trees: Sequence[Tree]) -> str:
+    """How many of the held-out decisions became others by the corrections, in words."""
+    old, new = score(trees, before), score(trees, frozen.scorer)
+    pairs = [
+        (old.decide(manifest.rule)(node), new.decide(frozen.rule)(node))
+        for tree in trees
+        for node in tree.nodes.values()
+    ]
+    return f"{sum(one != other for one, other in pairs)} of {len(pairs)} held-out decisions"
+
+
 def _is_helper() -> bool:
     """Whether this is a helper process, started by ``accelerate launch``."""
     return int(os.environ.get("RANK", "0")) > 0
@@ -179,7 +200,8 @@ def _run_phases(request: TrainingRequest, emit: Emit, cancel: threading.Event, r
     if request.name:  # a generated name is always free
         require_free(registry.root, request.name)
     begin("data", "Reading what there is to learn from.")
-    material = gather(request.sources, folder() / "imported")
+    onto = _boxed_forest(request, registry)
+    material = gather(request.sources, folder() / "imported", correcting=onto is not None)
     for warning in material.warnings:
         emit(Warned(warning))
     if request.activation == "gate" and (warning := too_few(len(material.validation))):
@@ -197,17 +219,21 @@ def _run_phases(request: TrainingRequest, emit: Emit, cancel: threading.Event, r
     def report(done: int, total: int) -> None:
         begin("data", f"{message}: {done} of {total} forests.")
 
-    learned_from = improved(material.training, request.cost, seed=request.seed, on_progress=report)
+    # What a run went on to do is all that is known of it: no better continuation can be learned from that.
+    rounds = 0 if onto else ROUNDS
+    learned_from = improved(
+        material.training, request.cost, seed=request.seed, rounds=rounds, on_progress=report
+    )
 
     begin("train", f"Training: {request.method}.")
     work = workplace(request, material.sha256, base_sha)
     watch = Watch(emit, cancel, material.validation, request.cost)
-    scorer = _fit(request, learned_from, base[1] if base else None, work, watch)
+    scorer = _fit(request, learned_from, base[1] if base else None, work, watch, onto and onto[0])
     if _is_helper():
         return
 
     begin("calibrate", "Calibrating, and choosing the margin, on held-out questions.")
-    frozen = freeze(scorer, material.validation, request.cost)
+    frozen = freeze(scorer, material.validation, request.cost, onto and onto[1].rule)
     begin("gate", "Asking the gate.")
     active = registry.active().folder
     gate = judge(measure(frozen, material.validation, request.cost, active, material.sha256))
@@ -215,6 +241,11 @@ def _run_phases(request: TrainingRequest, emit: Emit, cancel: threading.Event, r
     manifest = _manifest(
         request, material, learned_from, Base(name=base[0], sha256=base_sha) if base else None, frozen, gate
     )
+    if onto:
+        changed = {
+            f"decided otherwise than by {onto[1].name}": _changed(*onto, frozen, material.validation)
+        }
+        manifest = manifest.model_copy(update={"metrics": {**manifest.metrics, **changed}})
     policy_folder = write(registry.root, manifest, frozen.scorer.save)
     emit(gate)
     becomes_active = request.activation == "force" or (request.activation == "gate" and gate.passed)
@@ -237,13 +268,18 @@ def folder() -> Path:
 
 
 def _fit(
-    request: TrainingRequest, learned_from: Examples, base: Path | None, work: Path, watch: Watch
+    request: TrainingRequest,
+    learned_from: Examples,
+    base: Path | None,
+    work: Path,
+    watch: Watch,
+    onto: Forest | None,
 ) -> Any:
     """Train; an interrupted training resumes from its checkpoints in ``work``."""
     if base is None:
         from policy.training import forest
 
-        return forest.fit(learned_from, seed=request.seed)
+        return forest.fit(learned_from, seed=request.seed, onto=onto)
     from policy.training import fitting
 
     return fitting.fit(

@@ -70,6 +70,24 @@ class Trees:
             is_left = columns[rows, np.maximum(feature, 0)] <= self.threshold[nodes]
             nodes = np.where(inner, np.where(is_left, self.left[nodes], self.right[nodes]), nodes)
 
+    def plus(self, other: Trees) -> Trees:
+        """Trees that predict the sum of what both predict."""
+        count, others = len(self.roots), len(other.roots)
+        scale, other_scale = (count + others) / count, (count + others) / others
+        moved = len(self.value)
+
+        def joined(mine: npt.NDArray[Any], theirs: npt.NDArray[Any]) -> npt.NDArray[Any]:
+            return np.concatenate([mine, np.where(theirs >= 0, theirs + moved, -1).astype(mine.dtype)])
+
+        return Trees(
+            joined(self.roots, other.roots),
+            np.concatenate([self.feature, other.feature]),
+            np.concatenate([self.threshold, other.threshold]),
+            joined(self.left, other.left),
+            joined(self.right, other.right),
+            np.concatenate([self.value * scale, other.value * other_scale]).astype(np.float32),
+        )
+
     def arrays(self, name: str) -> dict[str, npt.NDArray[Any]]:
         """The arrays by name, for storage."""
         return {f"{name}.{field}": getattr(self, field) for field in Trees.__slots__}
@@ -95,25 +113,25 @@ class Forest:
 
     def __init__(self, names: Sequence[str], advantages: Mapping[Action, Trees], sufficient: Trees) -> None:
         self.names = tuple(names)
-        self._advantages = dict(advantages)
-        self._sufficient = sufficient
+        self.advantages = dict(advantages)
+        self.sufficient = sufficient
 
     def score(self, states: Sequence[Seen]) -> Scores:
         """Scores of ``states``; well under a millisecond for one."""
         columns = table(states, self.names)
         advantages = np.zeros((len(states), len(ACTIONS)))
-        for action, trees in self._advantages.items():
+        for action, trees in self.advantages.items():
             advantages[:, INDEX[action]] = trees.predict(columns)
         advantages[~valid_columns(states)] = -np.inf
         advantages[np.arange(len(states)), default_columns(states)] = 0.0
-        return Scores(advantages, self._sufficient.predict(columns))
+        return Scores(advantages, self.sufficient.predict(columns))
 
     def save(self, folder: Path) -> None:
         """Write `FILE` into ``folder``."""
         from safetensors.numpy import save_file
 
-        arrays = self._sufficient.arrays("sufficient")
-        for action, trees in self._advantages.items():
+        arrays = self.sufficient.arrays("sufficient")
+        for action, trees in self.advantages.items():
             arrays.update(trees.arrays(action.lower()))
         save_file(arrays, folder / FILE)
 
@@ -131,19 +149,24 @@ class Forest:
         return cls(names, advantages, Trees.of(arrays, "sufficient"))
 
 
-def fit(learned_from: Examples, *, seed: int) -> Forest:
-    """Fit the three forests."""
-    names = tuple(learned_from.states[0].features)
+def fit(learned_from: Examples, *, seed: int, onto: Forest | None = None) -> Forest:
+    """Fit the three forests; those that are to correct ``onto`` learn what it gets wrong, and are added."""
+    names = onto.names if onto else tuple(learned_from.states[0].features)
     columns = table(learned_from.states, names)
 
-    def fitted(target: Floats) -> Trees:
+    def fitted(target: Floats, before: Trees | None) -> Trees:
         known = ~np.isnan(target)
-        return _fit(columns[known], target[known], learned_from.weights[known], seed)
+        error = target - before.predict(columns) if before else target
+        trees = _fit(columns[known], error[known], learned_from.weights[known], seed)
+        return before.plus(trees) if before else trees
 
     gains = learned_from.advantages.copy()
     gains[np.arange(len(gains)), default_columns(learned_from.states)] = np.nan  # 0 by definition
-    advantages = {action: fitted(gains[:, INDEX[action]]) for action in _LEARNED}
-    return Forest(names, advantages, fitted(learned_from.sufficient))
+    advantages = {
+        action: fitted(gains[:, INDEX[action]], onto.advantages[action] if onto else None)
+        for action in _LEARNED
+    }
+    return Forest(names, advantages, fitted(learned_from.sufficient, onto.sufficient if onto else None))
 
 
 def improved(

@@ -65,8 +65,14 @@ class Material:
         return dict(sorted(Counter(node.source for node in nodes if node.quality is not None).items()))
 
 
-def gather(sources: Sequence[Path], work: Path) -> Material:
+FEWEST_TAUGHT: Final = 20
+"""Decisions that can correct a forest which has learned from others."""
+
+
+def gather(sources: Sequence[Path], work: Path, *, correcting: bool = False) -> Material:
     """The trees of stores, or of exported traces, which are read into a store in the folder ``work``.
+
+    If they are only to correct a policy, `FEWEST_TAUGHT` decisions are enough.
 
     Raises:
         NoSuchSource: a file does not exist.
@@ -74,21 +80,25 @@ def gather(sources: Sequence[Path], work: Path) -> Material:
         BadTraces, StoreError: a file is neither an export of traces nor a store, or cannot be read.
     """
     stores = [open_source(source, work) for source in sources] or [Store(store_file())]
-    return material(load_trees(*stores))
+    return material(load_trees(*stores), correcting=correcting)
 
 
-def material(read: Read) -> Material:
+def material(read: Read, *, correcting: bool = False) -> Material:
     """Check and split the trees.
 
     Raises:
         CannotTrain: as `gather`.
     """
-    _check_enough(read)
+    _check_enough(read, *((1, FEWEST_TAUGHT) if correcting else (FEWEST_QUESTIONS, FEWEST_DECISIONS)))
     _check_numbers(read.trees)
     training, validation = split(read.trees)
     held_out = {_words(tree) for tree in validation} - {""}
     leaked = [tree for tree in training if _words(tree) in held_out]
     training = [tree for tree in training if _words(tree) not in held_out]
+    if not training or not validation:
+        raise CannotTrain(
+            "None of these questions can be held out to judge the policy.", "Ask, and rate, a few more."
+        )
     warnings = {
         "{:,} runs were given more than once; each counts once, as the first source has it.": (
             read.duplicates
@@ -106,7 +116,7 @@ def material(read: Read) -> Material:
     return Material(training, validation, _digest(read.trees), given)
 
 
-def _check_enough(read: Read) -> None:
+def _check_enough(read: Read, fewest_questions: int, fewest_decisions: int) -> None:
     decisions = sum(len(tree.nodes) for tree in read.trees)
     if read.other_versions and not read.trees:
         raise CannotTrain(
@@ -115,16 +125,17 @@ def _check_enough(read: Read) -> None:
         )
     questions = len({tree.question for tree in read.trees})
     missing = []
-    if questions < FEWEST_QUESTIONS:
-        missing.append(f"{FEWEST_QUESTIONS - questions} questions")
-    if decisions < FEWEST_DECISIONS:
-        missing.append(f"{FEWEST_DECISIONS - decisions} decisions")
+    if questions < fewest_questions:
+        missing.append(f"{fewest_questions - questions} questions")
+    if decisions < fewest_decisions:
+        missing.append(f"{fewest_decisions - decisions} decisions")
     if missing:
         raise CannotTrain(
             f"There are {decisions} decisions of {questions} questions to learn from; at least "
             f"{' and '.join(missing)} more are needed.",
-            "Get them with “deepthink collect --questions FILE”, or rate the answers of "
-            "your own runs: “deepthink runs”.",
+            "Get them with “deepthink collect --questions FILE”, or rate the answers of your own runs: "
+            f"“deepthink runs”. {FEWEST_TAUGHT} decisions are enough to correct the policy that came with "
+            "deepthink: “deepthink train-policy --method forest”.",
         )
 
 

@@ -104,9 +104,9 @@ def test_the_same_request_gives_the_same_policy_from_the_training_questions_alon
     seen: set[str] = set()
     fit = forest.fit
 
-    def spying(examples: Examples, *, seed: int) -> forest.Forest:
+    def spying(examples: Examples, *, seed: int, onto: forest.Forest | None = None) -> forest.Forest:
         seen.update(examples.questions)
-        return fit(examples, seed=seed)
+        return fit(examples, seed=seed, onto=onto)
 
     monkeypatch.setattr(forest, "fit", spying)
     one = finished(list(train(asked(store_file, name="one"), registry=registry)))
@@ -120,6 +120,24 @@ def test_the_same_request_gives_the_same_policy_from_the_training_questions_alon
     _, validation = split(trees)
     assert seen
     assert not seen & {tree.question for tree in validation}
+
+
+def test_a_few_decisions_of_ones_own_correct_the_boxed_forest(store_file: Path, tmp_path: Path) -> None:
+    box = tmp_path / "boxed"
+    before = finished(list(train(asked(store_file, name="boxed-forest"), registry=Registry(box))))
+    own = paths.store_file()
+    own.parent.mkdir(parents=True, exist_ok=True)
+    collected(own, 12, seed=1)
+
+    registry = Registry(tmp_path / "policies", box)
+    done = finished(list(train(asked(store_file, sources=()), registry=registry)))
+
+    manifest = read(done.folder)
+    assert manifest.rule == read(before.folder).rule
+    assert manifest.data.questions == 12
+    assert "held-out decisions" in manifest.metrics["decided otherwise than by boxed-forest"]
+    assert manifest.gate is not None
+    assert not manifest.gate.passed
 
 
 def test_force_makes_it_active_and_records_that(store_file: Path, registry: Registry) -> None:

@@ -57,6 +57,23 @@ def test_what_is_not_valid_has_no_chance_and_the_default_is_the_zero() -> None:
     assert row[INDEX["FINISH"]] == 0.0
 
 
+def test_a_few_corrections_change_what_they_are_about_and_little_else() -> None:
+    before = forest.fit(_examples(), seed=0)
+    # A user goes on where the forest would finish, in states that are marked by much noise.
+    states = [Seen("", {"held": 0.9, "weak": 0.1, "noise": 2 + i / 30}, ALL) for i in range(30)]
+    values = np.tile([COST, 0.0, 0.0], (30, 1))
+    corrections = Examples(
+        states, [str(i) for i in range(30)], ["own"] * 30, values, np.full(30, np.nan), np.ones(30)
+    )
+    after = forest.fit(corrections, seed=0, onto=before)
+    corrected = Seen("", {"held": 0.9, "weak": 0.1, "noise": 2.5}, ALL)
+    assert before.score([corrected]).advantages.argmax() == INDEX["FINISH"]
+    assert after.score([corrected]).advantages.argmax() == INDEX["CONTINUE"]
+    assert after.score(_examples().states).sufficiency == pytest.approx(
+        before.score(_examples().states).sufficiency, abs=1e-6
+    )
+
+
 def test_the_arrays_predict_what_the_fitted_trees_do(monkeypatch: pytest.MonkeyPatch) -> None:
     from sklearn.ensemble import RandomForestRegressor
 
