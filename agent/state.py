@@ -132,6 +132,7 @@ class Note(TypedDict):
     relevance: NotRequired[float]  # of the step's best passage, by the grader; not in older runs
     span: NotRequired[float]  # the reader's probability of its best span; not in older runs
     answers: NotRequired[float]  # that the sentence answers the user's question; not in older runs
+    known: NotRequired[list[float]]  # for each open step, that the first look's passages answer it already
     skipped: NotRequired[bool]  # whether the user skipped it, so that the documents' answer is unknown
     sure: NotRequired[bool]  # whether the reader was sure, so that the language model was not asked
     earlier: NotRequired[Earlier]  # if two versions of a document disagree; the later one is followed

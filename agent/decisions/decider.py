@@ -49,6 +49,8 @@ class PolicyState:
     look: dict[str, Any] = field(default_factory=lambda: {"answer": "", "span": 0.0, "score": 0.0})
     """What the user's question finds by itself: the reader's likeliest answer, its probability (``span``)
     and that of the best passage (``score``)."""
+    known: list[float] = field(default_factory=list)
+    """For each open question, the reader's probability that those passages answer it already."""
     notebook: list[str] = field(default_factory=list, compare=False, repr=False)
     """For deciders that read text; stored with the run's events, not here."""
 
@@ -137,6 +139,7 @@ def policy_state(state: RunState, budget: Budget, tokens_left: int) -> PolicySta
             for e in evidence
         ],
         look=_look(state["looked"]),
+        known=[*(state["notes"][-1].get("known", []) if state["notes"] else [])],
         notebook=list(state["notebook"]),
     )
 

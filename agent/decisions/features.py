@@ -117,6 +117,8 @@ def _reading(state: PolicyState) -> dict[str, float]:
         "span_weakest": min(spans, default=0.0),
         "answers_last": answering[-1] if answering else 0.0,
         "answers_best": max(answering, default=0.0),
+        "known_least": min(state.known, default=0.0),
+        "known_most": max(state.known, default=0.0),
         "look_agrees": max((_share(looked, answer) for answer in answers), default=0.0) if looked else 0.0,
     }
 

@@ -10,11 +10,13 @@ from pydantic import BaseModel
 from agent import notebook, prompts
 from agent.deps import Deps, Finding, Spans
 from agent.events import Contradicted, Noted
+from agent.notebook import dated
+from agent.retrieval.passage_text import show
 from agent.retrieval.versions import same_series, versions
 from agent.session import Session
 from agent.state import RELEVANCE, AnswerSpan, Earlier, Evidence, Note, RunState, without_marks
 from agent.steps.answering import abstains, answer_prompt, most_likely, probability_in
-from agent.steps.queries import references
+from agent.steps.queries import references, resolve
 from agent.steps.rerank import POSSIBLE
 from agent.support import missing_numbers, support
 from agent.text import quantities
@@ -170,8 +172,10 @@ def reflect(state: RunState, deps: Deps) -> dict[str, Any]:
     note["relevance"] = max((c["scores"].get(RELEVANCE, 0.0) for c in state["candidates"]), default=0.0)
     best_found = best_span(spans)
     note["span"] = best_found[1]["probability"] if best_found is not None else 0.0
-    if note["found"] and deps.cognition.instant:
-        note["answers"] = round(probability_in(deps.reader, state["question"], note["sentence"]), 4)
+    if deps.cognition.instant:
+        if note["found"]:
+            note["answers"] = round(probability_in(deps.reader, state["question"], note["sentence"]), 4)
+        note["known"] = _known(state, note, deps)
     note["sure"] = finding.origin == "reader"
     if deps.steering.skipping and not note["found"]:
         note["skipped"] = True
@@ -181,6 +185,19 @@ def reflect(state: RunState, deps: Deps) -> dict[str, Any]:
         note["earlier"] = earlier
         entries.append(_tell(state["step"], note, earlier, evidence, deps))
     return {"notes": [*state["notes"], note], "notebook": deps.grown(state["notebook"], *entries)}
+
+
+def _known(state: RunState, note: Note, deps: Deps) -> list[float]:
+    """For each open step, how likely the passages that the user's question found answer it; 0 if the step
+    still needs what another one finds."""
+    looked = state["looked"]
+    texts = [show(c["title"], c["section"], dated(c), c["text"], c["kind"]).text for c in looked]
+    known: list[float] = []
+    for step in state["plan"][state["position"] + 1 :]:
+        question = resolve(step["question"], [*state["notes"], note])
+        readings = deps.reader.read(question, texts) if texts and not references(question) else []
+        known.append(round(max((reading.probability for reading in readings), default=0.0), 4))
+    return known
 
 
 def as_note(state: RunState, question: str, finding: Finding) -> Note:

@@ -36,6 +36,7 @@ STATES = st.builds(
     grade=st.sampled_from(["", "correct", "ambiguous", "incorrect"]),
     corrections=_COUNT,
     look=st.fixed_dictionaries({"answer": _TEXT, "span": _UNIT, "score": _UNIT}),
+    known=st.lists(_UNIT, max_size=4),
     findings=st.lists(
         st.fixed_dictionaries(
             {
@@ -93,7 +94,10 @@ def test_what_the_reader_says_of_the_whole_question_and_of_its_look_ups_is_seen(
         {"question": "Who?", "answer": "Ode", "found": True, "relevance": 0.9, "span": 0.6, "answers": 0.4},
         {"question": "What?", "answer": "", "found": False, "relevance": 0.1, "span": 0.1, "answers": 0.0},
     ]
-    made = features(observed(look=look, findings=findings, open_questions=["Where is #2?"]))
+    made = features(
+        observed(look=look, findings=findings, open_questions=["Where is #2?", "When?"], known=[0.0, 0.8])
+    )
+    assert (made["known_least"], made["known_most"]) == (0.0, 0.8)
     assert (made["look_span"], made["look_score"], made["look_agrees"]) == (0.7, 0.8, 0.5)
     assert (made["span_last"], made["span_weakest"], made["answers_best"]) == (0.1, 0.1, 0.4)
     assert made["stuck"] == 1
