@@ -102,6 +102,7 @@ evaluation: $(VENV)/.installed-test
 # What is collected and trained stays in WORK, so that a killed run goes on.
 DATA   ?= ../shared/data/multihop
 READING ?= ../shared/data/reading
+OWN    ?= ../shared/data/own
 WORK   ?= build/box
 # The first of them decides where a person has chosen none.
 METHODS ?= forest reward
@@ -111,7 +112,7 @@ box: $(VENV)/.installed-test
 	$(BIN)/python -m tests.benchmarks.reader make $(READING) --multihop $(DATA) --work $(WORK)/reader
 	$(BIN)/python -m tests.benchmarks.planner make $(READING) --multihop $(DATA) --work $(WORK)/planner
 	$(BIN)/python -m tests.benchmarks.answerer make $(READING) --multihop $(DATA) --work $(WORK)/answerer
-	$(BIN)/python -m tests.benchmarks.policies $(DATA) --work $(WORK) $(METHODS:%=--method %) --box policy/box
+	$(BIN)/python -m tests.benchmarks.policies $(DATA) --own $(OWN) --work $(WORK)/policies $(METHODS:%=--method %) --box policy/box
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache

@@ -389,8 +389,14 @@ def examples(
 
 
 def _apply_label(node: Node, label: Action, value: Floats, cost: float) -> Floats:
+    """The values with what a person said: the label is better than the default action, or the default
+    better than all others. A label says nothing of a third action."""
     best = 0.0 if np.all(np.isnan(value)) else float(np.nanmax(value))
-    adjusted = np.where(np.isnan(value), best, value)
-    adjusted[[INDEX[action] for action in ACTIONS if action not in node.valid]] = np.nan
+    default = default_action(node.valid)
+    compared = node.valid if label == default else (default,)
+    adjusted = value.copy()
+    for action in compared:
+        if np.isnan(adjusted[INDEX[action]]):
+            adjusted[INDEX[action]] = best
     adjusted[INDEX[label]] = best + cost
-    return np.asarray(adjusted, dtype=np.float64)
+    return adjusted

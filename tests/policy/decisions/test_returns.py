@@ -63,6 +63,16 @@ def test_where_nobody_measured_nothing_is_made_up() -> None:
     assert worth[""] == pytest.approx([0.8, np.nan, np.nan], nan_ok=True)
 
 
+@pytest.mark.parametrize(
+    ("label", "worth"), [("FINISH", [0.0, np.nan, COST]), ("CONTINUE", [COST, 0.0, 0.0])]
+)
+def test_a_label_is_compared_with_the_default_and_says_nothing_of_a_third_action(
+    label: Action, worth: list[float]
+) -> None:
+    made = examples([_tree(_node("", None, *ALL, label=label))], COST)
+    assert made.values[0] == pytest.approx(worth, nan_ok=True)
+
+
 def test_a_label_is_worth_more_than_what_was_measured() -> None:
     labelled = _tree(
         _node("", 0.2, *ALL, label="REVISE"), _node("C", 0.5, "FINISH"), _node("R", 0.1, "FINISH")
