@@ -351,12 +351,16 @@ def values(tree: Tree, cost: float, continuation: Mapping[tuple[str, str], Actio
 
 
 def examples(
-    trees: Sequence[Tree], cost: float = COST, continuation: Mapping[tuple[str, str], Action] | None = None
+    trees: Sequence[Tree],
+    cost: float = COST,
+    continuation: Mapping[tuple[str, str], Action] | None = None,
+    margin: float = 0.0,
 ) -> Examples:
     """Every state that has a label or an action of known value, with the value of each action.
 
     Each question has the same weight, but a person's label makes its state count more: the labelled action
-    is worth as much as the best known one plus the cost of a step. ``continuation`` is as in `values`.
+    is worth as much as the best known one plus the cost of a step, or twice the ``margin`` if that is more:
+    what a policy with this margin must learn to follow it. ``continuation`` is as in `values`.
     """
     states, questions, datasets, rows, sufficient, weights = [], [], [], [], [], []
     for tree in trees:
@@ -370,7 +374,7 @@ def examples(
             value = by_path[node.path]
             weight = 1.0 / len(informative)
             if node.label is not None and node.label in node.valid:
-                value = _apply_label(node, node.label, value, cost)
+                value = _apply_label(node, node.label, value, max(cost, 2 * margin))
                 weight *= _LABEL_WEIGHT
             states.append(node.seen)
             questions.append(tree.question)
@@ -388,9 +392,9 @@ def examples(
     )
 
 
-def _apply_label(node: Node, label: Action, value: Floats, cost: float) -> Floats:
+def _apply_label(node: Node, label: Action, value: Floats, lead: float) -> Floats:
     """The values with what a person said: the label is better than the default action, or the default
-    better than all others. A label says nothing of a third action."""
+    better than all others, by ``lead``. A label says nothing of a third action."""
     best = 0.0 if np.all(np.isnan(value)) else float(np.nanmax(value))
     default = default_action(node.valid)
     compared = node.valid if label == default else (default,)
@@ -398,5 +402,5 @@ def _apply_label(node: Node, label: Action, value: Floats, cost: float) -> Float
     for action in compared:
         if np.isnan(adjusted[INDEX[action]]):
             adjusted[INDEX[action]] = best
-    adjusted[INDEX[label]] = best + cost
+    adjusted[INDEX[label]] = best + lead
     return adjusted

@@ -302,11 +302,11 @@ class Registry:
         return boxed_folder if not user_folder.is_dir() and boxed_folder.is_dir() else user_folder
 
     def _boxed_default(self) -> Path | None:
-        """The default of the box: its only policy, or the one its `ACTIVE` names."""
+        """The policy that the box's `ACTIVE` names, if any; without that file the box's first one."""
         folders = _folders(self._box)
-        if len(folders) > 1:
+        if (self._box / ACTIVE).is_file():
             default = _load(self._box / ACTIVE)[0].active
-            folders = [folder for folder in folders if folder.name == default] or folders
+            folders = [folder for folder in folders if folder.name == default]
         return folders[0] if folders else None
 
     def _passed(self, folder: Path, gate: Gate | None) -> bool:

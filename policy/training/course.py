@@ -37,7 +37,7 @@ from policy.serving.folder import (
     write,
 )
 from policy.serving.registry import Registry
-from policy.training.forest import ROUNDS, Forest, improved
+from policy.training.forest import Forest, improved
 from policy.training.material import Material, gather, sheet
 from policy.training.progress import (
     Began,
@@ -219,11 +219,10 @@ def _run_phases(request: TrainingRequest, emit: Emit, cancel: threading.Event, r
     def report(done: int, total: int) -> None:
         begin("data", f"{message}: {done} of {total} forests.")
 
-    # What a run went on to do is all that is known of it: no better continuation can be learned from that.
-    rounds = 0 if onto else ROUNDS
-    learned_from = improved(
-        material.training, request.cost, seed=request.seed, rounds=rounds, on_progress=report
-    )
+    if onto:  # a run has one path, from which no better continuation can be learned
+        learned_from = examples(material.training, request.cost, margin=onto[1].rule.margin)
+    else:
+        learned_from = improved(material.training, request.cost, seed=request.seed, on_progress=report)
 
     begin("train", f"Training: {request.method}.")
     work = workplace(request, material.sha256, base_sha)

@@ -23,6 +23,7 @@ import duckdb
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 from agent import checkpoints, events
+from agent.budget import Budget
 from agent.checkpoints import Journal
 from agent.run import Request, resume, run
 from agent.text.language import language
@@ -88,11 +89,11 @@ class Oracle:
     def choose(
         self, messages: Sequence[Message], options: Sequence[str], cancel: threading.Event | None = None
     ) -> Choice:
-        """What the shadow of the rules would do."""
+        """Go through the plan, then revise it while that is possible."""
         asked = messages[-1].content
         with self._log.open("a") as log:
             log.write(json.dumps(asked[-200:]) + "\n")
-        return Choice((0.25, 0.25, 0.5), Usage(evaluated=len(asked.split()), generated=1))
+        return Choice((0.5, 0.3, 0.2), Usage(evaluated=len(asked.split()), generated=1))
 
     def close(self) -> None:
         """Nothing to free."""
@@ -158,7 +159,8 @@ def _parts(home: Path) -> dict[str, Any]:
 def _begin(home: Path, kill_at: str | None) -> None:
     """A run that is killed at a moment; None lets it end, and writes the moments down."""
     moments = _watch_moments(kill_at)
-    list(run(Request(QUESTION, route="deep", shadow="llm"), **_parts(home)))
+    request = Request(QUESTION, route="deep", decider="llm", shadow="rules", budget=Budget(revisions=1))
+    list(run(request, **_parts(home)))
     (home / "moments.json").write_text(json.dumps(moments))
 
 

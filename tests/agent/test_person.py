@@ -189,10 +189,9 @@ def test_a_skipped_step_ends_without_a_finding_and_the_answer_says_so(person: Pe
     plan: dict[str, Any] = {
         "steps": ["What halted the Brevnes plant?", TWO_STEPS["steps"][0], "Where is #2?"]
     }
-    nothing: dict[str, Any] = {"steps": []}
     written = "A fire at the Brevnes plant of Tolvang Ceramics halted production for seven weeks [1]."
-    events = person.watch([plan, skip, nothing, written], ALWAYS)
-    assert [n.note["found"] for n in only(events, ev.Noted)] == [True, False]
+    events = person.watch([plan, skip, written], ALWAYS)
+    assert [n.note["found"] for n in only(events, ev.Noted)] == [True, False, True]
     assert [s.what for s in only(events, ev.Steered)] == ["skip"]
     found = answered(events)
     assert found.missing == ONE_STEP["steps"]

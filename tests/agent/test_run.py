@@ -66,7 +66,9 @@ def test_everything_is_stored_as_it_happened(ask: Ask, store: Store) -> None:
 def test_a_revision_keeps_what_is_known_and_asks_anew_for_the_rest(ask: Ask) -> None:
     again = {"steps": ["What halted production at the Brevnes plant?"]}
     marks = {TWO_STEPS["steps"][0]: ("Tolvang Ceramics", 0.3), again["steps"][0]: ("A fire", 0.3)}
-    events = ask([TWO_STEPS, FIRST, again, WRITTEN], reader=WordReader(marks))
+    choices = [{"A": 1.0}, {"B": 1.0}, {"C": 1.0}]
+    replies = [TWO_STEPS, FIRST, choices[0], choices[1], again, choices[2], WRITTEN]
+    events = ask(replies, reader=WordReader(marks), decider="llm")
     first, second = only(events, ev.Planned)
     assert (first.revision, second.revision) == (0, 1)
     assert [s["question"] for s in second.steps][2:] == again["steps"]

@@ -56,6 +56,7 @@ class Question:
     hops: tuple[Hop, ...] = ()  # the smaller questions, in order; empty where the file does not say
     pairs: tuple[Hop, ...] = ()
     own: tuple[int, ...] = ()  # the paragraphs that come with the question
+    compares: bool = False  # whether the file says that it compares; MuSiQue has chains only
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +119,10 @@ def _hotpot(record: dict[str, Any], numbers: dict[Paragraph, int]) -> Question:
     pairs = tuple(_pairs(record, gold))
     key = record.get("_id") or record["id"]
     own = tuple(dict.fromkeys(here))
-    return Question(str(key), record["question"], (record["answer"],), frozenset(gold), hops, pairs, own)
+    compares = "comparison" in record.get("type", "")
+    return Question(
+        str(key), record["question"], (record["answer"],), frozenset(gold), hops, pairs, own, compares
+    )
 
 
 def _hops(evidences: list[list[str]]) -> Iterator[Hop]:

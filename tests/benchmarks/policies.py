@@ -16,16 +16,15 @@ import json
 import shlex
 import shutil
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeAlias, cast, get_args
 
 import numpy as np
 
-from agent.decisions.decider import PolicyState
-from agent.decisions.sources import Rules
 from agent.state import Action
 from policy.collecting import collect
 from policy.decisions import COST, Node, Tree, load_trees
@@ -46,7 +45,7 @@ from policy.judging import (
     score,
 )
 from policy.questions import CaseSet, fill, read_set, sets_in
-from policy.serving.folder import CARD, Manifest, Method, open_policy, read, write
+from policy.serving.folder import BOX, CARD, Manifest, Method, open_policy, read, write
 from policy.serving.registry import ACTIVE, Registry
 from policy.serving.scorers import Scorer
 from policy.training.course import TrainingRequest, train
@@ -66,12 +65,14 @@ _EXPLORED = 0.1
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Collect, train, evaluate; with ``--box`` copy the policies there, the first of them active."""
+    """Collect, train, evaluate; with ``--box`` copy the policies there."""
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.policies", description=__doc__)
     parser.add_argument("data", type=Path)
     parser.add_argument("--own", type=Path, help="people's own documents, with questions")
     parser.add_argument("--work", type=Path, required=True)
-    parser.add_argument("--train", type=int, default=60, help="questions of each train file")
+    parser.add_argument(
+        "--train", type=int, default=30, help="questions of each train file, and twice as many comparisons"
+    )
     parser.add_argument("--test", type=int, default=30, help="questions of each dev file")
     parser.add_argument("--method", action="append", choices=get_args(Method))
     parser.add_argument("--box", type=Path)
@@ -82,7 +83,7 @@ def main(arguments: Sequence[str]) -> None:
     if not train_files:
         parser.error(f"{given.data} has no NAME_train.jsonl with a NAME_dev.jsonl beside it")
     training, testing = work / "train.duckdb", [work / "dev.duckdb"]
-    _collect_files(train_files, training, given.train, _EXPLORED)
+    _collect_files(train_files, training, given.train, _EXPLORED, comparisons=2 * given.train)
     _collect_files([_dev(file) for file in train_files], testing[0], given.test, 1.0)
     if given.own:
         testing.append(work / f"{_OWN}.duckdb")
@@ -96,15 +97,25 @@ def main(arguments: Sequence[str]) -> None:
         pack(work / "policies", given.box, methods)
 
 
-def _collect_files(files: Sequence[Path], place: Path, limit: int, epsilon: float) -> None:
-    """The first ``limit`` questions of each file, over a library of all its paragraphs."""
+def _collect_files(
+    files: Sequence[Path], place: Path, limit: int, epsilon: float, comparisons: int = 0
+) -> None:
+    """The first ``limit`` questions of each file, over a library of all its paragraphs.
+
+    Then as many ``comparisons``: of their own documents people ask for those rather than for chains.
+    """
     store, models = Store(place), open_parts(load())
     with closing(models["chat"]):
         for file in files:
             questions = read_questions(file)
             for _ in pool(questions, store, models["embedder"]):
                 pass
-            _collect(pooled(questions).first(limit, 0), store, models, epsilon)
+            cases = pooled(questions)
+            _collect(cases.first(limit, 0), store, models, epsilon)
+            compared = {question.id for question in questions.questions if question.compares}
+            cases = replace(cases, cases=tuple(case for case in cases.cases if case.id in compared))
+            if comparisons and cases.cases:
+                _collect(cases.first(comparisons, 0), store, models, epsilon)
 
 
 def _collect_own(folder: Path, place: Path) -> None:
@@ -144,13 +155,12 @@ def tables(
     known = {" ".join(tree.text.split()).casefold() for tree in _trees(training)}
     test = [tree for tree in _trees(testing) if " ".join(tree.text.split()).casefold() not in known]
     opened = {one.name: open_policy(one) for one in policies}
-    rules = _rules(test, testing)
     public = {tree.dataset for tree in _trees([testing[0]])}
     sets = {tree.dataset: [one for one in test if one.dataset == tree.dataset] for tree in test}
     own = [tree for tree in test if tree.dataset not in public]
-    made = [_table("all", test, opened, rules)]
-    made += [_table(name, trees, opened, rules) for name, trees in sorted(sets.items()) if name in public]
-    made += [_table("own documents", own, opened, rules)] if own else []
+    made = [_table("all", test, opened)]
+    made += [_table(name, trees, opened) for name, trees in sorted(sets.items()) if name in public]
+    made += [_table("own documents", own, opened)] if own else []
     notes = [
         f"Brackets are 95 % percentile intervals of a paired bootstrap over questions ({RESAMPLES} "
         f"resamples, seed {SEED}).",
@@ -179,18 +189,23 @@ def copied(folder: Path, root: Path, name: str) -> Path:
 
 
 def pack(policies: Path, box: Path, methods: Sequence[str]) -> None:
-    """Make ``box`` anew of ``methods``, each called ``boxed-METHOD``; the first is active by default."""
+    """Make ``box`` anew of ``methods``, each called ``boxed-METHOD``.
+
+    The first is active by default if the gate passed it; otherwise none is, and the rules decide.
+    """
     fresh = box.with_name(f".{box.name}")
     shutil.rmtree(fresh, ignore_errors=True)
     packed = [copied(policies / method, fresh, f"boxed-{method}").name for method in methods]
-    (fresh / ACTIVE).write_text(json.dumps({"active": packed[0]}) + "\n", encoding="utf-8")
+    gate = read(fresh / packed[0]).gate
+    active = packed[0] if gate and gate.passed else BOX
+    (fresh / ACTIVE).write_text(json.dumps({"active": active}) + "\n", encoding="utf-8")
     shutil.rmtree(box, ignore_errors=True)
     fresh.rename(box)
 
 
-def _table(title: str, test: Sequence[Tree], opened: Opened, rules: Decide) -> Table:
+def _table(title: str, test: Sequence[Tree], opened: Opened) -> Table:
     plain = {f"fixed {k}": _fixed(k) for k in range(1, _FIXED + 1)}
-    plain |= {"plan done": default_schedule, "rules": rules}
+    plain["rules"] = default_schedule
     walked: dict[str, tuple[Outcomes, list[str]]] = {
         name: (follow(test, decide), ["", ""]) for name, decide in plain.items()
     }
@@ -200,15 +215,12 @@ def _table(title: str, test: Sequence[Tree], opened: Opened, rules: Decide) -> T
         notes = [f"{_ece(scored):.3f}", f"{milliseconds:.1f}"]
         walked[name] = follow(test, scored.decide(manifest.rule)), notes
     walked["oracle"] = Outcomes([_best(tree) for tree in test]), ["", ""]
-    references = [walked[name][0] for name in ("plan done", "rules")]
     rows = [
-        [name, *_measures(outcomes), *(_over(outcomes, one) for one in references), *notes]
+        [name, *_measures(outcomes), _over(outcomes, walked["rules"][0]), *notes]
         for name, (outcomes, notes) in walked.items()
     ]
     head = ["policy", "unknown", "quality", "steps", f"utility at {COST:g}"]
-    return Table(
-        f"{title}: {len(test)} questions", [*head, "over plan done", "over rules", "ECE", "ms"], rows
-    )
+    return Table(f"{title}: {len(test)} questions", [*head, "over rules", "ECE", "ms"], rows)
 
 
 def _measures(outcomes: Outcomes) -> list[str]:
@@ -243,19 +255,6 @@ def _fixed(steps: int) -> Decide:
         return next(action for action in wanted if action in node.valid)
 
     return decide
-
-
-def _rules(test: Sequence[Tree], stores: Iterable[Path]) -> Decide:
-    """The product's rules, asked with the stored states."""
-    actions: dict[tuple[str, str], Action] = {}
-    query = "SELECT run_id, path, state, valid_actions FROM decisions WHERE NOT shadow"
-    for store in stores:
-        with Store(store, named=True).connect() as db:
-            for run, path, state, valid in db.execute(query).fetchall():
-                seen = PolicyState(**json.loads(state))
-                actions[run, path] = Rules().decide(seen, json.loads(valid)).action
-    by_node = {id(node): actions[tree.run, path] for tree in test for path, node in tree.nodes.items()}
-    return lambda node: by_node[id(node)]
 
 
 def _ece(scored: Scored) -> float:

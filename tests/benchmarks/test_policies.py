@@ -90,7 +90,6 @@ def test_from_files_to_tables_and_a_box_and_again(
     table = (work / "RESULTS.md").read_text("utf-8")
     for expected in (
         "## all: 6 questions",
-        "| plan done |",
         "| forest |",
         "| fixed 2 |",
         "| rules |",
@@ -100,7 +99,8 @@ def test_from_files_to_tables_and_a_box_and_again(
     assert str(tmp_path) not in table
     assert "nan" not in table
     assert (box / "boxed-forest" / "manifest.json").is_file()
-    assert json.loads((box / "active.json").read_text("utf-8")) == {"active": "boxed-forest"}
+    # So few questions pass no gate: the rules go on deciding.
+    assert json.loads((box / "active.json").read_text("utf-8")) == {"active": "box"}
     capsys.readouterr()
     policies.main(command)
     assert "forest is trained already" in capsys.readouterr().out

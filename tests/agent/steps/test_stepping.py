@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from agent.budget import Budget
 from agent.decisions.decider import PolicyState, policy_state, valid_actions
 from agent.decisions.features import features, state_text
@@ -26,7 +28,7 @@ def test_the_graph_and_the_plain_function_come_to_the_same_states(
 
     stepped: list[PolicyState] = []
     deps = make(REPLIES, budget=budget, reader=UnsureReader())
-    state = begun(QUESTION, deps)
+    state = begun(QUESTION, replace(deps, route="deep"))
     for action in ("CONTINUE", "FINISH"):
         state, stopped = planned_step(state, deps)
         assert stopped == ""

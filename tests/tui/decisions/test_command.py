@@ -166,7 +166,9 @@ def test_the_counts(ids: tuple[str, str], deepthink: Run) -> None:
     assert lines["decisions"] == "7 in 2 runs; 1 second opinion"
     assert lines["taken by"] == "llm 7"
     assert lines["actions"] == "CONTINUE 3, FINISH 3, REVISE 1"
-    assert lines["state versions"] == "3: 4, 1: 3 (today's is 3)"
+    assert (
+        lines["state versions"] == f"3: 4, 1: 3 (today's is {STATE_VERSION}, read from {OLDEST_VERSION} on)"
+    )
     assert lines["labels"] == "said 1"
     assert lines["transitions"] == "FINISH 5, CONTINUE 3, REVISE 2"
     # The first state of the tree is measured too, but nobody could finish there.
