@@ -139,7 +139,8 @@ def remove(name: Annotated[str, _policy_name("Its whole name.")], yes: Yes = Fal
 
 
 _NONE = (
-    "There is no learned policy, not even in the box: the rules decide. Train one: deepthink train-policy"
+    "No learned policy is active: the rules decide. `deepthink policy list` shows which there are, and "
+    "`deepthink train-policy` makes one."
 )
 
 

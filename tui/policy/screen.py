@@ -41,7 +41,7 @@ _GATE_SIGNS: Final[Mapping[GateVerdict, tuple[str, str]]] = {
 _QUIET = "$foreground 65%"
 _METHOD, _GAINS, _GATE, _ACTIVE = 8, 8, 14, 8
 _HEAD = f"  {'policy':<24}{'method':<{_METHOD}}{'gain':>{_GAINS}}  {'gate':<{_GATE}}"
-_NOTHING = "There is no policy, not even in the box: the rules decide. A training makes one."
+_NOTHING = "There is no policy: the rules decide. A training makes one."
 
 
 class PolicyRows(ScreenRows):
