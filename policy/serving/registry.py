@@ -209,23 +209,26 @@ class Registry:
         """Make a policy the active one.
 
         Args:
-            name: As in `find`.
+            name: As in `find`; ``box`` for what decides by default, which may be the rules.
             force: Even if it did not pass the gate; that is recorded.
             how: What caused the change.
 
         Raises:
             UnknownPolicy, NotPassed, BadPolicy, CannotWritePolicy: the active policy does not change.
         """
-        folder = self.find(name)
-        gate = _read_usable(folder).gate
-        reason = gate.reason if gate else NOT_ASKED
-        passed = self._passed(folder, gate)
-        if not passed and not force:
-            raise NotPassed(
-                f"The gate did not pass {folder.name}: {reason}",
-                f"`deepthink policy use {folder.name} --force` uses it all the same, and records that.",
-            )
-        new_name = BOX if name == BOX else folder.name
+        if name == BOX and self._boxed_default() is None:
+            new_name, passed, reason = BOX, True, "the rules decide"
+        else:
+            folder = self.find(name)
+            gate = _read_usable(folder).gate
+            reason = gate.reason if gate else NOT_ASKED
+            passed = self._passed(folder, gate)
+            if not passed and not force:
+                raise NotPassed(
+                    f"The gate did not pass {folder.name}: {reason}",
+                    f"`deepthink policy use {folder.name} --force` uses it all the same, and records that.",
+                )
+            new_name = BOX if name == BOX else folder.name
         activation = Activation(name=new_name, how=how, forced=not passed, reason=reason)
         with self._locked_record() as record:
             before = record.before if record.active == new_name else (record.active, *record.before)

@@ -107,7 +107,9 @@ def show(
 
 @app.command("use")
 def use(
-    name: Annotated[str, _policy_name("Its name, the beginning of it, or box for the shipped one.")],
+    name: Annotated[
+        str, _policy_name("Its name, the beginning of it, or box for what decides by default.")
+    ],
     force: Annotated[
         bool, typer.Option("--force", help="Even if the gate did not pass it; that is recorded.")
     ] = False,
@@ -166,7 +168,8 @@ def _status(registry: Registry, folder: Path) -> str:
 def _report_active(registry: Registry, activation: Activation) -> None:
     name = "The policy in the box" if activation.name == BOX else activation.name
     forced = " It was forced, and that is recorded." if activation.forced else ""
-    typer.echo(f"{name} is active now.{forced}")
+    if registry.active().folder is not None:
+        typer.echo(f"{name} is active now.{forced}")
     _report_decider(registry)
 
 

@@ -133,10 +133,22 @@ def test_an_empty_box_leaves_the_rules(root: Path, tmp_path: Path) -> None:
     assert registry.active().folder is None
     assert registry.listed() == []
     with pytest.raises(UnknownPolicy):
-        registry.use(BOX)
+        registry.find(BOX)
+    assert registry.use(BOX).reason == "the rules decide"
     policy(root, A)
     registry.use(A)
     assert registry.rollback().name == BOX
+
+
+def test_a_box_that_names_none_of_its_own_leaves_the_rules_and_is_gone_back_to(
+    registry: Registry, tmp_path: Path
+) -> None:
+    (tmp_path / "box" / "active.json").write_text(json.dumps({"active": "box"}))
+    assert registry.active().folder is None
+    registry.use(SHIPPED, force=True)
+    assert registry.active().name == SHIPPED
+    assert not registry.use("box").forced
+    assert registry.active().folder is None
 
 
 def test_a_box_of_several_says_which_is_its_own(registry: Registry, tmp_path: Path) -> None:

@@ -107,7 +107,7 @@ def test_from_the_first_start_to_a_run_that_is_resumed(terminal: Tmux, tmp_path:
 
     # What a decision should have been.
     terminal.press("app.decisions")
-    terminal.shows("CONTINUE", "learned")
+    terminal.shows("CONTINUE", "rules")
     terminal.key("up")  # from the last one, which the cursor is at
     terminal.press("strip.finish")
     terminal.shows("✎")
