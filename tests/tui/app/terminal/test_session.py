@@ -130,6 +130,7 @@ def test_from_the_first_start_to_a_run_that_is_resumed(terminal: Tmux, tmp_path:
     terminal.press("run.decide")
     terminal.shows("What next?", "3 answer now", patience=_LONG)
     terminal.key("3")
+    terminal.key("enter")
     terminal.shows(_answered, lambda screen: "as you decided" in " ".join(screen.split()), patience=_LONG)
     terminal.press("app.quit")
     assert terminal.ended() == 0
