@@ -218,7 +218,7 @@ def passage_text(items: Sequence[Evidence]) -> str:
             item["title"],
             item["section"],
             dated(item),
-            item["text"] if len(items) == 1 else item["excerpt"].replace(" … ", "\n"),
+            item["text"] if len(items) == 1 else item["excerpt"].replace(citations.GAP, "\n"),
             item["kind"],
         ).text
         for item in items

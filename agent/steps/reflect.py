@@ -8,16 +8,15 @@ from typing import Any, Final
 from pydantic import BaseModel
 
 from agent import notebook, prompts
+from agent.citations import GAP
 from agent.deps import Deps, Finding, Spans
 from agent.events import Contradicted, Noted
-from agent.notebook import dated
-from agent.retrieval.passage_text import show
 from agent.retrieval.versions import same_series, versions
 from agent.session import Session
 from agent.state import RELEVANCE, AnswerSpan, Earlier, Evidence, Note, RunState, without_marks
 from agent.steps.answering import abstains, answer_prompt, most_likely, probability_in
 from agent.steps.queries import references, resolve
-from agent.steps.rerank import POSSIBLE
+from agent.steps.rerank import POSSIBLE, shown
 from agent.support import missing_numbers, support
 from agent.text import quantities
 from agent.text.language import language, readable
@@ -149,7 +148,7 @@ def _sources(answer: str, named: int, evidence: Sequence[Evidence]) -> list[Evid
 def quote(answer: str, item: Evidence) -> str:
     """The sentence or table row of the passage's excerpt that holds most of ``answer``."""
     answer_terms = set(terms(answer))
-    units = [unit for unit in sentences(item["excerpt"].replace(" … ", "\n")) if unit]
+    units = [unit for unit in sentences(item["excerpt"].replace(GAP, "\n")) if unit]
     return without_marks(
         max(units, key=lambda unit: len(answer_terms.intersection(terms(unit))), default=answer)
     )
@@ -172,7 +171,7 @@ def reflect(state: RunState, deps: Deps) -> dict[str, Any]:
     note["relevance"] = max((c["scores"].get(RELEVANCE, 0.0) for c in state["candidates"]), default=0.0)
     best_found = best_span(spans)
     note["span"] = best_found[1]["probability"] if best_found is not None else 0.0
-    if deps.cognition.instant:
+    if deps.cognition.instant and state["route"] == "deep":  # a single look-up leaves nothing to decide
         if note["found"]:
             note["answers"] = round(probability_in(deps.reader, state["question"], note["sentence"]), 4)
         note["known"] = _known(state, note, deps)
@@ -190,8 +189,7 @@ def reflect(state: RunState, deps: Deps) -> dict[str, Any]:
 def _known(state: RunState, note: Note, deps: Deps) -> list[float]:
     """For each open step, how likely the passages that the user's question found answer it; 0 if the step
     still needs what another one finds."""
-    looked = state["looked"]
-    texts = [show(c["title"], c["section"], dated(c), c["text"], c["kind"]).text for c in looked]
+    texts = [shown(passage).text for passage in state["looked"]]
     known: list[float] = []
     for step in state["plan"][state["position"] + 1 :]:
         question = resolve(step["question"], [*state["notes"], note])

@@ -9,7 +9,7 @@ from agent.deps import Deps
 from agent.events import Reranked
 from agent.notebook import dated
 from agent.retrieval.fusion import best_first, reciprocal_rank_fusion
-from agent.retrieval.passage_text import show
+from agent.retrieval.passage_text import Shown, show
 from agent.state import AnswerSpan, Candidate, Recalled, RunState, without_marks
 from agent.text.language import in_latin_script
 from models.protocols import Reader
@@ -47,7 +47,7 @@ def read(reader: Reader, question: str, candidates: Sequence[Candidate]) -> list
     `POSSIBLE`. Measured on 50 Chinese questions: a right passage is among the first four 23 times by the
     reader, 28 by keywords, 33 by both; in German, French and Spanish the reader alone does better.
     """
-    passages = [show(c["title"], c["section"], dated(c), c["text"], c["kind"]) for c in candidates]
+    passages = [shown(candidate) for candidate in candidates]
     readings = reader.read(question, [passage.text for passage in passages])
     scored_candidates: list[Candidate] = []
     for candidate, passage, reading in zip(candidates, passages, readings, strict=True):
@@ -65,6 +65,11 @@ def read(reader: Reader, question: str, candidates: Sequence[Candidate]) -> list
         )
     ranked = sorted(scored_candidates, key=lambda c: -c["score"])
     return ranked if in_latin_script(question) else _with_keywords(ranked)
+
+
+def shown(passage: Candidate) -> Shown:
+    """A whole passage as the reader sees it."""
+    return show(passage["title"], passage["section"], dated(passage), passage["text"], passage["kind"])
 
 
 def _with_keywords(ranked: Sequence[Candidate]) -> list[Candidate]:

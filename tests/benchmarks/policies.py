@@ -21,7 +21,7 @@ from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TypeAlias, cast, get_args
+from typing import Any, TypeAlias, cast, get_args
 
 import numpy as np
 
@@ -58,8 +58,7 @@ from tui.policy.training import show_training
 from tui.settings.settings import load
 
 _FIXED = 2
-_OWN = "own"
-Opened: TypeAlias = "Mapping[str, tuple[Scorer, Manifest]]"
+Opened: TypeAlias = Mapping[str, tuple[Scorer, Manifest]]
 _EXPLORED = 0.1
 """Share of REVISE among the train questions where a plan is done or stuck; all of it is tried in tests."""
 
@@ -83,11 +82,14 @@ def main(arguments: Sequence[str]) -> None:
     if not train_files:
         parser.error(f"{given.data} has no NAME_train.jsonl with a NAME_dev.jsonl beside it")
     training, testing = work / "train.duckdb", [work / "dev.duckdb"]
-    _collect_files(train_files, training, given.train, _EXPLORED, comparisons=2 * given.train)
-    _collect_files([_dev(file) for file in train_files], testing[0], given.test, 1.0)
-    if given.own:
-        testing.append(work / f"{_OWN}.duckdb")
-        _collect_own(given.own, testing[1])
+    models = open_parts(load())
+    with closing(models["chat"]):
+        dev_files = [_dev(file) for file in train_files]
+        _collect_files(train_files, training, models, given.train, _EXPLORED, comparisons=2 * given.train)
+        _collect_files(dev_files, testing[0], models, given.test, 1.0)
+        if given.own:
+            testing.append(work / "own.duckdb")
+            _collect_own(given.own, testing[1], models)
     for method in methods:
         trained(method, [training], work)
     command = shlex.join(["python -m tests.benchmarks.policies", given.data.name, *map(str, methods)])
@@ -98,39 +100,42 @@ def main(arguments: Sequence[str]) -> None:
 
 
 def _collect_files(
-    files: Sequence[Path], place: Path, limit: int, epsilon: float, comparisons: int = 0
+    files: Sequence[Path],
+    place: Path,
+    models: Mapping[str, Any],
+    limit: int,
+    epsilon: float,
+    comparisons: int = 0,
 ) -> None:
     """The first ``limit`` questions of each file, over a library of all its paragraphs.
 
     Then as many ``comparisons``: of their own documents people ask for those rather than for chains.
     """
-    store, models = Store(place), open_parts(load())
-    with closing(models["chat"]):
-        for file in files:
-            questions = read_questions(file)
-            for _ in pool(questions, store, models["embedder"]):
-                pass
-            cases = pooled(questions)
-            _collect(cases.first(limit, 0), store, models, epsilon)
-            compared = {question.id for question in questions.questions if question.compares}
-            cases = replace(cases, cases=tuple(case for case in cases.cases if case.id in compared))
-            if comparisons and cases.cases:
-                _collect(cases.first(comparisons, 0), store, models, epsilon)
+    store = Store(place)
+    for file in files:
+        questions = read_questions(file)
+        for _ in pool(questions, store, models["embedder"]):
+            pass
+        cases = pooled(questions)
+        _collect(cases.first(limit, 0), store, models, epsilon)
+        compared = {question.id for question in questions.questions if question.compares}
+        cases = replace(cases, cases=tuple(case for case in cases.cases if case.id in compared))
+        if comparisons and cases.cases:
+            _collect(cases.first(comparisons, 0), store, models, epsilon)
 
 
-def _collect_own(folder: Path, place: Path) -> None:
+def _collect_own(folder: Path, place: Path, models: Mapping[str, Any]) -> None:
     """All questions of each set of a person's own documents, over that set's documents."""
-    store, models = Store(place), open_parts(load())
-    with closing(models["chat"]):
-        for name in sets_in(str(folder)):
-            cases = read_set(name)
-            for _ in fill(cases, store, models["embedder"]):
-                pass
-            _collect(cases, store, models, 1.0)
+    store = Store(place)
+    for name in sets_in(str(folder)):
+        cases = read_set(name)
+        for _ in fill(cases, store, models["embedder"]):
+            pass
+        _collect(cases, store, models, 1.0)
 
 
-def _collect(cases: CaseSet, store: Store, models: Mapping[str, object], epsilon: float) -> None:
-    parts = Parts(**models, store=store, collections=cases.collections, budget=load().run_budget())  # type: ignore[arg-type]
+def _collect(cases: CaseSet, store: Store, models: Mapping[str, Any], epsilon: float) -> None:
+    parts = Parts(**models, store=store, collections=cases.collections, budget=load().run_budget())
     watch_collecting(cases.name, collect(cases, parts, answers=True, epsilon=epsilon))
 
 

@@ -78,9 +78,9 @@ def load_turns(engine: Engine, runs: Sequence[Run]) -> list[RunFold]:
     from tui.run.fold import fold_of
 
     with engine.store.connect():
-        folds = [fold_of(engine.store, run) for run in runs]
+        folds, ratings = [fold_of(engine.store, run) for run in runs], Ratings(engine.store)
         for fold in folds:
-            rated = Ratings(engine.store).of(fold.run_id)
+            rated = ratings.of(fold.run_id)
             fold.rating = rated.rating if rated else ""
     return folds
 

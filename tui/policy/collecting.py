@@ -50,8 +50,8 @@ def collect(
 ) -> int:
     """Gather decisions to learn a policy from.
 
-    Questions are worked through to the full horizon. What was collected is kept: the same command resumes
-    where it was stopped.
+    Each question's plan is followed to its end. What was collected is kept: the same command resumes where
+    it was stopped.
     """
     settings = load()
     case_set = read_set(str(questions))

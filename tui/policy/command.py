@@ -33,8 +33,8 @@ def policy(context: typer.Context, as_json: AsJson = False) -> None:
     """See and choose learned policies.
 
     Without a command, it lists them. A policy decides after each research step whether to go on, revise
-    the plan or answer. The one in the box is active until another is chosen; `deepthink train-policy`
-    makes new ones from your own runs.
+    the plan or answer. The rules do that until a policy is chosen; `deepthink train-policy` makes new ones
+    from your own runs.
     """
     if is_alone(context, json=as_json):
         list_policies(as_json=as_json)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import ClassVar, cast
 
 from textual import on
 from textual.app import ComposeResult
@@ -27,10 +27,6 @@ from tui.run.export import Form, file_name, to_document
 from tui.run.words import NOTHING_ASKED
 from tui.runs.list import RowTable, short_time
 from tui.terminal import counted, one_line
-
-if TYPE_CHECKING:
-    pass
-
 
 _MAX_SESSIONS = 2000  # nobody scrolls through more
 _MAX_QUESTION = 200
