@@ -43,11 +43,12 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """A file that could not be read: size in bytes, modification time (ns), version of the reader."""
+    """A file that could not be read."""
 
     bytes: int
-    modified: int
-    reader: int
+    modified: int  # when its content or its permissions last changed, in nanoseconds since 1970
+    reader: int  # version of reading that failed
+    reason: str  # a sentence; "" if it was not recorded
 
 
 class Folders(Queries):
@@ -74,7 +75,8 @@ class Folders(Queries):
     def unreadable(self, collection: str) -> dict[str, Unreadable]:
         """The files in a collection's folders that could not be read, by source."""
         rows = self._store.rows(
-            "SELECT source, bytes, modified, reader FROM unreadable WHERE collection = ?", [collection]
+            "SELECT source, bytes, modified, reader, reason FROM unreadable WHERE collection = ?",
+            [collection],
         )
         return {source: Unreadable(*values) for source, *values in rows}
 

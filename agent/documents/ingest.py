@@ -347,7 +347,7 @@ class Reading:
         return (
             failure is not None
             and self._is_current(failure)
-            and file.is_untouched(failure.bytes, failure.modified)
+            and file.size_and_date(with_permissions=True) == (failure.bytes, failure.modified)
         )
 
     def _is_unchanged(self, file: File) -> bool:
@@ -388,10 +388,10 @@ class Reading:
             raise  # the other files would fail too
         except DeepthinkError as error:
             if isinstance(error, UnreadableDocument) and isinstance(item, File):
-                size_and_date = item.size_and_date()
+                size_and_date = item.size_and_date(with_permissions=True)
                 if size_and_date is not None:
                     reader = READER_VERSION if self._scanning.is_on else -READER_VERSION
-                    self._unreadable[item.source] = Unreadable(*size_and_date, reader)
+                    self._unreadable[item.source] = Unreadable(*size_and_date, reader, error.message)
             is_picture = PurePath(item.source).suffix.casefold() in PICTURES
             if isinstance(error, NoText) and is_picture and not item.outright:
                 self._skipped.setdefault("no words in the picture", []).append(item.name)

@@ -134,13 +134,16 @@ class File:
         )
         return settled and self.size_and_date() == (size, modified)
 
-    def size_and_date(self) -> tuple[int, int] | None:
-        """Its size in bytes and the date of its last change (ns since 1970); None if they are unknown."""
+    def size_and_date(self, *, with_permissions: bool = False) -> tuple[int, int] | None:
+        """Its size in bytes and the date of its last change (ns since 1970); None if they are unknown.
+
+        ``with_permissions``: a change of its permissions counts as well.
+        """
         try:
             stat = self.path.stat()
         except OSError:
             return None
-        return stat.st_size, stat.st_mtime_ns
+        return stat.st_size, max(stat.st_mtime_ns, stat.st_ctime_ns * with_permissions)
 
 
 class WebPage:

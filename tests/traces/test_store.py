@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.traces.old_stores import OLD_RUN, old_store
+from traces.folders import Folders, Unreadable
 from traces.store import (
     NotAStore,
     NotText,
@@ -185,10 +186,12 @@ def test_a_store_of_the_previous_version_is_copied_before_it_is_migrated(tmp_pat
         [(newest,)] = db.execute("SELECT max(version) FROM schema_version").fetchall()
     with old_store(path, newest - 1) as db:
         db.execute(OLD_RUN, ["r", "answered", "2026-05-03"])
+        db.execute("INSERT INTO unreadable VALUES ('c', '/a.pdf', 1, 2, 3)")
     for store in (Store(path), Store(before_migration(path, newest - 1))):  # the copy can be opened as well
         with store.connect() as db:
             assert db.execute("SELECT id FROM runs").fetchall() == [("r",)]
             assert db.execute("SELECT max(version) FROM schema_version").fetchall() == [(newest,)]
+        assert Folders(store).unreadable("c") == {"/a.pdf": Unreadable(1, 2, 3, "")}
 
 
 def test_a_store_is_not_migrated_when_it_cannot_be_copied(

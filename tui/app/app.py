@@ -196,6 +196,8 @@ class DeepthinkApp(App[int]):
     def tell_failure(self, message: Failed) -> None:
         """Show a toast; `action_failure` shows the full text."""
         self.failures.append(message)
+        if message.is_shown:
+            return
         key = self.key_of("app.failure")  # "" in a window over a screen
         self.notify(
             f"{message.error.message}\n{key} shows it in full." if key else message.error.message,
@@ -244,7 +246,7 @@ class DeepthinkApp(App[int]):
 
     def action_failure(self) -> None:
         if not self.failures:
-            self.notify("Nothing has failed.")
+            self.notify("Nothing has failed since the app was started.")
             return
         from tui.app.failure import FailureScreen
 

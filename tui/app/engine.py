@@ -14,7 +14,7 @@ from textual.message import Message
 from traces.errors import DeepthinkError
 from traces.paths import store_file
 from traces.store import Store
-from tui.app.work import failed
+from tui.app.work import Failed, failed
 
 if TYPE_CHECKING:
     from models.protocols import Chat, Completer, Embedder, Reader
@@ -190,7 +190,7 @@ class Engine:
 
     def _sync(self, collections: Sequence[str]) -> None:
         from agent.documents.following import sync
-        from agent.documents.ingest import FileStarted
+        from agent.documents.ingest import FileFailed, FileStarted
         from tui import assemble
 
         def names() -> Iterator[str]:
@@ -203,6 +203,8 @@ class Engine:
                 cancel=self.closing,
             ):
                 name = event.name if isinstance(event, FileStarted) else name
+                if isinstance(event, FileFailed):  # listed with the changes
+                    self.tell(Failed(event.error, "", is_shown=True))
                 yield name
 
         self._work_between_answers("folders", names())

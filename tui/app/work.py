@@ -21,10 +21,14 @@ _STOP_SECONDS: Final = 2.0  # most work stops within this time
 
 @dataclass
 class Failed(Message):
-    """A worker failed; the message bubbles up to the app, which shows it. ``detail`` is the traceback."""
+    """A worker failed; the message bubbles up to the app, which shows it.
+
+    ``detail`` is the traceback. ``is_shown``: the screen shows it already, the app only keeps it.
+    """
 
     error: DeepthinkError
     detail: str
+    is_shown: bool = False
 
 
 def in_background(

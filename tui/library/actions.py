@@ -331,11 +331,12 @@ def change_detail(change: Change) -> str:
 
 
 def unread_files(folders: Folders, collection: str) -> list[str]:
-    """Names of the files of a collection that could not be read when that was last tried."""
+    """A sentence for each file of a collection that could not be read when that was last tried."""
     return [
-        f"{clean(path.name)}{'' if unreadable.bytes else ' (empty)'}"
+        one_line(reason if path.name in reason else f"{path.name}: {reason}")
         for source, unreadable in sorted(folders.unreadable(collection).items())
         if (path := existing_file(Path(source))) is not None
+        for reason in [unreadable.reason or "could not be read."]
     ]
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shlex
 from dataclasses import replace
-from itertools import groupby
 from pathlib import Path
 from typing import Annotated
 
@@ -178,10 +177,13 @@ def list_documents(
             f"To list one collection: deepthink library list --collection {shlex.quote(name)}",
         )
     filters = filters_of(filter_pairs(sender, after, before, kind, folder))
-    library = Library(open_store())
+    store = open_store()
+    library, out = Library(store), console()
     named = {one.name for one in actions.named_collections(library, collection or [])}
-    documents = [one for one in library.documents(filters=filters) if one.collection in named]
-    out = console()
+    with library.together():
+        shelves = {name: library.documents(name, filters) for name in sorted(named)}
+        unread = {name: actions.unread_files(Folders(store), name) for name in shelves}
+    documents = [document for shelf in shelves.values() for document in shelf]
     if as_json:
         print_json(documents)
         return
@@ -190,15 +192,17 @@ def list_documents(
         return
     if not documents:
         out.print(f"{', '.join(collection)} holds no documents." if collection else _EMPTY)
-        return
-    for name, group in groupby(documents, key=lambda document: document.collection):
-        shelf = list(group)
-        out.print(Text(f"{name}: {counted(len(shelf), 'document')}", style="bold"))
-        out.print(_document_table(library, shelf))
-        out.print()
+    for name, shelf in shelves.items():
+        if shelf:
+            out.print(Text(f"{name}: {counted(len(shelf), 'document')}", style="bold"))
+            out.print(_document_table(library, shelf))
+            out.print()
     for document in documents:
         for notice in document.notices:
             out.print(Text(f"{clean(document.name)}: {clean(notice)}", style="yellow"))
+    for name, files in unread.items():
+        for file in files:
+            out.print(Text(f"{name}, not read: {file}", style="yellow"))
 
 
 @app.command("folders")
@@ -365,10 +369,12 @@ def remove(
 
 
 def _document_table(library: Library, documents: list[Document]) -> Table:
+    with library.together():
+        sections = [len(library.sections(Scope(documents=(d.id,)))) or "" for d in documents]
     values: dict[str, list[object]] = {
         "no.": [d.id for d in documents],
         "document": [d.name for d in documents],
-        "sections": [len(library.sections(Scope(documents=(d.id,)))) or "" for d in documents],
+        "sections": [*sections],
         "pages": [d.pages or "" for d in documents],
         "passages": [d.chunks for d in documents],
         "coverage": [f"{d.coverage:.1%}" for d in documents],

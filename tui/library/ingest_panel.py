@@ -15,7 +15,7 @@ from textual.timer import Timer
 
 from models.protocols import GenerationCancelled
 from tui.app.lists import Sheet, gauge
-from tui.app.work import Job
+from tui.app.work import Failed, Job
 from tui.library.actions import Intake, read_in, read_samples
 from tui.library.ingesting import IngestFold, is_low, share
 from tui.terminal import one_line, padded
@@ -179,9 +179,11 @@ the others; it is listed with what to do about it. You can go to any other scree
             self.begin(self._waiting.pop(0))
 
     def _take(self, job: Job[IngestEvent]) -> None:
-        before = len(self.fold.news)
+        before, failed_before = len(self.fold.news), len(self.fold.failed)
         for event in job.drain():
             self.fold.take(event)
+        for file in self.fold.failed[failed_before:]:
+            self.post_message(Failed(file.error, "", is_shown=True))
         if len(self.fold.news) > before:
             self.post_message(self.Changed())
 

@@ -61,7 +61,7 @@ class LibraryScreen(DeepScreen):
         super().__init__()
         self._collections: list[Collection] | None = None  # None until loaded
         self._documents: dict[str, list[Document]] = {}  # by collection
-        self._unread: dict[str, list[str]] = {}  # names of the files that could not be read, by collection
+        self._unread: dict[str, list[str]] = {}  # why files could not be read, by collection
         self._embedder = ""
         self._folder_state: tuple[EngineState, str] | None = None  # of the followed folders
         self._folder = Path.cwd()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from pathlib import Path
 
 from rich.text import Text
@@ -131,8 +132,8 @@ def collection_facts(
     """Labels and values of a collection; those that need its documents are left out without them."""
     rows = [("documents", f"{collection.documents:,}"), ("passages", f"{collection.chunks:,}")]
     if unread:
-        more = f" and {len(unread) - _MAX_NAMED} more" if len(unread) > _MAX_NAMED else ""
-        rows.append(("not read", f"{', '.join(unread[:_MAX_NAMED])}{more}"))
+        more = [f"and {len(unread) - _MAX_NAMED} more"] * (len(unread) > _MAX_NAMED)
+        rows += zip_longest(["not read"], [*unread[:_MAX_NAMED], *more], fillvalue="")
     if documents:
         mean = sum(document.coverage for document in documents) / len(documents)
         low = sorted((d for d in documents if is_low(d.coverage)), key=lambda d: d.coverage)
@@ -245,7 +246,7 @@ class Details(VerticalScroll, can_focus=False):
         unread: Sequence[str],
         embedder: str,
     ) -> None:
-        """Show a collection with the names of its ``unread`` files; both lists may not be loaded yet."""
+        """Show a collection with what is said of its ``unread`` files; both lists may not be loaded yet."""
         title = Content(one_line(collection.name)).stylize("bold $primary")
         holds = Content(one_line(collection.description))
         if not collection.description:

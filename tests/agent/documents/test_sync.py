@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import threading
@@ -20,6 +21,7 @@ from agent.documents.ingest import (
     IngestFinished,
     ingest,
 )
+from agent.documents.reading import cannot_open
 from models.protocols import Vectors
 from tests.agent.documents.ingesting import Counting, names, outcomes, read_in
 from tests.scripted import HashEmbedder
@@ -145,6 +147,20 @@ def test_what_cannot_be_read_is_tried_again_only_when_it_changes(store: Store, f
     assert [[*e.names.values()] for e in events if isinstance(e, FilesUnread)] == [[["broken.pdf"]]]
     _write(folder / "broken.pdf", "Now it is text.", age=30)
     assert outcomes(_sync(store)) == {"broken.pdf": "added"}
+
+
+def test_a_file_that_may_be_read_now_is_tried_again(
+    store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Path, name: str) -> tuple[bytes, int]:
+        raise cannot_open(name, PermissionError(errno.EACCES, "Permission denied", str(path)))
+
+    _write(folder / "private.md", "Delta is a secret.")
+    with monkeypatch.context() as refused:  # root, who runs the tests in places, may read anything
+        refused.setattr("agent.documents.sources.read_file", refuse)
+        assert [e.name for e in _sync(store) if isinstance(e, FileFailed)] == ["private.md"]
+    (folder / "private.md").chmod(0o640)
+    assert outcomes(_sync(store)) == {"private.md": "added"}
 
 
 def test_what_is_left_out_is_not_read_and_goes(store: Store, folder: Path) -> None:

@@ -45,6 +45,9 @@ def test_a_file_that_fails_is_told_and_does_not_stop_the_others(folder: Path, de
     assert "broken.pdf" in told[0]
     assert "empty.txt" in told[2]
     assert Library(open_store()).collections()[0].name == "documents"
+    listed = deepthink("library", "list").out.splitlines()
+    assert listed[-1] == "documents, not read: empty.txt is empty.", "why is kept"
+    assert "broken.pdf is a binary file" in listed[-2]
 
 
 def test_a_file_that_takes_long_shows_how_far_it_is(capsys: pytest.CaptureFixture[str]) -> None:

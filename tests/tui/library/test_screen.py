@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from textual import events
 from textual.pilot import Pilot
-from textual.widgets import ContentSwitcher, DataTable, Input, OptionList, Static
+from textual.widgets import ContentSwitcher, DataTable, Input, OptionList, Static, TextArea
 
 from agent.documents import ingest as ing
 from agent.documents.following import sync
@@ -26,6 +26,7 @@ from traces.store import Store
 from tui.app.app import DeepthinkApp
 from tui.app.confirm import ConfirmScreen
 from tui.app.engine import Engine
+from tui.app.failure import FailureScreen
 from tui.library.actions import summary
 from tui.library.files import FilesScreen, PathInput
 from tui.library.ingest_panel import IngestJob, IngestPanel
@@ -189,7 +190,11 @@ async def test_files_are_chosen_and_what_fails_is_told(folder: Path, app: Deepth
         assert "✗ empty.md: empty.md is empty." in told(pilot)
         assert "Check that it is the file you meant." in told(pilot)
         assert held(app) == {"documents": ["fire.md"]}
-        await until(pilot, lambda: "documents 1 passages 1 not read empty.md (empty)" in facts(pilot))
+        await until(pilot, lambda: "documents 1 passages 1 not read empty.md is empty." in facts(pilot))
+        await pilot.press("ctrl+r")
+        await until(pilot, lambda: isinstance(app.screen, FailureScreen))
+        assert "empty.md is empty.\nCheck that it" in app.screen.query_one(TextArea).text
+        await pilot.press("escape")
         await pilot.press("a")
         await until(pilot, lambda: isinstance(app.screen, FilesScreen))
         await pilot.press("escape")
