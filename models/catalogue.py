@@ -62,7 +62,6 @@ class ModelEntry:
 
     @property
     def size(self) -> int:
-        """Total bytes of all files."""
         return sum(file.size for file in self.files)
 
     def location(self, models: Path) -> Path:

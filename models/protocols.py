@@ -47,8 +47,6 @@ class GenerationCancelled(DeepthinkError, title="Cancelled"):
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One chat message."""
-
     role: Role
     content: str
 

@@ -58,7 +58,6 @@ class Bar:
         self._name = name
 
     def clear(self) -> None:
-        """Remove the bar."""
         if self._bars is not None and self._task is not None:
             self._bars.remove_task(self._task)
             self._task = None

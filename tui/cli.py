@@ -92,7 +92,6 @@ class _GroupedCommands(TyperGroup):
 
 @cache
 def load_command(name: str) -> Any:
-    """Import a command."""
     module, _, attribute = _PLACES[name].partition(":")
     command_or_app = getattr(import_module(module), attribute)
     if isinstance(command_or_app, typer.Typer):

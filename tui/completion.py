@@ -45,7 +45,6 @@ def _store() -> Store:
 
 @_completer
 def collections() -> Iterable[_Completion]:
-    """Collections of the library."""
     from traces.library import Library
     from tui.terminal import counted
 
@@ -93,7 +92,6 @@ deciders = _completer(
 
 @_completer
 def policies() -> Iterable[_Completion]:
-    """Learned policies."""
     from policy.serving.registry import Registry
 
     for policy in Registry().listed():
@@ -102,7 +100,6 @@ def policies() -> Iterable[_Completion]:
 
 @_completer
 def settings() -> Iterable[_Completion]:
-    """Settings by their dotted keys."""
     from tui.settings.settings import keys
 
     return keys().items()

@@ -124,5 +124,4 @@ def filter_pairs(
 
 
 def form_of(*, as_json: bool, plain: bool, quiet: bool = False) -> Form:
-    """The form in which to show the answer."""
     return "json" if as_json else "quiet" if quiet else "plain" if plain else "auto"

@@ -134,7 +134,6 @@ def _to_json(value: object) -> object:
 
 
 def size(count: int) -> str:
-    """Format a number of bytes."""
     if count >= 1_000_000_000:
         return f"{count / 1e9:.1f} GB"
     if count >= 1_000_000:
@@ -143,7 +142,6 @@ def size(count: int) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Format a number of seconds."""
     if seconds < 10:
         return f"{seconds:.1f} s"
     if seconds < 60:

@@ -346,7 +346,6 @@ def log_odds(share: float, least: float = 1e-6) -> float:
 
 
 def probability(log_odds: float) -> float:
-    """The probability of log-odds."""
     return 1 / (1 + math.exp(-max(-60.0, min(60.0, log_odds))))
 
 

@@ -227,7 +227,6 @@ class Engine:
             size = -count
 
     def ends(self, token: int) -> bool:
-        """Whether ``token`` ends the answer."""
         return bool(self._lib.llama_vocab_is_eog(self._vocab, token))
 
     def evaluate(self, tokens: Sequence[int]) -> int:
@@ -274,7 +273,6 @@ class Engine:
         return self._lib.llama_sampler_init_grammar(self._vocab, text.encode("utf-8"), b"root")
 
     def free_sampler(self, sampler: Any) -> None:
-        """Free what `grammar` made."""
         self._lib.llama_sampler_free(sampler)
 
     def accept(self, sampler: Any, token: int) -> None:

@@ -108,7 +108,6 @@ class OllamaServer:
         return str(self._ask("GET", "/api/version", None, cancel).get("version", ""))
 
     def models(self, cancel: threading.Event | None = None) -> Mapping[str, str]:
-        """The models on the server and their digests."""
         models = self._ask("GET", "/api/tags", None, cancel).get("models") or ()
         return {str(model.get("name", "")): str(model.get("digest", "")) for model in models}
 
@@ -121,7 +120,6 @@ class OllamaServer:
         return None
 
     def facts(self, model: str, cancel: threading.Event | None = None) -> ModelFacts:
-        """The server's information about ``model``."""
         description = self._ask("POST", "/api/show", {"model": model}, cancel)
         info = description.get("model_info") or {}
         lengths = [value for key, value in info.items() if key.endswith(".context_length")]

@@ -36,14 +36,12 @@ Matches are marked while you type. **Enter** goes on, **↑** to the match befor
         self._focused_before: Widget | None = None
 
     def open(self) -> None:
-        """Show the line and focus it."""
         if not self.has_focus:
             self._focused_before = self.screen.focused
         self.display = True
         self.screen.set_focus(self)  # at once: the next keys belong here
 
     def watch_value(self, _value: str) -> None:
-        """Search as the words are typed."""
         if self.display:
             self.action_move(0)
 

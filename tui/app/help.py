@@ -93,7 +93,6 @@ class _Keys(Widget):
         self._rows = rows
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """The number of lines at ``width``."""
         return len(self._lines(width))
 
     def render(self) -> Content:

@@ -117,7 +117,6 @@ class Job(Generic[T]):
             return events
 
     def put(self, event: T) -> None:
-        """Report an event."""
         with self._lock:
             self._waiting.append(event)
             is_first = len(self._waiting) == 1

@@ -121,7 +121,6 @@ class AnswerPrinter:
         self.live = self._out.status("") if is_live(plain=form != "auto") else None
 
     def show(self, *blocks: Block) -> None:
-        """Print blocks below the previous ones."""
         for block in () if self._silent else blocks:
             if self.live is not None:
                 self._out.print(as_grid(block))

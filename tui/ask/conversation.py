@@ -204,7 +204,6 @@ through the answers: in one, **→** goes to the next citation and **Enter** ope
 
     @property
     def latest(self) -> Exchange | None:
-        """The last turn."""
         return self.turns[-1] if self.turns else None
 
     @property

@@ -254,7 +254,6 @@ Every `[n]` of the answer opens its passage.
             self.notify(f"{event.box.event.question} {key} goes there.", title="The run asks", markup=False)
 
     def on_asked_box_typed(self, event: AskedBox.Typed) -> None:
-        """Go on with the text in the prompt."""
         self.to_prompt()
         self.query_one(Prompt).insert(event.text)
 
@@ -278,7 +277,6 @@ Every `[n]` of the answer opens its passage.
         self._draw(changed)
 
     def draw_all(self) -> None:
-        """Redraw every part of the run."""
         from tui.run.fold import EVERYTHING
 
         self._draw(EVERYTHING)
@@ -327,7 +325,6 @@ Every `[n]` of the answer opens its passage.
             self.to_prompt()
 
     def on_asked_box_replied(self, event: AskedBox.Replied) -> None:
-        """Hand the reply to the run."""
         if self.exchange is not None:
             self.exchange.unask()
         self.to_prompt()
@@ -593,7 +590,6 @@ Every `[n]` of the answer opens its passage.
             place.mount(RunPanel())
 
     async def _hide_thinking(self) -> None:
-        """Hide the thinking."""
         self.remove_class("-thinking")
         self.to_prompt()
         await self.query("RunPanel").remove()
@@ -619,14 +615,12 @@ Every `[n]` of the answer opens its passage.
         self.call_after_refresh(self._focus_panel)
 
     def _focus_panel(self) -> None:
-        """Focus the thinking if it is shown."""
         from tui.run.panel import RunPanel
 
         if self.query_one("#thinking").display:
             self.query_one(RunPanel).focus_first()
 
     def on_decision_strip_answered(self, event: DecisionStrip.Answered) -> None:
-        """Hand the run the decision that the user took in the strip."""
         if self.live is not None:
             self.live.steering.reply(event.action)
 

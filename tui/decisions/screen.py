@@ -278,7 +278,6 @@ would have done.
 
     @property
     def _shown_id(self) -> str:
-        """Id of the run on the screen."""
         return self._fold.run_id if self._fold is not None else ""
 
     def show_run(self, run_id: str) -> None:
@@ -291,7 +290,6 @@ would have done.
             self._read_run(run_id)
 
     def _list_runs(self) -> None:
-        """List the runs with decisions in a worker."""
         store = self.deepthink.engine.store
 
         def work() -> list[str]:
@@ -300,7 +298,6 @@ would have done.
         in_background(self, work, self._show_listed_runs, group="runs", exclusive=True)
 
     def _read_run(self, run_id: str) -> None:
-        """Read a run in a worker."""
         store = self.deepthink.engine.store
 
         def work() -> tuple[RunFold, Run]:

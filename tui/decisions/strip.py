@@ -38,8 +38,6 @@ _INDENT: Final = " " * 4
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row of the strip."""
-
     decided: ev.Decided | ev.Asked  # the question where the run waits for the decision
     label: Label | None = None  # the person's
 
@@ -204,7 +202,6 @@ Where the run waits for you (teach mode), the last row asks, and **1 2 3** answe
 
     @property
     def current(self) -> Row | None:
-        """The row under the cursor."""
         rows = self._rows()
         at = self.highlighted
         return rows[at] if at is not None and at < len(rows) else None

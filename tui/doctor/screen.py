@@ -85,7 +85,6 @@ unknown. The way out is below each fault. Nothing is changed, and no model is lo
     # --- doing -----------------------------------------------------------------------------------
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Check again only when idle; copy only what was found."""
         return {"again": not self._examining, "copy": bool(self._findings)}.get(action, True)
 
     def action_again(self) -> None:

@@ -326,7 +326,6 @@ def vectors_by(library: Library) -> str:
 
 
 def change_detail(change: Change) -> str:
-    """The detail of a change."""
     return f"was {change.detail}" if change.outcome == "moved" else change.detail
 
 

@@ -127,12 +127,10 @@ whole: documents whose files are gone are removed from the collection.
 
     @property
     def under_cursor(self) -> Path | None:
-        """The file or folder under the cursor."""
         node = self.cursor_node
         return node.data.path if node is not None and node.data is not None else None
 
     def filter_paths(self, paths: Iterable[Path]) -> Iterable[Path]:
-        """Keep folders and readable files."""
         return [
             path
             for path in paths
@@ -141,7 +139,6 @@ whole: documents whose files are gone are removed from the collection.
         ]
 
     def render_label(self, node: TreeNode[DirEntry], base_style: Style, style: Style) -> Text:
-        """Put a check mark before marked paths."""
         label = super().render_label(node, base_style, style)
         is_marked = node.data is not None and node.data.path in self.marked
         return Text.assemble(("✓ " if is_marked else "  ", base_style + Style(bold=is_marked)), label)

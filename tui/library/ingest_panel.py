@@ -53,8 +53,6 @@ class IngestJob(Job["IngestEvent"]):
 
     @classmethod
     def of(cls, engine: Engine, selection: Intake) -> IngestJob:
-        """A job that reads what the user selected."""
-
         def read(cancel: threading.Event) -> Iterator[IngestEvent]:
             return read_in(selection, engine.settings(), engine.store, engine.embedder(), cancel)
 
@@ -62,7 +60,6 @@ class IngestJob(Job["IngestEvent"]):
 
     @classmethod
     def of_samples(cls, engine: Engine) -> IngestJob:
-        """A job that reads the sample library."""
         from agent.documents.sample_library import COLLECTIONS
 
         def read(cancel: threading.Event) -> Iterator[IngestEvent]:
@@ -131,7 +128,6 @@ the others; it is listed with what to do about it. You can go to any other scree
         return True
 
     def is_reading_into(self, collection: str) -> bool:
-        """Whether the running ingestion reads into this collection."""
         return self.running and self.job is not None and collection in self.job.into
 
     def stop(self) -> None:
@@ -142,7 +138,6 @@ the others; it is listed with what to do about it. You can go to any other scree
         self.redraw()
 
     def put_away(self) -> None:
-        """Hide a finished ingestion."""
         if not self.running:
             self.remove_class("-shown")
 
@@ -244,7 +239,6 @@ the others; it is listed with what to do about it. You can go to any other scree
 
 
 def _bar(name: str, done: int, total: int, unit: str, width: int) -> Content:
-    """A name, a bar, and the numbers."""
     words = f" {done:,} of {total:,} {unit}"
     room = max(min(width - _NAME - len(words) - 1, 40), 8)
     return Content.assemble(f"{name} ", gauge(done / total if total else 0.0, room), words)

@@ -42,7 +42,6 @@ class IngestFold:
     ended: int = 0  # finished ingestions
 
     def take(self, event: ing.IngestEvent) -> None:  # noqa: PLR0912 - one arm per event
-        """Add an event."""
         if isinstance(event, ing.FileEvent):
             self._turn_to(event)
         match event:

@@ -49,8 +49,6 @@ _Shelved = tuple[list[Collection], dict[str, list[Document]], dict[str, list[str
 
 
 class LibraryScreen(DeepScreen):
-    """Shows the library, and changes it."""
-
     MODE = "library"
     PLACES = ("library",)
     CSS_PATH = "library.tcss"
@@ -283,7 +281,6 @@ class LibraryScreen(DeepScreen):
         return True
 
     def action_changes(self) -> None:
-        """Show the followed folders and their changes."""
         self.app.push_screen(ChangesScreen(), lambda _none: self.action_refresh())
 
     def action_describe(self) -> None:

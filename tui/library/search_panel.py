@@ -71,7 +71,6 @@ cursor.
         self._tell("Enter searches. No language model is used.")
 
     def search_for(self, words: str) -> None:
-        """Search for these words."""
         self.query_one("#query", Input).value = words
         self._search()
 
@@ -114,7 +113,6 @@ cursor.
         self._tell(f"✗ {one_line(message.error.message)} {one_line(message.error.way_out)}", is_error=True)
 
     def _show(self, query: str, staged: Sequence[Staged]) -> None:
-        """Show the results of a query."""
         self._staged = staged
         found = f"{counted(len(staged), 'passage')}, in the reader's order"
         self._tell(found if staged else "Nothing found.")

@@ -57,7 +57,6 @@ its sections.
 
     @property
     def chosen(self) -> Collection | Document | None:
-        """The collection or document under the cursor."""
         if self.last_line < 0:  # counting them lays them out, so that the cursor leaves what was removed
             return None
         return self.cursor_node.data if self.cursor_node is not None else None
@@ -151,7 +150,6 @@ def collection_facts(
 
 
 def document_facts(document: Document) -> Facts:
-    """Labels and values of a document."""
     rows = [("kind", _kind(document)), ("source", clean(document.source)), ("size", size(document.bytes))]
     if document.pages:
         rows.append(("pages", f"{document.pages:,}"))

@@ -56,7 +56,6 @@ class PullView(Static):
         self._notes: list[str] = []
 
     def take(self, reports: Iterable[PullProgress]) -> None:
-        """Show the progress."""
         for report in reports:
             if report.given_up:
                 self._notes = [*self._notes, clean(report.given_up)][-_NOTES:]
@@ -65,7 +64,6 @@ class PullView(Static):
         self.on_resize()
 
     def clear(self) -> None:
-        """Hide the view."""
         self._progress, self._notes = None, []
         self.add_class("-still")
 

@@ -35,15 +35,12 @@ _TITLES: Final[Mapping[CatalogueRole, str]] = {
 
 
 class ModelList(ScreenRows):
-    """The models by role."""
-
     def __init__(self) -> None:
         super().__init__(id="rows")
         self._rows: Mapping[str, ModelRow] = {}
 
     @property
     def row(self) -> ModelRow | None:
-        """The model under the cursor."""
         return self._rows.get(self.chosen)
 
     def fill(self, rows: Sequence[ModelRow]) -> None:

@@ -28,8 +28,6 @@ SHORT: Final = Patience(connect=1.5, first_token=3.0, idle=3.0)
 
 @dataclass(frozen=True, slots=True)
 class ServerModels:
-    """The models of one server."""
-
     kind: str  # the prefix of its models' names: ``ollama:`` or ``openai:``
     url: str
     models: list[tuple[str, CatalogueRole]]  # names as in the settings, each with its role
@@ -75,8 +73,6 @@ SERVERS: Final = (OLLAMA, OPENAI)
 
 @dataclass(frozen=True, slots=True)
 class ModelRow:
-    """One model."""
-
     role: CatalogueRole
     name: str  # as in the settings: a catalogue name, a path, a server's model, or none
     label: str  # the name to show
@@ -105,7 +101,6 @@ def local_rows(settings: Settings) -> list[ModelRow]:
 
 
 def served_rows(servers: Sequence[ServerModels], settings: Settings) -> list[ModelRow]:
-    """The models of servers."""
     return [
         _row(role, name, name.removesuffix(":latest"), settings, about=server.url)
         for server in servers

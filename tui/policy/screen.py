@@ -45,8 +45,6 @@ _NOTHING = "There is no policy: the rules decide. A training makes one."
 
 
 class PolicyRows(ScreenRows):
-    """The policies."""
-
     DEFAULT_CSS = "PolicyRows { height: auto; max-height: 7; }"
     HELP = """\
 ### Policies
@@ -331,7 +329,6 @@ both, and how often two sources agree.
 
     @property
     def row(self) -> Listed | None:
-        """The policy under the cursor."""
         name = self.query_one(PolicyRows).chosen
         rows = self._policy_state.rows if self._policy_state else ()
         return next((row for row in rows if row.name == name), None)

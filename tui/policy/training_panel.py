@@ -110,7 +110,6 @@ class TrainingChoice(VerticalScroll, can_focus=False):
         return TrainingRequest(method, tuple(path for path in self._stores if str(path) == source))
 
     def take_focus(self) -> None:
-        """Focus the methods."""
         self.query_one(MethodList).focus()
 
     @on(OptionList.OptionHighlighted)
@@ -146,8 +145,6 @@ class TrainingChoice(VerticalScroll, can_focus=False):
 
 
 class MethodList(MarkedList):
-    """The methods."""
-
     HELP = """\
 ### What is trained
 
@@ -156,8 +153,6 @@ class MethodList(MarkedList):
 
 
 class SourceList(MarkedList):
-    """The sources to learn from."""
-
     HELP = """\
 ### What it learns from
 
@@ -239,7 +234,6 @@ class TrainingFold:
         return self.trained.step / self.trained.steps if self.trained else 0.0
 
     def take(self, event: progress.TrainingEvent) -> None:
-        """Add an event."""
         match event:
             case progress.Began():
                 self.began = event
@@ -322,13 +316,11 @@ screen meanwhile; leaving the app stops the training, and starting the same one 
         self.post_message(self.Changed())
 
     def put_away(self) -> None:
-        """Clear a finished training."""
         if not self.running:
             self.job = None
 
     @property
     def stopping(self) -> bool:
-        """Whether the training was asked to stop."""
         return self.job is not None and self.job.cancel.is_set()
 
     @property

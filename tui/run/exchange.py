@@ -264,7 +264,6 @@ best. **Enter** opens it in its document.
         self._fold: RunFold | None = None
 
     def show(self, fold: RunFold) -> None:
-        """List the sources of the answer."""
         self._fold = fold
         self.redraw()
         self.set_class(not (fold.answered and fold.answered.sources), "hidden")
@@ -439,7 +438,6 @@ class Exchange(Vertical):
         self.call_later(self.post_message, self.Ready(self))
 
     def show(self, fold: RunFold, changed: frozenset[Part] = EVERYTHING) -> None:
-        """Draw what changed."""
         self.fold = fold
         if changed & {"status", "meters", "answer", "question"}:
             self.query_one(".state", Static).update(self._state(fold))
@@ -472,7 +470,6 @@ class Exchange(Vertical):
 
     @property
     def has_citations(self) -> bool:
-        """Whether the answer has citations to go to."""
         return self.query_one(Answer).has_citations
 
     def go_to_citations(self) -> None:
@@ -499,7 +496,6 @@ class Exchange(Vertical):
         return self._box
 
     def unask(self) -> None:
-        """Remove the question."""
         box, self._box = self._box, None
         if box is None:
             return

@@ -427,7 +427,6 @@ def answer_as_read(run: Run) -> str:
 
 
 def sentence_json(claim: Claim) -> dict[str, Any]:
-    """A checked sentence as JSON."""
     return {**claim, "flagged": claim["verdict"] != "supported"}
 
 

@@ -56,7 +56,6 @@ class Keyboard:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Restore the terminal."""
         self._stop()
         for number, handler in self._handlers.items():
             signal.signal(number, handler)

@@ -229,7 +229,6 @@ class Meters(Static):
         self.redraw()
 
     def show(self, fold: RunFold, changed: frozenset[Part]) -> None:
-        """Draw what changed."""
         self._fold = fold
         if changed & _PARTS:
             self.redraw()
@@ -291,7 +290,6 @@ class RunBar(Static):
             self.redraw()
 
     def redraw(self) -> None:
-        """Draw the line."""
         actions = ACTIONS["run"]
         labels = ["Resume" if self._paused and one.does == "pause" else one.label for one in actions]
         words = [label.split()[0] for label in labels]

@@ -45,7 +45,6 @@ likely it is to answer, and what found it. **Enter** opens it in its document.
         self._fold: RunFold | None = None
 
     def show(self, fold: RunFold) -> None:
-        """Draw the evidence of a run."""
         self._fold = fold
         self.redraw()
 
@@ -88,7 +87,6 @@ likely it is to answer, and what found it. **Enter** opens it in its document.
         return rows
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Open the passage."""
         event.stop()
         if (passage := self._passages.get(event.option.id or "")) is not None:
             open_kept(self, *passage)
@@ -148,14 +146,12 @@ else was tried. `→` is the finding.
         self._drawn_rows: list[Content] = []
 
     def show(self, fold: RunFold) -> None:
-        """Draw the plan of a run."""
         if self._fold is not None and self._fold.run_id != fold.run_id:
             self._toggled = set()
         self._fold = fold
         self.redraw()
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Open or close the step."""
         event.stop()
         self._toggled ^= {int(event.option.id or 0)}
         self.redraw()
@@ -225,7 +221,6 @@ class RunPanel(Vertical):
                 yield DecisionStrip()
 
     def focus_first(self) -> None:
-        """Focus the current tab."""
         pane = self.query_one(TabbedContent).active_pane
         if pane is not None:
             pane.query("*").first().focus()
@@ -237,7 +232,6 @@ class RunPanel(Vertical):
         self.call_after_refresh(self.focus_first)
 
     def show(self, fold: RunFold, changed: frozenset[Part] = EVERYTHING) -> None:
-        """Draw what changed."""
         if not self.query(DecisionStrip):  # the tabs are still being composed
             self.call_after_refresh(self.show, fold)
             return

@@ -268,7 +268,6 @@ class Block:
 
 
 def as_text(event: ev.Event) -> str:
-    """An event in a line."""
     block = block_of(event)
     return one_line(f"{block.label}: {block.text}" if block.text else block.label)
 

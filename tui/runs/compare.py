@@ -44,8 +44,6 @@ class Section(NamedTuple):
 
 
 class ComparedRun(NamedTuple):
-    """A run and its fold."""
-
     run: Run
     fold: RunFold
 

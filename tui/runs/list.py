@@ -124,7 +124,6 @@ class RunList(RowTable):
 
     @property
     def current(self) -> RunSummary | None:
-        """The run under the cursor."""
         return self._runs.get(self.current_id)
 
     @property
@@ -149,7 +148,6 @@ class RunList(RowTable):
             self.go_to(current_id)
 
     def show(self, run: RunSummary) -> None:
-        """Add or update a run."""
         self._runs[run.id] = run
         values = (
             ("▸ " if run.id == self.marked else "") + one_line(run.question, _MAX_QUESTION),

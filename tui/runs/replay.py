@@ -135,7 +135,6 @@ previous research step, **Home** and **End** to either end. Long waits are cut t
         self._draw()
 
     def show(self, player: Player, *, playing: bool) -> None:
-        """Show the position."""
         self._player, self._playing = player, playing
         self._draw()
 

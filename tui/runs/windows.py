@@ -33,8 +33,6 @@ _MAX_QUESTION = 200
 
 
 class SessionList(RowTable):
-    """One line per session."""
-
     HELP = "A session by its name, or by the question that it began with; the one used last is first."
     WIDTHS: ClassVar[Mapping[str, int]] = {"last used": 11, "runs": 5, "session": 0}
     RIGHT = frozenset({"runs"})
@@ -212,7 +210,6 @@ class FormButton(RadioButton):
     BUTTON_INNER = " "
 
     def watch_value(self) -> None:
-        """Show the dot, or none."""
         self.BUTTON_INNER = "●" if self.value else " "
         super().watch_value()
 

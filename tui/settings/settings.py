@@ -196,7 +196,6 @@ class Settings(BaseModel):
         return value
 
     def run_budget(self) -> Budget:
-        """The budget of a run under these settings."""
         return Budget(**self.budget.model_dump())
 
 
@@ -222,7 +221,6 @@ class Entry:
 
     @property
     def text(self) -> str:
-        """The value as on the command line."""
         return as_text(self.value)
 
 
