@@ -12,6 +12,7 @@ import tomllib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from typing import Any, ClassVar, cast
 
@@ -30,7 +31,7 @@ from textual.worker import WorkerFailed
 from traces.paths import config_file
 from tui.app.base import DeepScreen
 from tui.app.engine import Engine, EngineChanged, EngineState, Noticed
-from tui.app.keys import ACTIONS_BY_ID, bindings, keymap
+from tui.app.keys import ACTIONS_BY_ID, bindings, keymap, modes
 from tui.app.themes import OURS, TEXTUAL
 from tui.app.work import Failed, failed, in_background
 
@@ -65,14 +66,15 @@ def appearance() -> Appearance:
 _log = logging.getLogger("deepthink.app")
 
 
-def _provider(name: str) -> Callable[[], type[Provider]]:
-    """Imports the palette on the first call."""
-    return lambda: cast("type[Provider]", getattr(import_module("tui.app.palette"), name))
+def _provider(name: str) -> type[Provider]:
+    """A part of the palette, imported when it is first opened."""
+    return cast("type[Provider]", getattr(import_module("tui.app.palette"), name))
 
 
-def _screen(module: str, name: str) -> Callable[[], Screen[Any]]:
-    """A factory of a screen that imports its module on the first call."""
-    return lambda: cast("Screen[Any]", getattr(import_module(module), name)())
+def _screen(mode: str) -> Screen[Any]:
+    """The screen of a mode, imported when it is first opened."""
+    kind = getattr(import_module(f"tui.{mode}.screen"), f"{mode.capitalize()}Screen")
+    return cast("Screen[Any]", kind())
 
 
 class KeyHandled(Message):
@@ -104,18 +106,11 @@ class DeepthinkApp(App[int]):
     NOTIFICATION_TIMEOUT = 3
     CSS_PATH = "app.tcss"
     BINDINGS = bindings("app")
-    COMMANDS: ClassVar[set[Any]] = {_provider("Actions"), _provider("Stored")}
+    COMMANDS: ClassVar[set[Any]] = {partial(_provider, "Actions"), partial(_provider, "Stored")}
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]  # noqa: RUF012 - as Textual declares it
     DEFAULT_MODE = "ask"
     MODES: ClassVar[dict[str, str | Callable[[], Screen[Any]]]] = {
-        "ask": _screen("tui.ask.screen", "AskScreen"),
-        "library": _screen("tui.library.screen", "LibraryScreen"),
-        "runs": _screen("tui.runs.screen", "RunsScreen"),
-        "decisions": _screen("tui.decisions.screen", "DecisionsScreen"),
-        "policy": _screen("tui.policy.screen", "PolicyScreen"),
-        "models": _screen("tui.models.screen", "ModelsScreen"),
-        "settings": _screen("tui.settings.screen", "SettingsScreen"),
-        "doctor": _screen("tui.doctor.screen", "DoctorScreen"),
+        mode: partial(_screen, mode) for mode, _ in modes()
     }
 
     engine_states: reactive[dict[str, tuple[EngineState, str]]] = reactive(dict)
@@ -264,13 +259,9 @@ class DeepthinkApp(App[int]):
         from tui.app.help import HelpScreen
 
         if isinstance(self.screen, HelpScreen):
-            self.screen.action_close()
+            self.pop_screen()
             return
         self.push_screen(HelpScreen(self.screen))
-
-    @property
-    def _is_leaving(self) -> bool:
-        return self.return_code is not None or not self.is_running
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         """None of Textual's own: the registry has them all, including themes."""
@@ -279,7 +270,8 @@ class DeepthinkApp(App[int]):
     def _handle_exception(self, error: Exception) -> None:
         """End the app after an unhandled error with a sentence and a log entry, without a traceback."""
         cause = error.error if isinstance(error, WorkerFailed) else error
-        if self._is_leaving and isinstance(cause, NoMatches | MountError | KeyError):
+        is_leaving = self.return_code is not None or not self.is_running
+        if is_leaving and isinstance(cause, NoMatches | MountError | KeyError):
             # While the app closes, Textual mounts nothing and computes no styles, but a window that has
             # just opened still needs both.
             _log.info("a window was left while it opened: %s", error)

@@ -19,7 +19,7 @@ from textual.widgets._footer import FooterKey
 
 from tui.app.engine import EngineState
 from tui.app.keys import ACTIONS, modes
-from tui.app.offers import Deepthink, deepthink
+from tui.app.offers import Deepthink, ask_screen, deepthink
 
 _STATE_SIGNS: Mapping[str, str] = {"loading": "…", "ready": "✓", "missing": "✗", "cold": "·"}
 
@@ -168,9 +168,5 @@ class DeepScreen(Screen[None]):
 
     def tell_ask(self) -> None:
         """Make the Ask screen read store and settings again."""
-        try:
-            stack = self.app.get_screen_stack("ask")
-        except KeyError:  # it was never opened
-            return
-        for screen in stack[:1]:
+        if (screen := ask_screen(self)) is not None:
             cast(DeepScreen, screen).look_again()

@@ -48,9 +48,3 @@ class ConfirmScreen(ModalScreen[bool]):
     @on(Button.Pressed)
     def _answer_with_button(self, event: Button.Pressed) -> None:
         self.dismiss(event.button.id == "yes")
-
-    def action_yes(self) -> None:
-        self.dismiss(True)
-
-    def action_no(self) -> None:
-        self.dismiss(False)

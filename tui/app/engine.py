@@ -87,11 +87,8 @@ class Engine:
             if self._settings is None:
                 from tui.settings.settings import load
 
-                self._settings = load(warn=self._warn_about_settings)
+                self._settings = load(warn=lambda message: self.tell(Noticed("Settings", message)))
             return self._settings
-
-    def _warn_about_settings(self, message: str) -> None:
-        self.tell(Noticed("Settings", message))
 
     def reload(self) -> Settings:
         """Read the settings again; models that they no longer name are replaced at the next use."""

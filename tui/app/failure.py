@@ -106,6 +106,3 @@ class FailureScreen(ModalScreen[None]):
     def action_copy(self) -> None:
         self.app.copy_to_clipboard(self._text)
         self.notify("Copied.")
-
-    def action_close(self) -> None:
-        self.dismiss()

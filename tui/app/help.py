@@ -81,9 +81,6 @@ class HelpScreen(ModalScreen[None]):
                     yield _Keys(rows)
             yield KeyLine()
 
-    def action_close(self) -> None:
-        self.dismiss()
-
 
 class _Keys(Widget):
     """Keys, what each does, and its name, wrapped to the width."""

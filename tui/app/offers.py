@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from textual.dom import DOMNode
 
 if TYPE_CHECKING:
+    from textual.screen import Screen
     from textual.widget import Widget
 
     from tui.app.engine import Engine, EngineState
@@ -49,3 +50,11 @@ class Deepthink(Protocol):
 def deepthink(node: DOMNode) -> Deepthink:
     """The app that ``node`` is part of."""
     return cast(Deepthink, node.app)
+
+
+def ask_screen(node: DOMNode) -> Screen[Any] | None:
+    """The Ask screen, if it was opened yet."""
+    try:
+        return next(iter(node.app.get_screen_stack("ask")), None)
+    except KeyError:
+        return None

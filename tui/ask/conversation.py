@@ -210,9 +210,7 @@ through the answers: in one, **→** goes to the next citation and **Enter** ope
     def latest_cited(self) -> Exchange | None:
         """The last turn that has citations, asks the user something, or offers what to do next."""
         turns = reversed(self.turns)
-        return next(
-            (turn for turn in turns if turn.question_box or turn.has_citations or turn.has_offers), None
-        )
+        return next((turn for turn in turns if turn.box or turn.has_citations or turn.has_offers), None)
 
     @property
     def has_earlier(self) -> bool:

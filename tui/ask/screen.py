@@ -87,11 +87,12 @@ Every `[n]` of the answer opens its passage.
         self._early_question = ""  # asked before the names of the collections were known
 
     def body(self) -> ComposeResult:
+        conversation = Conversation()
         with Horizontal(id="upper"):
-            yield Conversation()
+            yield conversation
             yield Vertical(id="thinking")
         yield Static(id="offer", markup=False)
-        yield FindBar(self._find, -1, "Words to find in the conversation")
+        yield FindBar(conversation.find, -1, "Words to find in the conversation")
         yield Meters(f" (#{ALL_COLLECTIONS}: everywhere)")
         yield RunBar()
         yield PromptBox()
@@ -245,7 +246,7 @@ Every `[n]` of the answer opens its passage.
 
     def on_asked_box_posed(self, event: AskedBox.Posed) -> None:
         """Focus a question of the run, unless the user is typing something else."""
-        if self.exchange is None or self.exchange.question_box is not event.box:
+        if self.exchange is None or self.exchange.box is not event.box:
             return  # it was removed meanwhile
         if self.deciding or not self.query_one(Prompt).is_being_written:
             event.box.take_focus()
@@ -254,7 +255,7 @@ Every `[n]` of the answer opens its passage.
             self.notify(f"{event.box.event.question} {key} goes there.", title="The run asks", markup=False)
 
     def on_asked_box_typed(self, event: AskedBox.Typed) -> None:
-        self.to_prompt()
+        self.focus_input()
         self.query_one(Prompt).insert(event.text)
 
     def on_exchange_ready(self, event: Exchange.Ready) -> None:
@@ -322,15 +323,15 @@ Every `[n]` of the answer opens its passage.
     def on_exchange_unasked(self) -> None:
         """Focus the prompt, unless something else has the focus by now."""
         if self.focused is None:
-            self.to_prompt()
+            self.focus_input()
 
     def on_asked_box_replied(self, event: AskedBox.Replied) -> None:
         if self.exchange is not None:
             self.exchange.unask()
-        self.to_prompt()
+        self.focus_input()
         self.reply(event.reply)
 
-    def to_prompt(self) -> None:
+    def focus_input(self) -> None:
         """Focus the prompt from the next key on; `focus` would take effect after keys that already wait."""
         self.set_focus(self.query_one(Prompt))
 
@@ -338,7 +339,7 @@ Every `[n]` of the answer opens its passage.
         """Focus the prompt; from there, cancel the run or clear the text."""
         prompt = self.query_one(Prompt)
         if self.focused is not prompt:
-            self.to_prompt()
+            self.focus_input()
         elif self.live is not None:
             self.cancel()
         else:
@@ -495,7 +496,7 @@ Every `[n]` of the answer opens its passage.
     def put_question(self, text: str) -> None:
         """Put a question into the prompt, for the user to edit or send."""
         self.query_one(Prompt).put(text)
-        self.to_prompt()
+        self.focus_input()
 
     def action_copy(self, sources: bool = False) -> None:
         turns = [turn for turn in self.query_one(Conversation).turns if turn.answer]
@@ -572,9 +573,6 @@ Every `[n]` of the answer opens its passage.
         conversation.want_earlier(everything=True)
         self.query_one(FindBar).open()
 
-    def _find(self, words: str, by: int) -> tuple[int, int]:
-        return self.query_one(Conversation).find(words, by)
-
     # --- the thinking ---------------------------------------------------------------------------
 
     def _show_thinking(self) -> None:
@@ -591,7 +589,7 @@ Every `[n]` of the answer opens its passage.
 
     async def _hide_thinking(self) -> None:
         self.remove_class("-thinking")
-        self.to_prompt()
+        self.focus_input()
         await self.query("RunPanel").remove()
 
     def _run_is_stored(self, run_id: str) -> None:
@@ -608,7 +606,7 @@ Every `[n]` of the answer opens its passage.
         if self.fold is None:
             self.notify("There is nothing to show yet: ask a question first.")
             return
-        self.to_prompt()
+        self.focus_input()
         self.toggle_class("-thinking")
         if self.live is not None:
             self._keep_thinking_open = self.has_class("-thinking")
@@ -626,15 +624,12 @@ Every `[n]` of the answer opens its passage.
 
     # --- the frame ------------------------------------------------------------------------------
 
-    def focus_input(self) -> None:
-        self.to_prompt()
-
     def on_key(self, event: events.Key) -> None:
         is_read_only = self.focused is None or type(self.focused).__name__ in _READ_ONLY
         is_bound = event.key in self.active_bindings
         if is_read_only and not is_bound and event.is_printable and event.character is not None:
             event.stop()
-            self.to_prompt()
+            self.focus_input()
             self.query_one(Prompt).insert(event.character)
 
     def action_scroll(self, direction: str) -> None:

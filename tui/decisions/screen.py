@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 from textual import events, on
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.containers import Container, VerticalScroll
 from textual.content import Content
 from textual.widgets import OptionList, Static
@@ -21,6 +20,7 @@ from tui.app.base import DeepScreen
 from tui.app.failure import failure_text
 from tui.app.keys import bindings
 from tui.app.lists import facts, titled
+from tui.app.offers import ask_screen
 from tui.app.work import Failed, in_background
 from tui.decisions.strip import (
     NOT_POSSIBLE,
@@ -229,11 +229,11 @@ _READING = Content.styled("Reading the stored runs …", "bold $primary")
 class DecisionsScreen(DeepScreen):
     """Shows the current or last run, else the newest stored one; keys switch to the others."""
 
-    MODE: ClassVar[str] = "decisions"
-    PLACES: ClassVar[tuple[str, ...]] = ("decisions",)
-    BINDINGS: ClassVar[list[BindingType]] = bindings("decisions")
+    MODE = "decisions"
+    PLACES = ("decisions",)
+    BINDINGS = bindings("decisions")
     CSS_PATH = "decisions.tcss"
-    AUTO_FOCUS: ClassVar[str | None] = ""  # the widget that would have the focus may be hidden
+    AUTO_FOCUS = ""  # the widget that would have the focus may be hidden
     HELP = """
 ### Decisions
 
@@ -313,11 +313,7 @@ would have done.
     # --- the run of the Ask screen ---------------------------------------------------------------
 
     def _ask_screen(self) -> Steers | None:
-        """The Ask screen, if it exists."""
-        try:
-            (screen, *_) = self.app.get_screen_stack("ask")
-        except (KeyError, ValueError):
-            return None
+        screen = ask_screen(self)
         return screen if isinstance(screen, Steers) else None
 
     def _ask_fold(self) -> RunFold | None:
@@ -354,14 +350,14 @@ would have done.
         if run_ids:
             self.show_run(run_ids[0])
         elif self._ask_fold() is None:
-            text = _EMPTY.format(ask=self.deepthink.key_of("app.ask") or "f2")
+            text = _EMPTY.format(ask=self.deepthink.key_for("app.ask"))
             self._show_message(Content.assemble(("No decisions yet", "bold $primary"), "\n\n", text))
 
     @on(Failed)
     def _show_failure(self, message: Failed) -> None:
         if not self._shown_id:  # the app shows later failures, and the run stays on the screen
             self._stored_runs = None
-            hint = f"{self.deepthink.key_of('decisions.reload') or 'u'} reads again."
+            hint = f"{self.deepthink.key_for('decisions.reload')} reads again."
             self._show_message(failure_text(message.error, self.deepthink.keys, hint))
 
     def _show_fold(self, fold: RunFold, run: Run | None) -> None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
-from textual.binding import BindingType
 from textual.content import Content
 from textual.message import Message
 
@@ -139,7 +138,7 @@ class DecisionStrip(MarkedList):
     DecisionStrip > .option-list--option-disabled { color: $foreground 65%; }
     """
     NARROWEST = 20
-    BINDINGS: ClassVar[list[BindingType]] = bindings("strip")
+    BINDINGS = bindings("strip")
     HELP = """
 ### Decisions
 

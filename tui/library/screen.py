@@ -144,8 +144,8 @@ class LibraryScreen(DeepScreen):
             documents, unread = self._documents.get(item.name, []), self._unread.get(item.name, [])
             details.show_collection(item, documents, unread, self._embedder)
         elif self._collections is not None and not self._collections:
-            add, samples = (self.deepthink.key_of(f"library.{name}") for name in ("add", "samples"))
-            details.show_nothing(_EMPTY.format(add=add or "a", samples=samples or "t"))
+            add, samples = (self.deepthink.key_for(f"library.{name}") for name in ("add", "samples"))
+            details.show_nothing(_EMPTY.format(add=add, samples=samples))
 
     def _outline(self, document: int) -> tuple[list[Passage], str]:
         """The passages of a document, and its language if that is told."""

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final
 
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.containers import Container, VerticalScroll
 from textual.content import Content
 from textual.widgets import Input, OptionList, Static
@@ -96,9 +95,9 @@ def _id(row: ModelRow) -> str:
 class ModelsScreen(DeepScreen):
     """Language models, embedders and rerankers; one job at a time."""
 
-    MODE: ClassVar[str] = "models"
-    PLACES: ClassVar[Sequence[str]] = ("models",)
-    BINDINGS: ClassVar[list[BindingType]] = bindings("models")
+    MODE = "models"
+    PLACES = ("models",)
+    BINDINGS = bindings("models")
     CSS_PATH = "models.tcss"
     AUTO_FOCUS = "ModelList"
     HELP = """\
@@ -136,9 +135,6 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
     def on_mount(self) -> None:
         self.query_one("#path").display = False
         self._tell("")
-
-    def on_screen_resume(self) -> None:
-        self.action_refresh()
 
     def on_unmount(self) -> None:
         """Stop the work of this screen, or the app could not end."""
@@ -204,6 +200,7 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
         path.display = False
         self.set_focus(self.query_one(ModelList))
 
+    @on(events.ScreenResume)
     def action_refresh(self) -> None:
         """List the models again, and the servers beside them."""
         engine = self.deepthink.engine
@@ -297,7 +294,7 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
             then = partial(self._use, row.name, row.role)
             ConfirmScreen.ask(self, f"Use {row.label} from now on?", row.about, "Use", then)
         else:  # a dialog would take the keys from a user who is typing
-            key = self.deepthink.key_of("app.models") or "f7"
+            key = self.deepthink.key_for("app.models")
             self.notify(f"{row.label} is here; {key} uses it.", title="Models", markup=False)
 
     @on(Failed)

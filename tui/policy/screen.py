@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final
 
 from textual import events, on
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.containers import Container, Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import OptionList, Static, TabbedContent, TabPane
@@ -136,11 +135,11 @@ _TITLES = {"policies": "1 Policies", "training": "2 Training"}
 class PolicyScreen(DeepScreen):
     """Who decides, and two tabs: policies and training."""
 
-    MODE: ClassVar[str] = "policy"
-    PLACES: ClassVar[tuple[str, ...]] = ("policy",)
-    BINDINGS: ClassVar[list[BindingType]] = bindings("policy")
+    MODE = "policy"
+    PLACES = ("policy",)
+    BINDINGS = bindings("policy")
     CSS_PATH = "policy.tcss"
-    AUTO_FOCUS: ClassVar[str | None] = ""  # the widget that would get it may be hidden
+    AUTO_FOCUS = ""  # the widget that would get it may be hidden
     HELP = """
 ### Policy
 
@@ -183,10 +182,6 @@ both, and how often two sources agree.
     def on_mount(self) -> None:
         self.query_one("#message", Static).update("Counting what has been gathered …")
 
-    @on(events.ScreenResume)
-    def _reload(self) -> None:
-        self.action_reload()
-
     # --- actions of the user ---------------------------------------------------------------------
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -203,6 +198,7 @@ both, and how often two sources agree.
             return self._panel.running and not self._panel.stopping
         return True
 
+    @on(events.ScreenResume)
     def action_reload(self) -> None:
         read = partial(actions.read_state, self.deepthink.engine)
         in_background(self, read, self._show_state, group="policy", exclusive=True)
@@ -310,7 +306,7 @@ both, and how often two sources agree.
     @on(Failed)
     def _show_failure(self, message: Failed) -> None:
         if self._policy_state is None:  # the app shows later failures, and the screen stays as it is
-            hint = f"{self.deepthink.key_of('policy.reload') or 'u'} reads again."
+            hint = f"{self.deepthink.key_for('policy.reload')} reads again."
             text = failure_text(message.error, self.deepthink.keys, hint)
             self.query_one("#message", Static).update(text)
 

@@ -6,12 +6,11 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar, Literal
+from typing import Literal
 
 from markdown_it import MarkdownIt
 from textual import events, on
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
@@ -112,7 +111,7 @@ class Answer(Markdown, can_focus=True):
     come from a document.
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = bindings("answer")
+    BINDINGS = bindings("answer")
     HELP = """\
 ### The answer
 
@@ -388,7 +387,10 @@ resumed.
 
 
 class Exchange(Vertical):
-    """One turn: the question, the progress, the answer, its sources, and warnings."""
+    """One turn: the question, the progress, the answer, its sources, and warnings.
+
+    `box` holds what the run asks the user now, if anything.
+    """
 
     DEFAULT_CSS = """
     Exchange { height: auto; margin: 0 1 1 1; }
@@ -416,7 +418,7 @@ class Exchange(Vertical):
         super().__init__()
         self.question = question
         self.fold: RunFold | None = None
-        self._box: AskedBox | None = None
+        self.box: AskedBox | None = None
 
     def compose(self) -> ComposeResult:
         """All widgets exist from the start; the empty ones are hidden."""
@@ -474,9 +476,9 @@ class Exchange(Vertical):
 
     def go_to_citations(self) -> None:
         """Focus the question of the run, else the first citation of the answer, else what to do next."""
-        if self._box is not None:
-            if self._box.is_mounted:
-                self._box.take_focus()
+        if self.box is not None:
+            if self.box.is_mounted:
+                self.box.take_focus()
             return
         if self.has_offers and not self.has_citations:
             self.screen.set_focus(self.query_one(WaysOn))
@@ -490,13 +492,8 @@ class Exchange(Vertical):
         """Whether something is offered after the run: passages, or other ways to search."""
         return self.query_one(WaysOn).option_count > 0
 
-    @property
-    def question_box(self) -> AskedBox | None:
-        """The run's current question in this turn, if any."""
-        return self._box
-
     def unask(self) -> None:
-        box, self._box = self._box, None
+        box, self.box = self.box, None
         if box is None:
             return
         if box.has_focus_within:
@@ -537,12 +534,12 @@ class Exchange(Vertical):
         text.set_class(not lines, "hidden")
 
     def _show_question(self, fold: RunFold) -> None:
-        if self._box is not None and self._box.event is fold.unanswered:
+        if self.box is not None and self.box.event is fold.unanswered:
             return
         self.unask()
         if fold.unanswered is not None:
-            self._box = AskedBox(fold.unanswered)
-            self.mount(self._box)
+            self.box = AskedBox(fold.unanswered)
+            self.mount(self.box)
 
     def _state(self, fold: RunFold) -> Content:
         finished = fold.finished

@@ -13,7 +13,7 @@ from textual.widgets import Static
 
 from traces.records import WEB_COLLECTION
 from tui.app.keys import ACTIONS, Action
-from tui.app.offers import deepthink
+from tui.app.offers import ask_screen, deepthink
 from tui.app.work import Job, in_background
 from tui.terminal import duration, one_line
 
@@ -185,11 +185,8 @@ class Steers(Screen[None]):
 
 def a_run_goes_on(node: DOMNode) -> bool:
     """Whether a run is in progress in this app."""
-    try:
-        screens = node.app.get_screen_stack("ask")
-    except KeyError:
-        return False
-    return any(isinstance(screen, Steers) and screen.live is not None for screen in screens)
+    screen = ask_screen(node)
+    return isinstance(screen, Steers) and screen.live is not None
 
 
 def load_anew(node: DOMNode) -> bool:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import OptionList, TabbedContent, TabPane
@@ -199,7 +197,7 @@ _TABS = ("plan", "evidence", "decisions")
 class RunPanel(Vertical):
     """The panel beside a conversation or a replay, drawn from the fold alone."""
 
-    BINDINGS: ClassVar[list[BindingType]] = bindings("thinking")
+    BINDINGS = bindings("thinking")
     HELP = """\
 ### The thinking
 

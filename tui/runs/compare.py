@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import starmap, zip_longest
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.containers import Container, Horizontal, VerticalScroll
 from textual.content import Content
 from textual.widget import Widget
@@ -166,11 +165,11 @@ def _amount(name: str, amount: float | None) -> str:
 class CompareScreen(DeepScreen):
     """Shows two runs side by side, and replays or swaps them."""
 
-    MODE: ClassVar[str] = "runs"
-    PLACES: ClassVar[Sequence[str]] = ("compare",)
+    MODE = "runs"
+    PLACES = ("compare",)
     CSS_PATH = "compare.tcss"
     AUTO_FOCUS = "#compare"
-    BINDINGS: ClassVar[list[BindingType]] = bindings("compare")
+    BINDINGS = bindings("compare")
     HELP = """\
 ### Two runs
 

@@ -9,11 +9,9 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
-from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.containers import Container, Vertical, VerticalScroll
 from textual.content import Content
 from textual.events import Click
@@ -182,10 +180,10 @@ _FRAME = 0.05  # seconds between two positions that are shown
 class ReplayScreen(DeepScreen):
     """A stored run as it was shown, drawn from the fold of a `Player`."""
 
-    MODE: ClassVar[str] = "runs"
-    PLACES: ClassVar[Sequence[str]] = ("replay", "strip")
+    MODE = "runs"
+    PLACES = ("replay", "strip")
     CSS_PATH = "replay.tcss"
-    BINDINGS: ClassVar[list[BindingType]] = bindings("replay")
+    BINDINGS = bindings("replay")
     HELP = """\
 ### Replay
 

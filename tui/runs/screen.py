@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, cast
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.containers import Container, Horizontal
 from textual.content import Content
 from textual.timer import Timer
@@ -47,11 +46,11 @@ _TYPING_PAUSE = 0.15  # seconds without a key before the search begins
 class RunsScreen(DeepScreen):
     """The list with its filter, and a preview of the run under the cursor."""
 
-    MODE: ClassVar[str] = "runs"
+    MODE = "runs"
     AUTO_FOCUS = "RunList"
-    PLACES: ClassVar[Sequence[str]] = ("runs",)
+    PLACES = ("runs",)
     CSS_PATH = "runs.tcss"
-    BINDINGS: ClassVar[list[BindingType]] = bindings("runs")
+    BINDINGS = bindings("runs")
     HELP = """\
 ### Runs
 
@@ -205,7 +204,7 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
         in_background(self, read, then, group="runs", exclusive=True)
 
     def _empty_text(self) -> Content:
-        clear, ask = self.deepthink.key_for("runs.clear"), self.deepthink.key_of("app.ask")
+        clear, ask = self.deepthink.key_for("runs.clear"), self.deepthink.key_for("app.ask")
         if self._is_filtered:
             return Content(f"No run matches.\n\n{clear} shows every run.")
         return Content(f"No run is stored yet.\n\nAsk something: {ask} goes to the prompt.")

@@ -9,7 +9,6 @@ from typing import ClassVar, cast
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import ModalScreen
@@ -47,7 +46,7 @@ class SessionsScreen(ModalScreen[str | None]):
 
     CSS_PATH = "windows.tcss"
     AUTO_FOCUS = "SessionList"
-    BINDINGS: ClassVar[list[BindingType]] = bindings("sessions")
+    BINDINGS = bindings("sessions")
     HELP = """\
 ### Sessions
 
@@ -104,7 +103,7 @@ gives it a name, which the command line knows too, `d` deletes it with its runs.
         if table.row_count:
             self.query_one("#sessions").remove_class("-none")
         else:
-            key = deepthink(self).key_of("sessions.new") or "n"
+            key = deepthink(self).key_for("sessions.new")
             self._show_none(
                 "No session matches." if self._filter_words else f"No session yet: {key} begins one."
             )
@@ -129,9 +128,6 @@ gives it a name, which the command line knows too, `d` deletes it with its runs.
     def action_open(self) -> None:
         if self._current is not None:
             self.dismiss(self._current.id)
-
-    def action_new(self) -> None:
-        self.dismiss("")
 
     def action_close(self) -> None:
         """Go back to the list from an input; else close and stay in the session."""
@@ -218,7 +214,7 @@ class ExportScreen(ModalScreen[None]):
     """Asks for form and file and writes the run; the default file name comes from the question."""
 
     CSS_PATH = "windows.tcss"
-    BINDINGS: ClassVar[list[BindingType]] = bindings("export")
+    BINDINGS = bindings("export")
     HELP = """\
 ### Export
 

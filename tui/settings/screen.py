@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final
 
 from rich.cells import cell_len
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.containers import Container, Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Input, OptionList, Static
@@ -99,7 +98,7 @@ _KEY = 21  # columns
 class Choice(OptionList):
     """The values that a setting may have."""
 
-    BINDINGS: ClassVar[list[BindingType]] = bindings("choice")
+    BINDINGS = bindings("choice")
 
 
 class SettingsScreen(DeepScreen):
@@ -140,9 +139,6 @@ Theme, motion and keys take effect at once, a model with the next question.
         self._show_setting()
         self.query_one("#trouble").display = False
 
-    def on_screen_resume(self) -> None:
-        self.action_refresh()
-
     # --- what is possible ------------------------------------------------------------------------
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -181,6 +177,7 @@ Theme, motion and keys take effect at once, a model with the next question.
         if row is not None:
             self._change(row.key, None)
 
+    @on(events.ScreenResume)
     def action_refresh(self) -> None:
         """Read the settings again; the engine too, if they could not be read before."""
         engine = self.deepthink.engine if self._error_text else None
@@ -260,7 +257,7 @@ Theme, motion and keys take effect at once, a model with the next question.
         """Show the failure, and keep the settings; the app shows it too."""
         error = message.error
         keys = self.deepthink.keys
-        hint = f"{keys.get('settings.refresh', 'r')} reads the file again."
+        hint = f"{self.deepthink.key_for('settings.refresh')} reads the file again."
         way_out = in_the_app(error, keys)
         parts = (f"✗ {error.message}", way_out, "" if self._rows else hint)
         self._error_text = "\n  ".join(filter(None, parts))

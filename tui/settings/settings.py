@@ -225,7 +225,7 @@ class Entry:
 
 
 def load(
-    flags: Mapping[str, object] | None = None, warn: Callable[[str], None] = failures.warn_once
+    flags: Mapping[str, object] | None = None, warn: Callable[[str], object] = failures.warn_once
 ) -> Settings:
     """The settings in force.
 

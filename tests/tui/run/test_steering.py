@@ -230,7 +230,7 @@ async def test_what_is_asked_back_is_no_markup(make_app: MakeApp, filled: Path) 
         await until(pilot, lambda: exchange.is_mounted)
         for question in ("The [acme] or the [/beta] report?", "[A] or [B]?", "[link=x] it?"):
             exchange.show(RunFold(unanswered=Asked("clarify", question, [])))
-            box = exchange.question_box
+            box = exchange.box
             assert box is not None
             await until(pilot, partial(asks, box, question))
 
