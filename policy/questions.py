@@ -41,7 +41,7 @@ _QUESTIONS: Final = "questions.jsonl"
 _DOCUMENTS: Final = "docs"
 
 
-class BadQuestions(DeepthinkError, title="Not a file of questions", kind="usage"):
+class BadQuestions(DeepthinkError, title="Not a file of questions", kind="input"):
     """Raised when a file is not a valid set of questions."""
 
 

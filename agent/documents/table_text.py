@@ -251,7 +251,7 @@ def parts(text: str) -> tuple[list[str], list[str]]:
 
 def _is_row(lines: Sequence[str]) -> bool:
     """Whether the first line is no header: as in a receipt, one of its columns has only amounts."""
-    table = [_cells(line) for line in lines if SEPARATOR in line]
+    table = [row_cells(line) for line in lines if SEPARATOR in line]
     columns = zip(*table, strict=False) if len(table) > 1 else ()
     return any(all(map(_AMOUNT.search, column)) for column in columns)
 
@@ -259,14 +259,14 @@ def _is_row(lines: Sequence[str]) -> bool:
 def rows(text: str) -> list[Row]:
     """The rows of a table, without its headings."""
     head, body = parts(text)
-    header = _cells(head[-1]) if head and SEPARATOR in head[-1] else []
+    header = row_cells(head[-1]) if head and SEPARATOR in head[-1] else []
     table_rows: list[Row] = []
     heading = ""
     for line in body:
         if SEPARATOR not in line:
             heading = line
             continue
-        cells = _cells(line)
+        cells = row_cells(line)
         # Empty cells at a row's end are not written.
         columns = header[: len(cells)] if len(cells) <= len(header) else [""] * len(cells)
         label = _label(cells) or cells[0]
@@ -280,7 +280,7 @@ def rows(text: str) -> list[Row]:
     return table_rows
 
 
-def _cells(line: str) -> list[str]:
+def row_cells(line: str) -> list[str]:
     """The cells of a line without white space at its ends; the first cell may be empty."""
     return f" {line}".split(SEPARATOR) if line.startswith("| ") else line.split(SEPARATOR)
 

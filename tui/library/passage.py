@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import sys
@@ -28,6 +29,7 @@ from textual.visual import Visual
 from textual.widget import Widget
 from textual.widgets import Static
 
+from agent.documents.table_text import SEPARATOR, parts, row_cells
 from agent.text.sentences import sentences
 from traces.paths import originals_dir
 from traces.records import Document, Passage
@@ -112,10 +114,10 @@ def find_quote(text: str, quote: str) -> list[tuple[int, int]]:
     parts.
     """
     quoted_parts = [part for part in quote.split("…") if part.strip()]
-    for parts in (quoted_parts, [piece for part in quoted_parts for piece in sentences(part)]):
+    for pieces in (quoted_parts, [piece for part in quoted_parts for piece in sentences(part)]):
         spans: list[tuple[int, int]] = []
-        for part in parts:
-            if len(parts) == 1 or len(compact(part)) >= _LONG_ENOUGH:
+        for part in pieces:
+            if len(pieces) == 1 or len(compact(part)) >= _LONG_ENOUGH:
                 spans += find_words(text, part)[:1]
         if spans:
             return _merge_spans(spans)
@@ -150,13 +152,13 @@ _GAP = 2  # columns between two cells
 
 
 def align_table(text: str, width: int) -> str:
-    """Align a table of lines with cells joined by `` | ``; unchanged if it would be too wide.
+    """Align a table of lines with cells joined by `SEPARATOR`; unchanged if it would be too wide.
 
     Columns of numbers are aligned right. Headings longer than the values below them are wrapped. Lines
     without cells, such as the caption, stay as they are.
     """
     lines = text.splitlines()
-    rows = [[cell.strip() for cell in line.split(" | ")] if " | " in line else None for line in lines]
+    rows = [[cell.strip() for cell in row_cells(line)] if SEPARATOR in line else None for line in lines]
     table_rows = [row for row in rows if row]
     header_rows = next((i for i, row in enumerate(table_rows) if any(map(_is_number, row[1:]))), 0)
     names, body = table_rows[:header_rows], table_rows[header_rows:]
@@ -192,6 +194,49 @@ def align_table(text: str, width: int) -> str:
         else:
             output.append(format_row(row))
     return "\n".join(output)
+
+
+def list_table(table: Content, width: int) -> Content:
+    """Each row as its first cell and, below it, the others beside the names of their columns.
+
+    For a table that is too wide to be aligned.
+    """
+    lines = [line for line in table.split("\n") if line.plain.strip()]
+    head, body = parts(table.plain)
+    room = width - _GAP
+    names: list[Content] = []
+    rows: list[tuple[Content, list[Content]]] = []  # a line as it is, and what is below it
+    for number, line in enumerate(lines):
+        # As `row_cells`, with the marks.
+        line_cells = Content.assemble(" " * line.plain.startswith("| "), line)
+        first, *others = line_cells.split(SEPARATOR, allow_blank=True)
+        if others and body and number < len(head):
+            names = [first, *others]
+            continue
+        cells = [
+            Content.assemble((names[column].plain, "$foreground 65%"), " ", cell)
+            if 0 < column < len(names)
+            else cell
+            for column, cell in enumerate((first, *others))
+            if cell.plain.strip()
+        ]
+        rows.append((cells[0].stylize("bold"), cells[1:]) if others else (line, []))
+    lengths = [cell.cell_length for _, cells in rows for cell in cells]
+    column_width = max((length for length in lengths if length <= room // 3), default=room) + _GAP
+    output: list[Content] = []
+    for label, cells in rows:
+        output.append(label)
+        free = 0  # columns to the right of the last cell
+        for cell in cells:
+            if cell.cell_length <= free:
+                output[-1] = Content.assemble(
+                    output[-1].pad_right(room - free + _GAP - output[-1].cell_length), cell
+                )
+            else:
+                output += [line.pad_left(_GAP) for line in cell.wrap(room)]
+                free = room
+            free -= math.ceil((cell.cell_length + _GAP) / column_width) * column_width
+    return Content("\n").join(output)
 
 
 def _is_number(cell: str) -> bool:
@@ -339,9 +384,12 @@ sentence is between “ and ”.
     def _highlight(self, index: int, width: int) -> Content:
         """The text of a passage, with the quote and the searched words marked."""
         passage = self._passages[index]
-        text = (
-            align_table(clean(passage.text), width - 2) if passage.kind == "table" else clean(passage.text)
-        )
+        text = clean(passage.text)
+        is_table = passage.kind == "table"
+        content = self._marked(align_table(text, width - 2) if is_table else text, index)
+        return list_table(content, width - 2) if is_table and SEPARATOR in content.plain else content
+
+    def _marked(self, text: str, index: int) -> Content:
         content = Content(text)
         for start, end in find_words(text, self._words):
             content = content.stylize("reverse", start, end)

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, time
 from io import BytesIO
-from itertools import groupby, pairwise
+from itertools import groupby, islice, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -37,6 +37,7 @@ _FEWEST_NUMBERS = 3  # consecutive numbers that name columns; fewer may be value
 _CELL, _FORMULA, _VALUE = (
     f"{{http://schemas.openxmlformats.org/spreadsheetml/2006/main}}{name}" for name in "cfv"
 )
+_MOST_CELLS = 100_000  # examined for formulas
 _COMMA_IN_NUMBER = re.compile(r"(?<=\d),(?=\d)")
 
 
@@ -67,22 +68,21 @@ def read_sheets(path: Path, data: bytes) -> ParsedDocument:
 
 
 def _uncalculated(data: bytes) -> int:
-    """How many formulas of an XLSX file have no value: a program that cannot calculate has written them."""
+    """How many formulas of an XLSX file have no value: a program that cannot calculate has written them.
+
+    The reader of the values tells nothing of formulas, so that the file is read again: its beginning, since
+    one program has written all of it.
+    """
     from lxml import etree
 
     if not zipfile.is_zipfile(BytesIO(data)):
         return 0
     with zipfile.ZipFile(BytesIO(data)) as archive:
         names = [name for name in archive.namelist() if re.fullmatch(r"xl/worksheets/[^/]+\.xml", name)]
-        cells = (
-            cell
-            for name in names
-            if b"<f" in (sheet := archive.read(name))
-            for cell in etree.fromstring(sheet).iter(_CELL)
-        )
+        cells = (cell for name in names for _, cell in etree.iterparse(archive.open(name), tag=_CELL))
         return sum(
             cell.find(_FORMULA) is not None and not cell.findtext(_VALUE) and cell.get("t") != "str"
-            for cell in cells
+            for cell in islice(cells, _MOST_CELLS)
         )
 
 

@@ -9,6 +9,7 @@ from urllib.parse import unquote
 
 import pytest
 from PIL.Image import Image
+from textual.content import Content
 from textual.widgets import Static
 
 from agent.documents.ingest import ingest
@@ -30,6 +31,7 @@ from tui.library.passage import (
     find_original,
     find_quote,
     find_words,
+    list_table,
 )
 
 SIZE = (80, 24)
@@ -264,3 +266,28 @@ def test_a_table_is_aligned_where_there_is_room() -> None:
     ]
     assert align_table("No cells", 60) == "No cells"
     assert align_table("a | b | c\nlonger | x", 60) == "a       b  c\nlonger  x"
+    assert align_table("| 24 | 23\nEurope | 1 | 2", 60) == "        24  23\nEurope   1   2"
+
+
+def test_a_table_that_is_too_wide_is_listed_row_by_row_beside_the_columns_names() -> None:
+    text = (
+        "Depots\n| Region | Jan litres | Feb litres | Remark\nNorth side\n"
+        "Depot 1 | North | 18,611 | 75,606 | The pump leaks when it is cold outside\nDepot 2 |  | 7"
+    )
+    start = text.index("75,606")
+    listed = list_table(Content(text).stylize("reverse", start, start + 6), 34)
+    assert [line.rstrip() for line in listed.plain.splitlines()] == [
+        "Depots",
+        "North side",
+        "Depot 1",
+        "  Region North",
+        "  Jan litres 18,611",
+        "  Feb litres 75,606",
+        "  Remark The pump leaks when it is",
+        "  cold outside",
+        "Depot 2",
+        "  Jan litres 7",
+    ]
+    assert "[reverse]75,606[/reverse]" in listed.markup, "what is marked stays marked"
+    wide = list_table(Content(text), 70).plain.splitlines()
+    assert wide[3] == "  Region North       Jan litres 18,611  Feb litres 75,606"

@@ -75,17 +75,18 @@ def test_one_question_is_looked_at(own: Path, chat: Answering, deepthink: Run) -
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "code", "told"),
     [
-        (["none.jsonl"], "none.jsonl cannot be read"),
-        (["sample", "--systems", "deep"], "There is no system “deep”."),
-        (["sample", "--limit", "0"], "--limit"),
-        (["sample", "--out", "."], "is a folder"),
-        (["report", "--out", ".."], "is a folder"),
-        (["report"], "There is no finished question yet."),
+        (["evaluate", "none.jsonl"], 4, "none.jsonl cannot be read"),
+        (["collect", "--questions", "none.jsonl"], 4, "none.jsonl cannot be read"),
+        (["evaluate", "sample", "--systems", "deep"], 2, "There is no system “deep”."),
+        (["evaluate", "sample", "--limit", "0"], 2, "--limit"),
+        (["evaluate", "sample", "--out", "."], 2, "is a folder"),
+        (["evaluate", "report", "--out", ".."], 2, "is a folder"),
+        (["evaluate", "report"], 2, "There is no finished question yet."),
     ],
 )
-def test_wrong_input_is_a_sentence(arguments: list[str], told: str, deepthink: Run) -> None:
-    ran = deepthink("evaluate", *arguments)
-    assert ran.code == 2
+def test_wrong_input_is_a_sentence(arguments: list[str], code: int, told: str, deepthink: Run) -> None:
+    ran = deepthink(*arguments)
+    assert ran.code == code
     assert told in ran.err
