@@ -260,22 +260,36 @@ class ScriptedReader(_Script[Support]):
 
     def judge(self, question: str, pairs: Sequence[tuple[str, str]]) -> list[Support]:
         """Every answer is one."""
-        return [Support(0.9, 0.05, 0.05) for _ in pairs]
+        return [_SUPPORTED for _ in pairs]
+
+
+_SUPPORTED, _UNRELATED = Support(0.9, 0.05, 0.05), Support(0.05, 0.05, 0.9)
 
 
 class WordReader:
     """Scores a passage by the share of the question's words it holds.
 
     ``marks`` are words to mark wherever a passage holds them, with their probability, by question.
+    ``reads`` is said of every passage instead, ``supports`` of every claim, and ``judges`` of every answer.
     """
 
     name = "words"
 
-    def __init__(self, marks: Mapping[str, tuple[str, float]] | None = None) -> None:
-        self._marks = dict(marks or {})
+    def __init__(
+        self,
+        marks: Mapping[str, tuple[str, float]] | None = None,
+        *,
+        reads: float | None = None,
+        supports: Support | None = None,
+        judges: Support | None = None,
+    ) -> None:
+        self._marks, self._reads = dict(marks or {}), reads
+        self._supports, self._judges = supports, judges
 
     def read(self, question: str, passages: Sequence[str]) -> list[Reading]:
         """One reading per passage."""
+        if self._reads is not None:
+            return [Reading(self._reads, ()) for _ in passages]
         words, probability = self._marks.get(question, ("", 0.0))
         readings: list[Reading] = []
         for passage in passages:
@@ -287,13 +301,13 @@ class WordReader:
     def support(self, pairs: Sequence[tuple[str, str]]) -> list[Support]:
         """Supported where the passage holds more than half of the claim's words."""
         return [
-            Support(0.9, 0.05, 0.05) if _held(claim, passage) > 0.55 else Support(0.05, 0.05, 0.9)
+            self._supports or (_SUPPORTED if _held(claim, passage) > 0.55 else _UNRELATED)
             for claim, passage in pairs
         ]
 
     def judge(self, question: str, pairs: Sequence[tuple[str, str]]) -> list[Support]:
         """As `support`, whatever the question."""
-        return self.support(pairs)
+        return [self._judges] * len(pairs) if self._judges else self.support(pairs)
 
 
 def _held(text: str, passage: str) -> float:

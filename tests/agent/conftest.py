@@ -54,14 +54,6 @@ class UnsureReader(WordReader):
         ]
 
 
-class UnmovedReader(WordReader):
-    """Takes no passage for an answer."""
-
-    def read(self, question: str, passages: Sequence[str]) -> list[Reading]:
-        """Hardly any probability for each."""
-        return [Reading(0.01, ()) for _ in passages]
-
-
 def _marked(reading: Reading, passage: str) -> Reading:
     found = [(passage.find(words), words) for words in SAID]
     probability = 0.3 + 0.1 * reading.probability

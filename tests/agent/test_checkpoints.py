@@ -21,9 +21,9 @@ from agent.prompts import NOT_FOUND, TAUGHT
 from agent.run import NotResumable, Request, resumable
 from agent.session import Session
 from models.protocols import Message
-from tests.agent.conftest import Ask, UnmovedReader
+from tests.agent.conftest import Ask
 from tests.agent.made import ONE_STEP, end
-from tests.scripted import Scripted, TaughtChat
+from tests.scripted import Scripted, TaughtChat, WordReader
 from tests.traces.test_runs import NEW
 from traces.runs import NewRun, Runs, StoredEvent
 from traces.store import Store, StoreBusy, StoreError, StoreFull, now
@@ -79,7 +79,7 @@ def test_what_can_be_resumed_is_told_though_an_id_or_a_file_is_odd(store: Store,
 
 _ASKED: dict[str, Any] = {
     "request": Request("Who painted the ceiling of the Sixtus chapel in Zanzibar?", route="deep"),
-    "reader": UnmovedReader(),
+    "reader": WordReader(reads=0.01),
 }
 
 

@@ -20,9 +20,9 @@ from agent.steps import correct
 from agent.web.fetch import run_within
 from agent.web.gather import Gathered, WebUnreachable
 from models.protocols import GenerationCancelled
-from tests.agent.conftest import Ask, UnmovedReader
+from tests.agent.conftest import Ask
 from tests.agent.made import end, only, warnings
-from tests.scripted import Scripted, ScriptedCompleter
+from tests.scripted import Scripted, ScriptedCompleter, WordReader
 
 # The library has passages that sound alike, and none that is enough.
 PLAN: dict[str, Any] = {"steps": ["Who painted the ceiling of the Zanzibar chapel?"]}
@@ -32,7 +32,7 @@ DEEP = Request("Who painted the ceiling of the Sixtus chapel in Zanzibar?", rout
 @pytest.fixture
 def watch(ask: Ask) -> Ask:
     """Asks for what the library does not know, of a reader that takes nothing for an answer."""
-    return partial(ask, request=DEEP, reader=UnmovedReader())
+    return partial(ask, request=DEEP, reader=WordReader(reads=0.01))
 
 
 def _nodes(events: Sequence[ev.Event]) -> Counter[str]:

@@ -97,16 +97,6 @@ def _written(plan: str | tuple[str, str], request: Request) -> list[str | tuple[
 # --- approving ------------------------------------------------------------------------------------
 
 
-def test_rewriting_from_the_evidence_gives_what_stands_there(person: Person) -> None:
-    events = person.watch([ONE_STEP, INVENTED], DEEP, person.replies("rewrite"))
-    first, second = only(events, ev.Answered)
-    assert not first.grounded
-    assert second.grounded
-    assert "Zanzibar" not in second.answer
-    assert "Tolvang Ceramics" in second.answer
-    assert end(events).status == "answered"
-
-
 def test_it_is_asked_as_often_as_the_answer_is_not_grounded(person: Person) -> None:
     again = {"steps": ["Who sells copper bearings?"]}
     replies: list[Scripted] = [ONE_STEP, INVENTED, again, INVENTED]
@@ -292,13 +282,6 @@ def cancelled(person: Person) -> str:
     (one,) = resumable(person.store)
     assert one.why == "cancelled"
     return one.run.id
-
-
-def test_a_cancelled_run_goes_on_where_it_was(person: Person, cancelled: str) -> None:
-    events = person.watch([FIRST, TRUE], ALWAYS, run_id=cancelled)
-    assert end(events).status == "answered"
-    assert not only(events, ev.Planned)
-    assert not checkpoints.exists(person.store, cancelled)
 
 
 def test_its_seconds_go_on_from_where_they_were(

@@ -108,20 +108,6 @@ def test_what_waits_for_the_store_outlives_a_round_that_is_cut_off(
     assert _nodes(store) == ["route", "plan"]
 
 
-def test_what_a_search_kept_from_before_is_not_stored_twice(
-    recorder: Recorder, store: Store, idle_session: Session
-) -> None:
-    waiting = _checkpoint(recorder, "plan", superstep=1)
-    kept = _emitted(recorder, "a", superstep=2)  # its superstep is cut off, and it does not run again
-    (run_id,) = [run.id for run in Runs(store).recent()]
-    again = Recorder(Runs(store), queue.SimpleQueue())
-    again.resume(run_id, idle_session)
-    again.recovered(waiting, idle_session)
-    again.checkpointed(unstored(waiting, [*kept, *_emitted(again, "b", superstep=2)]))
-    again.end(idle_session, "failed", "", "", "")
-    assert _nodes(store) == ["route", "plan", "a", "b"]
-
-
 def _emitted(recorder: Recorder, node: str, superstep: int) -> list[Logged]:
     with recorder.collecting(superstep) as log:
         recorder.emit(ev.NodeStarted(node, 0))

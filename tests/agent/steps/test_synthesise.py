@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -15,7 +14,7 @@ from agent.state import Candidate, Evidence, Note, still_missing
 from agent.steps import answering
 from agent.steps.answering import abstains
 from agent.steps.synthesise import from_findings, gaps, synthesise, with_gaps
-from models.protocols import Reading, Reply, Support, Usage
+from models.protocols import Reply, Support, Usage
 from tests.agent.made import candidate, evidence, note, only, span, state, step
 from tests.agent.steps.conftest import Make
 from tests.scripted import ScriptedChat, WordReader
@@ -202,21 +201,10 @@ def test_a_single_look_up_of_which_the_reader_is_sure_is_answered_without_the_mo
         assert written["draft"] == "Tolvang does [1]."
 
 
-class _Judging(WordReader):
-    """Finds no answer in a text, but takes every sentence for one that its passage supports."""
-
-    def read(self, question: str, passages: Sequence[str]) -> list[Reading]:
-        return [Reading(0.01, ()) for _ in passages]
-
-    def judge(self, question: str, pairs: Sequence[tuple[str, str]]) -> list[Support]:
-        return [Support(0.9, 0.05, 0.05) for _ in pairs]
-
-
-class _Doubting(_Judging):
-    """Takes nothing for an answer."""
-
-    def judge(self, question: str, pairs: Sequence[tuple[str, str]]) -> list[Support]:
-        return [Support(0.1, 0.1, 0.8) for _ in pairs]
+_JUDGING = WordReader(reads=0.01, judges=Support(0.9, 0.05, 0.05))
+"""Finds no answer in a text, but takes every sentence for one that its passage supports."""
+_DOUBTING = WordReader(reads=0.01, judges=Support(0.1, 0.1, 0.8))
+"""Takes nothing for an answer."""
 
 
 def test_a_draft_that_does_not_answer_gives_way_to_the_words_that_the_reader_marked(make: Make) -> None:
@@ -227,8 +215,8 @@ def test_a_draft_that_does_not_answer_gives_way_to_the_words_that_the_reader_mar
         return str(_draft(deps, route=route, candidates=_MARKED, notes=[_LOST])["draft"])
 
     assert draft("single", WordReader()) == said
-    assert draft("single", _Doubting()) == _MARKED_WORDS
-    assert draft("deep", _Doubting()) == said
+    assert draft("single", _DOUBTING) == _MARKED_WORDS
+    assert draft("deep", _DOUBTING) == said
     # Nor is the model asked where the user has the answer rewritten.
     update = _draft(make(), approval="rewrite", candidates=_MARKED, notes=[_LOST])
     assert update["draft"] == _MARKED_WORDS
@@ -284,7 +272,7 @@ def test_a_look_up_that_the_answer_leaves_out_is_answered_from_the_same_passages
         ("QUESTION: Question 2?", "It burned."),
         ("QUESTION: For how long", NOT_FOUND),
     ]
-    deps = make(answers, taught=True, reader=_Judging())
+    deps = make(answers, taught=True, reader=_JUDGING)
     held = [Evidence({**item, "step": 1}) for item in _DOUBTFUL]
     draft = _draft(deps, evidence=held, plan=plan, route="deep")["draft"]
     assert draft == "Tolvang does [1]. It burned [2]."
@@ -300,7 +288,7 @@ def test_a_look_up_is_answered_from_its_own_passages_where_the_draft_had_others(
     held = [_DOUBTFUL[0], Evidence({**_DOUBTFUL[1], "step": 2, "score": 0.0})]
     plan = [step(note["question"]) for note in _NOTES]
     replies = ["Tolvang does.", "Tolvang does.", NOT_FOUND, "It burned."]
-    draft = _draft(make(replies, taught=True, reader=_Judging()), evidence=held, plan=plan, route="deep")[
+    draft = _draft(make(replies, taught=True, reader=_JUDGING), evidence=held, plan=plan, route="deep")[
         "draft"
     ]
     assert draft == "Tolvang does [1]. It burned [2]."
@@ -309,7 +297,7 @@ def test_a_look_up_is_answered_from_its_own_passages_where_the_draft_had_others(
 def test_what_the_reader_does_not_take_for_an_answer_is_not_added(make: Make) -> None:
     plan = [step(note["question"]) for note in _NOTES]
     replies = ["Tolvang does.", "Tolvang does.", "It burned."]
-    deps = make(replies, taught=True, reader=_Doubting())
+    deps = make(replies, taught=True, reader=_DOUBTING)
     draft = _draft(deps, evidence=_DOUBTFUL, plan=plan, route="deep")["draft"]
     assert draft == "Tolvang does [1]."
 

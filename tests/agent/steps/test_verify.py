@@ -41,16 +41,6 @@ def _claim(text: str, *cites: int) -> Claim:
     return Claim(text=text, cites=list(cites), support=0.0, verdict="not", reason="")
 
 
-class _Undecided(WordReader):
-    """Takes everything for an answer, and judges every claim undecided."""
-
-    def support(self, pairs: Sequence[tuple[str, str]]) -> list[Support]:
-        return [_NEITHER for _ in pairs]
-
-    def judge(self, question: str, pairs: Sequence[tuple[str, str]]) -> list[Support]:
-        return [_YES for _ in pairs]
-
-
 class _Answering(WordReader):
     """Takes an answer for one to a single question only."""
 
@@ -98,7 +88,9 @@ def test_a_short_answer_is_supported_where_the_reader_takes_the_words_for_it(
 ) -> None:
     marks = {_HOW_LONG: ("seven weeks", probability), _EARNED: ("1,284.6", probability)}
     claims = [_claim(text, cited["number"])]
-    (claim,) = verify_by_reader(_Undecided(marks), idle_session, [question], claims, [cited])
+    (claim,) = verify_by_reader(
+        WordReader(marks, supports=_NEITHER, judges=_YES), idle_session, [question], claims, [cited]
+    )
     assert claim["verdict"] == verdict
 
 

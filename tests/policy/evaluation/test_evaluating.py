@@ -11,7 +11,7 @@ import pytest
 
 from agent.budget import Budget
 from models.protocols import Message, ModelError
-from policy.evaluation.evaluating import Row, Rows, UnknownSystem, checked, evaluate
+from policy.evaluation.evaluating import BadLines, Row, Rows, UnknownSystem, checked, evaluate
 from policy.evaluation.systems import Parts
 from policy.questions import CaseSet, Progress
 from tests.agent.conftest import UnsureReader, fill
@@ -75,15 +75,6 @@ def test_every_question_is_put_to_every_system(store: Store, tmp_path: Path) -> 
     assert by_system["lean"].measures["right"] == 1.0
 
 
-def test_what_is_finished_is_not_asked_again(store: Store, tmp_path: Path) -> None:
-    _, rows = going(store, tmp_path, model(), systems=("shallow",))
-    silent = model(0)
-    told, again = going(store, tmp_path, silent, systems=("shallow",))
-    assert again == rows
-    assert told[0].done == told[0].total
-    assert not silent.calls
-
-
 def test_a_stopped_evaluation_goes_on(store: Store, tmp_path: Path) -> None:
     cancel = threading.Event()
     cancel.set()
@@ -122,3 +113,39 @@ def test_a_question_whose_right_answer_is_another_by_now_is_asked_again(
     assert (told[0].done, told[-1].done) == (1, 2)
     assert len(rows) == 2
     assert {row.measures["right"] for row in rows if row.question == "1"} == {0.0}
+
+
+# The rows in their file
+
+ONE = Row("toy", "one", "lean", "small", "Ann", measures={"right": 0.5})
+TWO = Row("toy", "two", "lean", "small", "")
+
+
+def test_what_was_added_is_read_again_and_the_newest_of_a_key_counts(tmp_path: Path) -> None:
+    file = tmp_path / "work" / "rows.jsonl"
+    rows = Rows(file)
+    assert rows.all() == []
+    newer = replace(ONE, answer="Bea")
+    for row in (ONE, TWO, newer):
+        rows.add(row)
+    assert rows.all() == Rows(file).all() == [newer, TWO]
+
+
+def test_a_last_line_that_was_cut_off_is_forgotten(tmp_path: Path) -> None:
+    file = tmp_path / "rows.jsonl"
+    Rows(file).add(ONE)
+    whole = file.read_bytes()
+    file.write_bytes(whole + whole[:20])
+    rows = Rows(file)
+    assert rows.all() == [ONE]
+    rows.add(TWO)
+    assert Rows(file).all() == [ONE, TWO]
+
+
+@pytest.mark.parametrize("line", ["nothing", "[]", "{}", '{"questions": "toy", "measures": 3}'])
+def test_a_damaged_line_is_told_by_its_number(tmp_path: Path, line: str) -> None:
+    file = tmp_path / "rows.jsonl"
+    Rows(file).add(ONE)
+    file.write_text(f"{file.read_text('utf-8')}{line}\n", "utf-8")
+    with pytest.raises(BadLines, match=r"Line 2 of rows\.jsonl"):
+        Rows(file)

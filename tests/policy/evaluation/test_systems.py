@@ -109,24 +109,13 @@ def test_search_and_guess_reads_the_same_and_has_no_leave_to_find_nothing(filled
     assert pressed[0].partition(" like [1]. ")[0] == prompts[0].partition(" like [1]. ")[0]
 
 
-class _Scoring(WordReader):
-    """Holds every passage for equally good."""
-
-    def __init__(self, score: float) -> None:
-        super().__init__()
-        self._score = score
-
-    def read(self, question: str, passages: Sequence[str]) -> list[Reading]:
-        return [Reading(self._score, ())] * len(passages)
-
-
 def test_crag_looks_again_where_no_passage_helps(filled: Store) -> None:
     searches: list[int] = []
     counts: list[int] = []
     for score in (0.99, 0.3, 0.0):
         told: list[Event] = []
         with ScriptedChat([NOT_FOUND]) as chat:
-            given = replace(_parts(filled, chat), reader=_Scoring(score), on_event=told.append)
+            given = replace(_parts(filled, chat), reader=WordReader(reads=score), on_event=told.append)
             answered = CRAG(SUPPLIER, given)
         assert (answered.cost.steps, answered.cost.calls) == (1, 1)
         searches.append(sum(isinstance(event, Searched) for event in told))
