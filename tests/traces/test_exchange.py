@@ -14,7 +14,7 @@ import pytest
 from tests.traces.test_mdp_views import LINE, TREE, stored, told
 from tests.traces.test_runs import NEW, measure
 from traces.decisions import Collected, CollectedQuestion, Gold, Outcome, write_gold
-from traces.exchange import BadTraces, Exported, Imported, NoTraces, export, take_in
+from traces.exchange import BadTraces, Exported, Imported, export, take_in
 from traces.runs import Labels, Ratings, Runs
 from traces.store import Store, now
 
@@ -188,19 +188,6 @@ def test_a_question_that_was_collected_on_two_machines_stays_as_it_is_here(
     for name, held in everything(store).items():
         assert set(before[name]) <= set(held)
     assert Collected(store).held("musique") == {"1", "2"}
-
-
-def test_an_export_is_of_what_was_asked_for(full: Store, tmp_path: Path) -> None:
-    file, line = tmp_path / "t.parquet", Runs(full).recent()[-1]
-    assert export(full, file, runs=[line.id]) == Exported(1, 4, 1)
-    assert {row["run_id"] for row in rows(file)} == {line.id}
-    kept = file.read_bytes()
-    with pytest.raises(NoTraces, match="took no decision"):
-        export(full, file, runs=["nobody"])
-    assert file.read_bytes() == kept
-    with pytest.raises(NoTraces, match="No decision is stored yet"):
-        export(Store(tmp_path / "empty.duckdb"), tmp_path / "none")
-    assert not (tmp_path / "none").exists()
 
 
 def test_a_file_that_cannot_be_written_is_named_and_nothing_is_left(full: Store, tmp_path: Path) -> None:

@@ -35,17 +35,6 @@ def _measured(store: Store, run_id: str) -> list[Outcome]:
         return select(db, Outcome, "FROM outcomes WHERE run_id = ? ORDER BY path, source", [run_id])
 
 
-def test_the_last_label_counts_until_it_is_taken_back(store: Store, run_id: str) -> None:
-    labels = Labels(store)
-    labels.put(run_id, 1, "CONTINUE", "teach")
-    labels.put(run_id, 1, "FINISH", note="it was all there")
-    (label,) = labels.of_run(run_id).values()
-    assert (label.seq, label.action, label.origin, label.note) == (1, "FINISH", "said", "it was all there")
-    labels.drop(run_id, 1)
-    labels.drop(run_id, 1)
-    assert labels.of_run(run_id) == {}
-
-
 def test_a_decision_is_stored_with_its_label_or_not_at_all(store: Store, run_id: str) -> None:
     runs, label = Runs(store), Label(2, "CONTINUE", "override")
     runs.record(run_id, [], [decision(2)], labels=[label])

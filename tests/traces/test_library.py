@@ -31,15 +31,6 @@ def library(store: Store) -> Library:
     return Library(store)
 
 
-def test_putting_a_document_again_replaces_it(library: Library) -> None:
-    library.put_document(_document("a", ["one", "two"]), _unit([1, 0], [0, 1]), "e")
-    library.put_document(_document("a", ["three"]), _unit([1, 1]), "e")
-    (stored,) = library.documents()
-    assert (stored.chunks, stored.notices) == (1, ("seen",))
-    assert [p.text for p in library.document_passages(stored.id)] == ["three"]
-    assert library.collections()[0].generation > 1
-
-
 def test_a_failure_while_storing_keeps_the_old_document(library: Library) -> None:
     library.put_document(_document("a", ["one"]), _unit([1, 0]), "e")
     with pytest.raises(Exception, match=r"[Ll]ength|size|shape"):

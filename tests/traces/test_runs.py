@@ -11,7 +11,17 @@ import pytest
 from tests.traces.many_runs import fill
 from tests.traces.old_stores import OLD_RUN, old_store
 from traces.decisions import Outcome, write_outcomes
-from traces.runs import DecisionRow, Labels, NewRun, Ratings, RunEnd, Runs, StoredEvent, UnknownRun
+from traces.runs import (
+    DecisionRow,
+    Labels,
+    NewRun,
+    Ratings,
+    RunEnd,
+    Runs,
+    Sessions,
+    StoredEvent,
+    UnknownRun,
+)
 from traces.store import Store
 
 NEW = NewRun("Why?", "lean", "chat", "embedder", "", "rules", ("a", "b"))
@@ -39,21 +49,6 @@ def decision(seq: int, *, shadow: bool = False) -> DecisionRow:
         justification="more is needed",
         shadow=shadow,
     )
-
-
-def test_a_run_round_trips(store: Store) -> None:
-    runs = Runs(store)
-    run_id = runs.begin(NEW)
-    assert runs.find(run_id).status == "running"
-    events = [StoredEvent(0, 0.1, "Planned", {"steps": ["ä"]}), StoredEvent(1, 0.2, "Noted", {})]
-    runs.record(run_id, events, [decision(0), decision(0, shadow=True)])
-    runs.record(run_id, [], [decision(1)], RunEnd("answered", "done", "Because.", 3, 10, 20, 30))
-    run = runs.find(run_id[:5])
-    assert (run.status, run.answer, run.collections) == ("answered", "Because.", ("a", "b"))
-    assert (run.model_calls, run.evaluated, run.reused, run.generated) == (3, 10, 20, 30)
-    assert run.seconds == 0.2  # as its last event tells it
-    assert runs.events(run_id) == events
-    assert runs.decisions(run_id) == [decision(0), decision(0, shadow=True), decision(1)]
 
 
 def test_a_run_is_found_by_its_whole_id_or_a_beginning_that_no_other_has_or_as_the_last(
@@ -112,23 +107,13 @@ def test_what_earlier_runs_took_is_taken_from_their_events(tmp_path: Path) -> No
     assert (again.find("ended").seconds, again.find("killed").seconds) == (2.4, None)
 
 
-def test_unfinished_runs_are_the_killed_the_waiting_the_failed_and_the_cancelled(store: Store) -> None:
-    runs = Runs(store)
-    killed, waiting, failed, answered = (runs.begin(NEW) for _ in range(4))
-    runs.wait(waiting)
-    runs.record(failed, [], end=RunEnd("failed", "", "", 0, 0, 0, 0))
-    runs.record(answered, [], end=RunEnd("answered", "", "", 0, 0, 0, 0))
-    assert {r.id for r in runs.unfinished()} == {killed, waiting, failed}
-
-
 # --- finding runs among many
 
 
-def _answered(
-    store: Store, question: str, answer: str, standalone: str = "", status: str = "answered"
-) -> str:
+def _answered(store: Store, question: str, answer: str, standalone: str = "", session: str = "") -> str:
     runs = Runs(store)
-    run_id = runs.begin(replace(NEW, question=question))
+    run_id = runs.begin(replace(NEW, question=question, session=session))
+    status = "answered" if answer else "failed"
     runs.record(run_id, [], end=RunEnd(status, "", answer, 1, 1, 1, 1, standalone))
     return run_id
 
@@ -189,3 +174,17 @@ def test_pages_are_newest_first_and_narrowed_by_status_and_session(store: Store)
     assert runs.count("revenue", ["answered"], session) == len(
         runs.search("revenue", ["answered"], session)
     )
+
+
+def test_two_sessions_never_mix(store: Store) -> None:
+    sessions = Sessions(store)
+    one, two = sessions.begin("one"), sessions.begin()
+    _answered(store, "Revenue in 2023?", "5 [1].", session=one)
+    _answered(store, "Who?", "Ann.", session=two)
+    _answered(store, "and in 2022?", "4 [2].", "Revenue in 2022?", session=one)
+    _answered(store, "broken", "", session=one)
+    assert sessions.exchanges(one) == [("Revenue in 2023?", "5 [1]."), ("Revenue in 2022?", "4 [2].")]
+    assert sessions.exchanges(two) == [("Who?", "Ann.")]
+    for number in range(6):
+        _answered(store, f"{number}?", "Yes.", session=two)
+    assert [question for question, _ in sessions.exchanges(two)] == [f"{number}?" for number in range(6)]
