@@ -1,4 +1,7 @@
-"""A folder with two files of every kind that is read, made by other programs than ours (`make`)."""
+"""A folder with two files of every kind that is read, made by other programs than ours.
+
+LibreOffice, Pillow and zip made them; the messages of Outlook are by the Node package @kenjiuno/msgreader.
+"""
 
 from __future__ import annotations
 
