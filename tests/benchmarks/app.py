@@ -6,18 +6,13 @@ session of 200 turns among 10,000 stored runs.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import random
-import re
 import statistics
 import string
-import struct
 import subprocess
 import sys
 import tempfile
-import termios
-import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -25,14 +20,13 @@ from pathlib import Path
 
 from tests.benchmarks.table import Row, Table
 from tests.traces.many_runs import fill
+from tests.tui.pseudo_terminal import Terminal
 from traces.paths import store_file
 from traces.store import Store
 from tui.ask.prompt import PLACEHOLDER
 from tui.run.words import ENDINGS
 
 _WIDTH, _HEIGHT = 120, 40
-_ASKED, _ANSWER = b"\x1b[c", b"\x1b[?1;2c"  # what a terminal is: one that draws no pictures
-_CONTROLS = re.compile(rb"\x1b\[[0-9;?<>=$]*[a-zA-Z]|\x1b[\]P].*?(?:\x07|\x1b\\)|\x1b.", re.DOTALL)
 _MODEL = "qwen2.5-coder-0.5b"
 _STARTS = 9
 _KEYS_FOR, _KEY_EVERY = 35.0, 0.15  # seconds
@@ -52,126 +46,6 @@ chat.loaded(), embedder.warm_up()
 import os
 print(int(open("/proc/self/statm").read().split()[1]) * os.sysconf("SC_PAGE_SIZE"))
 """
-
-
-class Terminal:
-    """The app under a pseudo-terminal; what it writes is read as it comes, with the time at which it came.
-
-    ``began`` is when it was started, by `time.perf_counter`.
-    """
-
-    def __init__(self, environment: Mapping[str, str] | None = None) -> None:
-        self._master, slave = os.openpty()
-        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", _HEIGHT, _WIDTH, 0, 0))
-        self._lock = threading.Condition()
-        self._written = bytearray()
-        # Sizes that a shell may have set would go before the terminal's own.
-        outer = {name: value for name, value in os.environ.items() if name not in {"COLUMNS", "LINES"}}
-        own = {"TERM": "xterm-256color", "COLORTERM": "truecolor", **(environment or {})}
-        self.began = time.perf_counter()
-        self._process = subprocess.Popen(
-            str(Path(sys.executable).parent / "deepthink-tui"),
-            stdin=slave,
-            stdout=slave,
-            stderr=slave,
-            env={**outer, **own},
-            start_new_session=True,
-        )
-        os.close(slave)
-        self._reader = threading.Thread(target=self._read, daemon=True)
-        self._reader.start()
-
-    def __enter__(self) -> Terminal:
-        return self
-
-    def __exit__(self, *failure: object) -> None:
-        """Nothing goes on computing after a measurement that failed."""
-        if self._process.poll() is None:
-            self._process.kill()
-            self._process.wait()
-        self._reader.join(5)
-        os.close(self._master)
-
-    def mark(self) -> int:
-        """A place in what was written, to look from."""
-        with self._lock:
-            return len(self._written)
-
-    def press(self, keys: str) -> None:
-        """Write keys as a terminal does."""
-        os.write(self._master, keys.encode())
-
-    def shows(self, keys: str, *texts: str) -> float:
-        """Press keys; the seconds until the texts are written."""
-        since, began = self.mark(), time.perf_counter()
-        self.press(keys)
-        return self.wait_for(*texts, since=since) - began
-
-    def wait_for(self, *texts: str, since: int = 0) -> float:
-        """When all of the texts had been written, each within one line and one style; or `TimeoutError`."""
-        deadline = time.perf_counter() + 60
-        with self._lock:
-            while not all(map(self._shown(since).__contains__, texts)):
-                left = deadline - time.perf_counter()
-                if left <= 0 or (self._process.poll() is not None and not self._lock.wait(0.2)):
-                    raise TimeoutError(f"{texts} never came")
-                self._lock.wait(min(left, 0.5))
-            return time.perf_counter()
-
-    def quiet(self, seconds: float) -> None:
-        """Wait until the process has used less than 3 % of one core for ``seconds``."""
-        deadline = time.perf_counter() + 120
-        while time.perf_counter() < deadline:
-            before = self.cpu_seconds()
-            time.sleep(seconds)
-            if self.cpu_seconds() - before < 0.03 * seconds:
-                return
-        raise TimeoutError("the app never becomes quiet")
-
-    def cpu_seconds(self) -> float:
-        """Seconds that all of the process's threads have computed, in user and in system mode."""
-        fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-    def resident(self) -> int:
-        """Bytes of memory that the process has."""
-        pages = int(Path(f"/proc/{self._process.pid}/statm").read_text().split()[1])
-        return pages * os.sysconf("SC_PAGE_SIZE")
-
-    def screen_text(self, since: int) -> str:
-        """What was written since a mark, without controls."""
-        with self._lock:
-            return self._shown(since)
-
-    def end(self) -> float:
-        """Leave by the key for it; the seconds until the process had ended."""
-        began = time.perf_counter()
-        if self._process.poll() is None:
-            self.press("\x11")  # Ctrl-Q
-            try:
-                self._process.wait(60)
-            except subprocess.TimeoutExpired:
-                self._process.kill()
-                self._process.wait()
-        return time.perf_counter() - began
-
-    def _read(self) -> None:
-        while True:
-            try:
-                data = os.read(self._master, 65536)
-            except OSError:  # the other end is closed: EIO
-                data = b""
-            with self._lock:
-                asked = self._written.count(_ASKED)
-                self._written += data
-                if self._written.count(_ASKED) > asked:
-                    os.write(self._master, _ANSWER)
-                self._lock.notify_all()
-            if not data:
-                return
-
-    def _shown(self, since: int) -> str:
-        return _CONTROLS.sub(b"", bytes(self._written[since:])).decode(errors="replace")
 
 
 def measure() -> Table:
@@ -194,6 +68,19 @@ def measure() -> Table:
     return Table("app", "The full-screen app", rows, notes)
 
 
+def _app(settings: Mapping[str, str] | None = None) -> Terminal:
+    own = {"TERM": "xterm-256color", "COLORTERM": "truecolor", **(settings or {})}
+    return Terminal([str(Path(sys.executable).parent / "deepthink-tui")], own, (_WIDTH, _HEIGHT))
+
+
+def _left(app: Terminal) -> float:
+    """Leave by the key for it; the seconds until the app had ended."""
+    began = time.perf_counter()
+    app.press("\x11")  # Ctrl-Q
+    app.code()
+    return time.perf_counter() - began
+
+
 @contextmanager
 def _home() -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="deepthink-bench-") as home:
@@ -204,12 +91,12 @@ def _home() -> Iterator[Path]:
 def _first_frames() -> list[Row]:
     frames, keys, leaving = [], [], []
     for _ in range(_STARTS):
-        with Terminal() as app:
+        with _app() as app:
             frames.append(app.wait_for(*_FRAME) - app.began)
             since = app.mark()
             app.press("q")
             keys.append(app.wait_for("q", since=since) - app.began)
-            leaving.append(app.end())
+            leaving.append(_left(app))
     first, key = statistics.median(frames), statistics.median(keys)
     return [
         Row.at_most(f"first frame, median of {_STARTS}", first, "{:.2f} s", 0.6),
@@ -222,7 +109,7 @@ def _idle() -> list[Row]:
     alone = subprocess.run(
         [sys.executable, "-c", _MODELS_ALONE], capture_output=True, text=True, check=True
     )
-    with Terminal() as app:
+    with _app() as app:
         app.wait_for(*_FRAME)
         app.quiet(5.0)
         before, began = app.cpu_seconds(), time.perf_counter()
@@ -230,7 +117,7 @@ def _idle() -> list[Row]:
         share = (app.cpu_seconds() - before) / (time.perf_counter() - began)
         over = (app.resident() - int(alone.stdout)) / 1e6
         idle = _latencies(app, _KEYS_FOR / 3)
-        left = app.end()
+        left = _left(app)
     return [
         Row.at_most(f"idle, over {_IDLE_FOR:.0f} s", share, "{:.2%} of a core", 0.01),
         Row.at_most("memory over the models, idle", over, "{:.0f} MB", 500),
@@ -244,7 +131,7 @@ def _busy(home: Path) -> tuple[list[Row], str]:
     _write_reports(home / "second", 2000)
     ingest = [str(Path(sys.executable).parent / "deepthink"), "ingest"]
     subprocess.run([*ingest, str(home / "first"), "-c", "reports"], check=True, capture_output=True)
-    with Terminal(_BUSY) as app:
+    with _app(_BUSY) as app:
         app.wait_for(*_FRAME)
         app.quiet(3.0)
         reading = subprocess.Popen(
@@ -263,7 +150,7 @@ def _busy(home: Path) -> tuple[list[Row], str]:
         finally:
             reading.kill()
             reading.wait()
-        left = app.end()
+        left = _left(app)
     p95 = _percentile(taken, 95)
     return [
         _spread("key to screen, while a model generates and a folder is read", taken, met=p95 <= 0.1),
@@ -276,7 +163,7 @@ def _busy(home: Path) -> tuple[list[Row], str]:
 
 def _busy_within(home: Path) -> list[Row]:
     """The same with the other folder read by the app itself; after `_busy`, whose folders it takes."""
-    with Terminal(_BUSY) as app:
+    with _app(_BUSY) as app:
         app.wait_for(*_FRAME)
         app.quiet(3.0)
         app.press(_ESCAPE)  # the run that was left is offered
@@ -293,7 +180,7 @@ def _busy_within(home: Path) -> list[Row]:
         app.press(_ASK_KEY)
         time.sleep(1.0)
         taken = _latencies(app, _KEYS_FOR, ask=_QUESTION)
-        app.end()
+        _left(app)
     return [
         _spread("the same, the folder read by the app itself", taken, met=_percentile(taken, 95) <= 0.1)
     ]
@@ -301,7 +188,7 @@ def _busy_within(home: Path) -> list[Row]:
 
 def _large() -> list[Row]:
     latest = _store(_RUNS, turns=_TURNS)
-    with Terminal() as app:
+    with _app() as app:
         first = app.wait_for(*_FRAME) - app.began
         app.quiet(5.0)
         alone = app.resident()
@@ -313,7 +200,7 @@ def _large() -> list[Row]:
         opened = app.shows("\r", latest)
         app.quiet(2.0)
         more = (app.resident() - alone) / 1e6
-        app.end()
+        _left(app)
     return [
         Row.at_most(f"first frame beside {_RUNS:,} runs", first, "{:.2f} s", 0.6),
         Row.at_most(f"the list of {_RUNS:,} runs opens", runs, "{:.2f} s", 1),

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
+import signal
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import count
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -27,7 +30,7 @@ from models.protocols import ChatOptions, Choice, GenerationCancelled, Message, 
 from tests.agent.conftest import UnsureReader
 from tests.scripted import HashEmbedder
 from tests.tui.app.bare import bare
-from tests.tui.waiting import until
+from tests.tui.waiting import until, wait
 from traces.paths import store_file
 from traces.store import Store
 from tui import cli
@@ -256,6 +259,23 @@ def app(make_app: MakeApp) -> DeepthinkApp:
 def filled(library: Path) -> Path:
     """Two small documents are in the library, in the collection ``facts``; their folder."""
     return library
+
+
+def ctrl_c_at(call: int) -> Callable[[ChatOptions], None]:
+    """Presses Ctrl-C in that call of the model, counted from 1; a call ends once it is told."""
+    numbers = count(1)
+
+    def during(options: ChatOptions) -> None:
+        number = next(numbers)
+        if number < call:
+            return
+        if number == call:
+            os.kill(os.getpid(), signal.SIGINT)
+        assert options.cancel is not None
+        wait(options.cancel.is_set)
+        raise GenerationCancelled("The answer was cancelled.")
+
+    return during
 
 
 class Gate:

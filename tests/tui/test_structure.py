@@ -8,41 +8,14 @@ import importlib
 import inspect
 import re
 import textwrap
-from graphlib import TopologicalSorter
 from pathlib import Path
 
-import pytest
 from textual.message_pump import MessagePump
 
 import tui
 
 ROOT = Path(tui.__file__).parent
 MODULES = sorted(ROOT.rglob("*.py"))
-_BEGIN_THREADS = {"app/work", "run/live"}  # each posts what its thread raises
-
-
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_threads_are_begun_in_one_way_only(path: Path) -> None:
-    """So that every worker posts messages, and what it raises is told."""
-    text = path.read_text(encoding="utf-8")
-    if str(path.relative_to(ROOT).with_suffix("")) in _BEGIN_THREADS or "from textual" not in text:
-        return
-    names = {node.attr for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Attribute)}
-    assert not names & {"run_worker", "call_from_thread", "Thread", "run_in_executor"}
-
-
-def test_no_module_imports_itself_in_a_circle_types_included() -> None:
-    names = {
-        ".".join(path.relative_to(ROOT.parent).with_suffix("").parts).removesuffix(".__init__"): path
-        for path in MODULES
-    }
-    graph: dict[str, set[str]] = {}
-    for name, path in names.items():
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ImportFrom) and node.module:
-                inner = {f"{node.module}.{alias.name}" for alias in node.names} & names.keys()
-                graph.setdefault(name, set()).update(inner or {node.module} & names.keys())
-    TopologicalSorter(graph).prepare()
 
 
 def test_no_attribute_of_ours_is_one_of_textuals_own() -> None:

@@ -18,3 +18,11 @@ async def until(pilot: Pilot[Any], condition: Callable[[], object]) -> None:
         assert time.monotonic() < deadline, "it never came"
         await pilot.pause(0.02)
     await pilot.pause()
+
+
+def wait(condition: Callable[[], object]) -> None:
+    """Wait until ``condition`` holds, where no app works."""
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline, "it never came"
+        time.sleep(0.01)

@@ -22,25 +22,6 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[Answering]:
     return made
 
 
-def test_another_model_closes_the_one_before(opened: list[Answering]) -> None:
-    engine = Engine()
-    with engine.chat() as first, engine.chat() as again:
-        assert first is again
-    assert not opened[0].closed, "it stays for the next question"
-    with engine.chat("another") as other:
-        assert other.name == "another"
-    assert [chat.closed for chat in opened] == [True, False]
-
-
-def test_a_model_is_not_closed_while_it_is_used(opened: list[Answering]) -> None:
-    engine = Engine()
-    with engine.chat(), engine.chat():
-        with engine.chat("another"):
-            assert not opened[0].closed
-        assert not opened[0].closed
-    assert [chat.closed for chat in opened] == [True, False]
-
-
 def test_a_model_that_cannot_be_opened_leaves_the_one_before(
     opened: list[Answering], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import signal
 import threading
-import time
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +16,8 @@ from agent import checkpoints
 from agent.documents.sample_library import COLLECTIONS, demo_question
 from agent.run import Request
 from models.catalogue import ModelEntry
-from models.protocols import ChatOptions, GenerationCancelled, ModelUnreachable
-from tests.tui.conftest import QUESTION, Answer, Run
+from models.protocols import ChatOptions, ModelUnreachable
+from tests.tui.conftest import QUESTION, Answer, Run, ctrl_c_at
 from tests.tui.stored import cut_off, store_run
 from traces.library import Library
 from traces.runs import Runs, Sessions
@@ -145,18 +143,7 @@ def test_options_become_the_request(asked: list[tuple[Request, Settings]], deept
     deepthink("config", "set", "approve", "ask")
     deepthink("config", "set", "collection", "facts")
     deepthink("config", "set", "shadow", "learned")
-    limits = (
-        "--profile",
-        "seed",
-        "--decider",
-        "llm",
-        "--steps",
-        "1",
-        "--tokens",
-        "5000",
-        "--seconds",
-        "60",
-    )
+    limits = "--profile seed --decider llm --steps 1 --tokens 5000 --seconds 60".split()
     assert deepthink("ask", "Why?", "--brief", "--no-web", *limits).code == 0
     request, settings = asked.pop()
     assert request == Request(
@@ -334,23 +321,8 @@ def test_a_model_that_fails_ends_the_run_with_its_exit_code(
 
 
 def test_ctrl_c_cancels_the_run_and_exits_with_130(library: Path, model: Answer, deepthink: Run) -> None:
-    asked = threading.Event()
-
-    def slow(options: ChatOptions) -> None:
-        if not asked.is_set():
-            asked.set()
-            os.kill(os.getpid(), signal.SIGINT)
-        assert options.cancel is not None
-        for _ in range(2000):
-            if options.cancel.is_set():
-                break
-            time.sleep(0.01)
-        else:
-            pytest.fail("the run was not told")
-        raise GenerationCancelled("The answer was cancelled.")
-
     before = signal.getsignal(signal.SIGINT)
-    chat = model(during=slow)
+    chat = model(during=ctrl_c_at(1))
     ran = deepthink("ask", QUESTION, "--plain")
     assert ran.code == 130
     run_id = Runs(open_store()).find("last").id
@@ -378,51 +350,37 @@ def test_a_reader_that_goes_away_ends_the_run(
     assert not [t for t in threading.enumerate() if t.name == "deepthink-run"]
 
 
-@dataclass
-class Resumed:
-    """What `tui.ask.asking.resume` was called with."""
-
-    calls: list[dict[str, Any]] = field(default_factory=list)
-
-    def __call__(self, run_id: str, settings: Settings, form: str, approve: str | None = None) -> int:
-        self.calls.append(
-            {"run": run_id, "model": settings.model, "web": settings.web, "form": form, "approve": approve}
-        )
-        return 7
+Resumed = list[dict[str, Any]]
 
 
 @pytest.fixture
 def resumed(monkeypatch: pytest.MonkeyPatch) -> Resumed:
-    double = Resumed()
-    monkeypatch.setattr("tui.ask.asking.resume", double, raising=False)
-    return double
+    """What `tui.ask.asking.resume` was called with."""
+    calls: Resumed = []
+
+    def resume(run_id: str, settings: Settings, form: str, approve: str | None = None) -> int:
+        calls.append({"run": run_id, "web": settings.web, "form": form, "approve": approve})
+        return 7
+
+    monkeypatch.setattr("tui.ask.asking.resume", resume)
+    return calls
 
 
-def test_nothing_to_resume_is_said_kindly(resumed: Resumed, deepthink: Run) -> None:
+def test_the_newest_that_can_be_resumed_is_or_the_one_that_is_named(
+    resumed: Resumed, deepthink: Run
+) -> None:
     store_run()
     store_run(status="running")  # cut off before its first checkpoint
     ran = deepthink("resume")
-    assert (ran.code, ran.err) == (0, "")
-    assert ran.out == "There is nothing to resume.\n"
+    assert (ran.code, ran.out, ran.err) == (0, "There is nothing to resume.\n", "")
     assert deepthink("resume", "--json").out == "null\n"
-    assert not resumed.calls
-
-
-def test_the_newest_that_can_be_resumed_is(resumed: Resumed, deepthink: Run) -> None:
-    cut_off()
-    newest = cut_off(status="waiting")
+    older, newest = cut_off(), cut_off(status="waiting")
     store_run()
-    ran = deepthink("resume")
-    assert (ran.code, ran.out) == (7, "")
-    assert [call["run"] for call in resumed.calls] == [newest]
-
-
-def test_a_run_is_named_by_the_beginning_of_its_id(resumed: Resumed, deepthink: Run) -> None:
-    older = cut_off()
-    cut_off()
+    assert deepthink("resume").code == 7
     deepthink("resume", older[:8], "--approve", "never", "--plain")
     deepthink("resume", older, "--json")
-    assert [(c["run"], c["form"], c["approve"]) for c in resumed.calls] == [
+    assert [(c["run"], c["form"], c["approve"]) for c in resumed] == [
+        (newest, "auto", None),
         (older, "plain", "never"),
         (older, "json", None),
     ]
@@ -434,7 +392,7 @@ def test_a_run_that_another_process_works_on_is_left_alone(resumed: Resumed, dee
         ran = deepthink("resume")
     assert ran.code == 0
     assert f"run {run_id} is still going on" in ran.out
-    assert not resumed.calls
+    assert not resumed
 
 
 def test_of_a_run_that_cannot_go_on_no_model_is_asked_for(no_models: None, deepthink: Run) -> None:
@@ -481,7 +439,7 @@ def test_a_run_goes_on_with_the_web_or_without_as_it_was_asked(
     monkeypatch.setenv("DEEPTHINK_WEB", str(is_set))
     cut_off(request=asdict(Request("Who?", web=asked)))
     assert deepthink("resume", *option).code == 7
-    assert [call["web"] for call in resumed.calls] == [searches]
+    assert [call["web"] for call in resumed] == [searches]
 
 
 @pytest.mark.parametrize("arguments", [(), ("--web",)], ids=" ".join)
@@ -507,7 +465,7 @@ def test_wrong_usage(arguments: tuple[str, ...], resumed: Resumed, deepthink: Ru
     ran = deepthink(*arguments)
     assert (ran.code, ran.out) == (2, "")
     assert len(ran.err.splitlines()) == 2
-    assert not resumed.calls
+    assert not resumed
 
 
 def test_the_model_that_it_began_with_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:

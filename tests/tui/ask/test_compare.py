@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import signal
-import time
 from pathlib import Path
 
 import pytest
 
 from agent.prompts import NOT_FOUND
-from models.protocols import ChatOptions, GenerationCancelled, ModelUnreachable
-from tests.tui.conftest import QUESTION, Answer, Run
+from models.protocols import ChatOptions, ModelUnreachable
+from tests.tui.conftest import QUESTION, Answer, Run, ctrl_c_at
 from traces.runs import Runs
 from tui import failures
 from tui.assemble import open_store
@@ -114,25 +112,8 @@ def test_a_system_that_fails_does_not_hide_the_others(library: Path, model: Answ
 
 @pytest.mark.parametrize("system", ["shallow", "lean"])
 def test_ctrl_c_stops_in_order(library: Path, model: Answer, deepthink: Run, system: str) -> None:
-    calls: list[ChatOptions] = []
-
-    def slow(options: ChatOptions) -> None:
-        calls.append(options)
-        if len(calls) == 1:
-            return
-        if len(calls) == 2:
-            os.kill(os.getpid(), signal.SIGINT)
-        assert options.cancel is not None
-        for _ in range(2000):
-            if options.cancel.is_set():
-                break
-            time.sleep(0.01)
-        else:
-            pytest.fail("the system was not told")
-        raise GenerationCancelled("The answer was cancelled.")
-
     before = signal.getsignal(signal.SIGINT)
-    used = model(during=slow)
+    used = model(during=ctrl_c_at(2))  # the first loads the model
     ran = deepthink("compare", QUESTION, "--systems", f"{system},crag")
     assert ran.code == 130
     assert ran.err == "Cancelled.\n"

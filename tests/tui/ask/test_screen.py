@@ -112,8 +112,7 @@ async def test_a_first_look_stands_there_until_the_answer_does(
     reader = WordReader({QUESTION: ("buys all", 0.6)})
     monkeypatch.setattr("tui.assemble.open_reader", lambda _settings: reader)
     gate = Gate(3)
-    app = make_app(Answering(during=gate))
-    async with app.run_test(size=(120, 40)) as pilot:
+    async with make_app(Answering(during=gate)).run_test(size=(120, 40)) as pilot:
         screen = await begun(pilot)
         exchange = screen.query_one(Exchange)
         look = exchange.query_one(".look", Static)
@@ -126,8 +125,7 @@ async def test_a_first_look_stands_there_until_the_answer_does(
         assert not look.display
 
 
-async def test_a_turn_that_does_not_fit_is_shown_from_its_question(make_app: MakeApp, filled: Path) -> None:
-    app = make_app(Answering())
+async def test_a_turn_that_does_not_fit_is_shown_from_its_question(app: DeepthinkApp) -> None:
     async with app.run_test(size=(60, 16)) as pilot:
         screen = await asked(pilot)
         exchange, conversation = screen.query_one(Exchange), screen.query_one(Conversation)
@@ -137,9 +135,8 @@ async def test_a_turn_that_does_not_fit_is_shown_from_its_question(make_app: Mak
 
 
 async def test_a_question_is_answered_and_each_citation_opens_its_passage(
-    make_app: MakeApp, filled: Path, monkeypatch: pytest.MonkeyPatch
+    app: DeepthinkApp, filled: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    app = make_app(Answering())
     originals: list[str] = []
     monkeypatch.setattr(app, "open_url", originals.append)
     monkeypatch.setenv("DISPLAY", ":0")
@@ -169,10 +166,7 @@ async def test_a_question_is_answered_and_each_citation_opens_its_passage(
         await until(pilot, lambda: isinstance(app.screen, PassageScreen))
 
 
-async def test_what_is_shown_beside_an_answer_and_what_is_done_with_it(
-    make_app: MakeApp, filled: Path
-) -> None:
-    app = make_app(Answering())
+async def test_what_is_shown_beside_an_answer_and_what_is_done_with_it(app: DeepthinkApp) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await asked(pilot)
         exchange, prompt, fold = screen.query_one(Exchange), screen.query_one(Prompt), screen.fold
@@ -229,10 +223,7 @@ async def test_what_is_not_found_shows_what_came_nearest(make_app: MakeApp, fill
         await until(pilot, lambda: app.screen.query_one(DataTable).row_count)
 
 
-async def test_a_follow_up_belongs_to_the_session_and_words_are_found_in_it(
-    make_app: MakeApp, filled: Path
-) -> None:
-    app = make_app(Answering())
+async def test_a_follow_up_belongs_to_the_session_and_words_are_found_in_it(app: DeepthinkApp) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await asked(pilot)
         session = screen.session
@@ -269,10 +260,9 @@ async def test_a_follow_up_belongs_to_the_session_and_words_are_found_in_it(
 
 
 async def test_several_lines_earlier_questions_and_completion(
-    make_app: MakeApp, filled: Path, monkeypatch: pytest.MonkeyPatch
+    app: DeepthinkApp, filled: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(filled)
-    app = make_app(Answering())
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await asked(pilot)
         prompt = screen.query_one(Prompt)
@@ -301,11 +291,8 @@ async def test_several_lines_earlier_questions_and_completion(
         assert not choices.option_count, "nobody has that home: there is nothing to complete"
 
 
-async def test_collections_and_files_are_named_in_the_question(
-    make_app: MakeApp, filled: Path, tmp_path: Path
-) -> None:
+async def test_collections_and_files_are_named_in_the_question(app: DeepthinkApp, tmp_path: Path) -> None:
     (tmp_path / "rent.md").write_text("# Rent\n\nThe rent of the Brevnes plant is 400,000 crowns a year.\n")
-    app = make_app(Answering())
     async with app.run_test(size=(120, 40)) as pilot:
         await asked(pilot, f"#facts Who supplies the bearings? @{tmp_path / 'rent.md'}")
         run = Runs(app.engine.store).find("last")
@@ -351,8 +338,7 @@ def test_a_file_that_is_named_or_all_of_a_folder_has_to_be_read(make_app: MakeAp
 
 async def test_the_reader_who_scrolled_up_is_left_where_they_are(make_app: MakeApp, filled: Path) -> None:
     long = "\n\n".join(f"Orlavane buys its ceramic bearings from Tolvang Ceramics, {n}." for n in range(60))
-    app = make_app(Answering(answer=long))
-    async with app.run_test(size=(80, 24)) as pilot:
+    async with make_app(Answering(answer=long)).run_test(size=(80, 24)) as pilot:
         screen = await asked(pilot)
         conversation = screen.query_one(Conversation)
         await until(pilot, lambda: conversation.max_scroll_y > 20)
@@ -391,8 +377,9 @@ async def test_what_fails_is_a_toast_a_line_and_a_text_to_copy(make_app: MakeApp
 
 
 async def test_without_a_model_the_way_out_is_told(
-    filled: Path, no_models: None, app: DeepthinkApp
+    filled: Path, no_models: None, make_app: MakeApp
 ) -> None:
+    app = make_app()
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await ready(pilot)
         intro = screen.query_one("#intro", Static)
@@ -407,8 +394,7 @@ async def test_without_a_model_the_way_out_is_told(
 
 async def test_one_run_at_a_time(make_app: MakeApp, filled: Path) -> None:
     gate = Gate()
-    app = make_app(Answering(during=gate))
-    async with app.run_test(size=(120, 40)) as pilot:
+    async with make_app(Answering(during=gate)).run_test(size=(120, 40)) as pilot:
         screen = await begun(pilot)
         await until(pilot, gate.reached.is_set)
         assert screen.query_one(RunBar).display
@@ -421,8 +407,7 @@ async def test_one_run_at_a_time(make_app: MakeApp, filled: Path) -> None:
         assert not screen.query_one(RunBar).display
 
 
-async def test_text_that_comes_in_one_burst_is_asked_whole(make_app: MakeApp, filled: Path) -> None:
-    app = make_app(Answering())
+async def test_text_that_comes_in_one_burst_is_asked_whole(app: DeepthinkApp) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await ready(pilot)
         for key in "Who supplies it?":
@@ -439,10 +424,7 @@ def focused(app: DeepthinkApp, kind: type[Widget]) -> bool:
     return isinstance(app.focused, kind)
 
 
-async def test_escape_the_key_of_the_screen_and_letters_lead_back_to_the_prompt(
-    make_app: MakeApp, filled: Path
-) -> None:
-    app = make_app(Answering())
+async def test_escape_the_key_of_the_screen_and_letters_lead_back_to_the_prompt(app: DeepthinkApp) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await asked(pilot)
         prompt = screen.query_one(Prompt)
@@ -464,9 +446,8 @@ async def test_escape_the_key_of_the_screen_and_letters_lead_back_to_the_prompt(
 
 
 async def test_the_arrows_go_through_the_thinking_and_what_is_typed_as_it_is_hidden_is_the_prompts(
-    make_app: MakeApp, filled: Path
+    app: DeepthinkApp,
 ) -> None:
-    app = make_app(Answering())
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await asked(pilot)
         await pilot.press("ctrl+l")
@@ -534,8 +515,7 @@ async def test_a_question_asked_at_once_is_limited_to_the_collection_it_names(
         assert app.screen.query_one("#query", Input).value == "#facts Who owns it?"
 
 
-async def test_what_is_mistyped_is_not_asked(make_app: MakeApp, filled: Path) -> None:
-    app = make_app(Answering())
+async def test_what_is_mistyped_is_not_asked(app: DeepthinkApp) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         for typed, told in {
             "#nosuch where is it?": "No collection is called nosuch; there are facts.",
@@ -579,10 +559,7 @@ async def test_the_empty_screen_suggests_questions_about_the_documents(
         assert "What is “Supply” about?" in str(intro.content)
 
 
-async def test_no_key_under_an_answer_is_cut_and_the_help_and_the_palette_stay(
-    make_app: MakeApp, filled: Path
-) -> None:
-    app = make_app(Answering())
+async def test_no_key_under_an_answer_is_cut_and_the_help_and_the_palette_stay(app: DeepthinkApp) -> None:
     async with app.run_test(size=(60, 24)) as pilot:
         screen = await asked(pilot)
         await pilot.press("ctrl+y")
@@ -600,9 +577,8 @@ async def test_no_key_under_an_answer_is_cut_and_the_help_and_the_palette_stay(
 
 
 async def test_the_thinking_takes_the_place_of_the_answer_which_outlives_a_pane_of_few_columns(
-    make_app: MakeApp, filled: Path
+    app: DeepthinkApp,
 ) -> None:
-    app = make_app(Answering())
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await ready(pilot)
         conversation = screen.query_one(Conversation)

@@ -6,7 +6,7 @@ import json
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -14,12 +14,11 @@ import pytest
 
 from models.protocols import ChatOptions, ModelError
 from tests.tui.conftest import QUESTION, Answering, Run
+from tests.tui.waiting import PATIENCE, wait
 from traces.paths import socket_file
 from traces.runs import Runs
 from tui.ask import warm
 from tui.assemble import open_store
-
-PATIENCE = 60.0
 
 
 @contextmanager
@@ -32,13 +31,6 @@ def serving(minutes: float = 0.0) -> Iterator[threading.Thread]:
     socket_file().unlink(missing_ok=True)
     thread.join(PATIENCE)
     assert not thread.is_alive()
-
-
-def wait(condition: Callable[[], object]) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 @pytest.fixture

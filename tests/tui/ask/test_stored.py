@@ -20,6 +20,7 @@ from tests.tui.conftest import QUESTION, Answering, Gate, MakeApp
 from tests.tui.stored import cut_off
 from tests.tui.waiting import PATIENCE, until
 from traces.runs import Runs, Sessions
+from tui.app.app import DeepthinkApp
 from tui.app.confirm import ConfirmScreen
 from tui.app.engine import Engine
 from tui.ask.conversation import Conversation, load_beginning
@@ -70,7 +71,7 @@ def test_what_nobody_works_on_is_offered_but_for_what_was_cancelled() -> None:
 
 
 async def test_a_collection_whose_reading_ends_while_one_asks_can_be_named(
-    make_app: MakeApp, filled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    app: DeepthinkApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "rent.md").write_text("# Rent\n\nThe rent of the Brevnes plant is 400,000 crowns a year.\n")
     go_on, real = threading.Event(), ing.ingest
@@ -80,7 +81,6 @@ async def test_a_collection_whose_reading_ends_while_one_asks_can_be_named(
         yield from real(*arguments, **named)
 
     monkeypatch.setattr("agent.documents.ingest.ingest", held)
-    app = make_app(Answering())
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await ready(pilot)
         await pilot.press("f3")
@@ -97,8 +97,7 @@ async def test_a_collection_whose_reading_ends_while_one_asks_can_be_named(
         assert "rents  1 document" in shown(intro)
 
 
-async def test_deleting_the_session_that_is_open_begins_a_new_one(make_app: MakeApp, filled: Path) -> None:
-    app = make_app(Answering())
+async def test_deleting_the_session_that_is_open_begins_a_new_one(app: DeepthinkApp) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await asked(pilot)
         await pilot.press("f10")
@@ -115,10 +114,7 @@ async def test_deleting_the_session_that_is_open_begins_a_new_one(make_app: Make
         assert not app.failures
 
 
-async def test_a_session_that_was_deleted_elsewhere_gives_way_to_a_new_one(
-    make_app: MakeApp, filled: Path
-) -> None:
-    app = make_app(Answering())
+async def test_a_session_that_was_deleted_elsewhere_gives_way_to_a_new_one(app: DeepthinkApp) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await asked(pilot)
         gone = screen.session
@@ -133,9 +129,8 @@ async def test_a_session_that_was_deleted_elsewhere_gives_way_to_a_new_one(
 
 
 async def test_a_new_session_begins_without_the_thinking_and_the_meters_of_the_last_run(
-    make_app: MakeApp, filled: Path
+    app: DeepthinkApp,
 ) -> None:
-    app = make_app(Answering())
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await asked(pilot)
         meters = screen.query_one(Meters)
@@ -165,8 +160,7 @@ async def stopped_at(gate: Gate, pilot: Pilot[int], screen: AskScreen) -> str:
 
 async def test_a_run_that_goes_on_is_shown_in_its_own_session(make_app: MakeApp, filled: Path) -> None:
     gate = Gate(2)
-    app = make_app(Answering(during=gate))
-    async with app.run_test(size=(120, 40)) as pilot:
+    async with make_app(Answering(during=gate)).run_test(size=(120, 40)) as pilot:
         screen = await ready(pilot)
         stopped, session = await stopped_at(gate, pilot, screen), screen.session
         before = "Who supplies the ceramic bearings of Orlavane?"
@@ -181,10 +175,7 @@ async def test_a_run_that_goes_on_is_shown_in_its_own_session(make_app: MakeApp,
         await accept(pilot, screen)
 
 
-async def test_a_question_that_is_cancelled_before_its_run_begins_is_over(
-    make_app: MakeApp, filled: Path
-) -> None:
-    app = make_app(Answering())
+async def test_a_question_that_is_cancelled_before_its_run_begins_is_over(app: DeepthinkApp) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await ready(pilot)
 

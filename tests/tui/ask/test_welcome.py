@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +17,9 @@ from agent.documents.ingest import IngestEvent
 from agent.documents.sample_library import demo_question
 from models.catalogue import QWEN_CODER_1_5B, ModelEntry
 from models.fetch import DiskFull
-from models.fetch.files import ChecksumMismatch, PullCancelled, PullProgress
+from models.fetch.files import ChecksumMismatch
 from tests.tui.conftest import Answering, Look, MakeApp, Snap
+from tests.tui.pulling import Pulling
 from tests.tui.waiting import PATIENCE, until
 from traces.runs import Runs
 from tui.app.app import Appearance, DeepthinkApp
@@ -32,37 +33,20 @@ from tui.settings.settings import load
 DEFAULTS = ["qwen2.5-coder-1.5b", "qwen2.5-coder-0.5b", "bge-small-en", "ms-marco-minilm-l12"]
 
 
-class _Machine:
+class _Machine(Pulling):
     """A machine without models; pulling brings them."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        super().__init__(monkeypatch, lambda entry: self.pulled.append(entry.name))
         self.pulled: list[str] = []
-        self.hold = threading.Event()  # a pull waits for it in the middle
-        self.hold.set()
-        self.fails: Exception | None = None
-        monkeypatch.setattr("models.fetch.pull", self.pull)
         monkeypatch.setattr("tui.ask.welcome.is_here", lambda entry: entry.name in self.pulled)
         monkeypatch.setattr("tui.app.engine.Engine.prepare", lambda *_: None)
 
-    def pull(
-        self,
-        entry: ModelEntry,
-        *,
-        progress: Callable[[PullProgress], None],
-        cancel: threading.Event,
-        **_: Any,
-    ) -> Path:
-        size = entry.size
-        given_up = "publisher: example.org is away"
-        progress(PullProgress(entry.name, "fetching", size // 2, size, "wheels", given_up=given_up))
-        while not self.hold.wait(0.01):
-            if cancel.is_set():
-                raise PullCancelled(f"The pull of {entry.name} was cancelled.", "Pull again.")
-        if self.fails is not None:
-            raise self.fails
-        progress(PullProgress(entry.name, "done", size, size))
-        self.pulled.append(entry.name)
-        return Path("/models") / entry.name
+
+@pytest.fixture
+def app(make_app: MakeApp) -> DeepthinkApp:
+    """The app with neither a model nor documents."""
+    return make_app()
 
 
 @pytest.fixture
@@ -154,10 +138,9 @@ async def test_a_pull_that_is_stopped_or_fails_is_taken_up_again(
 
 @pytest.mark.usefixtures("bare")
 async def test_documents_of_ones_own(
-    make_app: MakeApp, machine: _Machine, monkeypatch: pytest.MonkeyPatch, folder: Path
+    app: DeepthinkApp, machine: _Machine, monkeypatch: pytest.MonkeyPatch, folder: Path
 ) -> None:
     machine.pulled = list(DEFAULTS)
-    app = make_app()
     (folder / "broken.pdf").write_bytes(b"%PDF-1.4 no pages")
     answers: list[str | None] = []
     async with app.run_test(size=(80, 24)) as pilot:
@@ -214,8 +197,7 @@ async def test_what_was_typed_before_the_app_could_read_it_is_asked(machine: _Ma
         assert app.screen.query_one(Prompt).earlier == ["Who?"]
 
 
-async def test_typing_a_question_closes_the_first_steps(make_app: MakeApp, machine: _Machine) -> None:
-    app = make_app()
+async def test_typing_a_question_closes_the_first_steps(app: DeepthinkApp, machine: _Machine) -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         await until(pilot, lambda: isinstance(app.screen, WelcomeScreen) and "▸ 1" in _shown(app))
         for letter in "xyz":
@@ -225,7 +207,7 @@ async def test_typing_a_question_closes_the_first_steps(make_app: MakeApp, machi
 
 
 async def test_who_is_writing_a_question_at_the_first_start_is_left_alone(
-    make_app: MakeApp, machine: _Machine, monkeypatch: pytest.MonkeyPatch
+    app: DeepthinkApp, machine: _Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looked = threading.Event()
 
@@ -234,7 +216,6 @@ async def test_who_is_writing_a_question_at_the_first_start_is_left_alone(
         return load_beginning(engine)
 
     monkeypatch.setattr("tui.ask.screen.load_beginning", slow)
-    app = make_app()
     async with app.run_test(size=(80, 24)) as pilot:
         ask = app.screen
         await pilot.press(*"Who")
@@ -251,6 +232,8 @@ async def test_who_is_writing_a_question_at_the_first_start_is_left_alone(
 def test_welcome_in_pictures(
     step: str, look: Look, make_app: MakeApp, machine: _Machine, snap_compare: Snap
 ) -> None:
+    app = make_app(theme=look.theme)
+
     async def show(pilot: Pilot[Any]) -> None:
         await _opened(app, pilot, [])
         if step == "fetching":
@@ -263,7 +246,6 @@ def test_welcome_in_pictures(
 
     if step == "question":
         machine.pulled = list(DEFAULTS)
-    app = make_app(theme=look.theme)
     try:
         assert snap_compare(app, terminal_size=look.size, run_before=show)
     finally:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 from rich.cells import cell_len
-from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 from textual.widgets import Static
 
@@ -32,38 +31,6 @@ LAST = decided(
 )
 
 
-def fold_of(*decisions: ev.Decided, run_id: str = "a") -> RunFold:
-    fold = RunFold(run_id=run_id)
-    fold.decisions = list(decisions)
-    return fold
-
-
-class Strip(DecisionStrip):
-    """A strip that has no store."""
-
-    def read_labels(self, change: Callable[[Any], None] = lambda _labels: None) -> None:
-        change(self)
-
-    def show_labels(self, labels: Mapping[int, Label], stored: int) -> None:
-        self._labels, self._stored = labels, stored
-        self._show_rows()
-
-
-class Showing(App[None]):
-    """A strip alone, and what it says."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.strip = Strip()
-
-    def compose(self) -> ComposeResult:
-        yield self.strip
-
-    @property
-    def lines(self) -> str:
-        return "\n".join(str(option.prompt) for option in self.strip.options)
-
-
 def test_a_row_shows_the_action_its_source_and_every_probability() -> None:
     assert drawn(Row(FIRST), 60).plain.splitlines() == [
         " 1  → CONTINUE  rules  ≠ llm: FINISH",
@@ -73,37 +40,6 @@ def test_a_row_shows_the_action_its_source_and_every_probability() -> None:
         " 2  ■ FINISH  rules  = llm agrees",
         "    C  0%  R   –  F100%",
     ]
-
-
-async def test_the_label_of_an_event_stands_until_the_store_says_otherwise() -> None:
-    app = Showing()
-    taught = decided("CONTINUE", (1, 0, 0), source="human", label="teach")
-    async with app.run_test() as pilot:
-        app.strip.show_run(fold_of(FIRST, taught))
-        await pilot.pause()
-        assert "✎ you: right" in app.lines
-        app.strip.show_labels({}, stored=1)
-        assert "✎ you: right" in app.lines, "the store does not hold the second decision yet"
-        app.strip.show_labels({}, stored=2)
-        assert "✎" not in app.lines, "it was taken back"
-
-
-async def test_the_cursor_follows_a_live_run_unless_it_was_moved() -> None:
-    app = Showing()
-    async with app.run_test() as pilot:
-        app.strip.show_run(fold_of(FIRST))
-        await pilot.pause()
-        app.strip.show_run(fold_of(FIRST, LAST))
-        await pilot.pause()
-        assert app.strip.highlighted == 1
-        app.strip.focus()
-        await pilot.press("up")
-        app.strip.show_run(fold_of(FIRST, LAST, LAST))
-        await pilot.pause()
-        assert app.strip.highlighted == 0
-        app.strip.show_run(fold_of(FIRST, LAST, run_id="b"))
-        await pilot.pause()
-        assert app.strip.highlighted == 1, "another run"
 
 
 QUESTION = "Name the supplier of Orlavane's ceramic bearings and the event that halted its plant."
@@ -300,6 +236,10 @@ async def test_labels_are_stored_and_taken_back(app: DeepthinkApp) -> None:
         await until(pilot, lambda: not said(strip))
         assert 0 not in labels.of_run(run_id)
         assert "Your label" not in behind(screen)
+        await pilot.press("end", "up")
+        assert "✎ you: right" in rows(screen), "an event brought it"
+        await pilot.press("backspace")
+        await until(pilot, lambda: "✎" not in rows(screen))
         await pilot.press("end", "1")
         assert "CONTINUE was not possible there, only FINISH." in [n.message for n in app._notifications]
         assert 3 not in labels.of_run(run_id)
@@ -341,7 +281,7 @@ async def test_a_live_run_is_followed_and_taught(app: DeepthinkApp) -> None:
         assert strip.option_count == 1
         fold.take(TAKEN[1])
         await until(pilot, lambda: strip.option_count == 2)
-        assert strip.highlighted == 1
+        assert strip.highlighted == 1, "the cursor follows the run"
         await pilot.press("t")
         steering = asking.live.steering
         assert [steering.teaching] == [True]
@@ -366,6 +306,11 @@ async def test_a_live_run_is_followed_and_taught(app: DeepthinkApp) -> None:
         fold.take(TAKEN[3])
         await pilot.press("right_square_bracket")
         await until(pilot, lambda: strip.option_count == 4)
+        assert strip.highlighted == 3, "it is another run"
+        await pilot.press("home")
+        fold.take(TAKEN[3])
+        await until(pilot, lambda: strip.option_count == 5)
+        assert strip.highlighted == 0, "it was moved"
 
 
 async def test_the_last_run_is_shown_on_coming_back(app: DeepthinkApp) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import pytest
 from textual.app import ComposeResult
 
 from agent.text.terms import terms
@@ -13,7 +12,6 @@ from tests.agent import made
 from traces.library import Library
 from traces.records import Chunk
 from traces.store import Store
-from tui.app.app import DeepthinkApp
 from tui.app.base import DeepScreen
 
 BANK = (
@@ -31,12 +29,6 @@ class Beneath(DeepScreen):
     def compose(self) -> ComposeResult:
         """Not even the frame, so that pictures of a window do not change with it."""
         yield from ()
-
-
-def begin_with_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The app begins with an empty screen."""
-    monkeypatch.setitem(DeepthinkApp.MODES, "ask", Beneath)
-    monkeypatch.setattr(DeepthinkApp, "DEFAULT_MODE", "ask")
 
 
 def put(

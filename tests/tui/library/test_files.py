@@ -9,18 +9,13 @@ from textual import events
 from textual.widgets import Input, Static
 from textual.widgets._footer import FooterKey
 
-from tests.tui.library.shelf import begin_with_nothing
 from tests.tui.waiting import until
 from tui.app.app import DeepthinkApp
 from tui.library.actions import Intake, completions
 from tui.library.files import FilesScreen, PathInput, PathTree
 
 SIZE = (80, 24)
-
-
-@pytest.fixture(autouse=True)
-def beneath(monkeypatch: pytest.MonkeyPatch) -> None:
-    begin_with_nothing(monkeypatch)
+pytestmark = pytest.mark.usefixtures("beneath")
 
 
 @pytest.fixture

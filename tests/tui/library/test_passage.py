@@ -17,7 +17,7 @@ from agent.state import Evidence
 from tests.agent.documents.formats.samples import pdf_file
 from tests.formats import FILES
 from tests.scripted import HashEmbedder
-from tests.tui.library.shelf import BANK, TABLE, begin_with_nothing, fill, fill_long
+from tests.tui.library.shelf import BANK, TABLE, fill, fill_long
 from tests.tui.waiting import until
 from traces.library import Library
 from tui.app.app import DeepthinkApp
@@ -35,11 +35,7 @@ from tui.library.passage import (
 )
 
 SIZE = (80, 24)
-
-
-@pytest.fixture(autouse=True)
-def beneath(monkeypatch: pytest.MonkeyPatch) -> None:
-    begin_with_nothing(monkeypatch)
+pytestmark = pytest.mark.usefixtures("beneath")
 
 
 def shown(text: DocumentText) -> str:

@@ -13,7 +13,7 @@ from textual.widgets import Input, Static
 from agent.documents import ingest as ing
 from agent.documents.document import UnreadableDocument
 from tests.tui.conftest import Look, MakeApp, Snap
-from tests.tui.library.shelf import begin_with_nothing, fill
+from tests.tui.library.shelf import fill
 from tests.tui.library.test_screen import facts, opened, search, told
 from tests.tui.waiting import PATIENCE, until
 from tui.app.app import DeepthinkApp
@@ -102,10 +102,11 @@ def test_library(
     snap_compare: Snap,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
 ) -> None:
     monkeypatch.setattr(DeepthinkApp, "DEFAULT_MODE", "library")
     if scene in {choosing_files, a_passage_in_its_document}:
-        begin_with_nothing(monkeypatch)
+        request.getfixturevalue("beneath")
     app = make_app(theme=look.theme)
     if scene is not opened:
         fill(app.engine.store)

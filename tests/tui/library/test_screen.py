@@ -16,7 +16,6 @@ from agent.documents.following import sync
 from agent.documents.ingest import ingest
 from agent.documents.sample_library import COLLECTIONS
 from tests.scripted import HashEmbedder
-from tests.tui.conftest import MakeApp
 from tests.tui.library.shelf import put
 from tests.tui.waiting import until
 from traces.folders import Folders
@@ -473,11 +472,7 @@ def test_one_line_says_what_happened(store: Store, tmp_path: Path) -> None:
     assert "stay" in summary(folders)
 
 
-async def test_the_library_shows_what_happened(
-    make_app: MakeApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(DeepthinkApp, "DEFAULT_MODE", "library")
-    app = make_app()
+async def test_the_library_shows_what_happened(tmp_path: Path, app: DeepthinkApp) -> None:
     _followed(app.engine.store, tmp_path / "letters")
     async with app.run_test(size=(100, 30)) as pilot:
         await until(pilot, lambda: isinstance(app.screen, LibraryScreen))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,13 @@ from textual.widgets import Input, Static
 
 from models.catalogue import BGE_SMALL_EN, QWEN_CODER_0_5B, QWEN_CODER_1_5B, ModelEntry
 from models.fetch import DiskFull
-from models.fetch.files import CheckedFiles, PullCancelled, PullProgress
+from models.fetch.files import CheckedFiles
 from models.probe import ProbeResult
 from models.protocols import GenerationCancelled
 from models.servers.ollama import ModelFacts, OllamaServer
 from models.servers.openai import OpenAiServer
 from tests.tui.conftest import QUESTION, Answering, Gate, Look, MakeApp, Snap
+from tests.tui.pulling import Pulling
 from tests.tui.waiting import until
 from tui.app.app import DeepthinkApp
 from tui.app.confirm import ConfirmScreen
@@ -44,20 +46,17 @@ def _install(folder: Path, entry: ModelEntry) -> None:
         CheckedFiles(home).add(file)
 
 
-class _Machine:
+class _Machine(Pulling):
     """A models folder with the default models in it, and a pull that brings the others."""
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        super().__init__(monkeypatch, partial(_install, folder), parts=4)
         self.folder = folder
-        self.hold = threading.Event()
-        self.hold.set()
-        self.fails: Exception | None = None
         self.prepared: list[str] = []
         for entry in (QWEN_CODER_1_5B, BGE_SMALL_EN):
             _install(folder, entry)
         monkeypatch.setenv("DEEPTHINK_MODELS", str(folder))
         monkeypatch.setenv("DEEPTHINK_OLLAMA_URL", "http://127.0.0.1:1")
-        monkeypatch.setattr("models.fetch.pull", self.pull)
         monkeypatch.setattr("models.probe.probe", self.probe)
         monkeypatch.setattr(
             "tui.app.engine.Engine.prepare", lambda engine: self.prepared.append(engine.settings().model)
@@ -69,36 +68,11 @@ class _Machine:
             OllamaServer, "facts", lambda _self, name: ModelFacts(8192, frozenset({models[name]}))
         )
 
-    def _wait(self, cancel: threading.Event, error: Exception) -> None:
-        while not self.hold.wait(0.01):
-            if cancel.is_set():
-                raise error
-        if self.fails is not None:
-            raise self.fails
-
-    def pull(
-        self,
-        entry: ModelEntry,
-        *,
-        progress: Callable[[PullProgress], None],
-        cancel: threading.Event,
-        **_: Any,
-    ) -> Path:
-        size = entry.size
-        progress(
-            PullProgress(entry.name, "waiting", 0, size, None, "another process is fetching this model")
-        )
-        given_up = "publisher: example.org is away"
-        progress(PullProgress(entry.name, "fetching", size // 4, size, "wheels", given_up=given_up))
-        self._wait(cancel, PullCancelled("It was cancelled.", "Pull again."))
-        _install(self.folder, entry)
-        return self.folder
-
     def probe(
         self, chat: Answering, *, cancel: threading.Event, on_step: Callable[[str], None]
     ) -> ProbeResult:
         on_step("how fast it reads")
-        self._wait(cancel, GenerationCancelled("It was cancelled."))
+        self.wait(cancel, GenerationCancelled("It was cancelled."))
         return _RESULT
 
 

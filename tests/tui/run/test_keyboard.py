@@ -10,8 +10,7 @@ import signal
 import subprocess
 import sys
 import termios
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,10 +18,10 @@ from rich.console import Console
 
 from agent import events as ev
 from agent.steering import Steering
+from tests.tui.waiting import PATIENCE, wait
 from tui.run.keyboard import Keyboard, Wheel
 from tui.run.render import AnimatedRun
 
-PATIENCE = 60.0  # seconds until a test gives up; none waits for it
 ROOT = Path(__file__).parents[3]
 
 
@@ -55,17 +54,6 @@ def terminal() -> Iterator[Terminal]:
     os.close(made.program)
 
 
-def test_keys_are_read_one_by_one_without_echo(terminal: Terminal) -> None:
-    before = termios.tcgetattr(terminal.program)
-    with terminal.keyboard:
-        assert terminal.modes == (False, False)
-        terminal.type("p")
-        assert terminal.keys(1) == "p"
-        terminal.type("aé\r")
-        assert terminal.keys(3) in {"aé\r", "aé\n"}
-    assert termios.tcgetattr(terminal.program) == before
-
-
 def test_arrows_and_the_like_are_no_keys(terminal: Terminal) -> None:
     with terminal.keyboard:
         terminal.type("\x1b[A\x1bOP\x1b[1;5Dx")
@@ -80,35 +68,6 @@ def test_the_terminal_is_put_back_after_an_exception(terminal: Terminal) -> None
     assert terminal.modes == (True, True)
 
 
-def test_lines_can_be_read_aside(terminal: Terminal) -> None:
-    with terminal.keyboard:
-        with terminal.keyboard.aside():
-            assert terminal.modes == (True, True)
-            terminal.type("a line\n")
-            assert os.read(terminal.program, 100) == b"a line\n"
-        assert terminal.modes == (False, False)
-        terminal.type("f")
-        assert terminal.keys(1) == "f"
-    assert terminal.read.empty()
-
-
-@pytest.fixture
-def not_ignored() -> Iterator[None]:
-    """A shell may have started the tests with SIGQUIT ignored, and what is ignored is left alone."""
-    before = signal.signal(signal.SIGQUIT, signal.SIG_DFL)
-    yield
-    signal.signal(signal.SIGQUIT, before)
-
-
-@pytest.mark.usefixtures("not_ignored")
-def test_signals_are_caught_only_while_keys_are_read(terminal: Terminal) -> None:
-    watched = (signal.SIGTSTP, signal.SIGCONT, signal.SIGTERM, signal.SIGQUIT)
-    before = [signal.getsignal(number) for number in watched]
-    with terminal.keyboard:
-        assert all(callable(signal.getsignal(number)) for number in watched)
-    assert [signal.getsignal(number) for number in watched] == before
-
-
 def test_in_the_background_the_terminal_is_left_alone_until_it_is_in_front_again(
     terminal: Terminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -117,20 +76,14 @@ def test_in_the_background_the_terminal_is_left_alone_until_it_is_in_front_again
     with terminal.keyboard:
         assert terminal.modes == (True, True)
         in_front = True
-        _until(lambda: terminal.modes == (False, False))
+        wait(lambda: terminal.modes == (False, False))
         terminal.type("p")
         assert terminal.keys(1) == "p"
 
 
-def _until(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-
-
 _PROGRAM = """
 import time
+from tests.tui.waiting import PATIENCE, wait
 from tui.run.keyboard import Keyboard
 
 with Keyboard(lambda key: print(f"key {key}", flush=True), 0, 0):
@@ -153,7 +106,7 @@ def test_stopped_it_gives_the_terminal_back_and_continued_it_takes_it_again() ->
     assert child.stdout is not None
 
     def until_it_echoes(wanted: bool) -> None:
-        _until(lambda: bool(termios.tcgetattr(program)[3] & termios.ECHO) is wanted)
+        wait(lambda: bool(termios.tcgetattr(program)[3] & termios.ECHO) is wanted)
 
     try:
         assert child.stdout.readline() == "begun\n"

@@ -25,6 +25,7 @@ from tests.tui.ask.test_screen import (
 from tests.tui.conftest import QUESTION, Answering, Gate, MakeApp
 from tests.tui.waiting import until
 from traces.runs import Labels, Runs
+from tui.app.app import DeepthinkApp
 from tui.ask.conversation import Conversation
 from tui.ask.prompt import Prompt
 from tui.ask.screen import AskScreen
@@ -127,8 +128,7 @@ async def test_nothing_is_promised_that_the_run_can_no_longer_do(
 
 async def test_answer_now_skip_and_add(make_app: MakeApp, filled: Path) -> None:
     gate = Gate(3)  # after the route and the plan
-    app = make_app(Answering(during=gate))
-    async with app.run_test(size=(120, 40)) as pilot:
+    async with make_app(Answering(during=gate)).run_test(size=(120, 40)) as pilot:
         screen = await held(pilot, gate)
         await pilot.press("ctrl+b")  # nothing to add
         screen.query_one(Prompt).put("What does the plant cost?")
@@ -164,8 +164,7 @@ async def test_a_decision_is_taken_by_the_person_and_is_a_label(make_app: MakeAp
         assert [(label.origin, label.action) for label in labels] == [("teach", "FINISH")], "one alone"
 
 
-async def test_teaching_asks_at_each_decision(make_app: MakeApp, filled: Path) -> None:
-    app = make_app(Answering())
+async def test_teaching_asks_at_each_decision(app: DeepthinkApp) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await ready(pilot)
         await pilot.press("ctrl+t")
@@ -205,8 +204,7 @@ async def test_an_answer_without_support_is_the_persons_to_judge_as_often_as_nee
         assert Runs(app.engine.store).find("last").status == "rejected"
 
 
-async def test_what_is_vague_is_asked_back_inline(make_app: MakeApp, filled: Path) -> None:
-    app = make_app(Answering())
+async def test_what_is_vague_is_asked_back_inline(app: DeepthinkApp) -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await begun(pilot, "What about it?")
         await until(pilot, asking(screen, "clarify"))
@@ -222,8 +220,7 @@ async def test_what_is_vague_is_asked_back_inline(make_app: MakeApp, filled: Pat
         assert Runs(app.engine.store).find("last").status == "answered"
 
 
-async def test_what_is_asked_back_is_no_markup(make_app: MakeApp, filled: Path) -> None:
-    app = make_app(Answering())
+async def test_what_is_asked_back_is_no_markup(app: DeepthinkApp) -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await ready(pilot)
         exchange = screen.query_one(Conversation).begin(QUESTION)
@@ -242,8 +239,7 @@ def asks(box: AskedBox, question: str) -> bool:
 
 async def test_leaving_the_app_interrupts_what_goes_on(make_app: MakeApp, filled: Path) -> None:
     gate = Gate()
-    app = make_app(Answering(during=gate))
-    async with app.run_test(size=(80, 24)) as pilot:
+    async with make_app(Answering(during=gate)).run_test(size=(80, 24)) as pilot:
         await held(pilot, gate)
         await pilot.press("ctrl+q")
     (left,) = resumable(open_store())

@@ -16,6 +16,7 @@ from tests.tui.waiting import PATIENCE, until
 from traces.paths import store_file
 from traces.runs import Run, Sessions
 from traces.store import Store
+from tui.app.app import DeepthinkApp
 from tui.app.engine import Engine
 from tui.ask import conversation
 from tui.ask.conversation import AT_ONCE, Conversation
@@ -35,11 +36,8 @@ def stored(name: str = "long", turns: int = TURNS) -> str:
     return session
 
 
-async def test_earlier_turns_come_at_the_top_and_what_is_read_stays_where_it_is(
-    make_app: MakeApp, filled: Path
-) -> None:
+async def test_earlier_turns_come_at_the_top_and_what_is_read_stays_where_it_is(app: DeepthinkApp) -> None:
     session = stored()
-    app = make_app(Answering())
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await ready(pilot)
         screen.go_to_session(session)
@@ -61,7 +59,7 @@ async def test_earlier_turns_come_at_the_top_and_what_is_read_stays_where_it_is(
 
 
 async def test_earlier_turns_that_come_too_late_are_not_put_above_another_session(
-    make_app: MakeApp, filled: Path, monkeypatch: pytest.MonkeyPatch
+    app: DeepthinkApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     long, short = stored(), stored("short", 1)
     go_on, came = threading.Event(), threading.Event()
@@ -73,7 +71,6 @@ async def test_earlier_turns_that_come_too_late_are_not_put_above_another_sessio
         return real(engine, runs)
 
     monkeypatch.setattr("tui.ask.screen.load_turns", slow)
-    app = make_app(Answering())
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await ready(pilot)
         screen.go_to_session(long)
