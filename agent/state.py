@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, Literal, NotRequired, TypedDict, cast, get_origin, get_type_hints
 
 Action = Literal["CONTINUE", "REVISE", "FINISH"]
@@ -231,6 +231,12 @@ def without_marks(text: str) -> str:
     Only code assigns citations: a document's own numbers must not become citations of the answer.
     """
     return _LIKE_A_MARK.sub(r"(\1)", text)
+
+
+def likeliest(spans: Mapping[int, Sequence[AnswerSpan]]) -> tuple[int, AnswerSpan] | None:
+    """The most probable of several passages' spans, with its passage's number; None without any."""
+    numbered = [(number, span) for number, proposed in spans.items() for span in proposed]
+    return max(numbered, key=lambda pair: pair[1]["probability"], default=None)
 
 
 def added_and_open(state: RunState) -> list[str]:

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
 
 from agent.budget import Budget
-from agent.state import ACTIONS, RELEVANCE, Action, Candidate, RunState, still_missing
+from agent.state import ACTIONS, RELEVANCE, Action, Candidate, RunState, likeliest, still_missing
 
 STATE_VERSION = 4
 OLDEST_VERSION = 3
@@ -146,11 +146,10 @@ def policy_state(state: RunState, budget: Budget, tokens_left: int) -> PolicySta
 
 def _look(passages: Sequence[Candidate]) -> dict[str, Any]:
     """The reader's likeliest answer among the passages of the first look."""
-    spans = [span for passage in passages for span in passage.get("spans", [])]
-    best = max(spans, key=lambda span: span["probability"], default=None)
+    best = likeliest({passage["passage_id"]: passage.get("spans", []) for passage in passages})
     return {
-        "answer": best["text"] if best else "",
-        "span": best["probability"] if best else 0.0,
+        "answer": best[1]["text"] if best else "",
+        "span": best[1]["probability"] if best else 0.0,
         "score": round(max((passage["score"] for passage in passages), default=0.0), 4),
     }
 

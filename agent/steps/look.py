@@ -12,7 +12,7 @@ from agent import notebook
 from agent.deps import Deps
 from agent.events import FirstLook, Planned, Routed
 from agent.retrieval.recall import aim
-from agent.state import Candidate, RunState
+from agent.state import Candidate, RunState, likeliest
 from agent.steps.lookups import look_up
 from agent.steps.reflect import LIKELY
 from agent.steps.rerank import POSSIBLE, read
@@ -55,10 +55,10 @@ def _search(question: str, deps: Deps) -> list[Candidate]:
     if not in_latin_script(question):  # the reader orders them with the keywords; a first look is a guess
         return _read(question, candidates, deps)
     passages = _read(question, candidates[:_FIRST], deps)
-    shown = _show(likeliest(passages), deps)
+    shown = _show(passages, deps)
     passages = sorted([*passages, *_read(question, candidates[_FIRST:], deps)], key=lambda c: -c["score"])
     if not shown:
-        _show(likeliest(passages), deps)
+        _show(passages, deps)
     return passages
 
 
@@ -70,10 +70,12 @@ def _best(passages: list[Candidate]) -> float:
     return max((passage["score"] for passage in passages), default=0.0)
 
 
-def _show(passage: Candidate | None, deps: Deps) -> bool:
-    """Show the most probable answer of a passage; False if it is not likely."""
-    if passage is None or (span := passage["spans"][0])["probability"] < LIKELY:
+def _show(passages: list[Candidate], deps: Deps) -> bool:
+    """Show the most probable answer in the passages; False if it is not likely."""
+    best = likeliest({place: passage.get("spans", []) for place, passage in enumerate(passages)})
+    if best is None or best[1]["probability"] < LIKELY:
         return False
+    passage, span = passages[best[0]], best[1]
     deps.session.emit(
         FirstLook(
             answer=span["text"],
@@ -85,12 +87,6 @@ def _show(passage: Candidate | None, deps: Deps) -> bool:
         )
     )
     return True
-
-
-def likeliest(passages: list[Candidate]) -> Candidate | None:
-    """The passage with the most probable answer span; None where the reader proposes none."""
-    proposing = [passage for passage in passages if passage.get("spans")]
-    return max(proposing, key=lambda passage: passage["spans"][0]["probability"], default=None)
 
 
 def single_shot(state: RunState, deps: Deps) -> dict[str, Any]:

@@ -13,7 +13,16 @@ from agent.deps import Deps, Finding, Spans
 from agent.events import Contradicted, Noted
 from agent.retrieval.versions import same_series, versions
 from agent.session import Session
-from agent.state import RELEVANCE, AnswerSpan, Earlier, Evidence, Note, RunState, without_marks
+from agent.state import (
+    RELEVANCE,
+    AnswerSpan,
+    Earlier,
+    Evidence,
+    Note,
+    RunState,
+    likeliest,
+    without_marks,
+)
 from agent.steps.answering import abstains, answer_prompt, most_likely, probability_in
 from agent.steps.queries import references, resolve
 from agent.steps.rerank import POSSIBLE, shown
@@ -56,9 +65,9 @@ def read_finding(
     sentence is the passage's own. An answer counts only if its passage holds it, and the reader marked
     those words or considers the passage more likely an answer than not.
     """
-    best_found = best_span(spans)
-    if best_found is not None and best_found[1]["probability"] >= SURE:
-        return of_span(*best_found)
+    best = likeliest(spans)
+    if best is not None and best[1]["probability"] >= SURE:
+        return of_span(*best)
     entries, instruction, system = answer_prompt(
         session, question, most_likely(evidence, session), [], "brief"
     )
@@ -98,12 +107,6 @@ def best_excerpt(evidence: Sequence[Evidence]) -> Finding:
     closest = max(evidence, key=lambda item: item["score"])
     text = without_marks(" ".join(closest["excerpt"].split()))
     return Finding(True, text, text, [closest["number"]], "default")
-
-
-def best_span(spans: Spans) -> tuple[int, AnswerSpan] | None:
-    """The most probable span with its passage's number; None without any."""
-    flat = [(number, span) for number, proposed in spans.items() for span in proposed]
-    return max(flat, key=lambda pair: pair[1]["probability"], default=None)
 
 
 def of_span(number: int, span: AnswerSpan) -> Finding:
@@ -169,8 +172,8 @@ def reflect(state: RunState, deps: Deps) -> dict[str, Any]:
     finding, earlier = _latest(question, finding, evidence, spans)
     note = as_note(state, question, finding)
     note["relevance"] = max((c["scores"].get(RELEVANCE, 0.0) for c in state["candidates"]), default=0.0)
-    best_found = best_span(spans)
-    note["span"] = best_found[1]["probability"] if best_found is not None else 0.0
+    best = likeliest(spans)
+    note["span"] = best[1]["probability"] if best is not None else 0.0
     if deps.cognition.instant and state["route"] == "deep":  # a single look-up leaves nothing to decide
         if note["found"]:
             note["answers"] = round(probability_in(deps.reader, state["question"], note["sentence"]), 4)
@@ -220,7 +223,7 @@ def proposed(state: RunState) -> tuple[list[Evidence], Spans]:
 
 def _finding(state: RunState, deps: Deps, question: str, evidence: list[Evidence], spans: Spans) -> Finding:
     if deps.cognition.instant and not _referred_to(state):
-        span = best_span(spans) if readable(question) else None
+        span = likeliest(spans) if readable(question) else None
         threshold = SURE if state["route"] == "single" else POSSIBLE
         return of_span(*span) if span and span[1]["probability"] >= threshold else NOTHING
     return deps.cognition.reflect(deps.session, state["notebook"], question, evidence, spans)

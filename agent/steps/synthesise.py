@@ -16,6 +16,7 @@ from agent.state import (
     Note,
     RunState,
     citation_marks,
+    likeliest,
     nothing_found,
     still_missing,
     without_marks,
@@ -34,8 +35,7 @@ from agent.steps.answering import (
 )
 from agent.steps.distil import as_evidence
 from agent.steps.grade import graded
-from agent.steps.look import likeliest
-from agent.steps.reflect import LIKELY, SURE, as_note, best_excerpt, best_span, of_span, proposed
+from agent.steps.reflect import LIKELY, SURE, as_note, best_excerpt, of_span, proposed
 from agent.support import share_held
 from agent.text.language import readable
 from models.protocols import Reader, Reply
@@ -347,7 +347,7 @@ def _read(
 
 def _proposed(state: RunState) -> list[Note]:
     """What the reader proposes in the evidence, if it is likely."""
-    span = best_span(proposed(state)[1]) if readable(state["question"]) else None
+    span = likeliest(proposed(state)[1]) if readable(state["question"]) else None
     if span is None or span[1]["probability"] < LIKELY:
         return []
     return [as_note(state, state["question"], of_span(*span))]
@@ -385,10 +385,11 @@ def _with_look(state: RunState, deps: Deps) -> dict[str, Any]:
         shown = [(item, False) for item in new_items]
         entries = deps.grown(entries, notebook.evidence_entry(state["step"], state["question"], shown))
     notes = state["notes"]
-    passage = likeliest(passages)
-    if passage is not None and passage["spans"][0]["probability"] >= SURE:
-        number = by_passage[passage["passage_id"]]["number"]
-        if not any(note["found"] and number in note["cites"] for note in notes):
-            finding = of_span(number, passage["spans"][0])
-            notes = [as_note(state, state["question"], finding), *notes]
+    best = likeliest({by_passage[c["passage_id"]]["number"]: c.get("spans", []) for c in passages})
+    if (
+        best is not None
+        and best[1]["probability"] >= SURE
+        and not any(note["found"] and best[0] in note["cites"] for note in notes)
+    ):
+        notes = [as_note(state, state["question"], of_span(*best)), *notes]
     return {"evidence": evidence, "notebook": entries, "notes": notes}
