@@ -10,7 +10,7 @@ from agent.budget import ANSWER_NOW, Budget, BudgetExhausted, StepSkipped
 from agent.checkpoints import Recorder
 from agent.deps import Deps
 from agent.events import NodeFinished, NodeProgress, NodeStarted, Steered, Warned
-from agent.state import RUNGS, RunState, new_state
+from agent.state import RUNGS, RunState, new_state, updated
 from agent.steps.approve import approve
 from agent.steps.converse import answer_directly, is_small_talk
 from agent.steps.correct import correct
@@ -296,8 +296,3 @@ def research_step(state: RunState, deps: Deps) -> RunState:
             break
     state = updated(state, distil(state, deps))
     return updated(state, reflect(state, deps))
-
-
-def updated(state: RunState, update: dict[str, Any]) -> RunState:
-    """The state with a node's update."""
-    return cast(RunState, {**state, **update})

@@ -262,3 +262,8 @@ def new_state(question: str, turns: Sequence[Turn] = ()) -> RunState:
     }
     state |= {"asked": question, "question": question, "turns": list(turns), "position": -1}
     return cast(RunState, state)
+
+
+def updated(state: RunState, update: Mapping[str, Any]) -> RunState:
+    """The state with a node's update."""
+    return cast(RunState, {**state, **update})

@@ -21,10 +21,10 @@ from agent.decisions.decider import (
 )
 from agent.decisions.features import features, state_text
 from agent.deps import Deps
-from agent.graph import begun, finish, planned_step, updated
+from agent.graph import begun, finish, planned_step
 from agent.profiles import profile
 from agent.session import MemoReader
-from agent.state import ACTIONS, Action, RunState
+from agent.state import ACTIONS, Action, RunState, updated
 from models.protocols import GenerationCancelled
 from policy.decisions import default_action
 from policy.evaluation.measures import exact_match, f1, holds, is_right

@@ -22,7 +22,7 @@ from agent.decisions.features import features, state_text
 from agent.decisions.sources import LEARNED
 from agent.deps import Deps
 from agent.events import Asked, Decided, Planned, Replied, Steered, Warned
-from agent.state import ADDED, Action, PlanStep, RunState, added_and_open
+from agent.state import ADDED, Action, PlanStep, RunState, added_and_open, updated
 from agent.steps.lookups import look_up
 from models.protocols import GenerationCancelled
 
@@ -55,7 +55,8 @@ def decide(state: RunState, deps: Deps) -> dict[str, Any]:
     again when it is resumed.
     """
     ledger = deps.session.ledger
-    state, update = _append_added_steps(state, deps)
+    update = _append_added_steps(state, deps)
+    state = updated(state, update)
     observation = policy_state(state, ledger.budget, ledger.tokens_left)
     given_back_before = deps.session.given_back
     valid = choices = valid_actions(observation)
@@ -203,11 +204,11 @@ def _probabilities_by_name(decision: Decision) -> dict[str, float]:
     return {str(action): p for action, p in decision.probabilities.items()}
 
 
-def _append_added_steps(state: RunState, deps: Deps) -> tuple[RunState, dict[str, Any]]:
+def _append_added_steps(state: RunState, deps: Deps) -> dict[str, Any]:
     questions = deps.steering.take_added()
     if not questions:
-        return state, {}
+        return {}
     plan = [*state["plan"], *(PlanStep({**look_up(question), "reason": ADDED}) for question in questions)]
     deps.session.emit(Steered("add", "; ".join(questions)))
     deps.session.emit(Planned(plan, state["revisions"], "person"))
-    return RunState({**state, "plan": plan}), {"plan": plan}
+    return {"plan": plan}

@@ -19,6 +19,7 @@ from agent.state import (
     likeliest,
     nothing_found,
     still_missing,
+    updated,
     without_marks,
 )
 from agent.steps.answering import (
@@ -194,7 +195,7 @@ def synthesise(state: RunState, deps: Deps) -> dict[str, Any]:
     the findings are the draft; if not even one step came to an end, the best passage.
     """
     update = _with_look(state, deps)
-    state = RunState({**state, **update})  # type: ignore[typeddict-item] # fields of the state
+    state = updated(state, update)
     notes, evidence = state["notes"], state["evidence"]
     if not evidence:
         return {**update, "draft": "", "status": "not_found"}

@@ -19,13 +19,13 @@ from agent import notebook
 from agent.budget import Budget, Ledger
 from agent.decisions.sources import Policy, Rules
 from agent.deps import Cognition, Deps
-from agent.graph import research_step, updated
+from agent.graph import research_step
 from agent.profiles import profile
 from agent.prompts import NOT_FOUND
 from agent.retrieval.recall import Recall, aim
 from agent.run import Request, run, searchable
 from agent.session import Session
-from agent.state import Candidate, Claim, Evidence, new_state
+from agent.state import Candidate, Claim, Evidence, new_state, updated
 from agent.steering import Steering
 from agent.steps.answering import abstains
 from agent.steps.distil import as_evidence

@@ -7,7 +7,8 @@ from dataclasses import replace
 from agent.budget import Budget
 from agent.decisions.decider import PolicyState, policy_state, valid_actions
 from agent.decisions.features import features, state_text
-from agent.graph import begun, planned_step, updated
+from agent.graph import begun, planned_step
+from agent.state import updated
 from tests.agent.conftest import Ask, UnsureReader
 from tests.agent.made import FIRST, QUESTION, TWO_STEPS
 from tests.agent.steps.conftest import Make
