@@ -14,7 +14,7 @@ from collections.abc import Callable
 from agent.state import ACTIONS, Action
 from traces.plain_text import plain
 
-CHECK_SECONDS = 0.05  # how often a waiting run checks the controls
+_CHECK_SECONDS = 0.05  # how often a waiting run checks the controls
 
 
 class Steering:
@@ -111,7 +111,7 @@ class Steering:
         if first:
             on_pause()
         while self.paused and not stopped():
-            time.sleep(CHECK_SECONDS)
+            time.sleep(_CHECK_SECONDS)
         if first:
             self._first_waiter.release()
         return first
@@ -121,7 +121,7 @@ class Steering:
         while not self._replies:
             if stopped():
                 return None
-            time.sleep(CHECK_SECONDS)
+            time.sleep(_CHECK_SECONDS)
         return self._replies.popleft()
 
     def forget_replies(self) -> None:

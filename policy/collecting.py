@@ -113,7 +113,7 @@ def _collect_case(
         valid: tuple[Action, ...] = ("FINISH",) if stopped else valid_actions(policy_view)
         can_revise = "R" not in path and (not policy_view.open_questions or is_stuck(policy_view))
         probabilities = exploration(valid, epsilon if can_revise else 0.0)
-        decision = drawn_decision(len(decisions), path, policy_view, valid, probabilities, HORIZON, rng)
+        decision = _drawn_decision(len(decisions), path, policy_view, valid, probabilities, HORIZON, rng)
         decisions.append(decision)
         if answers or decision.action == "FINISH":
             with session.beside():  # a run that continues from here has not answered
@@ -131,7 +131,7 @@ def exploration(valid: Sequence[Action], epsilon: float) -> dict[Action, float]:
     return {action: (1 - share) * (action == default) + share * (action == "REVISE") for action in ACTIONS}
 
 
-def drawn_decision(
+def _drawn_decision(
     seq: int,
     path: str,
     state: PolicyState,

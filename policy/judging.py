@@ -48,7 +48,7 @@ from traces.errors import DeepthinkError
 
 RESAMPLES = 2_000
 SEED = 20_260_813
-LEVEL = 0.95
+_LEVEL = 0.95
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ NOTHING = Interval(math.nan, math.nan, math.nan)
 
 
 @lru_cache(maxsize=32)
-def draws(questions: int) -> Floats:
+def _draws(questions: int) -> Floats:
     """How often each of ``questions`` questions is drawn, shape (1 + RESAMPLES, questions).
 
     In the first row every question counts once: that is the estimate itself.
@@ -83,7 +83,7 @@ def means(columns: Mapping[str, Floats]) -> dict[str, Interval]:
         return {}
     table = np.stack(list(columns.values()), axis=1)
     known = ~np.isnan(table)
-    counts = draws(len(table))
+    counts = _draws(len(table))
     with np.errstate(invalid="ignore"):  # a resample may draw no known value
         samples = (counts @ np.where(known, table, 0.0)) / (counts @ known.astype(np.float64))
     return {name: _interval(samples[:, i]) for i, name in enumerate(columns)}
@@ -99,7 +99,7 @@ def _interval(samples: Floats) -> Interval:
     resampled = samples[1:][~np.isnan(samples[1:])]
     if math.isnan(samples[0]) or not resampled.size:
         return NOTHING
-    low, high = np.quantile(resampled, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    low, high = np.quantile(resampled, [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2])
     return Interval(float(samples[0]), float(low), float(high))
 
 
@@ -264,7 +264,7 @@ def choose_margin(scored: Scored, trees: Sequence[Tree], cost: float, errors: fl
     one-standard-error rule of Breiman et al., 1984, on half an error: a whole one gives up half of what was
     learned).
     """
-    margins = candidates(scored.scores)
+    margins = _candidates(scored.scores)
     utilities = np.stack(
         [follow(trees, scored.decide(Rule(margin, 1.0))).utility(cost) for margin in margins]
     )
@@ -280,7 +280,7 @@ def choose_margin(scored: Scored, trees: Sequence[Tree], cost: float, errors: fl
     return margins[int(acceptable.max())]
 
 
-def candidates(scores: Scores) -> list[float]:
+def _candidates(scores: Scores) -> list[float]:
     """Margins from 0 to one that nothing exceeds, spread like the positive advantages."""
     best = scores.advantages.max(axis=1)
     positive = best[best > 0]

@@ -197,7 +197,7 @@ def read_file(path: Path, name: str) -> tuple[bytes, int]:
     """
     try:
         stat = path.stat()
-        refuse_large(name, stat.st_size)
+        _refuse_large(name, stat.st_size)
         return path.read_bytes(), stat.st_mtime_ns
     except (OSError, ValueError) as error:
         raise cannot_open(name, error) from error
@@ -225,13 +225,13 @@ def read_bytes(
     declares, ``recognised`` as for `read`, which names the errors.
     """
     path = Path(name)
-    refuse_large(name, len(data))
+    _refuse_large(name, len(data))
     if not data.strip(_BLANK):
         raise UnreadableDocument(f"{name} is empty.", "Check that it is the file you meant.")
     notice = ""
     try:
-        media_type = media_type_of(path, data, served_as)
-        notice = misnaming_notice(path, media_type, served_as)
+        media_type = _media_type_of(path, data, served_as)
+        notice = _misnaming_notice(path, media_type, served_as)
         if charset and BY_TYPE[media_type].is_text:
             data = decode(data, charset).encode("utf-8", "replace")
         document = _parse(path, data, media_type, recognised)
@@ -248,7 +248,7 @@ def _add_sentence(error: UnreadableDocument, sentence: str) -> UnreadableDocumen
     return error
 
 
-def refuse_large(name: str, size: int) -> None:
+def _refuse_large(name: str, size: int) -> None:
     """Raise `UnreadableDocument` for a file of more than `MAX_BYTES`."""
     if size > MAX_BYTES:
         raise UnreadableDocument(
@@ -289,7 +289,7 @@ def _plain(block: Block) -> Block:
     return replace(block, table=Table(header, rows, plain(block.table.caption)))
 
 
-def media_type_of(path: Path, data: bytes, served_as: str = "") -> str:
+def _media_type_of(path: Path, data: bytes, served_as: str = "") -> str:
     """The media type of ``data``.
 
     Among text formats, ``served_as`` takes precedence over the extension, unless it is only ``text/plain``,
@@ -315,12 +315,12 @@ def media_type_of(path: Path, data: bytes, served_as: str = "") -> str:
 def is_text(name: str, data: bytes) -> bool:
     """Whether the content is text and not blank; ``data`` may be only its first `SAMPLE` bytes."""
     try:
-        return bool(data.strip(_BLANK)) and BY_TYPE[media_type_of(Path(name), data)].is_text
+        return bool(data.strip(_BLANK)) and BY_TYPE[_media_type_of(Path(name), data)].is_text
     except UnreadableDocument:
         return False
 
 
-def misnaming_notice(path: Path, media_type: str, served_as: str = "") -> str:
+def _misnaming_notice(path: Path, media_type: str, served_as: str = "") -> str:
     """A sentence for the user if the name suggests another format than ``media_type``; else "".
 
     A server's declaration counts as well: the address of a page need not end like a file name.

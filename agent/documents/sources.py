@@ -330,18 +330,18 @@ def is_folder(path: Path) -> bool:
         return False
 
 
-def is_gone(path: Path) -> bool:
+def _is_gone(path: Path) -> bool:
     """Whether the file certainly does not exist, not even behind a dead link or on an unmounted drive."""
     try:
         path.lstat()
     except OSError as error:
         if error.errno not in _MISSING_ERRORS or path == path.parent:
             return False
-        return is_gone(path.parent) or _exists(path.parent)
+        return _is_gone(path.parent) or _exists(path.parent)
     return False
 
 
-def is_empty(folder: Path) -> bool:
+def _is_empty(folder: Path) -> bool:
     """Whether a folder can be listed and is empty, like the folder of an unmounted drive."""
     try:
         with os.scandir(folder) as entries:
@@ -358,9 +358,9 @@ def is_renamed(old: Path, new: Path) -> bool:
     """
     if not old.is_absolute():
         return False
-    if not is_gone(old):
+    if not _is_gone(old):
         return os.path.realpath(old) == str(new)
-    existing_parent = next((folder for folder in old.parents[:-1] if not is_gone(folder)), None)
+    existing_parent = next((folder for folder in old.parents[:-1] if not _is_gone(folder)), None)
     if existing_parent is None or not new.is_relative_to(existing_parent):
         return False
     try:
@@ -397,7 +397,7 @@ def gone_documents(
 
     An empty folder may be that of an unmounted drive, so nothing in it counts as gone.
     """
-    filled_folders = [root.real for root in roots if not is_empty(root.real)]
+    filled_folders = [root.real for root in roots if not _is_empty(root.real)]
     return [
         document
         for source, document in documents.items()
@@ -407,7 +407,7 @@ def gone_documents(
         and not lies_in(source, documents)  # it is removed together with the file around it
         # A file that still exists may have been named directly, and have a type that is skipped in folders.
         and (
-            is_gone(Path(source))
+            _is_gone(Path(source))
             or (os.path.realpath(source) != source and os.path.realpath(source) in documents)
             or any(root.excludes(source) for root in roots)
         )

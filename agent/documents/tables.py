@@ -15,8 +15,8 @@ from itertools import takewhile
 from agent.documents.document import Table
 from agent.documents.prose import is_marker, joined
 
-CURRENCY = re.compile(r"(?:[A-Z]{1,3})?[$€£¥₹]")
-CLOSING = re.compile(r"[)%\]]+|%\s*\)|pts\.?|bps")
+_CURRENCY = re.compile(r"(?:[A-Z]{1,3})?[$€£¥₹]")
+_CLOSING = re.compile(r"[)%\]]+|%\s*\)|pts\.?|bps")
 _CODE = r"(?:USD|EUR|GBP|JPY|CNY|RMB|CHF|CAD|AUD|HKD|INR|KRW)\s?"
 _VALUE = re.compile(
     rf"(?:[A-Z]{{0,3}}[$€£¥₹]|{_CODE})?"
@@ -36,7 +36,7 @@ _PERIOD = re.compile(  # 13 Weeks Ended; As of June 30,; 2022
     r"|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\w*\.?\s+\d",
     re.IGNORECASE,
 )
-Stretch = tuple[float, float]
+_Stretch = tuple[float, float]
 _MOST_ROWS = 8
 _OFF_CENTRE = 20.0  # points by which a period may miss the centre of the columns below it
 _WORD = re.compile(r"[^\W\d_]{2}")
@@ -44,10 +44,10 @@ _WORD = re.compile(r"[^\W\d_]{2}")
 
 def is_value(text: str) -> bool:
     """Whether ``text`` is a quantity (or a dash), and not a year that names a column."""
-    return bool(_VALUE.fullmatch(text.strip())) and not is_year(text)
+    return bool(_VALUE.fullmatch(text.strip())) and not _is_year(text)
 
 
-def is_year(text: str) -> bool:
+def _is_year(text: str) -> bool:
     """Whether ``text`` is only a year."""
     return bool(_YEAR.fullmatch(text.strip()))
 
@@ -68,7 +68,7 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class _Row:
     """A row with its cells assigned to columns: column number to text."""
 
     texts: dict[int, str]
@@ -83,12 +83,12 @@ class Row:
         return [text for column, text in self.texts.items() if column]
 
 
-def overlap(cell: Cell, column: Stretch) -> bool:
+def _overlap(cell: Cell, column: _Stretch) -> bool:
     """Whether the cell lies at least partly in the column."""
     return min(cell.end, column[1]) - max(cell.start, column[0]) > 0.5
 
 
-def nearest(cell: Cell, columns: Sequence[Stretch]) -> int:
+def _nearest(cell: Cell, columns: Sequence[_Stretch]) -> int:
     """The column that contains the cell, else the closest one."""
 
     def distance(column: int) -> float:
@@ -98,17 +98,17 @@ def nearest(cell: Cell, columns: Sequence[Stretch]) -> int:
     return min(range(len(columns)), key=distance)
 
 
-def place(cells: Sequence[Cell], columns: Sequence[Stretch]) -> Row:
+def _place(cells: Sequence[Cell], columns: Sequence[_Stretch]) -> _Row:
     """The cells in their columns; a cell that spans several columns goes into the first."""
     texts: dict[int, str] = {}
     for cell in cells:
-        hit = [number for number, column in enumerate(columns) if overlap(cell, column)]
-        number = hit[0] if hit else nearest(cell, columns)
+        hit = [number for number, column in enumerate(columns) if _overlap(cell, column)]
+        number = hit[0] if hit else _nearest(cell, columns)
         texts[number] = f"{texts[number]} {cell.text}" if number in texts else cell.text
-    return Row(texts, tuple(cells))
+    return _Row(texts, tuple(cells))
 
 
-def find_columns(rows: Sequence[Sequence[Cell]], *, exact: bool) -> list[Stretch]:
+def _find_columns(rows: Sequence[Sequence[Cell]], *, exact: bool) -> list[_Stretch]:
     """The extents of the columns, from left to right.
 
     Narrow cells are placed first: a cell that overlaps two columns found so far spans them and adds no new
@@ -117,9 +117,9 @@ def find_columns(rows: Sequence[Sequence[Cell]], *, exact: bool) -> list[Stretch
     informative = [row for row in rows if any(is_value(cell.text) for cell in row[1:])]
     if exact or len(informative) < 2:
         informative = [row for row in rows if len(row) > 1]
-    columns: list[Stretch] = []
+    columns: list[_Stretch] = []
     for cell in sorted((c for row in informative for c in row), key=lambda c: c.end - c.start):
-        hit = [number for number, column in enumerate(columns) if overlap(cell, column)]
+        hit = [number for number, column in enumerate(columns) if _overlap(cell, column)]
         if not hit:
             columns.append((cell.start, cell.end))
         elif len(hit) == 1:
@@ -131,7 +131,7 @@ def find_columns(rows: Sequence[Sequence[Cell]], *, exact: bool) -> list[Stretch
     return _with_empty(_without_halves(columns, informative), rows)
 
 
-def _without_halves(columns: list[Stretch], rows: Sequence[Sequence[Cell]]) -> list[Stretch]:
+def _without_halves(columns: list[_Stretch], rows: Sequence[Sequence[Cell]]) -> list[_Stretch]:
     """The columns, merging neighbours if a cell spans both and no row fills them separately.
 
     A digit at the right edge and a year in the middle of one column may not overlap.
@@ -139,7 +139,7 @@ def _without_halves(columns: list[Stretch], rows: Sequence[Sequence[Cell]]) -> l
     index = 0
     while index + 1 < len(columns):
         left, right = columns[index], columns[index + 1]
-        hits = [[(overlap(cell, left), overlap(cell, right)) for cell in row] for row in rows]
+        hits = [[(_overlap(cell, left), _overlap(cell, right)) for cell in row] for row in rows]
         spanned = any((True, True) in row for row in hits)
         filled = any((True, False) in row and (False, True) in row for row in hits)
         if spanned and not filled:
@@ -149,23 +149,23 @@ def _without_halves(columns: list[Stretch], rows: Sequence[Sequence[Cell]]) -> l
     return columns
 
 
-def _with_empty(columns: list[Stretch], rows: Sequence[Sequence[Cell]]) -> list[Stretch]:
+def _with_empty(columns: list[_Stretch], rows: Sequence[Sequence[Cell]]) -> list[_Stretch]:
     """The columns, with those that have a name but no values, if their neighbours have names too."""
     for row in rows:
         if len(row) < 3 or any(is_value(cell.text) for cell in row[1:]):
             continue
-        named_columns = {i for i, column in enumerate(columns) for cell in row if overlap(cell, column)}
+        named_columns = {i for i, column in enumerate(columns) for cell in row if _overlap(cell, column)}
         empty = [
             (cell.start, cell.end)
             for cell in row
-            if not any(overlap(cell, column) for column in columns)
-            and nearest(cell, columns) in named_columns
+            if not any(_overlap(cell, column) for column in columns)
+            and _nearest(cell, columns) in named_columns
         ]
         columns = sorted([*columns, *empty])
     return columns
 
 
-def count_header_rows(rows: Sequence[Row]) -> int:
+def _count_header_rows(rows: Sequence[_Row]) -> int:
     """The number of leading rows that name the columns."""
     if not any(is_value(text) for row in rows for text in row.others):
         first = next((index for index, row in enumerate(rows) if row.others), 0)
@@ -187,8 +187,8 @@ def count_header_rows(rows: Sequence[Row]) -> int:
     return count if has_names else 0
 
 
-def name_columns(
-    rows: Sequence[Row], columns: Sequence[Stretch], *, exact: bool
+def _name_columns(
+    rows: Sequence[_Row], columns: Sequence[_Stretch], *, exact: bool
 ) -> tuple[list[str], tuple[str, ...]]:
     """Titles among the header rows, and one name for each column.
 
@@ -211,13 +211,13 @@ def name_columns(
 
 
 def _covered(
-    row: Row, lowest: Row, columns: Sequence[Stretch], *, exact: bool
+    row: _Row, lowest: _Row, columns: Sequence[_Stretch], *, exact: bool
 ) -> Iterator[tuple[Cell, Sequence[int]]]:
     """Which columns each cell of a header row names."""
     cells_with_columns: list[tuple[Cell, Sequence[int]]] = []
     for cell in row.cells:
-        hit: Sequence[int] = [number for number, column in enumerate(columns) if overlap(cell, column)]
-        cells_with_columns.append((cell, hit or [nearest(cell, columns)]))
+        hit: Sequence[int] = [number for number, column in enumerate(columns) if _overlap(cell, column)]
+        cells_with_columns.append((cell, hit or [_nearest(cell, columns)]))
     labels = [(cell, hit) for cell, hit in cells_with_columns if hit[0] == 0]
     others = [(cell, hit) for cell, hit in cells_with_columns if hit[0] > 0]
     if exact or not others:
@@ -236,7 +236,7 @@ def _covered(
             yield cell, hit
 
 
-def _blocks(count: int, lowest: Row, width: int) -> list[range]:
+def _blocks(count: int, lowest: _Row, width: int) -> list[range]:
     """The columns in ``count`` blocks, if their names repeat: 2022, 2021, 2022, 2021."""
     names = [lowest.texts.get(column, "") for column in range(1, width)]
     size, rest = divmod(len(names), count)
@@ -246,7 +246,7 @@ def _blocks(count: int, lowest: Row, width: int) -> list[range]:
 
 
 def _centred(
-    cell: Cell, hit: Sequence[int], columns: Sequence[Stretch], taken_columns: set[int]
+    cell: Cell, hit: Sequence[int], columns: Sequence[_Stretch], taken_columns: set[int]
 ) -> Sequence[int]:
     """The widest run of free columns around ``hit`` that the cell is centred over."""
     middle = (cell.start + cell.end) / 2
@@ -274,12 +274,12 @@ def build_table(
     """
     heads = _heads(rows, header_rows) if exact else []
     merged = [cells for cells in (_with_signs_joined(row, heads) for row in rows) if cells]
-    columns = find_columns(merged, exact=exact)
+    columns = _find_columns(merged, exact=exact)
     if len(columns) < 2:
         return None
-    placed_rows = [place(row, columns) for row in merged]
-    count = count_header_rows(placed_rows) if header_rows is None else header_rows
-    titles, header = name_columns(placed_rows[:count], columns, exact=exact)
+    placed_rows = [_place(row, columns) for row in merged]
+    count = _count_header_rows(placed_rows) if header_rows is None else header_rows
+    titles, header = _name_columns(placed_rows[:count], columns, exact=exact)
     body = placed_rows[count:] if exact else _unwrapped(placed_rows[count:])
     if not body:
         return None
@@ -301,7 +301,7 @@ def _named_separately(sign: Cell, value: Cell, heads: Sequence[Sequence[Cell]]) 
     """Whether a row of ``heads`` names the sign (as ``Unit``) and the value separately."""
     for row in heads:
         over_sign, over_value = (
-            [cell for cell in row if cell.text.strip() and overlap(cell, (part.start, part.end))]
+            [cell for cell in row if cell.text.strip() and _overlap(cell, (part.start, part.end))]
             for part in (sign, value)
         )
         in_words = any(_WORD.search(cell.text) for cell in over_sign)
@@ -320,7 +320,7 @@ def _with_signs_joined(row: Sequence[Cell], heads: Sequence[Sequence[Cell]]) -> 
         if not text:
             continue
         cell = replace(original, text=text)
-        if CURRENCY.fullmatch(text) and sign is None:
+        if _CURRENCY.fullmatch(text) and sign is None:
             sign = cell
             continue
         if sign is not None:
@@ -331,7 +331,7 @@ def _with_signs_joined(row: Sequence[Cell], heads: Sequence[Sequence[Cell]]) -> 
             sign = None
         if (
             cells
-            and CLOSING.fullmatch(text)
+            and _CLOSING.fullmatch(text)
             and is_value(cells[-1].text)
             and (text[0] in ")]" or not _named_separately(cell, cells[-1], heads))
         ):
@@ -344,9 +344,9 @@ def _with_signs_joined(row: Sequence[Cell], heads: Sequence[Sequence[Cell]]) -> 
     return cells
 
 
-def _unwrapped(rows: Sequence[Row]) -> list[Row]:
+def _unwrapped(rows: Sequence[_Row]) -> list[_Row]:
     """The rows, joining labels and cells that were broken over two lines."""
-    merged: list[Row] = []
+    merged: list[_Row] = []
     for row in rows:
         if not merged or not _continues(merged[-1], row):
             merged.append(row)
@@ -355,14 +355,14 @@ def _unwrapped(rows: Sequence[Row]) -> list[Row]:
         texts = dict(upper.texts)
         for column, text in row.texts.items():
             texts[column] = joined([texts[column], text]) if column in texts else text
-        merged[-1] = Row(texts, (*upper.cells, *row.cells))
+        merged[-1] = _Row(texts, (*upper.cells, *row.cells))
     return merged
 
 
-def _continues(previous: Row, row: Row) -> bool:
+def _continues(previous: _Row, row: _Row) -> bool:
     """Whether ``row`` continues the ``previous`` one."""
     if not row.label:
-        in_words = not any(is_value(text) or is_year(text) for text in row.others)
+        in_words = not any(is_value(text) or _is_year(text) for text in row.others)
         return bool(previous.others) and in_words
     continues_sentence = row.label[0] == "$" or row.label.lstrip("(")[:1].islower()
     if not continues_sentence or row.label.endswith(":") or is_marker(row.label.split()[0]):

@@ -62,7 +62,7 @@ def one_line(text: str) -> str:
     return ""
 
 
-MOST_PHRASINGS = 4
+_MOST_PHRASINGS = 4
 _MODEL_PHRASINGS = 3
 _MAX_TOKENS = 160
 _FEEDBACK_PASSAGES = 5
@@ -137,7 +137,7 @@ def _distinct(phrasings: Iterable[str], tried: Sequence[str]) -> list[str]:
         if key and key not in seen:
             seen.add(key)
             distinct.append(phrasing)
-    return distinct[:MOST_PHRASINGS]
+    return distinct[:_MOST_PHRASINGS]
 
 
 def _normalise(text: str) -> str:

@@ -42,7 +42,7 @@ _ENOUGH: Final = 0.5  # share of an answer's content that its passage must hold
 _BRIEF_TOKENS: Final = 112
 
 
-NOTHING = Finding(found=False, sentence="", answer="", cites=[], origin="default")
+_NOTHING = Finding(found=False, sentence="", answer="", cites=[], origin="default")
 
 
 class _Reflection(BaseModel):
@@ -166,7 +166,7 @@ def reflect(state: RunState, deps: Deps) -> dict[str, Any]:
     """
     question = state["plan"][state["position"]]["question"]
     evidence, spans = proposed(state)
-    finding = NOTHING
+    finding = _NOTHING
     if evidence:
         finding = _finding(state, deps, question, evidence, spans)
     finding, earlier = _latest(question, finding, evidence, spans)
@@ -225,7 +225,7 @@ def _finding(state: RunState, deps: Deps, question: str, evidence: list[Evidence
     if deps.cognition.instant and not _referred_to(state):
         span = likeliest(spans) if readable(question) else None
         threshold = SURE if state["route"] == "single" else POSSIBLE
-        return of_span(*span) if span and span[1]["probability"] >= threshold else NOTHING
+        return of_span(*span) if span and span[1]["probability"] >= threshold else _NOTHING
     return deps.cognition.reflect(deps.session, state["notebook"], question, evidence, spans)
 
 

@@ -24,7 +24,7 @@ def rerank(state: RunState, deps: Deps) -> dict[str, Any]:
     Passages that several phrasings, or several rounds of correction, brought are read first. All are read
     against the step's question.
     """
-    candidates = fuse(state["recalled"], deps.search_limit)
+    candidates = _fuse(state["recalled"], deps.search_limit)
     if not candidates:
         return {"candidates": []}
     candidates = read(deps.reader, state["plan"][state["position"]]["question"], candidates)
@@ -84,7 +84,7 @@ def _clean_span(text: str) -> str:
     return without_marks(" ".join(text.split()))
 
 
-def fuse(recalled: Sequence[Recalled], limit: int) -> list[Candidate]:
+def _fuse(recalled: Sequence[Recalled], limit: int) -> list[Candidate]:
     """The ``limit`` best of several result lists by reciprocal rank, with the best score of each stage."""
     by_id: dict[int, Candidate] = {}
     for result in recalled:

@@ -148,7 +148,7 @@ System: TypeAlias = Callable[[str, Parts], Answered]
 """A way to answer a question. Raises `GenerationCancelled`, or another `DeepthinkError`."""
 
 
-def places_of(passages: Iterable[Evidence | Candidate]) -> tuple[Place, ...]:
+def _places_of(passages: Iterable[Evidence | Candidate]) -> tuple[Place, ...]:
     """Places of the passages, in their order, without duplicates."""
     return tuple(dict.fromkeys(Place(passage["document"], passage["page"]) for passage in passages))
 
@@ -242,8 +242,8 @@ class OnePrompt:
         return Answered(
             text=state["answer"],
             abstained=abstained,
-            in_prompt=places_of(evidence),
-            cited=places_of(item for item in evidence if item["number"] in cited),
+            in_prompt=_places_of(evidence),
+            cited=_places_of(item for item in evidence if item["number"] in cited),
             sentences=len(claims),
             flagged=sum(claim["verdict"] != "supported" for claim in claims),
             cost=_cost(deps.session.ledger, 1, time.monotonic() - began),
@@ -348,7 +348,7 @@ class Looped:
                 case ev.StepStarted():
                     steps = max(steps, event.step)
                 case ev.Searched():
-                    recalled.update(dict.fromkeys(places_of(event.hits)))
+                    recalled.update(dict.fromkeys(_places_of(event.hits)))
                 case ev.EvidenceKept():
                     evidence += event.fresh
                 case ev.Noted() if event.note["found"]:
@@ -366,8 +366,8 @@ class Looped:
         return Answered(
             text=text,
             abstained=end is None or end.status != "answered",
-            in_prompt=places_of(evidence),
-            cited=places_of(sources),
+            in_prompt=_places_of(evidence),
+            cited=_places_of(sources),
             sentences=len(claims),
             flagged=sum(claim["verdict"] != "supported" for claim in claims),
             cost=Cost(steps, end.model_calls, end.evaluated, end.reused, end.generated, seconds)
@@ -375,7 +375,7 @@ class Looped:
             else Cost(steps, seconds=seconds),
             stopped=end.stopped_because if end else "",
             recalled=tuple(recalled),
-            noted=places_of(item for item in evidence if item["number"] in noted),
+            noted=_places_of(item for item in evidence if item["number"] in noted),
             first_words=first_words,
         )
 

@@ -26,10 +26,10 @@ from agent.documents.tables import Cell, build_table
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
 
-UNSEEN = frozenset(
+_UNSEEN = frozenset(
     "head script style noscript template ix:header ix:hidden object iframe datalist title meta".split()
 )
-BLOCKS = frozenset(
+_BLOCKS = frozenset(
     "address article aside blockquote body center dd details dialog dir div dl dt fieldset "
     "figcaption figure footer form h1 h2 h3 h4 h5 h6 header hr html li main menu nav ol p pre "
     "section summary table tbody td tfoot th thead tr ul caption option".split()
@@ -43,7 +43,7 @@ _LENGTH = re.compile(r"([\d.]+)\s*(pt|px|em|rem|%)")
 _FONT_SIZES = {"1": 7.5, "2": 10.0, "3": 12.0, "4": 13.5, "5": 18.0, "6": 24.0, "7": 36.0}
 _BLACK = {"", "#000000", "#000", "black", "inherit", "rgb(0,0,0)", "windowtext"}
 _NORMAL_SIZE = 12.0
-ROOT_LOOK = Look(size=_NORMAL_SIZE)
+_ROOT_LOOK = Look(size=_NORMAL_SIZE)
 _MOST_SPAN = 1000  # what browsers clamp a colspan to
 _LONGEST_REPEATED = 8  # words; a cell over several rows that has more is not repeated in each
 _MARKING_TAGS = {
@@ -71,20 +71,20 @@ class _Style:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class _Run:
     """Text of one look."""
 
     text: str
     look: Look
 
 
-def is_hidden(element: HtmlElement) -> bool:
+def _is_hidden(element: HtmlElement) -> bool:
     """Whether the element and its content are invisible."""
     tag = element.tag
     if not isinstance(tag, str):
         return True
     return (
-        tag in UNSEEN
+        tag in _UNSEEN
         or element.get("hidden") is not None
         or _HIDES.search(element.get("style", "")) is not None
         or (tag == "a" and _is_permalink(element))
@@ -99,12 +99,12 @@ def _is_permalink(link: HtmlElement) -> bool:
     )
 
 
-def is_block(element: HtmlElement) -> bool:
+def _is_block(element: HtmlElement) -> bool:
     """Whether the element begins a new line."""
-    return element.tag in BLOCKS and not _style(element.get("style", "")).inline
+    return element.tag in _BLOCKS and not _style(element.get("style", "")).inline
 
 
-def look_of(element: HtmlElement, inherited: Look) -> Look:
+def _look_of(element: HtmlElement, inherited: Look) -> Look:
     """The look of the element's text, given the look of the text around it."""
     look = inherited
     tag = element.tag
@@ -161,35 +161,35 @@ def _ends_page(value: str | None) -> bool:
     return value in {"always", "page", "left", "right"}
 
 
-def runs(element: HtmlElement, look: Look) -> Iterator[Run]:
+def _runs(element: HtmlElement, look: Look) -> Iterator[_Run]:
     """The visible text inside ``element``, whose own look is ``look``; a space between blocks."""
     stack: list[tuple[HtmlElement, Look, bool]] = [(element, look, False)]
     while stack:
         current, style, done = stack.pop()
         if done:
-            if is_block(current):
-                yield Run(" ", style)
+            if _is_block(current):
+                yield _Run(" ", style)
             if current is not element and current.tail:
-                yield Run(current.tail, style)
+                yield _Run(current.tail, style)
             continue
         outer = style
-        if not is_hidden(current):
+        if not _is_hidden(current):
             if current is not element:
-                style = look_of(current, style)
-            if current.tag == "br" or is_block(current):
-                yield Run(" ", style)
+                style = _look_of(current, style)
+            if current.tag == "br" or _is_block(current):
+                yield _Run(" ", style)
             if current.text:
-                yield Run(current.text, style)
+                yield _Run(current.text, style)
             stack.append((current, outer, True))
             stack.extend((child, style, False) for child in reversed(current))
         elif current is not element and current.tail:
-            yield Run(current.tail, outer)
+            yield _Run(current.tail, outer)
 
 
-def separate_raised(root: HtmlElement) -> None:
+def _separate_raised(root: HtmlElement) -> None:
     """Separate raised digits from the numbers beside them. Changes the tree."""
     for element in root.iter():
-        if is_hidden(element) or not _is_raised(element):
+        if _is_hidden(element) or not _is_raised(element):
             continue
         text = element.text_content()
         if not text:
@@ -208,21 +208,21 @@ def _is_raised(element: HtmlElement) -> bool:
     if element.tag == "sup":
         return True
     css = element.get("style")
-    return bool(css) and _style(css).raised and not is_block(element)
+    return bool(css) and _style(css).raised and not _is_block(element)
 
 
 def _text_before(element: HtmlElement) -> str:
     """The text before the element on its line, unless that is raised too."""
     inner: HtmlElement | None = element
-    while inner is not None and not is_block(inner):
+    while inner is not None and not _is_block(inner):
         part = inner.getprevious()
         while part is not None:
             if part.tail:
                 return str(part.tail)
-            if not is_hidden(part):
+            if not _is_hidden(part):
                 text = part.text_content()
-                if text or part.tag == "br" or is_block(part):
-                    return "" if is_block(part) or _is_raised(part) else str(text)
+                if text or part.tag == "br" or _is_block(part):
+                    return "" if _is_block(part) or _is_raised(part) else str(text)
             part = part.getprevious()
         inner = inner.getparent()
         if inner is not None and inner.text:
@@ -230,11 +230,11 @@ def _text_before(element: HtmlElement) -> str:
     return ""
 
 
-def common_look(parts: list[Run]) -> Look:
+def _common_look(parts: list[_Run]) -> Look:
     """One look for all parts: bold only if all words are, with the size of the longest part."""
     worded = [run for run in parts if any(character.isalnum() for character in run.text)]
     if not worded:
-        worded = parts or [Run("", ROOT_LOOK)]
+        worded = parts or [_Run("", _ROOT_LOOK)]
     longest = max(worded, key=lambda run: len(run.text))
     return Look(
         size=longest.look.size,
@@ -245,7 +245,7 @@ def common_look(parts: list[Run]) -> Look:
     )
 
 
-def read_table(element: HtmlElement, look: Look) -> Table | list[str] | None:
+def _read_table(element: HtmlElement, look: Look) -> Table | list[str] | None:
     """The content of a ``table`` element.
 
     Returns:
@@ -269,7 +269,7 @@ def read_table(element: HtmlElement, look: Look) -> Table | list[str] | None:
 
 def _lays_out(element: HtmlElement) -> bool:
     """Whether a cell contains a table or paragraphs, so that the table is page layout."""
-    if any(part is not element and not is_hidden(part) for part in element.iter("table")):
+    if any(part is not element and not _is_hidden(part) for part in element.iter("table")):
         return True
     return any(
         sum(1 for part in cell.iter("p", "li", "h1", "h2", "h3", "h4")) > 3
@@ -297,7 +297,7 @@ def _rows(element: HtmlElement, look: Look) -> Iterator[list[Cell]]:
     """Rows of cells with their columns, taking account of column and row spans."""
     reaching: dict[int, tuple[int, Cell | None]] = {}  # column: rows left, cell that reaches down
     for row in element.iter("tr"):
-        if is_hidden(row):
+        if _is_hidden(row):
             continue
         cells: list[Cell] = []
         column = 0
@@ -310,7 +310,7 @@ def _rows(element: HtmlElement, look: Look) -> Iterator[list[Cell]]:
                 if rows_left > 1:
                     reaching_below[column] = (rows_left - 1, spanning_cell)
                 column += 1
-            if part is None or is_hidden(part):
+            if part is None or _is_hidden(part):
                 continue
             width, height = _span(part, "colspan"), _span(part, "rowspan")
             cell = _cell(part, look, column, column + width)
@@ -330,9 +330,9 @@ def _span(cell: HtmlElement, name: str) -> int:
 
 
 def _cell(element: HtmlElement, look: Look, start: int, end: int) -> Cell:
-    parts = list(runs(element, look_of(element, look)))
+    parts = list(_runs(element, _look_of(element, look)))
     text = normal("".join(run.text for run in parts))
-    strong = bool(text) and (element.tag == "th" or common_look(parts).bold)
+    strong = bool(text) and (element.tag == "th" or _common_look(parts).bold)
     return Cell(text, start, end, strong)
 
 
@@ -346,7 +346,7 @@ def read_html(path: Path, data: bytes) -> ParsedDocument:
     blocks = list(chain.from_iterable(without_furniture(pages, lambda block: block.text)))
     document = ParsedDocument(
         tuple(replace(block, page=None) for block in outlined(blocks)),
-        visible_text(_parse(data, path.name)),
+        _visible_text(_parse(data, path.name)),
         title=root.findtext(".//title") or "",
         date=_meta_date(root),
         author=next(iter(root.xpath("//meta[@name='author']/@content")), ""),
@@ -361,18 +361,18 @@ def fragment_blocks(html: str) -> list[Block]:
 
 def fragment_text(html: str) -> str:
     """The visible text of an HTML fragment."""
-    return visible_text(_fragment(html))
+    return _visible_text(_fragment(html))
 
 
-def visible_text(root: HtmlElement) -> str:
+def _visible_text(root: HtmlElement) -> str:
     """All visible text of the page, one line for each block or cell. Changes the tree."""
     from lxml import etree
 
-    separate_raised(root)
-    for element in [e for e in root.iter() if is_hidden(e)]:
+    _separate_raised(root)
+    for element in [e for e in root.iter() if _is_hidden(e)]:
         if element.getparent() is not None:
             element.drop_tree()
-    for element in root.iter(*BLOCKS, "br"):
+    for element in root.iter(*_BLOCKS, "br"):
         element.text = "\n" + (element.text or "")
         element.tail = "\n" + (element.tail or "")
     text = etree.tostring(root, method="text", encoding="unicode", with_tail=False)
@@ -411,7 +411,7 @@ class _Walk:
     """The blocks so far, and the text of the current one."""
 
     blocks: list[Block] = field(default_factory=list)
-    parts: list[Run] = field(default_factory=list)
+    parts: list[_Run] = field(default_factory=list)
     page: int = 1
     level: int = 0
     items: int = 0
@@ -425,41 +425,41 @@ class _Walk:
             text = bulleted(text)
             if item and not text.startswith("• "):
                 text = f"• {text}"
-            look = common_look(self.parts)
+            look = _common_look(self.parts)
             is_code = self.keep_lines > 0  # no heading, however it looks
             self.blocks.append(Block("text", text, self.level, self.page, look=look, item=item or is_code))
         self.parts = []
 
 
 def _blocks(root: HtmlElement) -> list[Block]:
-    separate_raised(root)
+    _separate_raised(root)
     walk = _Walk()
-    stack: list[tuple[HtmlElement, Look, bool]] = [(root, ROOT_LOOK, False)]
+    stack: list[tuple[HtmlElement, Look, bool]] = [(root, _ROOT_LOOK, False)]
     while stack:
         element, look, done = stack.pop()
         if done:
             _leave(walk, element)
-        elif not is_hidden(element):
-            style = look_of(element, look)
+        elif not _is_hidden(element):
+            style = _look_of(element, look)
             if _enter(walk, element, style):
                 stack.append((element, look, True))
                 stack.extend((child, style, False) for child in reversed(element))
                 continue
         if element.tail and element is not root:
-            walk.parts.append(Run(element.tail, look))
+            walk.parts.append(_Run(element.tail, look))
     walk.end_passage()
     return walk.blocks
 
 
 def _enter(walk: _Walk, element: HtmlElement, look: Look) -> bool:
     """Begin an element; returns False if it was already read completely, with its children."""
-    if is_block(element):
+    if _is_block(element):
         walk.end_passage()
     walk.page += _style(element.get("style", "")).breaks[0]
     if element.tag == "table":
-        content = read_table(element, look)
+        content = _read_table(element, look)
         if isinstance(content, list):
-            row_look = common_look(list(runs(element, look)))
+            row_look = _common_look(list(_runs(element, look)))
             walk.blocks.extend(
                 Block("text", bulleted(row), page=walk.page, look=row_look) for row in content
             )
@@ -471,14 +471,14 @@ def _enter(walk: _Walk, element: HtmlElement, look: Look) -> bool:
     walk.items += element.tag == "li"
     walk.keep_lines += element.tag == "pre"
     if element.tag == "br":
-        walk.parts.append(Run("\n" if walk.keep_lines else " ", look))
+        walk.parts.append(_Run("\n" if walk.keep_lines else " ", look))
     if element.text:
-        walk.parts.append(Run(element.text, look))
+        walk.parts.append(_Run(element.text, look))
     return True
 
 
 def _leave(walk: _Walk, element: HtmlElement) -> None:
-    if is_block(element):
+    if _is_block(element):
         walk.end_passage()
     if element.tag in _HEADINGS:
         walk.level = 0

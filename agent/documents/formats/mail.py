@@ -31,7 +31,7 @@ from agent.documents.prose import is_blank, normal
 if TYPE_CHECKING:
     from olefile import OleFileIO
 
-QUOTED = "Quoted history"
+_QUOTED = "Quoted history"
 """The heading above the earlier mails that a mail quotes."""
 
 _QUOTES_IN_HTML = (
@@ -55,7 +55,7 @@ _EPOCH = datetime(1601, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
-class Mail:
+class _Mail:
     """A message of any mail program."""
 
     sender: str
@@ -70,10 +70,10 @@ class Mail:
 
 def read_mail(path: Path, data: bytes) -> ParsedDocument:
     """Read ``data`` as one message (RFC 5322)."""
-    return mail_document(path, _mail(email.message_from_bytes(data, policy=email.policy.default)))
+    return _mail_document(path, _mail(email.message_from_bytes(data, policy=email.policy.default)))
 
 
-def mail_document(path: Path, mail: Mail) -> ParsedDocument:
+def _mail_document(path: Path, mail: _Mail) -> ParsedDocument:
     """A message as a document: its header, its text, and the mails it quotes below a heading."""
     fields = {
         "From": mail.sender,
@@ -87,7 +87,7 @@ def mail_document(path: Path, mail: Mail) -> ParsedDocument:
     body, history = _parts_of_html(mail.text) if mail.is_html else _parts_of_text(mail.text)
     blocks = [Block("text", head), *(body.blocks if body else ())]
     if history:
-        blocks += [Block("heading", QUOTED, level=1), *history.blocks]
+        blocks += [Block("heading", _QUOTED, level=1), *history.blocks]
     return ParsedDocument(
         tuple(blocks),
         "\n".join([head, *(part.visible_text for part in (body, history) if part)]),
@@ -98,7 +98,7 @@ def mail_document(path: Path, mail: Mail) -> ParsedDocument:
     )
 
 
-def _mail(message: EmailMessage) -> Mail:
+def _mail(message: EmailMessage) -> _Mail:
     body = message.get_body(("html", "plain")) if _is_sound(message) else message
     parts = list(message.iter_attachments()) if _is_sound(message) and message.is_multipart() else []
     # Some programs split the text at a picture, and lists add a footer.
@@ -126,7 +126,7 @@ def _mail(message: EmailMessage) -> Mail:
             and str(part.get("Content-ID", "")).strip("<> ") in shown_ids
         )
     ]
-    return Mail(
+    return _Mail(
         sender=_field(message, "From"),
         to=_field(message, "To"),
         copied=_field(message, "Cc"),
@@ -274,15 +274,15 @@ def read_outlook(path: Path, data: bytes) -> ParsedDocument:
     from olefile import OleFileIO
 
     with OleFileIO(BytesIO(data)) as file:
-        return mail_document(path, _outlook_mail(file, ()))
+        return _mail_document(path, _outlook_mail(file, ()))
 
 
-def _outlook_mail(file: OleFileIO, storage: tuple[str, ...]) -> Mail:
+def _outlook_mail(file: OleFileIO, storage: tuple[str, ...]) -> _Mail:
     """The message in the file, or a message attached to it."""
     sender, address = _text(file, storage, _SENDER), _text(file, storage, _SMTP_ADDRESS, _ADDRESS)
     has_address = "@" in address and address != sender
     html = decode(_stream(file, storage, _HTML, _BINARY)) or _raw_text(file, storage, _HTML)
-    return Mail(
+    return _Mail(
         sender=f"{sender} <{address}>".strip() if has_address else sender,
         to=_text(file, storage, _TO),
         copied=_text(file, storage, _COPIED),
@@ -310,7 +310,7 @@ def _outlook_attachments(
         embedded = (*part, f"__substg1.0_{_CONTENT:04X}{_OBJECT}")
         if file.exists([*embedded, "__properties_version1.0"]):
             mail = _outlook_mail(file, embedded)
-            words = mail_document(Path("mail"), mail).visible_text.encode()
+            words = _mail_document(Path("mail"), mail).visible_text.encode()
             yield f"{mail.subject or f'message {number}'}.txt", partial(bytes, words)
             yield from ((inner.name, inner.unpack) for inner in mail.attachments)
         elif content := _stream(file, part, _CONTENT, _BINARY):

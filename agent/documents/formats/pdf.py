@@ -58,7 +58,7 @@ _FEW_WORDS = 25  # on a page that may be a scan with a stamp
 _LARGE_PICTURE = 0.5  # of the page's area, for a picture that is the page
 
 
-def tables_and_lines(lines: Sequence[Line]) -> list[Line | Table]:
+def _tables_and_lines(lines: Sequence[Line]) -> list[Line | Table]:
     """The page's lines, with the lines of each table replaced by the table."""
     parts: list[Line | Table] = []
     index = 0
@@ -285,7 +285,7 @@ def _blocks(pages: Sequence[Sequence[Line]], vocabulary: Container[str]) -> Iter
     for number, lines in enumerate(pages, start=1):
         right = max((line.x1 for line in lines), default=0.0)
         paragraph: list[Line] = []
-        for part in tables_and_lines([_with_markers_joined(line) for line in lines]):
+        for part in _tables_and_lines([_with_markers_joined(line) for line in lines]):
             if isinstance(part, Table):
                 yield from _paragraph(paragraph, number, vocabulary)
                 paragraph = []

@@ -32,7 +32,7 @@ _WIDE_GAP = 0.85  # line heights; a space is about a quarter, in justified text 
 _PAGE_WIDTH = 595.0  # points that a scanned page counts as; the rules for tables use points
 _HEIGHT_TOLERANCE = 1.3  # factor by which the heights of boxes vary for one size of letters
 _UNSURE_BELOW = 0.5  # confidence below which a word is marked
-UNSURE_MARK = "[?]"
+_UNSURE_MARK = "[?]"
 
 
 @dataclass(slots=True)
@@ -102,10 +102,10 @@ def _extent_and_look(parts: Sequence[Stretch]) -> tuple[float, float, bool, bool
 
 def page_lines(text_page: Any) -> list[Line]:
     """The lines of a PDFium text page, from top to bottom (column by column if there are two)."""
-    return lines_of(_strips(_words(text_page)))
+    return _lines_of(_strips(_words(text_page)))
 
 
-def lines_of(strips: list[list[Word]]) -> list[Line]:
+def _lines_of(strips: list[list[Word]]) -> list[Line]:
     """The lines of a page from its ``strips``: runs of words on one baseline, in stream order."""
     if not _in_columns(strips):
         strips = _by_baseline(strips)
@@ -277,7 +277,7 @@ def scanned_lines(page: ScannedPage) -> list[Line]:
     strips = [
         [_word_of_scan(word, usual, _PAGE_WIDTH / page.width) for word in line] for line in page.lines
     ]
-    return lines_of(strips)
+    return _lines_of(strips)
 
 
 def scanned_text(page: ScannedPage) -> str:
@@ -294,7 +294,7 @@ def scan_notices(recognised: Mapping[int, ScannedPage], pages: int) -> Iterator[
     sure = fmean(word.confidence for word in words)
     scans = f"{len(recognised)} of {pages} pages are scans" if pages > 1 else "It is a scan"
     marked = "1 unsure word is marked" if unsure == 1 else f"{unsure} unsure words are marked"
-    yield f"{scans}, read by OCR with a confidence of {sure:.0%}; {marked} {UNSURE_MARK}."
+    yield f"{scans}, read by OCR with a confidence of {sure:.0%}; {marked} {_UNSURE_MARK}."
 
 
 def _word_of_scan(word: RecognisedWord, usual: float, scale: float) -> Word:
@@ -304,7 +304,7 @@ def _word_of_scan(word: RecognisedWord, usual: float, scale: float) -> Word:
         height = usual
     middle = -(word.top + word.bottom) / 2
     return Word(
-        text=word.text + (UNSURE_MARK if word.confidence < _UNSURE_BELOW else ""),
+        text=word.text + (_UNSURE_MARK if word.confidence < _UNSURE_BELOW else ""),
         x0=word.left * scale,
         x1=word.right * scale,
         bottom=(middle - height / 2) * scale,

@@ -164,7 +164,7 @@ def _head_rows(rows: Sequence[_Row]) -> int:
         upper += 1
     if upper + 1 < len(rows) and not any(is_value(cell) for row in rows[: upper + 1] for cell in row):
         return upper + 1
-    return int(len(rows) > 1 and names_columns(rows[0], rows[1:]))
+    return int(len(rows) > 1 and _names_columns(rows[0], rows[1:]))
 
 
 def read_delimited(_path: Path, data: bytes) -> ParsedDocument:
@@ -239,13 +239,13 @@ def _start(rows: Sequence[Sequence[str]]) -> int:
 
 def _table(rows: Sequence[Sequence[str]], width: int) -> Table:
     padded = [(*row, *[""] * (width - len(row))) for row in rows]
-    has_header = len(padded) > 1 and names_columns(padded[0], padded[1:])
+    has_header = len(padded) > 1 and _names_columns(padded[0], padded[1:])
     return Table(
         header=(padded[0],) if has_header else (), rows=tuple(padded[1:] if has_header else padded)
     )
 
 
-def names_columns(row: Sequence[str], rows_below: Sequence[Sequence[str]]) -> bool:
+def _names_columns(row: Sequence[str], rows_below: Sequence[Sequence[str]]) -> bool:
     """Whether the row has no values, or only values that name columns: all different, with an empty
     corner or consecutive (months, weeks), above a first column that names the rows."""
     values = [cell for cell in row if is_value(cell)]
