@@ -38,6 +38,7 @@ _PERIOD = re.compile(  # 13 Weeks Ended; As of June 30,; 2022
 )
 _Stretch = tuple[float, float]
 _MOST_ROWS = 8
+LONGEST_REPEATED = 8  # words; a cell over several rows that has more is not repeated in each
 _OFF_CENTRE = 20.0  # points by which a period may miss the centre of the columns below it
 _WORD = re.compile(r"[^\W\d_]{2}")
 
@@ -88,8 +89,13 @@ def _overlap(cell: Cell, column: _Stretch) -> bool:
     return min(cell.end, column[1]) - max(cell.start, column[0]) > 0.5
 
 
+def _overlapped(cell: Cell, columns: Sequence[_Stretch]) -> list[int]:
+    """The columns in which the cell lies at least partly."""
+    return [number for number, column in enumerate(columns) if _overlap(cell, column)]
+
+
 def _nearest(cell: Cell, columns: Sequence[_Stretch]) -> int:
-    """The column that contains the cell, else the closest one."""
+    """The column that is closest to the cell."""
 
     def distance(column: int) -> float:
         start, end = columns[column]
@@ -98,12 +104,16 @@ def _nearest(cell: Cell, columns: Sequence[_Stretch]) -> int:
     return min(range(len(columns)), key=distance)
 
 
+def _columns_of(cell: Cell, columns: Sequence[_Stretch]) -> Sequence[int]:
+    """The columns that the cell overlaps, else the closest one."""
+    return _overlapped(cell, columns) or [_nearest(cell, columns)]
+
+
 def _place(cells: Sequence[Cell], columns: Sequence[_Stretch]) -> _Row:
     """The cells in their columns; a cell that spans several columns goes into the first."""
     texts: dict[int, str] = {}
     for cell in cells:
-        hit = [number for number, column in enumerate(columns) if _overlap(cell, column)]
-        number = hit[0] if hit else _nearest(cell, columns)
+        number = _columns_of(cell, columns)[0]
         texts[number] = f"{texts[number]} {cell.text}" if number in texts else cell.text
     return _Row(texts, tuple(cells))
 
@@ -119,7 +129,7 @@ def _find_columns(rows: Sequence[Sequence[Cell]], *, exact: bool) -> list[_Stret
         informative = [row for row in rows if len(row) > 1]
     columns: list[_Stretch] = []
     for cell in sorted((c for row in informative for c in row), key=lambda c: c.end - c.start):
-        hit = [number for number, column in enumerate(columns) if _overlap(cell, column)]
+        hit = _overlapped(cell, columns)
         if not hit:
             columns.append((cell.start, cell.end))
         elif len(hit) == 1:
@@ -154,12 +164,11 @@ def _with_empty(columns: list[_Stretch], rows: Sequence[Sequence[Cell]]) -> list
     for row in rows:
         if len(row) < 3 or any(is_value(cell.text) for cell in row[1:]):
             continue
-        named_columns = {i for i, column in enumerate(columns) for cell in row if _overlap(cell, column)}
+        named_columns = {column for cell in row for column in _overlapped(cell, columns)}
         empty = [
             (cell.start, cell.end)
             for cell in row
-            if not any(_overlap(cell, column) for column in columns)
-            and _nearest(cell, columns) in named_columns
+            if not _overlapped(cell, columns) and _nearest(cell, columns) in named_columns
         ]
         columns = sorted([*columns, *empty])
     return columns
@@ -214,10 +223,7 @@ def _covered(
     row: _Row, lowest: _Row, columns: Sequence[_Stretch], *, exact: bool
 ) -> Iterator[tuple[Cell, Sequence[int]]]:
     """Which columns each cell of a header row names."""
-    cells_with_columns: list[tuple[Cell, Sequence[int]]] = []
-    for cell in row.cells:
-        hit: Sequence[int] = [number for number, column in enumerate(columns) if _overlap(cell, column)]
-        cells_with_columns.append((cell, hit or [_nearest(cell, columns)]))
+    cells_with_columns = [(cell, _columns_of(cell, columns)) for cell in row.cells]
     labels = [(cell, hit) for cell, hit in cells_with_columns if hit[0] == 0]
     others = [(cell, hit) for cell, hit in cells_with_columns if hit[0] > 0]
     if exact or not others:

@@ -21,7 +21,7 @@ from agent.documents.encoding import decode
 from agent.documents.formats.furniture import without_furniture
 from agent.documents.outline import outlined
 from agent.documents.prose import bulleted, is_marker, normal, separator
-from agent.documents.tables import Cell, build_table
+from agent.documents.tables import LONGEST_REPEATED, Cell, build_table
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
@@ -45,7 +45,6 @@ _BLACK = {"", "#000000", "#000", "black", "inherit", "rgb(0,0,0)", "windowtext"}
 _NORMAL_SIZE = 12.0
 _ROOT_LOOK = Look(size=_NORMAL_SIZE)
 _MOST_SPAN = 1000  # what browsers clamp a colspan to
-_LONGEST_REPEATED = 8  # words; a cell over several rows that has more is not repeated in each
 _MARKING_TAGS = {
     **dict.fromkeys(("b", "strong", "th"), "bold"),
     **dict.fromkeys(("i", "em", "cite"), "italic"),
@@ -316,7 +315,7 @@ def _rows(element: HtmlElement, look: Look) -> Iterator[list[Cell]]:
             cell = _cell(part, look, column, column + width)
             cells.append(cell)
             if height > 1:
-                repeated = cell if len(cell.text.split()) <= _LONGEST_REPEATED else None
+                repeated = cell if len(cell.text.split()) <= LONGEST_REPEATED else None
                 for offset in range(width):
                     reaching_below[column + offset] = (height - 1, None if offset else repeated)
             column += width

@@ -11,7 +11,7 @@ from typing import Any
 
 from agent.documents.cover import with_cover
 from agent.documents.document import Block, ParsedDocument
-from agent.documents.formats.slides import slide_heading
+from agent.documents.formats.slides import slide_blocks
 from agent.documents.outline import outlined
 from agent.documents.prose import normal
 from agent.documents.tables import Cell, build_table
@@ -126,10 +126,8 @@ def _slide(slide: Any, number: int) -> Iterator[Block]:
     title = ""
     for frame in slide.findall("draw:frame", _NAMES):
         if frame.get(_tag("presentation:class")) == "title":
-            title = title or normal(" ".join(block.text for block in _blocks(frame)))
+            title = title or " ".join(block.text for block in _blocks(frame))
             slide.remove(frame)
-    yield slide_heading(title, number)
-    yield from (replace(block, level=0, page=number) for block in _blocks(slide))
-    note_texts = [] if notes is None else [block.text for block in _blocks(notes)]
-    if notes_text := normal(" ".join(note_texts)):
-        yield Block("text", f"Notes: {notes_text}", page=number)
+    content = (replace(block, level=0) for block in _blocks(slide))
+    note_texts = () if notes is None else (block.text for block in _blocks(notes))
+    return slide_blocks(number, title, content, note_texts)

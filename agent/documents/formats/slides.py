@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from io import BytesIO
 from itertools import chain
 from pathlib import Path
@@ -36,24 +37,31 @@ def read_slides(path: Path, data: bytes) -> ParsedDocument:
     )
 
 
-def slide_heading(title: str, number: int) -> Block:
-    """The heading of a slide; without one, its text would belong to the slide before."""
-    return Block("heading", title or f"Slide {number}", level=1, page=number)
+def slide_blocks(
+    number: int, title: str, content: Iterable[Block], notes: Iterable[str]
+) -> Iterator[Block]:
+    """A slide below its heading; without one, its text would belong to the slide before."""
+    yield Block("heading", normal(title) or f"Slide {number}", level=1, page=number)
+    yield from (replace(block, page=number) for block in content)
+    if text := normal(" ".join(notes)):
+        yield Block("text", f"Notes: {text}", page=number)
 
 
 def _slide(slide: Slide, number: int) -> Iterator[Block]:
     title = slide.shapes.title
-    yield slide_heading(normal(title.text_frame.text) if title is not None else "", number)
+    heading = "" if title is None else title.text_frame.text
+    return slide_blocks(number, heading, _content(slide, title), _notes(slide))
+
+
+def _content(slide: Slide, title: Any) -> Iterator[Block]:
     shapes = [shape for shape in _shapes(slide.shapes) if title is None or shape.shape_id != title.shape_id]
     for shape in sorted(shapes, key=lambda shape: (shape.top or 0, shape.left or 0)):
         if shape.has_text_frame:
             for paragraph in shape.text_frame.paragraphs:
                 if text := normal(paragraph.text):
-                    yield Block("text", text, page=number)
+                    yield Block("text", text)
         elif (table := _table(shape)) is not None:
-            yield Block("table", page=number, table=table)
-    if text := normal(" ".join(_notes(slide))):
-        yield Block("text", f"Notes: {text}", page=number)
+            yield Block("table", table=table)
 
 
 def _notes(slide: Slide) -> Iterator[str]:
