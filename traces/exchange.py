@@ -117,18 +117,18 @@ def take_in(store: Store, sources: Sequence[Path], *, newest: int, oldest: int) 
         with duckdb.connect() as scratch:
             try:
                 scratch.execute(
-                    f"CREATE TABLE come AS FROM read_parquet({literal(glob.escape(str(source)))})"
+                    f"CREATE TABLE incoming AS FROM read_parquet({literal(glob.escape(str(source)))})"
                 )
                 _check(scratch, source, newest)
             except duckdb.Error as error:
                 reason = next(iter(str(error).splitlines()), "").partition(": ")[2]
                 raise _bad(source, f"cannot be read as exported traces: {reason}") from error
-            tables.append(scratch.table("come").to_arrow_table())
+            tables.append(scratch.table("incoming").to_arrow_table())
     totals = dict.fromkeys(Imported.__dataclass_fields__, 0)
     with store.transaction() as db:
         for source, table in zip(sources, tables, strict=True):
             db.register("file", table)
-            db.execute("CREATE OR REPLACE TEMP TABLE come AS FROM file")
+            db.execute("CREATE OR REPLACE TEMP TABLE incoming AS FROM file")
             db.unregister("file")
             db.execute(_MARK, [source.name])
             for statement in _REPLACE:
@@ -136,16 +136,16 @@ def take_in(store: Store, sources: Sequence[Path], *, newest: int, oldest: int) 
             for count, statement in _ADD.items():
                 [(rows,)] = db.execute(statement.replace("$oldest", str(oldest))).fetchall()
                 totals[count] += rows
-            db.execute("DROP TABLE come")
+            db.execute("DROP TABLE incoming")
     return Imported(**totals)
 
 
 def _check(db: DuckDBPyConnection, source: Path, newest: int) -> None:
     """Check for rows that must not be learned from. Raises `BadTraces`."""
-    if db.execute("SELECT count(*) FROM come").fetchone() == (0,):
+    if db.execute("SELECT count(*) FROM incoming").fetchone() == (0,):
         raise _bad(source, "holds no traces")
     for reason, condition in _WRONG.items():
-        query = f"SELECT run_id, seq + 1 FROM come WHERE {condition} ORDER BY ALL LIMIT 1"
+        query = f"SELECT run_id, seq + 1 FROM incoming WHERE {condition} ORDER BY ALL LIMIT 1"
         invalid = db.execute(query.replace("$newest", str(newest))).fetchone()
         if invalid:
             raise _bad(source, f"run {invalid[0]!r}, decision {invalid[1]}: {reason}")
@@ -220,59 +220,59 @@ _WRONG = {
     """,
     "it occurs twice": """
         (run_id, seq, shadow) IN
-            (SELECT (run_id, seq, shadow) FROM come GROUP BY run_id, seq, shadow HAVING count(*) > 1)
+            (SELECT (run_id, seq, shadow) FROM incoming GROUP BY run_id, seq, shadow HAVING count(*) > 1)
     """,
 }
 """Conditions that must not hold for a row: training trusts imported traces."""
 
 _MARK = """
-    UPDATE come SET request = json_merge_patch(request, json_object('imported_from', ?))
+    UPDATE incoming SET request = json_merge_patch(request, json_object('imported_from', ?))
 """
 _REPLACE = (
     # Another run of the same id, such as a question collected here too: the existing one stays.
-    "DELETE FROM come USING runs h WHERE h.id = come.run_id AND h.started <> come.started",
+    "DELETE FROM incoming USING runs h WHERE h.id = incoming.run_id AND h.started <> incoming.started",
     # A run that was imported before it ended is imported again.
     """
     DELETE FROM runs WHERE finished IS NULL AND json_exists(request, '$.imported_from')
-        AND id IN (SELECT run_id FROM come WHERE come.finished IS NOT NULL)
+        AND id IN (SELECT run_id FROM incoming WHERE incoming.finished IS NOT NULL)
     """,
 )
 _ADD = {
-    "older": "SELECT count_if(state_version < $oldest) FROM come",
-    "known": "SELECT count(*) FROM come SEMI JOIN decisions USING (run_id, seq, shadow)",
+    "older": "SELECT count_if(state_version < $oldest) FROM incoming",
+    "known": "SELECT count(*) FROM incoming SEMI JOIN decisions USING (run_id, seq, shadow)",
     "decisions": f"""
         INSERT INTO decisions BY NAME
-        SELECT run_id, {_DECISION} FROM come ANTI JOIN decisions USING (run_id, seq, shadow)
-        ORDER BY come.started, run_id, seq, shadow
+        SELECT run_id, {_DECISION} FROM incoming ANTI JOIN decisions USING (run_id, seq, shadow)
+        ORDER BY incoming.started, run_id, seq, shadow
         """,
     "runs": f"""
         INSERT INTO runs BY NAME
         SELECT DISTINCT ON (run_id) run_id AS id, '' AS session, -2 AS superstep, {_RUN}
-        FROM come WHERE run_id NOT IN (SELECT id FROM runs) ORDER BY run_id
+        FROM incoming WHERE run_id NOT IN (SELECT id FROM runs) ORDER BY run_id
         """,
     "labels": """
         INSERT OR REPLACE INTO labels BY NAME
         SELECT run_id, seq, label AS action, label_origin AS origin, label_note AS note, c.labelled
-        FROM come c LEFT JOIN labels h USING (run_id, seq)
+        FROM incoming c LEFT JOIN labels h USING (run_id, seq)
         WHERE NOT c.shadow AND label IS NOT NULL AND c.labelled > coalesce(h.labelled, '-infinity')
         """,
     "ratings": """
         INSERT OR REPLACE INTO ratings BY NAME
         SELECT DISTINCT ON (run_id) run_id, c.rating, rating_note AS note, c.rated
-        FROM come c LEFT JOIN ratings h USING (run_id)
+        FROM incoming c LEFT JOIN ratings h USING (run_id)
         WHERE c.rating IS NOT NULL AND c.rated > coalesce(h.rated, '-infinity')
         """,
     "outcomes": f"""
         INSERT OR REPLACE INTO outcomes BY NAME
         SELECT run_id, path, c.source, c.quality, c.detail, c.measured
-        FROM (SELECT run_id, path, unnest(outcomes, recursive := true) FROM come) c
+        FROM (SELECT run_id, path, unnest(outcomes, recursive := true) FROM incoming) c
         LEFT JOIN ({_OUTCOMES}) h USING (run_id, path, source)
         WHERE c.measured > coalesce(h.measured, '-infinity')
         """,
     "gold": """
         INSERT INTO gold BY NAME
         SELECT DISTINCT ON (run_id) run_id, dataset, question_id, answers, passages
-        FROM come WHERE dataset IS NOT NULL AND run_id NOT IN (SELECT run_id FROM gold)
+        FROM incoming WHERE dataset IS NOT NULL AND run_id NOT IN (SELECT run_id FROM gold)
         """,
 }
 """What is counted and inserted, by the name of its count."""

@@ -42,23 +42,20 @@ class Library(Queries):
 
     def collections(self) -> list[Collection]:
         """All collections, by name."""
-        rows = self._store.rows(
-            """
-            SELECT k.name, k.description, k.generation,
-                   count(DISTINCT d.id), count(c.id),
-                   (SELECT coalesce(list(title ORDER BY first)[:3], [])
-                    FROM (SELECT title, min(id) AS first FROM documents
-                          WHERE collection = k.name AND title <> '' GROUP BY title))
-            FROM collections k
-            LEFT JOIN documents d ON d.collection = k.name
-            LEFT JOIN chunks c ON c.document_id = d.id
-            GROUP BY ALL ORDER BY k.name
-            """
-        )
-        return [
-            Collection(name, description, generation, documents, chunks, tuple(titles))
-            for name, description, generation, documents, chunks, titles in rows
-        ]
+        query = """
+            FROM (
+                SELECT k.name, k.description, k.generation,
+                    count(DISTINCT d.id) AS documents, count(c.id) AS chunks,
+                    (SELECT to_json(coalesce(list(title ORDER BY first)[:3], []))
+                     FROM (SELECT title, min(id) AS first FROM documents
+                           WHERE collection = k.name AND title <> '' GROUP BY title)) AS titles
+                FROM collections k
+                LEFT JOIN documents d ON d.collection = k.name
+                LEFT JOIN chunks c ON c.document_id = d.id
+                GROUP BY ALL
+            ) ORDER BY name
+        """
+        return self._store.records(Collection, query)
 
     @contextmanager
     def together(self) -> Iterator[None]:
@@ -225,14 +222,15 @@ class Library(Queries):
         """The chunks with these ids, in the given order; unknown ids are left out."""
         if not ids:
             return []
-        rows = self._store.rows(f"{_PASSAGE} WHERE c.id IN (SELECT unnest(?))", [list(ids)])
-        by_id = {row[0]: Passage(*row) for row in rows}
+        by_id = {passage.id: passage for passage in self._passages("c.id IN (SELECT unnest(?))", list(ids))}
         return [by_id[i] for i in ids if i in by_id]
 
     def document_passages(self, document_id: int) -> list[Passage]:
         """All chunks of a document in reading order."""
-        rows = self._store.rows(f"{_PASSAGE} WHERE d.id = ? ORDER BY c.position", [document_id])
-        return [Passage(*row) for row in rows]
+        return self._passages("d.id = ? ORDER BY c.position", document_id)
+
+    def _passages(self, condition: str, value: Any) -> list[Passage]:
+        return [Passage(*row) for row in self._store.rows(f"{_PASSAGE} WHERE {condition}", [value])]
 
     def sections(self, scope: Scope) -> list[str]:
         """The distinct section paths within ``scope``, in reading order."""
@@ -336,8 +334,7 @@ class Library(Queries):
         with self.together():
             is_current = self.embedder() == embedder
             condition = "c.id NOT IN (SELECT chunk_id FROM vectors)" if is_current else "true"
-            rows = self._store.rows(f"{_PASSAGE} WHERE {condition} ORDER BY c.id LIMIT ?", [limit])
-        return [Passage(*row) for row in rows]
+            return self._passages(f"{condition} ORDER BY c.id LIMIT ?", limit)
 
     def put_vectors(
         self, ids: Sequence[int], vectors: npt.NDArray[np.float32], embedder: str, *, first: bool

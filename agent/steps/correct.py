@@ -11,7 +11,7 @@ from agent.events import Corrected, NodeProgress, Warned
 from agent.state import RUNGS, Rung, RunState, Search, searched
 from agent.steps.next_step import search_of
 from models.protocols import GenerationCancelled
-from traces.records import SECTION_SEPARATOR
+from traces.records import SECTION_SEPARATOR, WEB_COLLECTION
 
 _WIDENED_PASSAGES = 3  # the best, whose surroundings are searched
 
@@ -95,7 +95,7 @@ def _collections(state: RunState, deps: Deps) -> _Attempt:
 def _web(state: RunState, deps: Deps) -> _Attempt:
     if deps.web is None or state["offline"]:
         return _Attempt()
-    from agent.web.gather import WEB_COLLECTION, WebUnreachable
+    from agent.web.search import WebUnreachable
 
     def on_page(message: str) -> None:
         deps.session.emit(NodeProgress("correct", state["step"], message))

@@ -21,14 +21,13 @@ from agent.deps import Deps
 from agent.session import Session
 from agent.state import PlanStep, Route, RunState, still_missing
 from agent.steps import lookups
-from agent.steps.lookups import Plan, PlanRequest, look_up
+from agent.steps.lookups import MOST_LOOKUPS, Plan, PlanRequest, look_up
 from agent.steps.queries import one_line, references
 from agent.text.terms import terms
 from models.protocols import Completer
 from models.structured import Origin
 from traces.plain_text import plain
 
-MOST_STEPS: Final = lookups.MOST_LOOKUPS
 _NUMBERING: Final = re.compile(r"^(?:(?:look-?up|step) )?\d[:.)] (?=\S+ )", re.IGNORECASE)
 _CITATION: Final = re.compile(r"\s*\[\d+(?:\s*,\s*\d+)*\]")
 _STEP_TOKENS: Final = 60  # generous, for one look-up in JSON; the seed's form is about twice as long
@@ -90,7 +89,7 @@ class _Chosen(BaseModel):
 
 
 class _Lookups(BaseModel):
-    steps: list[str] = Field(max_length=MOST_STEPS)
+    steps: list[str] = Field(max_length=MOST_LOOKUPS)
 
 
 class _Step(BaseModel):
@@ -102,7 +101,7 @@ class _Step(BaseModel):
 
 
 class _FullPlan(BaseModel):
-    steps: list[_Step] = Field(max_length=MOST_STEPS)
+    steps: list[_Step] = Field(max_length=MOST_LOOKUPS)
 
 
 class AskedPlanner:
@@ -143,8 +142,8 @@ class AskedPlanner:
             return _whole_question(question, "model")
         tools = [name for name, _ in request.collections]
         entries = [notebook.opening(question, request.collections)]
-        instruction = prompts.plan(MOST_STEPS, tools if self._full else None)
-        steps, origin = self._ask(session, "plan", entries, instruction, MOST_STEPS)
+        instruction = prompts.plan(MOST_LOOKUPS, tools if self._full else None)
+        steps, origin = self._ask(session, "plan", entries, instruction, MOST_LOOKUPS)
         steps = _relevant_steps(question, _tidy(steps, tools))
         return Plan("search", question, steps, origin) if steps else _whole_question(question)
 

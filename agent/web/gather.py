@@ -32,7 +32,6 @@ from traces.library import Library
 from traces.records import WEB_COLLECTION, Document
 from traces.store import Store, now
 
-__all__ = ["WEB_COLLECTION", "Gathered", "Page", "Web", "WebUnreachable"]
 _DESCRIPTION: Final = "pages found on the web"
 _FRESH_FOR: Final = timedelta(days=7)
 _MOST_PAGES: Final = 3  # that one search adds
@@ -200,13 +199,13 @@ class Web:
         )
 
     def _read(
-        self, urls: Sequence[str], stop: threading.Event | None, tell: Callable[[str], None]
+        self, urls: Sequence[str], stop: threading.Event | None, on_page: Callable[[str], None]
     ) -> dict[str, FileDone | FileFailed]:
         """Fetch pages in parallel and read them into the library; returns what came of each, by URL."""
         if not urls:
             return {}
         self._tried.update(urls)
-        tell(f"fetching {', '.join(page_name(url).partition('/')[0] for url in urls)}")
+        on_page(f"fetching {', '.join(page_name(url).partition('/')[0] for url in urls)}")
         with ThreadPoolExecutor(len(urls), thread_name_prefix="deepthink-web") as pool:
             fetched = {url: pool.submit(self._fetcher.fetch, url, stop=stop) for url in urls}
         is_first = not self._library.generations([WEB_COLLECTION])
@@ -215,7 +214,7 @@ class Web:
         outcomes: dict[str, FileDone | FileFailed] = {}
         for event in reading.read_all(pages, (), ()):
             if isinstance(event, FileProgress):
-                tell(f"reading {event.name}: {event.done} of {event.total} {event.unit}")
+                on_page(f"reading {event.name}: {event.done} of {event.total} {event.unit}")
             elif isinstance(event, (FileDone, FileFailed)):
                 outcomes[event.source] = event
         if is_first and self._library.generations([WEB_COLLECTION]):

@@ -18,7 +18,8 @@ from agent.run import Request
 from agent.steering import Steering
 from agent.steps import correct
 from agent.web.fetch import run_within
-from agent.web.gather import Gathered, WebUnreachable
+from agent.web.gather import Gathered
+from agent.web.search import WebUnreachable
 from models.protocols import GenerationCancelled
 from tests.agent.conftest import Ask
 from tests.agent.made import end, only, warnings

@@ -7,7 +7,8 @@ from typing import Any
 import agent.events as ev
 from agent.state import RUNGS, Recalled, RunState, searched
 from agent.steps.correct import correct
-from agent.web.gather import Gathered, Page, WebUnreachable
+from agent.web.gather import Gathered, Page
+from agent.web.search import WebUnreachable
 from tests.agent.made import candidate, only, state, step
 from tests.agent.steps.conftest import Make
 

@@ -10,13 +10,14 @@ import pytest
 
 from agent.web import gather as gathering
 from agent.web.fetch import Fetcher, Limits
-from agent.web.gather import WEB_COLLECTION, Gathered, Web, WebUnreachable
-from agent.web.search import Searxng
+from agent.web.gather import Gathered, Web
+from agent.web.search import Searxng, WebUnreachable
 from models.protocols import GenerationCancelled
 from tests.agent.web.loopback import Answer, SearxngServer, Site
 from tests.agent.web.pages import article
 from tests.scripted import HashEmbedder
 from traces.library import Library
+from traces.records import WEB_COLLECTION
 from traces.store import Store, now
 
 _FIRE = article(
