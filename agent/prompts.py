@@ -205,7 +205,7 @@ _FORM = (
 
 def synthesise(question: str, notes: Sequence[Note], missing: Sequence[str], length: str = "normal") -> str:
     """Asks for the answer, ``brief`` or ``normal``, each sentence with its source."""
-    found = "\n".join(line for note in notes if note["found"] for line in _found(note))
+    found = "\n".join(line for note in notes if note["found"] for line in _finding_lines(note))
     gaps = f" This was not found, so leave it out: {'; '.join(missing)}" if missing else ""
     return (
         f"{FOUND}\n{found}\n\nNow answer the QUESTION: {question}\n"
@@ -213,7 +213,7 @@ def synthesise(question: str, notes: Sequence[Note], missing: Sequence[str], len
     )
 
 
-def _found(note: Note) -> list[str]:
+def _finding_lines(note: Note) -> list[str]:
     """A finding as the model is shown it, and what an earlier version of its document says."""
     lines = [f"{note['sentence'][:_LONGEST_FINDING]} {citation_marks(note['cites'])}"]
     if earlier := note.get("earlier"):

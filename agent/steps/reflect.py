@@ -185,7 +185,7 @@ def reflect(state: RunState, deps: Deps) -> dict[str, Any]:
     deps.session.emit(Noted(note, finding.origin))
     if earlier is not None:
         note["earlier"] = earlier
-        entries.append(_tell(state["step"], note, earlier, evidence, deps))
+        entries.append(_contradiction(state["step"], note, earlier, evidence, deps))
     return {"notes": [*state["notes"], note], "notebook": deps.grown(state["notebook"], *entries)}
 
 
@@ -267,7 +267,9 @@ def _probable(item: Evidence, spans: Spans) -> AnswerSpan | None:
     return span if span is not None and span["probability"] >= LIKELY else None
 
 
-def _tell(step: int, note: Note, earlier: Earlier, evidence: Sequence[Evidence], deps: Deps) -> str:
+def _contradiction(
+    step: int, note: Note, earlier: Earlier, evidence: Sequence[Evidence], deps: Deps
+) -> str:
     dates = {item["number"]: item["date"] for item in evidence}
     number = note["cites"][0]
     deps.session.emit(

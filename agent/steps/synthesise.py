@@ -120,7 +120,7 @@ def from_findings(notes: Sequence[Note], evidence: Sequence[Evidence], length: L
     What was asked for comes first, then the passage's own sentence. A report has a section for each.
     """
     findings = [note for note in notes if note["found"]]
-    texts = [" ".join(_said(note, evidence)) for note in findings]
+    texts = [" ".join(_statements(note, evidence)) for note in findings]
     if length != "report":
         return " ".join(texts)
     return "\n\n".join(
@@ -128,7 +128,7 @@ def from_findings(notes: Sequence[Note], evidence: Sequence[Evidence], length: L
     )
 
 
-def _said(note: Note, evidence: Sequence[Evidence]) -> Iterator[str]:
+def _statements(note: Note, evidence: Sequence[Evidence]) -> Iterator[str]:
     yield f"{_lead(note['answer'], note['sentence']).rstrip('.')} {citation_marks(note['cites'])}."
     if earlier := note.get("earlier"):
         titles = (item["title"] for item in evidence if item["number"] == earlier["number"])
@@ -229,23 +229,7 @@ def _written(state: RunState, notes: list[Note], deps: Deps) -> str:
         return _report(state, notes, deps, show)
     passages = most_likely(evidence, deps.session)
     if unread or deps.cognition.instant:
-        is_likely = max(item["score"] for item in passages) >= LIKELY
-        length: Length = "normal" if state["route"] == "deep" and deps.length == "normal" else "brief"
-        draft = _from_passages(
-            question, passages, _found(state), length, deps, show if is_likely else _hide
-        )
-        if not abstains(draft):
-            draft = cite(deps.reader, question, draft, passages)
-        elif is_likely and deps.session.taught:
-            text = _from_passages(question, passages, _found(state), length, deps, _hide, taught=False)
-            cited = cite(deps.reader, question, text, passages)
-            if is_answer(deps.reader, questions, citations.claims(cited, evidence), evidence):
-                # That may refuse in words of its own, and then it refused twice. The question stands before
-                # it, since a date alone says nothing either.
-                refused_twice = state["route"] == "single" and says_nothing_of(
-                    deps.session, f"{question} {text}", question
-                )
-                draft = draft if refused_twice else cited
+        draft, refused_twice = _from_likely(state, questions, passages, deps, show)
     else:
         missing = [note["question"] for note in still_missing(notes)]
         instruction = prompts.synthesise(question, notes, missing, deps.length)
@@ -267,6 +251,37 @@ def _written(state: RunState, notes: list[Note], deps: Deps) -> str:
     if state["route"] == "deep" and deps.session.taught and state["stopped_because"] != ANSWER_NOW:
         return " ".join([draft, *_left_out(state, notes, draft, passages, deps)])
     return draft
+
+
+def _from_likely(
+    state: RunState,
+    questions: Sequence[str],
+    passages: Sequence[Evidence],
+    deps: Deps,
+    show: Callable[[str], None],
+) -> tuple[str, bool]:
+    """The draft from the most likely passages, with citations, and whether it was refused twice.
+
+    A model that was taught to refuse is asked again without its adapter where a passage is likely.
+    """
+    question, evidence = state["question"], state["evidence"]
+    is_likely = max(item["score"] for item in passages) >= LIKELY
+    length: Length = "normal" if state["route"] == "deep" and deps.length == "normal" else "brief"
+    hints = _step_findings(state)
+    draft = _from_passages(question, passages, hints, length, deps, show if is_likely else _hide)
+    if not abstains(draft):
+        return cite(deps.reader, question, draft, passages), False
+    if not (is_likely and deps.session.taught):
+        return draft, False
+    text = _from_passages(question, passages, hints, length, deps, _hide, taught=False)
+    cited = cite(deps.reader, question, text, passages)
+    if not is_answer(deps.reader, questions, citations.claims(cited, evidence), evidence):
+        return draft, False
+    # That may refuse in words of its own. The question stands before it, since a date alone says nothing.
+    refused_twice = state["route"] == "single" and says_nothing_of(
+        deps.session, f"{question} {text}", question
+    )
+    return draft if refused_twice else cited, refused_twice
 
 
 def _hide(_text: str) -> None:
@@ -354,7 +369,7 @@ def _proposed(state: RunState) -> list[Note]:
     return [as_note(state, state["question"], of_span(*span))]
 
 
-def _found(state: RunState) -> list[tuple[int, str]]:
+def _step_findings(state: RunState) -> list[tuple[int, str]]:
     """Passage number and sentence of what the plan's steps found."""
     if state["route"] == "single":
         return []

@@ -465,8 +465,7 @@ def verify(state: RunState, deps: Deps) -> dict[str, Any]:
             deps.session.emit(
                 Warned(f"A figure was that of a neighbouring cell: “{drafted_claim['text']}”")
             )
-    nothing = nothing_found(state["notes"])
-    if (nothing or deps.cognition.instant) and not _answered(state, claims, deps):
+    if (nothing_found(state["notes"]) or deps.cognition.instant) and not _answered(state, claims, deps):
         return _without_answer(state, deps)
     if _stays(state, claims):
         return _as_before(deps)
@@ -478,17 +477,8 @@ def verify(state: RunState, deps: Deps) -> dict[str, Any]:
     ]
     supported, is_grounded = round(share(claims), 3), grounded(claims, evidence)
     answer = citations.render(sentences, draft)
-    skipped = [note["question"] for note in state["notes"] if note.get("skipped")]
-    open_notes = [] if nothing else _left_open(state, answer, deps)
-    searched = {note["step"] for note in state["notes"]}
-    not_found = [note["question"] for note in open_notes if note["step"] in searched]
-    unsearched = [note["question"] for note in open_notes if note["step"] not in searched]
-    missing = [
-        *gaps(not_found),
-        *(f"Not searched: {without_marks(question)}" for question in unsearched),
-        *(f"You skipped: {without_marks(question)}" for question in skipped),
-    ]
-    answer = with_gaps(answer, missing, deps.length)
+    missing, sentences_on_gaps = _missing(state, answer, deps)
+    answer = with_gaps(answer, sentences_on_gaps, deps.length)
     cited = {number for claim in claims for number in claim["cites"]}
     deps.session.emit(
         Answered(
@@ -498,7 +488,7 @@ def verify(state: RunState, deps: Deps) -> dict[str, Any]:
             share=supported,
             grounded=is_grounded,
             quotes=citations.quotes(claims, evidence),
-            missing=[*not_found, *unsearched, *skipped],
+            missing=missing,
         )
     )
     return {
@@ -530,6 +520,21 @@ def _without_answer(state: RunState, deps: Deps) -> dict[str, Any]:
     answer, status, share = (_STOPPED, "stopped", None) if early else (NOT_FOUND, "not_found", 0.0)
     deps.session.emit(Answered(answer, [], [], share))
     return {"claims": [], "share": 0.0, "grounded": False, "answer": answer, "status": status}
+
+
+def _missing(state: RunState, answer: str, deps: Deps) -> tuple[list[str], list[str]]:
+    """The look-ups without an answer, and a sentence for the user on each."""
+    notes = state["notes"]
+    open_notes = [] if nothing_found(notes) else _left_open(state, answer, deps)
+    searched = {note["step"] for note in notes}
+    not_found = [note["question"] for note in open_notes if note["step"] in searched]
+    unsearched = [note["question"] for note in open_notes if note["step"] not in searched]
+    skipped = [note["question"] for note in notes if note.get("skipped")]
+    return [*not_found, *unsearched, *skipped], [
+        *gaps(not_found),
+        *(f"Not searched: {without_marks(question)}" for question in unsearched),
+        *(f"You skipped: {without_marks(question)}" for question in skipped),
+    ]
 
 
 def _left_open(state: RunState, answer: str, deps: Deps) -> list[Note]:
