@@ -174,13 +174,32 @@ class Store:
 
         if not self._named and not self.path.exists():
             self._create()
+        connection = self._connection()
+        try:
+            with _migrating:
+                if not self._migrated:
+                    if self._named:
+                        _require_store(connection, self.path)
+                    _migrate(connection, self.path)
+                    self._migrated = True
+        except duckdb.Error as error:
+            _close(connection)
+            raise _store_error(error, self.path) from error
+        except StoreError:
+            _close(connection)
+            raise
+        return connection
+
+    def _connection(self) -> DuckDBPyConnection:
+        """A connection, as soon as no other process has the file open."""
+        import duckdb
+
         deadline = time.monotonic() + self.patience
         pause, announced = 0.01, False
         while True:
             try:
                 with _connecting:
-                    connection = duckdb.connect(str(self.path))
-                break
+                    return duckdb.connect(str(self.path))
             except duckdb.Error as error:
                 if not any(sign in str(error).lower() for sign in _HELD):
                     if self._named and "not a valid duckdb" in str(error).lower():
@@ -199,20 +218,6 @@ class Store:
             # Jitter keeps two waiting processes from meeting again and again.
             time.sleep(pause * (0.5 + random.random()))
             pause = min(pause * 1.6, 0.25)
-        try:
-            with _migrating:
-                if not self._migrated:
-                    if self._named:
-                        _require_store(connection, self.path)
-                    _migrate(connection, self.path)
-                    self._migrated = True
-        except duckdb.Error as error:
-            _close(connection)
-            raise _store_error(error, self.path) from error
-        except StoreError:
-            _close(connection)
-            raise
-        return connection
 
     def _create(self) -> None:
         """Create the file elsewhere and move it into place, so that a kill leaves no incomplete one."""

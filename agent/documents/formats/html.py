@@ -454,7 +454,8 @@ def _enter(walk: _Walk, element: HtmlElement, look: Look) -> bool:
     """Begin an element; returns False if it was already read completely, with its children."""
     if _is_block(element):
         walk.end_passage()
-    walk.page += _style(element.get("style", "")).breaks[0]
+    before, after = _style(element.get("style", "")).breaks
+    walk.page += before
     if element.tag == "table":
         content = _read_table(element, look)
         if isinstance(content, list):
@@ -464,7 +465,7 @@ def _enter(walk: _Walk, element: HtmlElement, look: Look) -> bool:
             )
         elif content is not None:
             walk.blocks.append(Block("table", page=walk.page, table=content))
-        walk.page += _style(element.get("style", "")).breaks[1] if content is not None else 0
+        walk.page += after and content is not None
         return content is None
     walk.level = _HEADINGS.get(str(element.tag), walk.level)
     walk.items += element.tag == "li"

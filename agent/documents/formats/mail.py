@@ -31,9 +31,7 @@ from agent.documents.prose import is_blank, normal
 if TYPE_CHECKING:
     from olefile import OleFileIO
 
-_QUOTED = "Quoted history"
-"""The heading above the earlier mails that a mail quotes."""
-
+_QUOTED = "Quoted history"  # the heading above the earlier mails that a mail quotes
 _QUOTES_IN_HTML = (
     '//blockquote[@type="cite"] | //*[contains(@class, "gmail_quote") or contains(@class, "yahoo_quoted")]'
     ' | //*[@id="divRplyFwdMsg" or @id="appendonsend"]/self::* '
@@ -99,22 +97,19 @@ def _mail_document(path: Path, mail: _Mail) -> ParsedDocument:
 
 
 def _mail(message: EmailMessage) -> _Mail:
-    body = message.get_body(("html", "plain")) if _is_sound(message) else message
-    parts = list(message.iter_attachments()) if _is_sound(message) and message.is_multipart() else []
+    # A message that is declared as multipart may have no parts.
+    is_sound = message.is_multipart() or message.get_content_maintype() != "multipart"
+    body = message.get_body(("html", "plain")) if is_sound else message
+    parts = list(message.iter_attachments()) if message.is_multipart() else []
     # Some programs split the text at a picture, and lists add a footer.
     continued = [
         part for part in parts if part.get_content_maintype() == "text" and not part.get_filename()
     ]
     is_html = body is not None and body.get_content_type() == "text/html"
-    words = [] if body is None else [_body_text(body)]
+    rest: Iterable[str] = map(_body_text, continued)
     if is_html:
-        words += [
-            part if part.lstrip().startswith("<") else f"<pre>{part}</pre>"
-            for part in map(_body_text, continued)
-        ]
-    else:
-        words += map(_body_text, continued)
-    text = "\n".join(words)
+        rest = (part if part.lstrip().startswith("<") else f"<pre>{part}</pre>" for part in rest)
+    text = "\n".join([*([] if body is None else [_body_text(body)]), *rest])
     shown_ids = set(re.findall(r"cid:([^\"'\s>]+)", text)) if is_html else set()
     attached = [
         part
@@ -136,11 +131,6 @@ def _mail(message: EmailMessage) -> _Mail:
         is_html=is_html and bool(text.strip()),
         attachments=tuple(with_unique_names(_attachments(attached))),
     )
-
-
-def _is_sound(message: Message) -> bool:
-    """Whether a message that is declared as multipart has parts."""
-    return message.is_multipart() or message.get_content_maintype() != "multipart"
 
 
 def _attachments(parts: Iterable[Message]) -> Iterator[tuple[str, Callable[[], bytes]]]:
