@@ -7,7 +7,6 @@ questions.
 from __future__ import annotations
 
 import json
-import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -116,23 +115,17 @@ def checked(systems: Sequence[str]) -> tuple[str, ...]:
     return tuple(name for name in SYSTEMS if not systems or name in systems)
 
 
-def evaluate(
-    cases: CaseSet,
-    systems: Sequence[str],
-    parts: Parts,
-    rows: Rows,
-    cancel: threading.Event | None = None,
-) -> Iterator[Progress]:
+def evaluate(cases: CaseSet, systems: Sequence[str], parts: Parts, rows: Rows) -> Iterator[Progress]:
     """Have every system answer; each finished row is saved at once.
 
-    A question that a system fails on is reported and skipped, and tried again the next time.
+    A question that a system fails on is reported and skipped, and tried again the next time. It ends early
+    if it is cancelled.
 
     Args:
         cases: The questions.
         systems: Of `SYSTEMS`.
         parts: What the systems share.
         rows: The finished ones, which are not asked again; new ones are added.
-        cancel: Set to stop between two answers.
 
     Raises:
         EmptyLibrary, UnknownCollection: the library does not match the questions.
@@ -153,13 +146,13 @@ def evaluate(
 
     yield progress("answers")
     for name, case in todo:
-        if cancel is not None and cancel.is_set():
+        if parts.cancel is not None and parts.cancel.is_set():
             return
         yield progress(name)
         try:
             result = SYSTEMS[name](case.question, parts)
         except GenerationCancelled:
-            raise
+            return
         except DeepthinkError as error:
             failed.append(f"{name}, {case.question}: {error.message}")
             continue

@@ -104,6 +104,7 @@ def ask(model: str, file: Path, work: Path, cancel: threading.Event) -> None:
             settings.run_budget(),
             open_learned(),
             open_planner(settings),
+            cancel=cancel,
         )
         rows = Rows(work / "rows.jsonl")
 
@@ -111,9 +112,9 @@ def ask(model: str, file: Path, work: Path, cancel: threading.Event) -> None:
             return f"{file.stem}: {progress.doing}"
 
         quick = [name for name in checked(()) if name != SEED]
-        show_progress(evaluate(cases, quick, parts, rows, cancel), describe)
+        show_progress(evaluate(cases, quick, parts, rows), describe)
         few = cases.first(_SEED_ASKED, 0)
-        show_progress(evaluate(few, [SEED], parts, rows, cancel), describe)
+        show_progress(evaluate(few, [SEED], parts, rows), describe)
         shorten_rows(rows, cases, chat)
 
 

@@ -130,10 +130,9 @@ def run(
                         budget=settings.run_budget(),
                         learned=open_learned() if LEAN in names else None,
                         planner=open_planner(settings) if LEAN in names else None,
+                        cancel=cancel,
                     )
-                    last = _show_progress(
-                        case_set, evaluating.evaluate(case_set, names, parts, rows, cancel)
-                    )
+                    last = _show_progress(case_set, evaluating.evaluate(case_set, names, parts, rows))
                 failed += last.failed if last else ()
         if cancel.is_set():
             failures.warn("Stopped. Finished questions are kept; the same command continues.")

@@ -48,9 +48,9 @@ def going(
     systems: Sequence[str] = SYSTEMS,
 ) -> tuple[list[Progress], list[Row]]:
     """What was told, and the rows."""
-    parts = Parts(chat, HashEmbedder(), UnsureReader(), store, (), Budget(revisions=0))
+    parts = Parts(chat, HashEmbedder(), UnsureReader(), store, (), Budget(revisions=0), cancel=cancel)
     file = work / "rows.jsonl"
-    return list(evaluate(cases, systems, parts, Rows(file), cancel)), Rows(file).all()
+    return list(evaluate(cases, systems, parts, Rows(file))), Rows(file).all()
 
 
 def model(calls: int = 200) -> ScriptedChat:
