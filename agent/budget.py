@@ -77,7 +77,7 @@ class Stop(threading.Event):
         """True if the user or the clock ends the current model call."""
         return self.cancelled or self.out_of_time or self.finishing or self.skipping
 
-    def tell_apart(self, cancellation: GenerationCancelled) -> NoReturn:
+    def raise_reason(self, cancellation: GenerationCancelled) -> NoReturn:
         """Raise the exception for the reason why this event was set, which caused ``cancellation``.
 
         Raises `GenerationCancelled` if the user stopped the run, `StepSkipped` if the user skipped the

@@ -79,6 +79,12 @@ def render(checked: Sequence[Claim], draft: str = "") -> str:
     return re.sub(r"\n{3,}", "\n\n", "\n".join(output)).strip()
 
 
+def cited(claim: Claim, evidence: Sequence[Evidence]) -> list[Evidence]:
+    """The passages that a claim cites."""
+    by_number = {item["number"]: item for item in evidence}
+    return [by_number[number] for number in claim["cites"] if number in by_number]
+
+
 def quotes(claims: Sequence[Claim], evidence: Sequence[Evidence]) -> dict[str, str]:
     """For each cited number, as a string, the sentences or rows of its passage most similar to its claims.
 
@@ -86,22 +92,22 @@ def quotes(claims: Sequence[Claim], evidence: Sequence[Evidence]) -> dict[str, s
     is no other. Figures of a claim count more than its words. In a tie, the passage's excerpt, from which
     the answer was written, comes first.
     """
-    by_number = {item["number"]: item for item in evidence}
+    tables = {item["number"] for item in evidence if item["kind"] == "table"}
     ranks: dict[int, dict[str, tuple[bool, tuple[int, float]]]] = {}  # of units, by passage
     for claim in claims:
-        for number in (n for n in claim["cites"] if n in by_number):
-            score, unit = _nearest(claim["text"], by_number[number])
-            rank, units = (claim["verdict"] != "not", score), ranks.setdefault(number, {})
+        for item in cited(claim, evidence):
+            score, unit = _nearest(claim["text"], item)
+            rank, units = (claim["verdict"] != "not", score), ranks.setdefault(item["number"], {})
             if unit:
                 units[unit] = max(rank, units.get(unit, rank))
-    found: dict[str, str] = {}
+    quoted: dict[str, str] = {}
     for number, units in ranks.items():
         best = sorted(units, key=lambda unit: units[unit], reverse=True)
         chosen = [unit for unit in best if units[unit][0]][:_MOST_QUOTED] or best[:1]
-        gap = "\n" if by_number[number]["kind"] == "table" else GAP
+        gap = "\n" if number in tables else GAP
         if chosen:
-            found[str(number)] = gap.join(unit for unit in units if unit in chosen)
-    return found
+            quoted[str(number)] = gap.join(unit for unit in units if unit in chosen)
+    return quoted
 
 
 def _nearest(text: str, item: Evidence) -> tuple[tuple[int, float], str]:

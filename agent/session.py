@@ -182,7 +182,7 @@ class Session:
         except GenerationCancelled as stopped:
             # The tokens computed so far are unknown; the prompt is an upper bound.
             self.ledger.add(Usage(evaluated=prompt), charged=not self._beside)
-            self.stop.tell_apart(stopped)
+            self.stop.raise_reason(stopped)
         except ContextOverflow as full:
             raise BudgetExhausted("context") from full
         usage = replace(result.usage, seconds=time.monotonic() - began)

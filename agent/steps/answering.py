@@ -7,11 +7,12 @@ from typing import Final
 
 from agent import citations, prompts
 from agent.budget import BudgetExhausted
-from agent.notebook import dated, fenced, passage
+from agent.notebook import fenced, passage
 from agent.retrieval.passage_text import show
 from agent.session import Session
 from agent.state import Claim, Evidence, Note, PlanStep
 from agent.steps.queries import references, resolve
+from agent.steps.rerank import shown
 from agent.support import missing_counts, missing_names, missing_numbers, support
 from agent.text.language import readable
 from models.protocols import Reader
@@ -53,12 +54,10 @@ def is_answer(
     It judges the sentence by a passage that it cites, and reads it alone: what a passage says of something
     else is supported by it too, but answers nothing.
     """
-    by_number = {item["number"]: item for item in evidence}
     pairs = [
-        (claim["text"], passage_text([by_number[number]]))
+        (claim["text"], passage_text([item]))
         for claim in claims
-        for number in claim["cites"]
-        if number in by_number
+        for item in citations.cited(claim, evidence)
     ]
     return any(
         support.supported >= _ANSWERS and probability_in(reader, question, text) >= _ALONE
@@ -213,14 +212,6 @@ def most_likely(evidence: Sequence[Evidence], session: Session) -> list[Evidence
 
 def passage_text(items: Sequence[Evidence]) -> str:
     """A passage as the reader sees it; of several only what was kept of them."""
-    parts = [
-        show(
-            item["title"],
-            item["section"],
-            dated(item),
-            item["text"] if len(items) == 1 else item["excerpt"].replace(citations.GAP, "\n"),
-            item["kind"],
-        ).text
-        for item in items
-    ]
-    return "\n\n".join(parts)
+    if len(items) > 1:
+        items = [Evidence({**item, "text": item["excerpt"].replace(citations.GAP, "\n")}) for item in items]
+    return "\n\n".join(shown(item).text for item in items)

@@ -106,7 +106,7 @@ def _web(state: RunState, deps: Deps) -> _Attempt:
         deps.session.emit(Warned(f"{error.message} The run continues with what it has."))
         return _Attempt(offline=True)
     except GenerationCancelled as cancellation:
-        deps.session.stop.tell_apart(cancellation)
+        deps.session.stop.raise_reason(cancellation)
     for problem in web_result.problems:
         deps.session.emit(Warned(problem))
     if not web_result.pages:

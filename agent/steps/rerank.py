@@ -10,7 +10,7 @@ from agent.events import Reranked
 from agent.notebook import dated
 from agent.retrieval.fusion import best_first, reciprocal_rank_fusion
 from agent.retrieval.passage_text import Shown, show
-from agent.state import AnswerSpan, Candidate, Recalled, RunState, without_marks
+from agent.state import AnswerSpan, Candidate, Evidence, Recalled, RunState, without_marks
 from agent.text.language import in_latin_script
 from models.protocols import Reader
 
@@ -67,7 +67,7 @@ def read(reader: Reader, question: str, candidates: Sequence[Candidate]) -> list
     return ranked if in_latin_script(question) else _with_keywords(ranked)
 
 
-def shown(passage: Candidate) -> Shown:
+def shown(passage: Candidate | Evidence) -> Shown:
     """A whole passage as the reader sees it."""
     return show(passage["title"], passage["section"], dated(passage), passage["text"], passage["kind"])
 

@@ -109,7 +109,7 @@ def verify_by_reader(
     or one of its look-ups, all are supported in part only.
     """
     question = questions[0]
-    cited = _cited(claims, evidence)
+    cited = [citations.cited(claim, evidence) for claim in claims]
     asked_cells = [
         _asked_cell(claim["text"], questions, passages)
         for claim, passages in zip(claims, cited, strict=True)
@@ -139,12 +139,6 @@ def verify_by_reader(
         else claim
         for claim in checked
     ]
-
-
-def _cited(claims: Sequence[Claim], evidence: Sequence[Evidence]) -> list[list[Evidence]]:
-    """The passages that each claim cites."""
-    by_number = {item["number"]: item for item in evidence}
-    return [[by_number[n] for n in claim["cites"] if n in by_number] for claim in claims]
 
 
 def _accept_marked(reader: Reader, claim: Claim, cited: Sequence[Evidence], question: str) -> Claim:
@@ -407,7 +401,7 @@ def verify_by_model(
     gives another number of verdicts, the reader's judgement counts.
     """
     read = verify_by_reader(reader, session, questions, claims, evidence)
-    pairs = [(claim["text"], cited) for claim, cited in zip(read, _cited(read, evidence), strict=True)]
+    pairs = [(claim["text"], citations.cited(claim, evidence)) for claim in read]
     if not any(cited for _, cited in pairs):
         return read
     try:
