@@ -11,12 +11,11 @@ from typing import Any
 from agent import notebook
 from agent.deps import Deps
 from agent.events import FirstLook, Planned, Routed
-from agent.retrieval.recall import aim
 from agent.state import Candidate, RunState, likeliest
 from agent.steps.lookups import look_up
 from agent.steps.reflect import LIKELY
 from agent.steps.rerank import POSSIBLE, read
-from agent.steps.retrieve import candidate
+from agent.steps.retrieve import recall
 from agent.text.language import in_latin_script, readable
 
 _FIRST = 8
@@ -49,21 +48,16 @@ def _looked(question: str, passages: list[Candidate], deps: Deps) -> dict[str, A
 
 def _search(question: str, deps: Deps) -> list[Candidate]:
     """The passages that a question finds, read, best first; an answer that is likely is shown at once."""
-    scopes = aim(deps.library, deps.tools, question, "", "", hard=False)
-    hits = deps.recall.search(question, "hybrid", scopes, deps.search_limit)
-    candidates = [candidate(hit) for hit in hits]
+    candidates = recall(question, deps)
     if not in_latin_script(question):  # the reader orders them with the keywords; a first look is a guess
-        return _read(question, candidates, deps)
-    passages = _read(question, candidates[:_FIRST], deps)
+        return read(deps.reader, question, candidates)
+    passages = read(deps.reader, question, candidates[:_FIRST])
     shown = _show(passages, deps)
-    passages = sorted([*passages, *_read(question, candidates[_FIRST:], deps)], key=lambda c: -c["score"])
+    others = read(deps.reader, question, candidates[_FIRST:])
+    passages = sorted([*passages, *others], key=lambda c: -c["score"])
     if not shown:
         _show(passages, deps)
     return passages
-
-
-def _read(question: str, candidates: list[Candidate], deps: Deps) -> list[Candidate]:
-    return read(deps.reader, question, candidates) if candidates else []
 
 
 def _best(passages: list[Candidate]) -> float:

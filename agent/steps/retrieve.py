@@ -43,6 +43,12 @@ def retrieve(search: Search, deps: Deps) -> dict[str, Any]:
     return {"recalled": [Recalled(query=search["query"], rung=search["rung"], candidates=candidates)]}
 
 
+def recall(question: str, deps: Deps) -> list[Candidate]:
+    """The passages that a question finds in all collections, not read yet."""
+    scopes = aim(deps.library, deps.tools, question, "", "", hard=False)
+    return [candidate(hit) for hit in deps.recall.search(question, "hybrid", scopes, deps.search_limit)]
+
+
 def candidate(hit: Hit) -> Candidate:
     """``hit`` as an entry of the run's state, not graded yet."""
     passage = hit.passage

@@ -22,7 +22,7 @@ from agent.deps import Cognition, Deps
 from agent.graph import research_step
 from agent.profiles import profile
 from agent.prompts import NOT_FOUND
-from agent.retrieval.recall import Recall, aim
+from agent.retrieval.recall import Recall
 from agent.run import Request, run, searchable
 from agent.session import Session
 from agent.state import Candidate, Claim, Evidence, new_state, updated
@@ -32,7 +32,7 @@ from agent.steps.distil import as_evidence
 from agent.steps.look import single_shot
 from agent.steps.reflect import best_excerpt
 from agent.steps.rerank import read
-from agent.steps.retrieve import candidate
+from agent.steps.retrieve import candidate, recall
 from agent.steps.verify import verify
 from agent.text.sentences import sentences
 from models.protocols import Chat, ChatOptions, Completer, Embedder, Message, Reader
@@ -177,13 +177,9 @@ def _nearest_passages(question: str, deps: Deps) -> list[Evidence]:
 
 def _best_passages(question: str, deps: Deps) -> list[Evidence]:
     """The best of one hybrid search by the reader: as many as a step of a run keeps."""
-    scopes = aim(deps.library, deps.tools, question, "", "", hard=False)
-    hits = deps.recall.search(question, "hybrid", scopes, deps.search_limit)
-    candidates = [candidate(hit) for hit in hits]
-    if candidates:
-        deps.session.emit(ev.NodeStarted("rerank", 0))
-        candidates = read(deps.reader, question, candidates)
-    return _numbered(candidates[: deps.evidence_limit])
+    candidates = recall(question, deps)
+    deps.session.emit(ev.NodeStarted("rerank", 0))
+    return _numbered(read(deps.reader, question, candidates)[: deps.evidence_limit])
 
 
 def _steps_passages(question: str, deps: Deps) -> list[Evidence]:
