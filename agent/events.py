@@ -71,7 +71,7 @@ class Routed(Event):
 
     route: str
     reason: str
-    source: str  # rules, llm, person
+    source: str  # who chose it: planner, model, default, exact (small talk), reader, person
     asked: str
     question: str
 
@@ -151,7 +151,7 @@ class Planned(Event):
 
     steps: list[PlanStep]
     revision: int
-    origin: str  # model, repaired, default
+    origin: str  # planner, model, repaired, default, person
 
 
 @dataclass(frozen=True, slots=True)

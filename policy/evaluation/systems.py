@@ -298,7 +298,7 @@ class Looped:
 
     Attributes:
         decider: ``rules``, ``llm`` or ``learned``; the profile's own if empty.
-        route: Of every question; the router chooses if empty.
+        route: Of every question; the planner chooses if empty.
     """
 
     profile: str

@@ -19,7 +19,7 @@ class Scores:
     """A policy's scores of n states.
 
     Attributes:
-        advantages: Shape (n, 3), columns as `trees.INDEX`: how much better each action is than the default,
+        advantages: Shape (n, 3), columns as `INDEX`: how much better each action is than the default,
             in quality (forest) or log-odds (reward). 0 for the default, minus infinity if not valid.
         sufficiency: Shape (n,): calibrated probability that finishing now is good enough.
     """

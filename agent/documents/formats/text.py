@@ -263,6 +263,6 @@ def _rich_blocks(lines: list[str]) -> Iterator[Block]:
             continue
         for line in group:
             if text := normal(line.strip(_MARKS)):
-                level = 1 + max(_MARKS.find(mark) for mark in line[:1])
+                level = 1 + _MARKS.find(line[0])
                 item = bulleted(text) != text
                 yield Block("text", bulleted(text), level=level, item=item)
