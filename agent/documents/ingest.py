@@ -333,13 +333,10 @@ class Reading:
         """The files whose size or date changed since they were read, or could not be read."""
         touched = [file for file in files if not self._is_unchanged(file)]
         self._unchanged += len(files) - len(touched)
-        hopeless: list[File] = []
-        readable: list[File] = []
-        for file in touched:
-            (hopeless if self._is_hopeless(file) else readable).append(file)
+        hopeless = [file for file in touched if self._is_hopeless(file)]
         if hopeless:
             self._skipped["could not be read, and has not changed"] = [file.name for file in hopeless]
-        return readable
+        return [file for file in touched if file not in hopeless]
 
     def _is_hopeless(self, file: File) -> bool:
         """Whether a file could not be read and has not changed since."""

@@ -233,15 +233,7 @@ def read_mailbox(_path: Path, data: bytes) -> ParsedDocument:
     starts = list(_MESSAGE_START.finditer(data))
     ends = [*(match.start() for match in starts[1:]), len(data)]
     stretches = [(match.end(), end) for match, end in zip(starts, ends, strict=True)]
-    heads: list[tuple[str, str, str]] = []
-    for start, end in stretches:
-        head_end = _HEAD_END.search(data, start, end)
-        head = data[start : head_end.end() if head_end else end]
-        mail = email.message_from_bytes(head, policy=email.policy.default)
-        sent = _sent(mail)
-        heads.append(
-            (sent.date().isoformat() if sent else "", _field(mail, "From"), _field(mail, "Subject"))
-        )
+    heads = [_head(data, start, end) for start, end in stretches]
     blocks = (Block("table", table=Table((("Date", "From", "Subject"),), tuple(heads))),) if heads else ()
 
     return ParsedDocument(
@@ -257,6 +249,15 @@ def read_mailbox(_path: Path, data: bytes) -> ParsedDocument:
             )
         ),
     )
+
+
+def _head(data: bytes, start: int, end: int) -> tuple[str, str, str]:
+    """Date, sender and subject of a message in a mailbox."""
+    head_end = _HEAD_END.search(data, start, end)
+    head = data[start : head_end.end() if head_end else end]
+    mail = email.message_from_bytes(head, policy=email.policy.default)
+    sent = _sent(mail)
+    return sent.date().isoformat() if sent else "", _field(mail, "From"), _field(mail, "Subject")
 
 
 def read_outlook(path: Path, data: bytes) -> ParsedDocument:
