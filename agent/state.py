@@ -97,7 +97,6 @@ class Recalled(TypedDict):
     """The result of one search, best first."""
 
     query: str
-    rung: str
     candidates: list[Candidate]
 
 
@@ -194,7 +193,6 @@ class RunState(TypedDict):
     step: int  # 1-based number of the current step, counted over revisions
     revisions: int
     query: str
-    strategy: str
     searches: list[Search]  # the searches of this round
     recalled: Annotated[list[Recalled], gather]  # the results of this step, over all rounds
     candidates: list[Candidate]

@@ -12,8 +12,7 @@ from agent.steps.queries import resolve
 
 def next_step(state: RunState, deps: Deps) -> dict[str, Any]:
     """Reads plan, position, step, notes, notebook, queries. Writes position, step, plan, query,
-    strategy, searches, queries and clears the step's own fields (recalled, candidates, grade, rungs,
-    fresh, again).
+    searches, queries and clears the step's own fields (recalled, candidates, grade, rungs, fresh, again).
 
     References of the step are resolved, and its question is phrased in several ways, which are searched
     in parallel. A search is not repeated: it can bring nothing new.
@@ -27,7 +26,6 @@ def next_step(state: RunState, deps: Deps) -> dict[str, Any]:
     position = state["position"] + 1
     cleared: dict[str, Any] = {
         "query": "",
-        "strategy": "",
         "searches": [],
         "recalled": [],
         "candidates": [],
@@ -57,7 +55,6 @@ def next_step(state: RunState, deps: Deps) -> dict[str, Any]:
         "step": number,
         "plan": [*state["plan"][:position], step, *state["plan"][position + 1 :]],
         "query": query,
-        "strategy": strategy,
         "searches": new_searches,
         "queries": [*state["queries"], *map(searched, new_searches)],
     }

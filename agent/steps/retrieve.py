@@ -40,7 +40,7 @@ def retrieve(search: Search, deps: Deps) -> dict[str, Any]:
             rung=search["rung"],
         )
     )
-    return {"recalled": [Recalled(query=search["query"], rung=search["rung"], candidates=candidates)]}
+    return {"recalled": [Recalled(query=search["query"], candidates=candidates)]}
 
 
 def recall(question: str, deps: Deps) -> list[Candidate]:

@@ -24,7 +24,7 @@ def _short(**changes: Any) -> RunState:
             "step": 1,
             "query": QUESTION,
             "candidates": [found],
-            "recalled": [Recalled(query=QUESTION, rung="", candidates=[found])],
+            "recalled": [Recalled(query=QUESTION, candidates=[found])],
             **changes,
         }
     )

@@ -18,7 +18,7 @@ BEFORE = {"plan": [step(QUESTION)], "position": 0, "step": 1}
 
 
 def _recalled(*lists: list[object]) -> list[Recalled]:
-    return [Recalled(query=str(i), rung="", candidates=found) for i, found in enumerate(lists)]  # type: ignore[typeddict-item]
+    return [Recalled(query=str(i), candidates=found) for i, found in enumerate(lists)]  # type: ignore[typeddict-item]
 
 
 def test_a_passage_that_two_phrasings_brought_is_there_once_with_its_best_scores(make: Make) -> None:
