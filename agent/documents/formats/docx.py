@@ -109,17 +109,10 @@ def _table(document: Document, element: Any) -> Iterator[Block]:
             width = _number(part, "tcPr/gridSpan", 1)
             tables = [nested for nested in part.iter(f"{_W}tbl") if _is_real_table(nested, part)]
             text = normal(_text(part, without=tables))
-            merged = part.find(f"{_W}tcPr/{_W}vMerge")
-            if (
-                merged is not None
-                and merged.get(f"{_W}val", "continue") == "continue"
-                and column in cells_above
-            ):  # a lower part of a cell over several rows
+            if column in cells_above and _continues_cell(part):
                 repeated = cells_above[column].text
                 text = repeated if len(repeated.split()) <= LONGEST_REPEATED else ""
-            runs = [run for run in part.iter(f"{_W}r") if _text(run).strip()]
-            is_bold = bool(runs) and all(run.find(f"{_W}rPr/{_W}b") is not None for run in runs)
-            cells_above[column] = Cell(text, column, column + width, is_bold)
+            cells_above[column] = Cell(text, column, column + width, _is_bold(part))
             cells.append(cells_above[column])
             parts.append(part)
             inner += [(cells[0].text, nested) for nested in tables]
@@ -137,6 +130,17 @@ def _table(document: Document, element: Any) -> Iterator[Block]:
         for block in _table(document, nested):
             table_with_caption = block.table and replace(block.table, caption=label)
             yield replace(block, table=table_with_caption)
+
+
+def _continues_cell(part: Any) -> bool:
+    """Whether a cell is a lower part of one over several rows."""
+    merged = part.find(f"{_W}tcPr/{_W}vMerge")
+    return merged is not None and merged.get(f"{_W}val", "continue") == "continue"
+
+
+def _is_bold(cell: Any) -> bool:
+    runs = [run for run in cell.iter(f"{_W}r") if _text(run).strip()]
+    return bool(runs) and all(run.find(f"{_W}rPr/{_W}b") is not None for run in runs)
 
 
 def _is_real_table(nested: Any, cell: Any) -> bool:

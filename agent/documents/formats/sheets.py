@@ -55,16 +55,20 @@ def read_sheets(path: Path, data: bytes) -> ParsedDocument:
                 if any(map(any, rows)):
                     lines += [name, *(" ".join(filter(None, row)) for row in rows)]
                     _fill_merged(rows, sheet)
-                    blocks.append(Block("heading", normal(name), level=1))
-                    for band in _bands(rows):
-                        for region in _side_by_side(band):
-                            blocks += _region(region)
+                    blocks += _sheet(name, rows)
     except PasswordError as error:
         raise encrypted(path.name) from error
     count = _uncalculated(data)
     notice = f"{count} {'formula has' if count == 1 else 'formulas have'} no stored value. "
     way_out = "Save the file in a spreadsheet program, and read it again."
     return ParsedDocument(tuple(blocks), "\n".join(lines), notices=(f"{notice}{way_out}",) if count else ())
+
+
+def _sheet(name: str, rows: Sequence[_Row]) -> Iterator[Block]:
+    yield Block("heading", normal(name), level=1)
+    for band in _bands(rows):
+        for region in _side_by_side(band):
+            yield from _region(region)
 
 
 def _uncalculated(data: bytes) -> int:
