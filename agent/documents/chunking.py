@@ -21,6 +21,7 @@ from operator import eq
 from agent.documents.document import Block, ParsedDocument
 from agent.documents.prose import is_blank
 from agent.documents.table_text import table_parts
+from agent.text.language import CJK
 from agent.text.sentences import sentences
 from models.token_estimate import estimate, split
 from traces.records import Chunk
@@ -36,7 +37,7 @@ _INTRODUCTION = re.compile(
 )
 _FULL_STOP = re.compile(r"[.!?。！？][\"”’)\]]*$")
 
-_CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+_CJK = f"{CJK}\uf900-\ufaff"  # with compatibility ideographs
 _WORD = re.compile(rf"[{_CJK}]|[^\W_{_CJK}]+")
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterable
 
-_CJK = "\u3000-\u303f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef"
+from agent.text.language import CJK
+
+_CJK = f"{CJK}\u3000-\u303f\uf900-\ufaff\uff00-\uffef"  # with punctuation and wide letters
 _NO_SPACE = re.compile(rf"[{_CJK}]$")
 _CJK_FIRST = re.compile(rf"^[{_CJK}]")
 _BULLET = re.compile(r"^[•●▪■◦‣⁃·○☐☒☑➢✓❖∙\uf0b7\uf0a7]\s*")

@@ -6,6 +6,9 @@ import re
 import unicodedata
 from functools import lru_cache
 
+CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
+"""Chinese, Japanese and Korean characters, as ranges for a regular expression."""
+
 _LEAST_PROBABILITY = 0.5  # short lines of names and figures have less
 _KANA = re.compile("[\u3040-\u30ff]")
 _SAMPLE_LENGTH = 400  # characters that suffice

@@ -7,8 +7,9 @@ import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
 
-_CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
-_TOKEN = re.compile(rf"[^\W_{_CJK}]+(?:['’][^\W\d_{_CJK}]+)?")
+from agent.text.language import CJK
+
+_TOKEN = re.compile(rf"[^\W_{CJK}]+(?:['’][^\W\d_{CJK}]+)?")
 _SENTENCE_START = re.compile(
     r"(?:^|[.!?:;•|]\s|\n|[“”\"‘«»(\[]|[-–—*#]\s)\s*$"
 )  # any word may be capitalised after this

@@ -10,8 +10,9 @@ from functools import lru_cache
 
 import snowballstemmer
 
-_CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
-_TOKEN = re.compile(rf"\d+(?:[.,]\d+)*|[{_CJK}]+|[^\W\d_{_CJK}]+(?:['’][^\W\d_]+)?|\d+")
+from agent.text.language import CJK
+
+_TOKEN = re.compile(rf"\d+(?:[.,]\d+)*|[{CJK}]+|[^\W\d_{CJK}]+(?:['’][^\W\d_]+)?|\d+")
 _STOP_WORDS = frozenset(
     "a about above after again all also am an and any are as at be been before being below between both "
     "but by can could did do does doing down during each few for from further had has have having he her "

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from agent.text.language import CJK
+
 if TYPE_CHECKING:
     from babel import Locale
 
@@ -59,7 +61,7 @@ _LONG_ONLY = frozenset({"length-inch"})  # "5 in 2023"
 _CURRENCIES = ("USD", "EUR", "GBP", "JPY", "CNY", "CHF", "SEK", "NOK", "DKK", "PLN", "INR", "AUD", "CAD")
 _FINANCE_SCALES = {"bn": 9, "mn": 6, "m": 6, "k": 3, "tn": 12}  # after an amount of money; not in CLDR
 _PLURAL_NUMBERS = (1, 2, 3, 5, 1.5)  # numbers that produce every plural form of CLDR's languages
-_CJK = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_CJK = re.compile(f"[{CJK}]")
 _CODE_BEFORE = re.compile(r"(?<![^\W\d])([A-Z]{3})\s?$")
 _LONGEST_ENDING = 2  # letters that an inflected unit may have more: "in 24 Monaten"
 
