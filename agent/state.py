@@ -237,9 +237,19 @@ def likeliest(spans: Mapping[int, Sequence[AnswerSpan]]) -> tuple[int, AnswerSpa
     return max(numbered, key=lambda pair: pair[1]["probability"], default=None)
 
 
+def current_step(state: RunState) -> PlanStep:
+    """The step that the run is at."""
+    return state["plan"][state["position"]]
+
+
+def open_steps(state: RunState) -> list[PlanStep]:
+    """The steps of the plan that are still to come."""
+    return state["plan"][state["position"] + 1 :]
+
+
 def added_and_open(state: RunState) -> list[str]:
     """The questions of the steps that the user added and that are still open."""
-    return [s["question"] for s in state["plan"][state["position"] + 1 :] if s["reason"] == ADDED]
+    return [step["question"] for step in open_steps(state) if step["reason"] == ADDED]
 
 
 def still_missing(notes: Sequence[Note]) -> list[Note]:

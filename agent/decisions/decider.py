@@ -10,7 +10,16 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
 
 from agent.budget import Budget
-from agent.state import ACTIONS, RELEVANCE, Action, Candidate, RunState, likeliest, still_missing
+from agent.state import (
+    ACTIONS,
+    RELEVANCE,
+    Action,
+    Candidate,
+    RunState,
+    likeliest,
+    open_steps,
+    still_missing,
+)
 
 STATE_VERSION = 4
 OLDEST_VERSION = 3
@@ -107,7 +116,7 @@ def policy_state(state: RunState, budget: Budget, tokens_left: int) -> PolicySta
         revisions_left=max(0, budget.revisions - state["revisions"]),
         tokens_left=round(tokens_left / budget.tokens, 4),
         plan_done=state["position"] + 1,
-        open_questions=[s["question"] for s in state["plan"][state["position"] + 1 :]],
+        open_questions=[step["question"] for step in open_steps(state)],
         last_action=state["action"],
         query=state["query"],
         fresh=len(state["fresh"]),

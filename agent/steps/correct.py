@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from agent.deps import Deps
 from agent.events import Corrected, NodeProgress, Warned
-from agent.state import RUNGS, Rung, RunState, Search, searched
+from agent.state import RUNGS, Rung, RunState, Search, current_step, searched
 from agent.steps.next_step import search_of
 from models.protocols import GenerationCancelled
 from traces.records import SECTION_SEPARATOR, WEB_COLLECTION
@@ -37,7 +37,7 @@ def correct(state: RunState, deps: Deps) -> dict[str, Any]:
     was limited to one), the other collections, and the web if the user has allowed it. Each is tried once
     in a step. Without searches there is nothing left to try.
     """
-    step = state["plan"][state["position"]]
+    step = current_step(state)
     rungs = list(state["rungs"])
     offline = state["offline"]
     for rung in RUNGS:
@@ -70,7 +70,7 @@ def _reword(state: RunState, deps: Deps) -> _Attempt:
 
 
 def _widen(state: RunState, deps: Deps) -> _Attempt:
-    if deps.cognition.hard_filters and state["plan"][state["position"]]["section"]:
+    if deps.cognition.hard_filters and current_step(state)["section"]:
         return _Attempt("in all sections", [{"section": ""}])
     sections = {
         candidate["document_id"]: candidate["section"].rpartition(SECTION_SEPARATOR)[0]
@@ -85,7 +85,7 @@ def _widen(state: RunState, deps: Deps) -> _Attempt:
 
 
 def _collections(state: RunState, deps: Deps) -> _Attempt:
-    tool = state["plan"][state["position"]]["tool"]
+    tool = current_step(state)["tool"]
     others = [name for name in deps.tools if name != tool]
     if not deps.cognition.hard_filters or not tool or not others:
         return _Attempt()  # without a hard filter every collection was searched in the first place

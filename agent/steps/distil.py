@@ -12,7 +12,7 @@ from agent.deps import Deps
 from agent.documents import table_text
 from agent.events import EvidenceKept
 from agent.session import Session
-from agent.state import RELEVANCE, Candidate, Evidence, RunState
+from agent.state import RELEVANCE, Candidate, Evidence, RunState, current_step
 from agent.text.sentences import sentences
 from agent.text.terms import terms
 
@@ -114,7 +114,7 @@ def distil(state: RunState, deps: Deps) -> dict[str, Any]:
     found. An empty retrieval never reaches the distiller, which would invent evidence. Passages that no
     longer fit the context are dropped, the lowest-ranked first.
     """
-    question = state["plan"][state["position"]]["question"]
+    question = current_step(state)["question"]
     helpful = [candidate for candidate in state["candidates"] if candidate["grade"] != "incorrect"]
     candidates = helpful or state["candidates"][:_MAX_UNLIKELY]
     if not candidates:

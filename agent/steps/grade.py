@@ -16,7 +16,7 @@ from agent import prompts
 from agent.deps import Deps
 from agent.events import Graded, Warned
 from agent.session import Session
-from agent.state import RELEVANCE, Candidate, Grade, RunState
+from agent.state import RELEVANCE, Candidate, Grade, RunState, current_step
 
 _MODEL_PROBABILITY: Final[dict[Grade, float]] = {"correct": 1.0, "ambiguous": 0.5, "incorrect": 0.0}
 _CORRECT_FROM: Final = 0.5  # more likely than not to answer
@@ -97,7 +97,7 @@ def grade(state: RunState, deps: Deps) -> dict[str, Any]:
     Ties keep their order. A passage far behind the best counts as incorrect: a small reader is misled by
     passages that merely sound alike.
     """
-    question = state["plan"][state["position"]]["question"]
+    question = current_step(state)["question"]
     candidates = state["candidates"]
     results = deps.cognition.grade(deps.session, state["notebook"], question, candidates)
     overall_grade = overall([passage_grade for passage_grade, _ in results])

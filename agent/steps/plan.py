@@ -19,7 +19,7 @@ from agent import events, notebook, prompts
 from agent.budget import BudgetExhausted
 from agent.deps import Deps
 from agent.session import Session
-from agent.state import PlanStep, Route, RunState, still_missing
+from agent.state import PlanStep, Route, RunState, open_steps, still_missing
 from agent.steps import lookups
 from agent.steps.lookups import MOST_LOOKUPS, Plan, PlanRequest, look_up
 from agent.steps.queries import one_line, references
@@ -205,15 +205,14 @@ def request_of(state: RunState, deps: Deps, findings: Sequence[str] = ()) -> Pla
 def _revise(state: RunState, deps: Deps) -> dict[str, Any]:
     budget = deps.session.ledger.budget
     finished_steps = state["plan"][: state["position"] + 1]
-    open_steps = state["plan"][state["position"] + 1 :]
     missing = [note["question"] for note in still_missing(state["notes"])]
-    missing += [step["question"] for step in open_steps]
+    missing += [step["question"] for step in open_steps(state)]
     if state["approval"] == "search":
         missing += [claim["text"] for claim in state["claims"] if claim["verdict"] != "supported"]
     missing = missing or [state["question"]]
     findings = [note["sentence"] for note in state["notes"] if note["found"]]
     request = request_of(state, deps, [*findings, *(f"Not found: {question}" for question in missing)])
-    limit = min(2 + len(open_steps), budget.steps - state["step"])
+    limit = min(2 + len(open_steps(state)), budget.steps - state["step"])
     revised = deps.cognition.planner.revise(
         deps.session, request, state["notebook"], missing, len(finished_steps), limit
     )

@@ -20,7 +20,9 @@ from agent.state import (
     Evidence,
     Note,
     RunState,
+    current_step,
     likeliest,
+    open_steps,
     without_marks,
 )
 from agent.steps.answering import abstains, answer_prompt, most_likely, probability_in
@@ -164,7 +166,7 @@ def reflect(state: RunState, deps: Deps) -> dict[str, Any]:
     what a later step needs and the reader is not sure of: the answer is written from the evidence in one
     call. Where two versions of a document disagree, the later one is used and the earlier one mentioned.
     """
-    question = state["plan"][state["position"]]["question"]
+    question = current_step(state)["question"]
     evidence, spans = proposed(state)
     finding = _NOTHING
     if evidence:
@@ -194,7 +196,7 @@ def _known(state: RunState, note: Note, deps: Deps) -> list[float]:
     still needs what another one finds."""
     texts = [shown(passage).text for passage in state["looked"]]
     known: list[float] = []
-    for step in state["plan"][state["position"] + 1 :]:
+    for step in open_steps(state):
         question = resolve(step["question"], [*state["notes"], note])
         readings = deps.reader.read(question, texts) if texts and not references(question) else []
         known.append(round(max((reading.probability for reading in readings), default=0.0), 4))
@@ -231,8 +233,7 @@ def _finding(state: RunState, deps: Deps, question: str, evidence: list[Evidence
 
 def _referred_to(state: RunState) -> bool:
     """Whether a step that is still to come needs this one's answer."""
-    rest = state["plan"][state["position"] + 1 :]
-    return any(state["step"] in references(step["question"]) for step in rest)
+    return any(state["step"] in references(step["question"]) for step in open_steps(state))
 
 
 def _latest(

@@ -10,7 +10,7 @@ from agent.events import Reranked
 from agent.notebook import dated
 from agent.retrieval.fusion import best_first, reciprocal_rank_fusion
 from agent.retrieval.passage_text import Shown, show
-from agent.state import AnswerSpan, Candidate, Evidence, Recalled, RunState, without_marks
+from agent.state import AnswerSpan, Candidate, Evidence, Recalled, RunState, current_step, without_marks
 from agent.text.language import in_latin_script
 from models.protocols import Reader
 
@@ -27,7 +27,7 @@ def rerank(state: RunState, deps: Deps) -> dict[str, Any]:
     candidates = _fuse(state["recalled"], deps.search_limit)
     if not candidates:
         return {"candidates": []}
-    candidates = read(deps.reader, state["plan"][state["position"]]["question"], candidates)
+    candidates = read(deps.reader, current_step(state)["question"], candidates)
     deps.session.emit(
         Reranked(
             state["step"],
