@@ -337,7 +337,7 @@ def _is_gone(path: Path) -> bool:
     except OSError as error:
         if error.errno not in _MISSING_ERRORS or path == path.parent:
             return False
-        return _is_gone(path.parent) or _exists(path.parent)
+        return _is_gone(path.parent) or os.access(path.parent, os.F_OK)
     return False
 
 
@@ -367,14 +367,6 @@ def is_renamed(old: Path, new: Path) -> bool:
         return existing_parent.stat().st_dev == new.parent.stat().st_dev
     except OSError:
         return False
-
-
-def _exists(path: Path) -> bool:
-    try:
-        path.stat()
-    except OSError:
-        return False
-    return True
 
 
 def is_left_out(name: str) -> bool:

@@ -129,7 +129,7 @@ def left_out(reader: Reader, notes: Sequence[Note], plan: Sequence[PlanStep], an
     One that only leads to another need not be, nor one that was skipped. Those that the decider or the
     budget left out are notes without a finding.
     """
-    leading = _leading(plan)
+    leading = {number for step in plan for number in references(step["question"])}
     done = {note["step"] for note in notes}
     not_run: list[Note] = []
     for number, step in enumerate(plan, start=1):
@@ -156,11 +156,6 @@ def left_out(reader: Reader, notes: Sequence[Note], plan: Sequence[PlanStep], an
         for question, note in lookups.items()
         if not (readable(question) and probability_in(reader, question, answer) >= _ANSWERED)
     ]
-
-
-def _leading(plan: Sequence[PlanStep]) -> set[int]:
-    """Numbers of the steps whose results other steps refer to."""
-    return {number for step in plan for number in references(step["question"])}
 
 
 def says_nothing_of(session: Session, answer: str, question: str) -> bool:

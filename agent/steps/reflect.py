@@ -224,16 +224,12 @@ def proposed(state: RunState) -> tuple[list[Evidence], Spans]:
 
 
 def _finding(state: RunState, deps: Deps, question: str, evidence: list[Evidence], spans: Spans) -> Finding:
-    if deps.cognition.instant and not _referred_to(state):
+    is_referred_to = any(state["step"] in references(step["question"]) for step in open_steps(state))
+    if deps.cognition.instant and not is_referred_to:
         span = likeliest(spans) if readable(question) else None
         threshold = SURE if state["route"] == "single" else POSSIBLE
         return of_span(*span) if span and span[1]["probability"] >= threshold else _NOTHING
     return deps.cognition.reflect(deps.session, state["notebook"], question, evidence, spans)
-
-
-def _referred_to(state: RunState) -> bool:
-    """Whether a step that is still to come needs this one's answer."""
-    return any(state["step"] in references(step["question"]) for step in open_steps(state))
 
 
 def _latest(
