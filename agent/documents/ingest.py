@@ -21,7 +21,6 @@ import numpy as np
 
 from agent.documents.cover import title_of_name
 from agent.documents.document import NoText, ParsedDocument, UnreadableDocument
-from agent.documents.formats.pictures import Scanning
 from agent.documents.indexing import (
     READER_VERSION,
     is_read_as_now,
@@ -32,6 +31,7 @@ from agent.documents.indexing import (
     unknown_language,
 )
 from agent.documents.reading import PICTURES, SUFFIXES
+from agent.documents.scanning import Scanning
 from agent.documents.sources import (
     NO_FILE_ERRORS,
     Content,

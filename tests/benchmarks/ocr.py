@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from agent.documents.formats.pdf_lines import ScannedPage
-from agent.documents.formats.pictures import page_picture
 from agent.documents.reading import read_bytes
 from agent.documents.sample_library import root
+from agent.documents.scanning import page_picture
 from models.ocr import RapidOcr
 from tests.benchmarks.process import beside_others
 from tests.benchmarks.table import Row, Table

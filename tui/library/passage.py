@@ -90,7 +90,7 @@ class PagePicture(Container):
 def _draw_page(source: str, page: int) -> Image | None:
     """The picture of a page; None if it cannot be drawn."""
     from agent.documents.document import UnreadableDocument
-    from agent.documents.formats.pictures import page_picture
+    from agent.documents.scanning import page_picture
 
     try:
         data = None if "://" in source else content_of(Path(source))

@@ -5,7 +5,7 @@ the words on one baseline; a segment is a stretch of a line without a wide gap, 
 line of several segments and a sentence a line of one.
 
 The recognised words of a scan become such lines too, so that headings, tables and columns are found as on
-any other page; `agent.documents.formats.pictures` recognises them.
+any other page; `agent.documents.scanning` recognises them.
 """
 
 from __future__ import annotations
