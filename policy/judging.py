@@ -40,7 +40,8 @@ from policy.decisions import (
     examples,
     fold,
 )
-from policy.serving.folder import GAIN, Gate, difference, open_policy
+from policy.serving.card import difference
+from policy.serving.folder import GAIN, Gate, open_policy
 from policy.serving.scorers import IDENTITY, Calibrated, Curve, Rule, Scorer, Scores
 from traces.errors import DeepthinkError
 

@@ -12,7 +12,8 @@ from rich.text import Text
 
 from agent.decisions.sources import LEARNED
 from agent.profiles import decides
-from policy.serving.folder import BOX, CARD, Facts, read, require_base, sections
+from policy.serving.card import Facts, sections
+from policy.serving.folder import BOX, CARD, read, require_base
 from policy.serving.registry import Activation, Listed, Registry
 from tui import completion
 from tui.failures import warn

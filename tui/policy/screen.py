@@ -13,7 +13,7 @@ from textual.content import Content
 from textual.widgets import OptionList, Static, TabbedContent, TabPane
 
 from agent.decisions.sources import LEARNED
-from policy.serving.folder import difference, sections
+from policy.serving.card import difference, sections
 from tui.app.base import DeepScreen
 from tui.app.confirm import ConfirmScreen
 from tui.app.failure import failure_text

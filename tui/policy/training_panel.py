@@ -17,7 +17,8 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import OptionList, Static
 
-from policy.serving.folder import Gate, figure
+from policy.serving.card import figure
+from policy.serving.folder import Gate
 from policy.training import progress
 from tui.app.failure import failure_text
 from tui.app.lists import Line, MarkedList, facts, gauge, titled
