@@ -44,37 +44,25 @@ INDEX: Mapping[Action, int] = {action: i for i, action in enumerate(ACTIONS)}
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A state as a decider sees it.
+    """A state as a decider sees it."""
 
-    Attributes:
-        text: `agent.decisions.features.state_text` of it.
-        features: `agent.decisions.features.features` of it.
-        valid: The valid actions; never empty.
-    """
-
-    text: str
-    features: Mapping[str, float]
-    valid: tuple[Action, ...]
+    text: str  # `agent.decisions.features.state_text` of it
+    features: Mapping[str, float]  # `agent.decisions.features.features` of it
+    valid: tuple[Action, ...]  # the valid actions; never empty
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A state of a tree.
+    """A state of a tree."""
 
-    Attributes:
-        path: First letters of the actions that lead to it; "" for the first decision, after one step.
-        quality: Of finishing here, 0 to 1; None if it was not measured.
-        source: Source of the quality: answer, evidence, rating, override, verifier; "" if there is none.
-        detail: Further measures of finishing here, by name (``complete``, ``recall``, ``f1``, ``em``).
-        label: The action a person chose for this state, if any.
-    """
-
-    path: str
+    path: str  # first letters of the actions that lead to it; "" for the first decision, after one step
     seen: Seen
-    quality: float | None
+    quality: float | None  # of finishing here, 0 to 1; None if it was not measured
     source: str = ""
+    """Source of the quality: answer, evidence, rating, override, verifier; "" if there is none."""
     detail: Mapping[str, float] = field(default_factory=dict)
-    label: Action | None = None
+    """Further measures of finishing here, by name (``complete``, ``recall``, ``f1``, ``em``)."""
+    label: Action | None = None  # the action a person chose for this state, if any
 
     @property
     def steps(self) -> int:
@@ -95,21 +83,13 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """A question with its states.
+    """A question with its states."""
 
-    Attributes:
-        question: Its id, which separates training from held-out questions.
-        dataset: The set it is from.
-        nodes: By path; "" is always present.
-        text: The question in words.
-        run: Id of the run it was read from; "" if there is none.
-    """
-
-    question: str
-    dataset: str
-    nodes: Mapping[str, Node]
-    text: str = ""
-    run: str = ""
+    question: str  # its id, which separates training from held-out questions
+    dataset: str  # the set it is from
+    nodes: Mapping[str, Node]  # by path; "" is always present
+    text: str = ""  # the question in words
+    run: str = ""  # id of the run it was read from; "" if there is none
 
     @property
     def root(self) -> Node:
@@ -170,19 +150,12 @@ def usable(counts: Counts) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """The result of reading.
+    """The result of reading."""
 
-    Attributes:
-        trees: One for each run that can be learned from, in the order they were stored.
-        other_versions: Decisions skipped because their state is too old to be read.
-        unmeasured: Runs skipped because nobody measured, rated or labelled them.
-        duplicates: Runs skipped because an earlier store has them: a store and its export do.
-    """
-
-    trees: list[Tree]
-    other_versions: int = 0
-    unmeasured: int = 0
-    duplicates: int = 0
+    trees: list[Tree]  # one for each run that can be learned from, in the order they were stored
+    other_versions: int = 0  # decisions skipped because their state is too old to be read
+    unmeasured: int = 0  # runs skipped because nobody measured, rated or labelled them
+    duplicates: int = 0  # runs skipped because an earlier store has them: a store and its export do
 
 
 _SPLIT = re.compile(r"[_-](?:train|dev|validation|test)$")
@@ -280,23 +253,16 @@ def open_source(source: Path, folder: Path) -> Store:
 
 @dataclass(frozen=True, slots=True)
 class Examples:
-    """n states with their targets.
-
-    Attributes:
-        questions: Id of each state's question, for splits.
-        datasets: Name of each state's data set.
-        values: Shape (n, 3), columns as `INDEX`: return of each action, the quality reached less the cost
-            of the steps from here on; NaN where the action is not valid or its return is unknown.
-        sufficient: Shape (n,): as `Node.sufficient`.
-        weights: Shape (n,): weight of each state.
-    """
+    """n states with their targets."""
 
     states: Sequence[Seen]
-    questions: Sequence[str]
-    datasets: Sequence[str]
+    questions: Sequence[str]  # id of each state's question, for splits
+    datasets: Sequence[str]  # name of each state's data set
     values: Floats
-    sufficient: Floats
-    weights: Floats
+    """Shape (n, 3), columns as `INDEX`: return of each action, the quality reached less the cost of the
+    steps from here on; NaN where the action is not valid or its return is unknown."""
+    sufficient: Floats  # shape (n,): as `Node.sufficient`
+    weights: Floats  # shape (n,): weight of each state
 
     def __len__(self) -> int:
         return len(self.states)

@@ -179,16 +179,11 @@ def follow(trees: Iterable[Tree], decide: Decide) -> Outcomes:
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """Trees with a scorer's scores of all their states.
-
-    Attributes:
-        nodes: All states, in the order of the scores.
-        rows: The row of each state in ``scores``, by the ``id`` of its `Seen`.
-    """
+    """Trees with a scorer's scores of all their states."""
 
     trees: Sequence[Tree]
-    nodes: Sequence[Node]
-    rows: Mapping[int, int]
+    nodes: Sequence[Node]  # all states, in the order of the scores
+    rows: Mapping[int, int]  # the row of each state in ``scores``, by the ``id`` of its `Seen`
     scores: Scores
 
     def decide(self, rule: Rule) -> Decide:
@@ -325,21 +320,13 @@ def fit_temperature(states: Sequence[Seen], advantages: Floats, values: Floats, 
 
 @dataclass(frozen=True, slots=True)
 class Frozen:
-    """A policy ready to be judged and written.
+    """A policy ready to be judged and written."""
 
-    Attributes:
-        scorer: The scorer with calibrated sufficiency.
-        rule: With the margin and the temperature.
-        crossed: Outcomes of the held-out questions, each with a margin chosen without it.
-        fitted: The same with the rule, whose margin was chosen on all of them.
-        calibration_error: Of the sufficiency, each question with a curve fitted without it.
-    """
-
-    scorer: Calibrated
-    rule: Rule
-    crossed: Outcomes
-    fitted: Outcomes
-    calibration_error: float
+    scorer: Calibrated  # the scorer with calibrated sufficiency
+    rule: Rule  # with the margin and the temperature
+    crossed: Outcomes  # outcomes of the held-out questions, each with a margin chosen without it
+    fitted: Outcomes  # the same with the rule, whose margin was chosen on all of them
+    calibration_error: float  # of the sufficiency, each question with a curve fitted without it
 
 
 def freeze(scorer: Scorer, validation: Sequence[Tree], cost: float, keep: Rule | None = None) -> Frozen:
@@ -414,25 +401,16 @@ STATED: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """The measurements that the rule is applied to.
+    """The measurements that the rule is applied to."""
 
-    Attributes:
-        questions: Held-out questions.
-        known: Those whose outcome is known.
-        gain: Utility less the default schedule's, paired by question.
-        over_active: Utility less the active policy's; None if there is no policy to compare with.
-        active: Name of the active policy; "" if there is none.
-        error: Expected calibration error; NaN if it is not known.
-        milliseconds: Of a decision, see `processor_ms`.
-    """
-
-    questions: int
-    known: int
-    gain: Interval
+    questions: int  # held-out questions
+    known: int  # those whose outcome is known
+    gain: Interval  # utility less the default schedule's, paired by question
     over_active: Interval | None
-    active: str
-    error: float
-    milliseconds: float
+    """Utility less the active policy's; None if there is no policy to compare with."""
+    active: str  # name of the active policy; "" if there is none
+    error: float  # expected calibration error; NaN if it is not known
+    milliseconds: float  # of a decision, see `processor_ms`
 
 
 def too_few(held_out: int) -> str:

@@ -62,27 +62,20 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A question with a known answer.
+    """A question with a known answer."""
 
-    Attributes:
-        id: Unique within its set.
-        answers: The answer and its aliases; empty if the documents do not answer the question. The parts of
-            an answer, all of which must be given, are separated by ``;``.
-        gold: Where the evidence is, without duplicates.
-        wrong: Statements no correct answer makes, such as a superseded figure.
-        kind: The kind of question in a set judged by patterns; "" elsewhere.
-        required: Case-insensitive regular expressions; a correct answer matches all of them.
-        forbidden: Case-insensitive regular expressions; a correct answer matches none of them.
-    """
-
-    id: str
+    id: str  # unique within its set
     question: str
     answers: tuple[str, ...]
-    gold: tuple[Place, ...] = ()
-    wrong: tuple[str, ...] = ()
-    kind: str = ""
+    """The answer and its aliases; empty if the documents do not answer the question. The parts of an
+    answer, all of which must be given, are separated by ``;``."""
+    gold: tuple[Place, ...] = ()  # where the evidence is, without duplicates
+    wrong: tuple[str, ...] = ()  # statements no correct answer makes, such as a superseded figure
+    kind: str = ""  # the kind of question in a set judged by patterns; "" elsewhere
     required: tuple[str, ...] = ()
+    """Case-insensitive regular expressions; a correct answer matches all of them."""
     forbidden: tuple[str, ...] = ()
+    """Case-insensitive regular expressions; a correct answer matches none of them."""
 
     @property
     def digest(self) -> str:
@@ -92,18 +85,13 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class CaseSet:
-    """A set of questions over one library.
-
-    Attributes:
-        cases: In the order in which they are asked.
-        collections: Where to search; all if empty.
-        files: What `fill` reads into the library, by collection; empty for the user's own library.
-    """
+    """A set of questions over one library."""
 
     name: str
-    cases: tuple[Case, ...]
-    collections: tuple[str, ...] = ()
+    cases: tuple[Case, ...]  # in the order in which they are asked
+    collections: tuple[str, ...] = ()  # where to search; all if empty
     files: tuple[tuple[str, tuple[Path, ...]], ...] = ()
+    """What `fill` reads into the library, by collection; empty for the user's own library."""
 
     def first(self, limit: int | None, seed: int) -> CaseSet:
         """The first ``limit`` cases, or all if None, in an order that depends only on ``seed`` and the ids.
@@ -119,19 +107,13 @@ class CaseSet:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Progress of work on a set of questions.
+    """Progress of work on a set of questions."""
 
-    Attributes:
-        doing: What is being done, in a word.
-        done: Of ``total``, including what was finished earlier.
-        failed: Questions that could not be worked on, each with the reason.
-    """
-
-    doing: str
-    done: int
+    doing: str  # what is being done, in a word
+    done: int  # of ``total``, including what was finished earlier
     total: int
     seconds_left: float | None = None
-    failed: tuple[str, ...] = ()
+    failed: tuple[str, ...] = ()  # questions that could not be worked on, each with the reason
 
 
 def sets_in(name: str) -> list[str]:

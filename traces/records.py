@@ -25,20 +25,14 @@ class UnknownDocument(DeepthinkError, title="Unknown document", kind="usage"):
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """A named set of documents.
-
-    Attributes:
-        description: The user's, or "".
-        generation: Grows with every change.
-        titles: Of its first documents, for who gave no description.
-    """
+    """A named set of documents."""
 
     name: str
-    description: str
-    generation: int
+    description: str  # the user's, or ""
+    generation: int  # grows with every change
     documents: int
     chunks: int
-    titles: tuple[str, ...]
+    titles: tuple[str, ...]  # of its first documents, for who gave no description
 
     @property
     def contents(self) -> str:
@@ -139,22 +133,17 @@ _DAY = """coalesce(nullif(d.date, ''), CASE WHEN d.modified > 0
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """Facts that a document must have; an empty field does not restrict.
-
-    Attributes:
-        people: Parts of the name or address of its author or sender, one of which must match.
-        after: An ISO date or a prefix of one, such as ``2024-03``: then or later. The document's own
-            date counts, else the day on which its file was changed.
-        before: Likewise: earlier than that.
-        kinds: Media types, and file name suffixes with the dot, one of which must match.
-        folders: Folders, one of which must contain it, at any depth: ``letters`` or ``letters/2024``.
-    """
+    """Facts that a document must have; an empty field does not restrict."""
 
     people: tuple[str, ...] = ()
+    """Parts of the name or address of its author or sender, one of which must match."""
     after: str = ""
-    before: str = ""
-    kinds: tuple[str, ...] = ()
+    """An ISO date or a prefix of one, such as ``2024-03``: then or later. The document's own date counts,
+    else the day on which its file was changed."""
+    before: str = ""  # likewise: earlier than that
+    kinds: tuple[str, ...] = ()  # media types, and file name suffixes with the dot, one of which must match
     folders: tuple[str, ...] = ()
+    """Folders, one of which must contain it, at any depth: ``letters`` or ``letters/2024``."""
 
     def where(self) -> tuple[list[str], list[Any]]:
         """SQL conditions on ``d`` (documents), with their parameters."""

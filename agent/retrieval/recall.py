@@ -41,16 +41,13 @@ _LEAST_SIMILARITY = 0.6
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A recalled passage with the score of each stage that ranked it.
-
-    Attributes:
-        scores: Score by stage name: ``vector`` (cosine with the query) if the passage has a vector;
-            ``mmr``, ``keyword`` and ``fused`` if those rankings contain it, later ``rerank``.
-    """
+    """A recalled passage with the score of each stage that ranked it."""
 
     passage: Passage
     score: float  # that orders the hits: cosine, BM25, or fused
     scores: dict[str, float] = field(default_factory=dict)
+    """Score by stage name: ``vector`` (cosine with the query) if the passage has a vector; ``mmr``,
+    ``keyword`` and ``fused`` if those rankings contain it, later ``rerank``."""
 
 
 class Recall:

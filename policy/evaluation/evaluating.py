@@ -28,26 +28,19 @@ class BadLines(DeepthinkError, title="Not a file of these records", kind="input"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The outcome of one question under one system with one model.
+    """The outcome of one question under one system with one model."""
 
-    Attributes:
-        questions: Name of the set.
-        question: Its id there.
-        stopped: Why the research ended; "" if there was none.
-        lost: The first stage that lost a wrong answer, by `policy.evaluation.measures`; "" for a right one.
-        measures: By name, see `policy.evaluation.measures`; unknown ones are left out.
-        case: `policy.questions.Case.digest` of the question.
-    """
-
-    questions: str
-    question: str
+    questions: str  # name of the set
+    question: str  # its id there
     system: str
     model: str
     answer: str = ""
-    stopped: str = ""
+    stopped: str = ""  # why the research ended; "" if there was none
     lost: str = ""
+    """The first stage that lost a wrong answer, by `policy.evaluation.measures`; "" for a right one."""
     measures: Mapping[str, float] = field(default_factory=dict)
-    case: str = ""
+    """By name, see `policy.evaluation.measures`; unknown ones are left out."""
+    case: str = ""  # `policy.questions.Case.digest` of the question
 
     @property
     def key(self) -> Key:

@@ -60,29 +60,23 @@ _MUST_ANSWER = "If the passages do not say it in full, give the answer that they
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What all systems share: model, embedder, reader, passages, budget.
+    """What all systems share: model, embedder, reader, passages, budget."""
 
-    Attributes:
-        chat: Called at temperature 0.
-        collections: Where to search; all if empty.
-        budget: Of one question.
-        learned: The learned policy, for systems that decide as the product does by default.
-        planner: The taught planner, for systems that plan as the product does by default.
-        on_event: Called from the thread that answers. A later `NodeStarted` of a step that writes means
-            that the answer starts again.
-        cancel: Set to stop, which raises `models.protocols.GenerationCancelled`.
-    """
-
-    chat: Chat
+    chat: Chat  # called at temperature 0
     embedder: Embedder
     reader: Reader
     store: Store
-    collections: tuple[str, ...] = ()
-    budget: Budget = field(default_factory=Budget)
+    collections: tuple[str, ...] = ()  # where to search; all if empty
+    budget: Budget = field(default_factory=Budget)  # of one question
     learned: Policy | None = None
+    """The learned policy, for systems that decide as the product does by default."""
     planner: Completer | None = None
+    """The taught planner, for systems that plan as the product does by default."""
     on_event: Callable[[ev.Event], None] = lambda _event: None
+    """Called from the thread that answers. A later `NodeStarted` of a step that writes means that the
+    answer starts again."""
     cancel: threading.Event | None = None
+    """Set to stop, which raises `models.protocols.GenerationCancelled`."""
 
     def deps(self, cognition: Cognition, depth: int = 50) -> Deps:
         """What the nodes of a run need, for use without a run; ``depth`` is that of `Recall`.
@@ -117,31 +111,21 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """The result of a system.
-
-    Attributes:
-        abstained: Whether it says that it does not know.
-        in_prompt: Places of the passages in the prompt, without duplicates.
-        cited: Places of the passages that the answer cites, without duplicates.
-        sentences: Sentences of the answer that make a claim.
-        flagged: Those that their sources do not support.
-        stopped: Why the research ended; "" if there was none.
-        recalled: Places of the passages that a run's searches found; None for a system without a run.
-        noted: Places of the passages that its findings cite; None likewise.
-        first_words: Seconds until the first words of an answer were shown; None if none were.
-    """
+    """The result of a system."""
 
     text: str
-    abstained: bool
-    in_prompt: tuple[Place, ...] = ()
-    cited: tuple[Place, ...] = ()
-    sentences: int = 0
-    flagged: int = 0
+    abstained: bool  # whether it says that it does not know
+    in_prompt: tuple[Place, ...] = ()  # places of the passages in the prompt, without duplicates
+    cited: tuple[Place, ...] = ()  # places of the passages that the answer cites, without duplicates
+    sentences: int = 0  # sentences of the answer that make a claim
+    flagged: int = 0  # those that their sources do not support
     cost: Cost = field(default_factory=Cost)
-    stopped: str = ""
+    stopped: str = ""  # why the research ended; "" if there was none
     recalled: tuple[Place, ...] | None = None
-    noted: tuple[Place, ...] | None = None
+    """Places of the passages that a run's searches found; None for a system without a run."""
+    noted: tuple[Place, ...] | None = None  # places of the passages that its findings cite; None likewise
     first_words: float | None = None
+    """Seconds until the first words of an answer were shown; None if none were."""
 
 
 System: TypeAlias = Callable[[str, Parts], Answered]
@@ -194,16 +178,11 @@ class OnePrompt:
 
     Passages that do not fit into the context are left out, the lowest first; without any passage the model
     is not called. The answer is verified against its passages by the run's own node.
-
-    Attributes:
-        find: The passages to answer from, best first, numbered from 1.
-        depth: Of each ranking; see `agent.retrieval.recall.Recall`.
-        otherwise: The instruction for passages without the answer.
     """
 
-    find: Callable[[str, Deps], list[Evidence]]
-    depth: int = 50
-    otherwise: str = _MAY_REFUSE
+    find: Callable[[str, Deps], list[Evidence]]  # the passages to answer from, best first, numbered from 1
+    depth: int = 50  # of each ranking; see `agent.retrieval.recall.Recall`
+    otherwise: str = _MAY_REFUSE  # the instruction for passages without the answer
 
     def __call__(self, question: str, parts: Parts) -> Answered:
         """Find, answer, check. Raises `EmptyLibrary` or `UnknownCollection`, and what the model raises."""
@@ -295,15 +274,11 @@ class Looped:
     """The loop with one of its profiles, deciding for itself when to stop.
 
     The run is stored like every other, so that it can be opened afterwards.
-
-    Attributes:
-        decider: ``rules``, ``llm`` or ``learned``; the profile's own if empty.
-        route: Of every question; the planner chooses if empty.
     """
 
     profile: str
-    decider: str = ""
-    route: str = "deep"
+    decider: str = ""  # ``rules``, ``llm`` or ``learned``; the profile's own if empty
+    route: str = "deep"  # of every question; the planner chooses if empty
 
     def __call__(self, question: str, parts: Parts) -> Answered:
         """Run the question. An ungrounded answer is accepted, flagged as such.

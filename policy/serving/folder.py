@@ -65,21 +65,13 @@ class Base(_Part):
 
 
 class Data(_Part):
-    """What a policy was trained on.
+    """What a policy was trained on."""
 
-    Attributes:
-        sha256: Of the examples, independent of the form they were read in.
-        questions: How many, held-out ones included.
-        decisions: States learned from.
-        datasets: Questions by data set.
-        sources: States by the source of their quality (answer, evidence, rating, …).
-    """
-
-    sha256: str
-    questions: int = Field(ge=0)
-    decisions: int = Field(ge=0)
-    datasets: dict[str, int] = {}
-    sources: dict[str, int] = {}
+    sha256: str  # of the examples, independent of the form they were read in
+    questions: int = Field(ge=0)  # how many, held-out ones included
+    decisions: int = Field(ge=0)  # states learned from
+    datasets: dict[str, int] = {}  # questions by data set
+    sources: dict[str, int] = {}  # states by the source of their quality (answer, evidence, rating, …)
 
 
 class Gate(_Part):
@@ -92,37 +84,22 @@ class Gate(_Part):
 
 
 class Manifest(_Part):
-    """Everything about a policy but its weights.
+    """Everything about a policy but its weights."""
 
-    Attributes:
-        name: Of the policy and of its folder.
-        method: How it was trained, which determines how it is loaded.
-        state_version: `agent.decisions.decider.STATE_VERSION` of the states it reads.
-        created: ISO 8601, with the zone.
-        base: None for a method without a base model.
-        features: Names of the numeric features it reads, in column order.
-        settings: Of the method, with seeds and the cost of a step.
-        metrics: Measured on held-out questions.
-        gate: None if it was not judged.
-        versions: Of the packages it was trained with.
-        command: The command that trained it.
-        files: sha256 of each file by its path in the folder, except this manifest.
-    """
-
-    name: str
-    method: Method
-    state_version: int
-    created: str
-    base: Base | None
+    name: str  # of the policy and of its folder
+    method: Method  # how it was trained, which determines how it is loaded
+    state_version: int  # `agent.decisions.decider.STATE_VERSION` of the states it reads
+    created: str  # ISO 8601, with the zone
+    base: Base | None  # None for a method without a base model
     data: Data
-    features: list[str]
+    features: list[str]  # names of the numeric features it reads, in column order
     rule: Rule
-    settings: dict[str, Any] = {}
-    metrics: dict[str, Any] = {}
-    gate: Gate | None = None
-    versions: dict[str, str] = {}
-    command: str = ""
-    files: dict[str, str] = {}
+    settings: dict[str, Any] = {}  # of the method, with seeds and the cost of a step
+    metrics: dict[str, Any] = {}  # measured on held-out questions
+    gate: Gate | None = None  # None if it was not judged
+    versions: dict[str, str] = {}  # of the packages it was trained with
+    command: str = ""  # the command that trained it
+    files: dict[str, str] = {}  # sha256 of each file by its path in the folder, except this manifest
     format: int = FORMAT
 
     @field_validator("name")

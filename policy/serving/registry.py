@@ -64,23 +64,16 @@ class NothingBefore(DeepthinkError, title="Nothing to roll back to", kind="usage
 
 
 class Activation(BaseModel):
-    """One change of the active policy.
-
-    Attributes:
-        name: The policy that became active.
-        at: When, ISO 8601 with the zone.
-        how: ``use`` and ``rollback`` are commands, ``train`` a training whose policy passed.
-        forced: Whether it became active although it had not passed the gate.
-        reason: The gate's reason, or why it was forced.
-    """
+    """One change of the active policy."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    name: _Name
+    name: _Name  # the policy that became active
     at: str = Field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
-    how: How
-    forced: bool = False
-    reason: str = ""
+    """When, ISO 8601 with the zone."""
+    how: How  # ``use`` and ``rollback`` are commands, ``train`` a training whose policy passed
+    forced: bool = False  # whether it became active although it had not passed the gate
+    reason: str = ""  # the gate's reason, or why it was forced
 
 
 class _Record(BaseModel):
@@ -132,17 +125,11 @@ class Listed:
 
 @dataclass(frozen=True, slots=True)
 class Active:
-    """The active policy.
+    """The active policy."""
 
-    Attributes:
-        name: As it was chosen; `BOX` unless the user chose another.
-        folder: Where it should be; None if the boxed one is active and the box is empty.
-        warning: What is wrong with the record, if anything.
-    """
-
-    name: str
-    folder: Path | None
-    warning: str = ""
+    name: str  # as it was chosen; `BOX` unless the user chose another
+    folder: Path | None  # where it should be; None if the boxed one is active and the box is empty
+    warning: str = ""  # what is wrong with the record, if anything
 
 
 class Registry:

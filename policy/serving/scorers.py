@@ -16,16 +16,12 @@ from policy.decisions import INDEX, Floats, Seen, default_action
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """A policy's scores of n states.
-
-    Attributes:
-        advantages: Shape (n, 3), columns as `INDEX`: how much better each action is than the default,
-            in quality (forest) or log-odds (reward). 0 for the default, minus infinity if not valid.
-        sufficiency: Shape (n,): calibrated probability that finishing now is good enough.
-    """
+    """A policy's scores of n states."""
 
     advantages: Floats
-    sufficiency: Floats
+    """Shape (n, 3), columns as `INDEX`: how much better each action is than the default, in quality
+    (forest) or log-odds (reward). 0 for the default, minus infinity if not valid."""
+    sufficiency: Floats  # shape (n,): calibrated probability that finishing now is good enough
 
 
 class Scorer(Protocol):
@@ -38,15 +34,12 @@ class Scorer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """The frozen part of a policy; its manifest holds it, and validates the values.
-
-    Attributes:
-        margin: An action other than the default is taken if its advantage exceeds this.
-        temperature: Of the displayed probabilities, the softmax of advantages divided by this.
-    """
+    """The frozen part of a policy; its manifest holds it, and validates the values."""
 
     margin: Annotated[float, Field(allow_inf_nan=False)]
+    """An action other than the default is taken if its advantage exceeds this."""
     temperature: Annotated[float, Field(gt=0, allow_inf_nan=False)]
+    """Of the displayed probabilities, the softmax of advantages divided by this."""
 
     def action(self, valid: Sequence[Action], advantages: Floats) -> Action:
         """The action for one state; ``advantages`` has shape (3,)."""
