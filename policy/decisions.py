@@ -226,9 +226,8 @@ class NoSuchSource(DeepthinkError, title="Nothing to read", kind="input"):
 def open_source(source: Path, folder: Path) -> Store:
     """Open ``source`` as a store; exported traces are read into a new store in ``folder``.
 
-    Raises:
-        NoSuchSource: the file does not exist or cannot be accessed.
-        BadTraces, StoreError: it is neither an export of traces nor a store.
+    Raises `NoSuchSource` if the file does not exist or cannot be accessed, and `BadTraces` or `StoreError`
+    if it is neither an export of traces nor a store.
     """
     path = existing_file(source)
     if path is None:

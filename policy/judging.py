@@ -118,8 +118,7 @@ def default_schedule(node: Node) -> Action:
 def walk(tree: Tree, decide: Decide) -> Node | None:
     """Where ``decide`` finishes the question; None if it leaves the tree or finishing was not measured.
 
-    Raises:
-        ValueError: it chose an action that is not valid.
+    Raises `ValueError` if it chose an action that is not valid.
     """
     node = tree.root
     while True:

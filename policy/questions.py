@@ -119,8 +119,7 @@ class Progress:
 def sets_in(name: str) -> list[str]:
     """The sets that ``name`` stands for: itself, or the sets in a folder.
 
-    Raises:
-        BadQuestions: the folder contains no set.
+    Raises `BadQuestions` if the folder contains no set.
     """
     path = expanded_path(name)
     if name == SAMPLE or not path.is_dir():
@@ -147,10 +146,7 @@ def read_set(name: str) -> CaseSet:
     expressions that a correct answer must and must not match), ``abstain`` (whether the documents do not
     answer), ``gold`` (a correct answer) and ``source`` (the files that contain it, by path in ``docs``).
     The documents are in the folder ``docs`` beside the file; the set and its collection have the name of
-    the file's folder.
-
-    Raises:
-        BadQuestions: the file cannot be read, or a line is not a valid question.
+    the file's folder. Raises `BadQuestions` if the file cannot be read, or a line is not a valid question.
     """
     if name == SAMPLE:
         return _sample_set()
@@ -187,10 +183,8 @@ def fill(
 ) -> Iterator[Progress]:
     """Read the documents of ``case_set`` into ``store``.
 
-    Files already in the store are only embedded again, if another embedder was used before.
-
-    Raises:
-        DeepthinkError: a file cannot be read.
+    Files already in the store are only embedded again, if another embedder was used before. Raises
+    `DeepthinkError` if a file cannot be read.
     """
     for collection, files in case_set.files:
         total = done = 0

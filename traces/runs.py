@@ -493,9 +493,8 @@ class Sessions(Queries):
     def find(self, name: str) -> Session:
         """The session with that name or id prefix; ``last`` is the most recently used one.
 
-        Raises:
-            UnknownSession: none matches. An id prefix has at least `ID_DIGITS` digits.
-            SeveralSessions: the prefix matches several ids.
+        An id prefix has at least `ID_DIGITS` digits. Raises `UnknownSession` if none matches, and
+        `SeveralSessions` if the prefix matches several ids.
         """
         if name == "last":
             latest = self.recent(1)

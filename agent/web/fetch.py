@@ -140,11 +140,8 @@ def run_within(
 ) -> Result:
     """The result of ``work``, if it ends in time; its exceptions are raised here.
 
-    ``work`` is called in a thread; ``stop`` ends the wait within a tenth of a second.
-
-    Raises:
-        DeepthinkError: ``too_late``, when the time limit is reached.
-        GenerationCancelled: ``stop`` was set.
+    ``work`` is called in a thread; ``stop`` ends the wait within a tenth of a second. Raises
+    ``too_late`` when the time limit is reached, and `GenerationCancelled` if ``stop`` was set.
     """
     future: Future[Result] = Future()
 
@@ -204,15 +201,14 @@ class Fetcher:
     def fetch(self, url: str, *, robots: bool = True, stop: threading.Event | None = None) -> Fetched:
         """Fetch the page at ``url``.
 
+        Raises `PageFailed` if it cannot or must not be fetched, or its type is not supported, and
+        `GenerationCancelled` if ``stop`` was set.
+
         Args:
             url: Its address.
             robots: Whether to obey the site's robots.txt, which is for programs that choose pages
                 themselves. A page that the user names is fetched as a browser would.
             stop: Ends the wait within a tenth of a second.
-
-        Raises:
-            PageFailed: It cannot or must not be fetched, or its type is not supported.
-            GenerationCancelled: ``stop`` was set.
         """
         start = _web_address(url)
         abandoned = threading.Event()

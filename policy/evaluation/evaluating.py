@@ -99,8 +99,7 @@ class UnknownSystem(DeepthinkError, title="No such system", kind="usage"):
 def checked(systems: Sequence[str]) -> tuple[str, ...]:
     """The systems in table order; all of them if ``systems`` is empty.
 
-    Raises:
-        UnknownSystem: there is no system of that name.
+    Raises `UnknownSystem` if there is no system of that name.
     """
     for name in systems:
         if name not in SYSTEMS:
@@ -112,16 +111,14 @@ def evaluate(cases: CaseSet, systems: Sequence[str], parts: Parts, rows: Rows) -
     """Have every system answer; each finished row is saved at once.
 
     A question that a system fails on is reported and skipped, and tried again the next time. It ends early
-    if it is cancelled.
+    if it is cancelled. Raises `EmptyLibrary` or `UnknownCollection` if the library does not match the
+    questions.
 
     Args:
         cases: The questions.
         systems: Of `SYSTEMS`.
         parts: What the systems share.
         rows: The finished ones, which are not asked again; new ones are added.
-
-    Raises:
-        EmptyLibrary, UnknownCollection: the library does not match the questions.
     """
     pairs = [(name, case) for case in cases.cases for name in systems]
 

@@ -81,8 +81,7 @@ class Parts:
     def deps(self, cognition: Cognition, depth: int = 50) -> Deps:
         """What the nodes of a run need, for use without a run; ``depth`` is that of `Recall`.
 
-        Raises:
-            EmptyLibrary, UnknownCollection: there is nothing to search.
+        Raises `EmptyLibrary` or `UnknownCollection` if there is nothing to search.
         """
         library = Library(self.store)
         return Deps(

@@ -135,8 +135,7 @@ def seal(values: Mapping[str, Any]) -> str:
 def parse(content: bytes) -> Manifest:
     """The manifest in ``content``.
 
-    Raises:
-        ValueError, TypeError: it is not byte for byte what `render` writes.
+    Raises `ValueError` or `TypeError` if it is not byte for byte what `render` writes.
     """
     values = json.loads(content)
     if not isinstance(values, dict):
@@ -160,14 +159,13 @@ class CannotWritePolicy(DeepthinkError, title="The policy was not saved", kind="
 def write(root: Path, manifest: Manifest, save: Callable[[Path], None]) -> Path:
     """Write a policy under ``root`` and return its folder; it appears completely or not at all.
 
+    Raises `CannotWritePolicy` if the disk is full, the folder is not writable, or the name is taken, and
+    `BadPolicy` if what ``save`` wrote cannot be read back: a pickle, for instance.
+
     Args:
         root: Folder of policies; created if needed.
         manifest: Its ``files`` are filled in here.
         save: Writes the weights into the given folder.
-
-    Raises:
-        CannotWritePolicy: the disk is full, the folder is not writable, or the name is taken.
-        BadPolicy: what ``save`` wrote cannot be read back: a pickle, for instance.
     """
     target = root / manifest.name
     try:
@@ -207,9 +205,8 @@ def require_free(root: Path, name: str) -> None:
 def read(folder: Path) -> Manifest:
     """The manifest of a policy folder, after checking every file.
 
-    Raises:
-        BadPolicy: the folder is incomplete, was changed after it was written, has a pickle or an unknown
-            file in it, or was made for another version of the policy state.
+    Raises `BadPolicy` if the folder is incomplete, was changed after it was written, has a pickle or an
+    unknown file in it, or was made for another version of the policy state.
     """
     name = folder.name
     try:
@@ -263,11 +260,9 @@ def open_policy(folder: Path) -> tuple[Scorer, Manifest]:
 def read_scorer(folder: Path, features: Sequence[str], base: Path | None) -> Scorer:
     """The scorer whose weights are in ``folder``: an encoder on ``base``, else a forest on ``features``.
 
-    It is calibrated by the curve in the folder, if there is one.
-
-    Raises:
-        ModelMissing, ModelError: the base cannot be loaded.
-        OSError, ValueError, KeyError: the weights are not of that kind.
+    It is calibrated by the curve in the folder, if there is one. Raises `ModelMissing` or `ModelError` if
+    the base cannot be loaded, and `OSError`, `ValueError` or `KeyError` if the weights are not of that
+    kind.
     """
     scorer: Scorer
     if base is None:
@@ -284,10 +279,8 @@ def read_scorer(folder: Path, features: Sequence[str], base: Path | None) -> Sco
 def require_base(manifest: Manifest) -> Path | None:
     """Where the base model of a policy is; None if it needs none.
 
-    A base goes by its catalogue name, the name of its folder in the models folder, or its path.
-
-    Raises:
-        BadPolicy: it is not on this machine, or not the model that the policy was made for.
+    A base goes by its catalogue name, the name of its folder in the models folder, or its path. Raises
+    `BadPolicy` if it is not on this machine, or not the model that the policy was made for.
     """
     if manifest.base is None:
         return None
@@ -317,8 +310,7 @@ def require_base(manifest: Manifest) -> Path | None:
 def fingerprint(base: Path) -> str:
     """sha256 of a base model's weights: of a file, or of a folder's safetensors files in sorted order.
 
-    Raises:
-        OSError: they cannot be read, or there are no weights.
+    Raises `OSError` if they cannot be read, or there are no weights.
     """
     weights = [base] if base.is_file() else sorted(base.glob("*.safetensors"))
     if not weights:

@@ -111,8 +111,7 @@ class Served:
     def decide(self, state: PolicyState, valid: Sequence[Action]) -> Decision:
         """As `decide`, with the scorer and the rule in the folder.
 
-        Raises:
-            DeepthinkError: it cannot be loaded; later calls raise the same error at once.
+        Raises `DeepthinkError` if it cannot be loaded; later calls raise the same error at once.
         """
         with self._lock:
             if self._failure is not None:
@@ -130,8 +129,7 @@ class Served:
 def decide(scorer: Scorer, rule: Rule, state: PolicyState, valid: Sequence[Action]) -> Decision:
     """The decision of a policy. It is deterministic: its behaviour probability is 1.
 
-    Raises:
-        BadPolicy: the scores are not numbers.
+    Raises `BadPolicy` if the scores are not numbers.
     """
     began = time.perf_counter()
     view = Seen(state_text(state), features(state), tuple(valid))  # as stored with the decision

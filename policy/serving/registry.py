@@ -171,11 +171,10 @@ class Registry:
     def find(self, name: str) -> Path:
         """The folder of a policy.
 
+        Raises `UnknownPolicy` if no policy matches, or several do.
+
         Args:
             name: Its name, an unambiguous prefix of it, or ``box``.
-
-        Raises:
-            UnknownPolicy: no policy matches, or several do.
         """
         folder = self._place(name)
         if folder is not None and folder.is_dir():
@@ -225,9 +224,7 @@ class Registry:
     def rollback(self) -> Activation:
         """Return to the policy that was active before; unusable ones are skipped.
 
-        Raises:
-            NothingBefore: there is none.
-            CannotWritePolicy: the record cannot be written.
+        Raises `NothingBefore` if there is none, and `CannotWritePolicy` if the record cannot be written.
         """
         with self._locked_record() as record:
             skipped: list[str] = []
@@ -255,8 +252,7 @@ class Registry:
     def removable(self, name: str) -> Path:
         """The folder of one of the user's own policies that may be deleted, by its full name.
 
-        Raises:
-            UnknownPolicy: there is none of that name, it is boxed, or it is active.
+        Raises `UnknownPolicy` if there is none of that name, it is boxed, or it is active.
         """
         folder = self.root / name
         if not is_name(name) or not folder.is_dir():
@@ -272,9 +268,7 @@ class Registry:
     def remove(self, name: str) -> None:
         """Delete one of the user's own policies, by its full name.
 
-        Raises:
-            UnknownPolicy: it is not `removable`.
-            CannotWritePolicy: it cannot be deleted.
+        Raises `UnknownPolicy` if it is not `removable`, and `CannotWritePolicy` if it cannot be deleted.
         """
         folder = self.removable(name)
         try:
