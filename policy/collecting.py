@@ -44,17 +44,9 @@ def collect(
     """Collect the questions that are not in the store yet, which also has the library.
 
     If every state is to be answered, a question that was answered only in its last state is collected
-    again. A question that fails is reported and skipped.
-
-    Args:
-        cases: About the user's own library.
-        parts: Model, reader, library and budget of each case.
-        answers: Answer in every state, one model call each; otherwise only the last state is answered.
-        epsilon: Share of exploration: REVISE where the plan is done, or is stuck.
-        seed: Of the exploration.
-
-    Raises:
-        EmptyLibrary, UnknownCollection: before the first case.
+    again. A question that fails is reported and skipped. With ``answers`` every state is answered, by one
+    model call each, otherwise only the last one; ``epsilon`` is the share of exploration: REVISE where the
+    plan is done, or is stuck. Raises `EmptyLibrary` or `UnknownCollection` before the first case.
     """
     collected = Collected(parts.store)
     collected_ids = collected.held(cases.name, at_every_state=answers)

@@ -293,9 +293,8 @@ _LABEL_WEIGHT = 4.0  # a person's label counts as much as a few measured states
 def values(tree: Tree, cost: float, continuation: Mapping[tuple[str, str], Action]) -> dict[str, Floats]:
     """Map each path to the value of each action there, shape (3,), NaN where not valid or not known.
 
-    Args:
-        continuation: The action taken in a state when a return is computed, by question and path; the
-            default action where none is given.
+    ``continuation`` is the action taken in a state when a return is computed, by question and path; it is
+    the default action where none is given.
     """
     values_at: dict[str, Floats] = {}
     returns: dict[str, float] = {}

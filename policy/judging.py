@@ -237,9 +237,7 @@ def _log_odds(probability: Floats) -> Floats:
 def calibration_error(probabilities: Floats, targets: Floats) -> float:
     """Expected calibration error over bins of equal width (Guo et al., 2017).
 
-    Args:
-        probabilities: Shape (n,).
-        targets: Shape (n,), 0 to 1. NaN in either is skipped; the result is NaN if nothing is known.
+    Both have shape (n,). NaN in either is skipped; the result is NaN if nothing is known.
     """
     known = ~(np.isnan(probabilities) | np.isnan(targets))
     probabilities, targets = probabilities[known], targets[known]
@@ -290,12 +288,8 @@ def fit_temperature(states: Sequence[Seen], advantages: Floats, values: Floats, 
 
     It minimises the mean negative log-likelihood of the best action (Guo et al., 2017), over states in
     which the values of more than one action are known; equally good actions share the probability.
-
-    Args:
-        states: The n states.
-        advantages: Shape (n, 3): the policy's; minus infinity where an action is not valid.
-        values: Shape (n, 3): what each action was worth, NaN where unknown.
-        margin: Of the rule.
+    ``advantages`` are the policy's, minus infinity where an action is not valid, and ``values`` what each
+    action was worth, NaN where unknown; both have shape (n, 3).
     """
     usable = np.isfinite(values).sum(axis=1) > 1
     if not usable.any():
@@ -424,13 +418,10 @@ def too_few(held_out: int) -> str:
 
 
 def measure(frozen: Frozen, trees: Sequence[Tree], cost: float, active: Path | None, data: str) -> Measured:
-    """Measure a new policy.
+    """Measure a new policy on the held-out questions that it was frozen on, at least one.
 
-    Args:
-        trees: The held-out questions that it was frozen on, at least one.
-        cost: Of a step, in quality.
-        active: Folder of the active policy; None if there is none.
-        data: sha256 of the data it was trained and frozen on.
+    ``active`` is the folder of the active policy, if any; ``data`` the sha256 of what the new one was
+    trained and frozen on.
     """
     opponent = None
     if active is not None:

@@ -15,9 +15,7 @@ ErrorKind = Literal["usage", "input", "model", "store", "cancelled", "internal"]
 class DeepthinkError(Exception):
     """Raised, always as a subclass, for failures that the user can understand and act on.
 
-    Args:
-        message: One sentence that says what happened, with the names involved.
-        way_out: One sentence that says what to do next.
+    ``message`` says in a sentence what happened, with the names involved; ``way_out`` what to do next.
     """
 
     title: ClassVar[str] = "Something went wrong"

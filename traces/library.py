@@ -134,14 +134,9 @@ class Library(Queries):
     ) -> int:
         """Store a document, replacing the one of the same collection and source; returns its id.
 
-        Everything happens in one transaction: a crash leaves the library unchanged.
-
-        Args:
-            document: The document with its chunks.
-            vectors: Shape ``(len(document.chunks), dimensions)``.
-            embedder: Name of the model that made the vectors; vectors of other models are dropped.
-            must_follow: Raise `UnknownCollection` unless the collection follows a folder, so that one
-                removed during a sync does not come back.
+        Everything happens in one transaction: a crash leaves the library unchanged. ``vectors`` has a row
+        for each chunk; those of other embedders are dropped. ``must_follow``: raise `UnknownCollection`
+        unless the collection follows a folder, so that one removed during a sync does not come back.
         """
         with self._store.transaction() as db:
             query = "SELECT 1 FROM folders WHERE collection = ?"
@@ -341,11 +336,8 @@ class Library(Queries):
     ) -> bool:
         """Store vectors for existing chunks; returns whether that was done. Unknown chunks are ignored.
 
-        Args:
-            ids: Chunk ids.
-            vectors: Shape ``(len(ids), dimensions)``.
-            first: Whether to drop the vectors of another model; otherwise nothing is done if the library
-                has meanwhile switched to another model.
+        ``first``: whether to drop the vectors of another model; otherwise nothing is done if the library
+        has meanwhile switched to another model.
         """
         with self._store.transaction() as db:
             if not first and db.execute("SELECT embedder FROM library").fetchall() != [(embedder,)]:

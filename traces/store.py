@@ -87,12 +87,10 @@ def now() -> datetime:
 
 
 class Store:
-    """The DuckDB file at ``path``, created on first use.
+    """The DuckDB file at ``path``, created on first use; one ``named`` by the user must exist.
 
-    Args:
-        patience: Seconds to wait for another process to release it.
-        named: The user named this file: it must be a store already, and is not created.
-        on_wait: Called once, with a sentence, if another process holds the file for longer than a moment.
+    ``patience`` is how many seconds to wait for another process to release it; ``on_wait`` is called once,
+    with a sentence, if that takes longer than a moment.
     """
 
     def __init__(

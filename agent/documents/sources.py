@@ -120,13 +120,10 @@ class File:
         return Content(data, partial(read_bytes, self.path.name, data), modified=modified)
 
     def is_untouched(self, size: int, modified: int, last_read: datetime | None = None) -> bool:
-        """Whether it still has this size and date.
+        """Whether it still has this size, in bytes, and date of the last change, in ns since 1970.
 
-        Args:
-            size: In bytes.
-            modified: Date of the last change, in nanoseconds since 1970.
-            last_read: When it was last read (UTC). File systems round dates, so a file that was read right
-                after a change may have changed again with the same date; it counts as touched.
+        File systems round dates, so a file that was ``last_read`` (UTC) right after a change may have
+        changed again with the same date; it counts as touched.
         """
         settled = (
             last_read is None

@@ -42,15 +42,8 @@ def maximal_marginal_relevance(
     """Order passages: each is picked by ``λ · cos(query, p) - (1 - λ) · max cos(p, picked)``.
 
     The first pick is the nearest passage (nothing is picked yet, so the second term is zero). Among ties,
-    the first row is picked.
-
-    Args:
-        query: Shape ``(dimensions,)``, unit length.
-        passages: Shape ``(n, dimensions)``, unit length each.
-        trade_off: λ, 0 to 1; at 1 the order is by similarity to the query alone.
-
-    Returns:
-        ``(row, value)`` in the order of picking, where the value is the one that it was picked by.
+    the first row is picked. ``query`` has shape ``(dimensions,)``, ``passages`` ``(n, dimensions)``, all of
+    unit length. Returns ``(row, value)`` in the order of picking, with the value that each was picked by.
     """
     relevance = passages @ query
     similarity = passages @ passages.T

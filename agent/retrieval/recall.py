@@ -74,15 +74,11 @@ class Recall:
     def search(
         self, query: str, strategy: Strategy, scopes: Sequence[Scope], limit: int, *, keywords: str = ""
     ) -> list[Hit]:
-        """The ``limit`` best passages for ``query``, best first.
+        """The ``limit`` best passages for ``query``, which is one line, best first.
 
-        Args:
-            query: One line; embedded, and turned into keyword terms.
-            strategy: Which rankings to use; vectors alone only if every passage has one.
-            scopes: Where to search. The rankings of several scopes are fused: a passage in all of them
-                rises, and a passage in only the widest is still found.
-            limit: The number of passages to return.
-            keywords: More terms for the keyword ranking.
+        The strategy is which rankings to use; vectors alone only if every passage has one. The rankings of
+        several scopes are fused: a passage in all of them rises, and a passage in only the widest is still
+        found. ``keywords`` are more terms for the keyword ranking.
         """
         if self._filters != NO_FILTERS:
             scopes = [replace(scope, filters=self._filters) for scope in scopes]

@@ -176,12 +176,8 @@ class Fetcher:
     """Fetches pages for one run or command. Thread-safe.
 
     Proxies from the environment are not used: a proxy looks up names itself, so the address could not be
-    checked.
-
-    Args:
-        contact: An e-mail address, sent only to the SEC's sites.
-        limits: The limits of one fetch.
-        allowed_hosts: ``host:port`` of servers whose address is not checked.
+    checked. ``contact`` is an e-mail address, sent only to the SEC's sites; ``allowed_hosts`` are servers
+    (``host:port``) whose address is not checked.
     """
 
     def __init__(
@@ -199,16 +195,12 @@ class Fetcher:
         self._trust: ssl.SSLContext | None = None
 
     def fetch(self, url: str, *, robots: bool = True, stop: threading.Event | None = None) -> Fetched:
-        """Fetch the page at ``url``.
+        """Fetch the page at ``url``; ``stop`` ends the wait within a tenth of a second.
 
-        Raises `PageFailed` if it cannot or must not be fetched, or its type is not supported, and
-        `GenerationCancelled` if ``stop`` was set.
-
-        Args:
-            url: Its address.
-            robots: Whether to obey the site's robots.txt, which is for programs that choose pages
-                themselves. A page that the user names is fetched as a browser would.
-            stop: Ends the wait within a tenth of a second.
+        ``robots``: whether to obey the site's robots.txt, which is for programs that choose pages
+        themselves. A page that the user names is fetched as a browser would. Raises `PageFailed` if it
+        cannot or must not be fetched, or its type is not supported, and `GenerationCancelled` if ``stop``
+        was set.
         """
         start = _web_address(url)
         abandoned = threading.Event()

@@ -108,17 +108,11 @@ def checked(systems: Sequence[str]) -> tuple[str, ...]:
 
 
 def evaluate(cases: CaseSet, systems: Sequence[str], parts: Parts, rows: Rows) -> Iterator[Progress]:
-    """Have every system answer; each finished row is saved at once.
+    """Have every system answer; each finished row is added to ``rows`` at once, and not asked again.
 
     A question that a system fails on is reported and skipped, and tried again the next time. It ends early
     if it is cancelled. Raises `EmptyLibrary` or `UnknownCollection` if the library does not match the
     questions.
-
-    Args:
-        cases: The questions.
-        systems: Of `SYSTEMS`.
-        parts: What the systems share.
-        rows: The finished ones, which are not asked again; new ones are added.
     """
     pairs = [(name, case) for case in cases.cases for name in systems]
 

@@ -159,13 +159,9 @@ class CannotWritePolicy(DeepthinkError, title="The policy was not saved", kind="
 def write(root: Path, manifest: Manifest, save: Callable[[Path], None]) -> Path:
     """Write a policy under ``root`` and return its folder; it appears completely or not at all.
 
-    Raises `CannotWritePolicy` if the disk is full, the folder is not writable, or the name is taken, and
+    ``save`` writes the weights into a folder; the manifest's ``files`` are filled in here. Raises
+    `CannotWritePolicy` if the disk is full, the folder is not writable, or the name is taken, and
     `BadPolicy` if what ``save`` wrote cannot be read back: a pickle, for instance.
-
-    Args:
-        root: Folder of policies; created if needed.
-        manifest: Its ``files`` are filled in here.
-        save: Writes the weights into the given folder.
     """
     target = root / manifest.name
     try:

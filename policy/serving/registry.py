@@ -133,12 +133,7 @@ class Active:
 
 
 class Registry:
-    """The policies on this machine.
-
-    Args:
-        root: Folder of the user's own policies; it need not exist.
-        box: Folder of the policies that came with this version.
-    """
+    """The policies on this machine: the user's own in ``root``, which need not exist, and boxed ones."""
 
     def __init__(self, root: Path | None = None, box: Path | None = None) -> None:
         self.root = root or policies_dir()
@@ -169,12 +164,9 @@ class Registry:
         return list(reversed(self._record()[0].history))
 
     def find(self, name: str) -> Path:
-        """The folder of a policy.
+        """The folder of a policy, by its name, an unambiguous prefix of it, or ``box``.
 
         Raises `UnknownPolicy` if no policy matches, or several do.
-
-        Args:
-            name: Its name, an unambiguous prefix of it, or ``box``.
         """
         folder = self._place(name)
         if folder is not None and folder.is_dir():
@@ -192,15 +184,10 @@ class Registry:
         raise UnknownPolicy(f"{problem} “{name}”.", "`deepthink policy list` shows them.")
 
     def use(self, name: str, *, force: bool = False, how: How = "use") -> Activation:
-        """Make a policy the active one.
+        """Make a policy the active one, by a name as in `find`; ``box`` is what decides by default.
 
-        Args:
-            name: As in `find`; ``box`` for what decides by default, which may be the rules.
-            force: Even if it did not pass the gate; that is recorded.
-            how: What caused the change.
-
-        Raises:
-            UnknownPolicy, NotPassed, BadPolicy, CannotWritePolicy: the active policy does not change.
+        ``force``: even if it did not pass the gate; that is recorded. The active policy does not change if
+        it raises `UnknownPolicy`, `NotPassed`, `BadPolicy` or `CannotWritePolicy`.
         """
         if name == BOX and self._boxed_default() is None:
             new_name, passed, reason = BOX, True, "the rules decide"
