@@ -26,8 +26,6 @@ _FLAGS = {"supported": "", "partly": " (only partly supported)", "not": " (not s
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A line of a draft."""
-
     prefix: str  # its heading or list mark
     sentences: tuple[list[str], ...]  # each a list of repetitions, which may differ in their marks
 

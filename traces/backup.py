@@ -80,7 +80,6 @@ def back_up(store: Store, target: Path) -> None:
 
 
 def _files_to_back_up(data: Path) -> Iterator[Path]:
-    """The files of a data folder that belong into a backup."""
     for path in sorted(data.rglob("*")):
         relative = path.relative_to(data)
         if (

@@ -117,7 +117,6 @@ class Learned:
         self._policy = policy
 
     def decide(self, state: PolicyState, valid: Sequence[Action]) -> Decision:
-        """The policy's decision."""
         if self._policy is None:
             raise NoPolicy("There is no learned policy.", "`deepthink policy list` shows what there is.")
         decision = self._policy.decide(state, valid)

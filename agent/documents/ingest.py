@@ -361,7 +361,6 @@ class Reading:
         return is_read_as_now(earlier.reader, with_scans=self._scanning.is_on)
 
     def _read_scans(self) -> Iterator[IngestEvent]:
-        """Read the files with scans, page by page."""
         pages = [len(parsed.scans) for _, parsed in self._waiting if parsed.scans]
         if pages:
             yield ScansFound(len(pages), sum(pages), sum(pages) * self._scanning.seconds_a_page)
@@ -468,7 +467,6 @@ class Reading:
         return document.name
 
     def _read_members(self, outer: Item, content: Content, parsed: ParsedDocument) -> Iterator[IngestEvent]:
-        """Read the supported files inside a file."""
         supported: list[Member] = []
         for enclosed in parsed.enclosed:
             member = Member(enclosed, outer, content, parsed)

@@ -131,7 +131,6 @@ def _may_head(block: Block) -> bool:
 
 
 def _by_look(blocks: Sequence[Block], numbered: dict[int, int], other_lines: set[int]) -> dict[int, int]:
-    """Levels of the blocks that look like headings."""
     size, plain = _body(blocks)
     ranks = {
         index: _rank(block)

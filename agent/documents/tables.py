@@ -49,7 +49,6 @@ def is_value(text: str) -> bool:
 
 
 def _is_year(text: str) -> bool:
-    """Whether ``text`` is only a year."""
     return bool(_YEAR.fullmatch(text.strip()))
 
 
@@ -85,7 +84,6 @@ class _Row:
 
 
 def _overlap(cell: Cell, column: _Stretch) -> bool:
-    """Whether the cell lies at least partly in the column."""
     return min(cell.end, column[1]) - max(cell.start, column[0]) > 0.5
 
 
@@ -366,7 +364,6 @@ def _unwrapped(rows: Sequence[_Row]) -> list[_Row]:
 
 
 def _continues(previous: _Row, row: _Row) -> bool:
-    """Whether ``row`` continues the ``previous`` one."""
     if not row.label:
         in_words = not any(is_value(text) or _is_year(text) for text in row.others)
         return bool(previous.others) and in_words

@@ -38,8 +38,6 @@ _WHO_DECIDES = {
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """A decision with what is recorded beside it."""
-
     decision: Decision  # that takes effect
     shadow: Decision | None = None  # what another source would have done
     label: str = ""  # ``override`` or ``teach`` if the user took the decision

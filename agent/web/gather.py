@@ -187,7 +187,6 @@ class Web:
         return list(dict.fromkeys(url.partition("#")[0] for url in results))
 
     def _documents(self) -> dict[str, Document]:
-        """The pages in the library, by URL."""
         return {document.source: document for document in self._library.documents(WEB_COLLECTION)}
 
     def _is_fresh(self, document: Document | None) -> bool:

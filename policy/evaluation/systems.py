@@ -153,7 +153,6 @@ def _from_memory(question: str, parts: Parts) -> Answered:
 
 
 def _nearest_passages(question: str, deps: Deps) -> list[Evidence]:
-    """The three passages with the nearest vectors."""
     hits = deps.recall.search(question, "vector", [Scope(collections=tuple(deps.tools))], _NEAREST)
     return _numbered([candidate(hit) for hit in hits])
 

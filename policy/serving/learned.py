@@ -100,7 +100,6 @@ class Served:
 
     @property
     def name(self) -> str:
-        """The policy's name."""
         return self.folder.name
 
     @property

@@ -308,7 +308,6 @@ class Registry:
             ) from error
 
     def _write(self, record: _Record, activation: Activation, before: tuple[str, ...]) -> None:
-        """Replace the locked record."""
         new_record = _Record(active=activation.name, before=before, history=(*record.history, activation))
         temporary = self.root / f".{ACTIVE}"
         with temporary.open("w", encoding="utf-8") as stream:

@@ -184,7 +184,6 @@ def _is_raised(run: Any) -> bool:
 
 
 def _notes(document: Document) -> Iterator[Any]:
-    """The footnotes and endnotes."""
     from lxml import etree
 
     for relation in document.part.rels.values():

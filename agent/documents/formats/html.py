@@ -488,7 +488,6 @@ def _leave(walk: _Walk, element: HtmlElement) -> None:
 
 
 def _meta_date(root: HtmlElement) -> str:
-    """The ISO date in the page's metadata, else ""."""
     names = {"date", "dc.date", "article:published_time", "datepublished", "dcterms.date"}
     for meta in root.iter("meta"):
         name = meta.get("name") or meta.get("property") or meta.get("itemprop") or ""

@@ -54,8 +54,6 @@ _EPOCH = datetime(1601, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class _Mail:
-    """A message of any mail program."""
-
     sender: str
     to: str
     copied: str

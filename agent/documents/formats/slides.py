@@ -103,7 +103,6 @@ def _table(shape: Any) -> Table | None:
 
 
 def _chart(chart: Any) -> Table | None:
-    """A chart's data as a table."""
     title = normal(chart.chart_title.text_frame.text) if chart.has_title else ""
     all_series = [series for plot in chart.plots for series in plot.series]
     names = [str(name) for name in chart.plots[0].categories] if all_series else []
