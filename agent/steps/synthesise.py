@@ -203,9 +203,7 @@ def synthesise(state: RunState, deps: Deps) -> dict[str, Any]:
         notes = [as_note(state, state["question"], best_excerpt(evidence))]
     is_certain = deps.cognition.instant and state["route"] == "single" and all(n.get("sure") for n in notes)
     if state["approval"] == "rewrite" or is_certain:
-        draft = from_findings(notes, evidence, deps.length) or from_findings(
-            _proposed(state), evidence, deps.length
-        )
+        draft = from_findings(notes, evidence, deps.length) or _proposal(state, deps.length)
         return {**update, "draft": draft, "status": ""}
     try:
         draft = _written(state, notes, deps)
@@ -238,16 +236,16 @@ def _written(state: RunState, notes: list[Note], deps: Deps) -> str:
         )
     claims = citations.claims(draft, evidence)
     if not claims:
-        return from_findings(notes, evidence) or from_findings(_proposed(state), evidence)
+        return from_findings(notes, evidence) or _proposal(state)
     if abstains(claims[0]["text"]):
-        return (not refused_twice and from_findings(_proposed(state), evidence)) or draft
+        return (not refused_twice and _proposal(state)) or draft
     # The reader marked words that it takes for the answer; the model's are kept if they answer too.
     if (
         state["route"] == "single"
-        and (proposal := _proposed(state))
+        and (proposal := _proposal(state))
         and not is_answer(deps.reader, questions, claims, evidence)
     ):
-        return from_findings(proposal, evidence)
+        return proposal
     if state["route"] == "deep" and deps.session.taught and state["stopped_because"] != ANSWER_NOW:
         return " ".join([draft, *_left_out(state, notes, draft, passages, deps)])
     return draft
@@ -361,12 +359,13 @@ def _read(
     return cite(deps.reader, question, text, passages) if text and not abstains(text) else ""
 
 
-def _proposed(state: RunState) -> list[Note]:
-    """What the reader proposes in the evidence, if it is likely."""
-    span = likeliest(proposed(state)[1]) if readable(state["question"]) else None
-    if span is None or span[1]["probability"] < LIKELY:
-        return []
-    return [as_note(state, state["question"], of_span(*span))]
+def _proposal(state: RunState, length: Length = "normal") -> str:
+    """What the reader proposes in the evidence, if it is likely; else ""."""
+    best = likeliest(proposed(state)[1]) if readable(state["question"]) else None
+    if best is None or best[1]["probability"] < LIKELY:
+        return ""
+    note = as_note(state, state["question"], of_span(*best))
+    return from_findings([note], state["evidence"], length)
 
 
 def _step_findings(state: RunState) -> list[tuple[int, str]]:
