@@ -74,39 +74,32 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Cognition:
-    """One implementation of each step.
-
-    Attributes:
-        rewrite: Turns a step's question into its query: one line, at most 300 characters, never empty.
-        phrase: One to four different searches of one line each for a query, which comes first.
-        reword: Other searches for a query than those tried, which found some passages; there may be none.
-        strategise: The strategy for a query.
-        grader: The name of the grader in records.
-        grade: For each candidate a grade, and the probability, 0 to 1, that it helps to answer. The
-            candidates are given best first.
-        distil: The candidates that are kept, in their order, each with its excerpt: its relevant parts,
-            copied from the chunk.
-        reflect: The finding of a step from its evidence, which is never empty; the spans are the reader's.
-        verify: The claims with verdict and reason; given the questions of the run, then its look-ups.
-        answer_tokens: Maximum length of an answer, and of each section of a report.
-        instant: Whether a single look-up is answered without the language model if the reader is sure.
-        hard_filters: Whether to search only where the plan says, as the seed does; otherwise the plan's
-            tool and section are only preferred, so that a wrong guess hides nothing.
-    """
+    """One implementation of each step."""
 
     planner: Planner
     rewrite: Callable[[Session, Notebook, str], str]
+    """Turns a step's question into its query: one line, at most 300 characters, never empty."""
     phrase: Callable[[Session, Notebook, str], list[str]]
+    """One to four different searches of one line each for a query, which comes first."""
     reword: Callable[[Session, Notebook, str, Sequence[str], Sequence[Candidate]], list[str]]
+    """Other searches for a query than those tried, which found some passages; there may be none."""
     strategise: Callable[[Session, Notebook, str], Strategy]
-    grader: str
+    grader: str  # the name of the grader in records
     grade: Callable[[Session, Notebook, str, Sequence[Candidate]], list[tuple[Grade, float]]]
+    """For each candidate a grade, and the probability, 0 to 1, that it helps to answer. The candidates are
+    given best first."""
     distil: Callable[[Session, Notebook, str, Sequence[Candidate]], list[tuple[Candidate, str]]]
+    """The candidates that are kept, in their order, each with its excerpt: its relevant parts, copied from
+    the chunk."""
     reflect: Callable[[Session, Notebook, str, Sequence[Evidence], Spans], Finding]
+    """The finding of a step from its evidence, which is never empty; the spans are the reader's."""
     verify: Callable[[Session, Sequence[str], Sequence[Claim], Sequence[Evidence]], list[Claim]]
-    answer_tokens: int
-    instant: bool
+    """The claims with verdict and reason; given the questions of the run, then its look-ups."""
+    answer_tokens: int  # maximum length of an answer, and of each section of a report
+    instant: bool  # whether a single look-up is answered without the language model if the reader is sure
     hard_filters: bool
+    """Whether to search only where the plan says, as the seed does; otherwise the plan's tool and section
+    are only preferred, so that a wrong guess hides nothing."""
 
 
 @dataclass(frozen=True, slots=True)

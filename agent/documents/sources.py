@@ -206,12 +206,7 @@ class BadPattern(DeepthinkError, title="Not a pattern", kind="usage"):
 class Root:
     """A folder to read, without the files that match ``exclude``: patterns as in a .gitignore file.
 
-    Raises:
-        BadPattern: One of the patterns is invalid.
-
-    Attributes:
-        path: The path as given.
-        real: The path with links resolved.
+    ``path`` is as given, ``real`` with links resolved. Raises `BadPattern` if a pattern is invalid.
     """
 
     def __init__(self, path: Path, exclude: Sequence[str] = ()) -> None:

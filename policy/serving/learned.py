@@ -87,8 +87,7 @@ def _number(count: int) -> str:
 class Served:
     """The policy in a folder as an `agent.decisions.sources.Policy`: loaded at its first decision.
 
-    Attributes:
-        warning: What the user should know about how it was selected.
+    ``warning`` is what the user should know about how it was selected.
     """
 
     def __init__(self, folder: Path, warning: str = "") -> None:
