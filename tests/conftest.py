@@ -9,6 +9,7 @@ import shutil
 import signal
 from collections.abc import Generator, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import duckdb
 import pytest
@@ -16,6 +17,9 @@ import pytest
 from models.library_loading import import_torch
 from traces import paths
 from traces.store import Store
+
+if TYPE_CHECKING:
+    from policy.training.adapters import Base
 
 gc.set_threshold(20_000)  # at the usual 700 the search for garbage is a quarter of all computing
 
@@ -108,6 +112,18 @@ def empty_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def template(empty_store: Path) -> Path:
     """What `store` begins as."""
     return empty_store
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Base:
+    """A tiny model of the architecture that adapters are trained for."""
+    from policy.training.adapters import open_base
+    from tests.tiny_model import write_tiny
+
+    folder = tmp_path_factory.mktemp("models")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DEEPTHINK_MODELS", str(folder))
+        return open_base(write_tiny(folder / "tiny.gguf", architecture="qwen2"))
 
 
 @pytest.fixture

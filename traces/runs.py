@@ -316,7 +316,7 @@ def new_run_id() -> str:
 
 def delete_runs(db: DuckDBPyConnection, condition: str, values: Sequence[Any]) -> int:
     """Remove the matching runs and everything stored about them, within a transaction; returns how many."""
-    for table in ("events", "decisions", "labels", "ratings", "outcomes", "gold"):
+    for table in ("events", "decisions", "labels", "ratings", "plans", "outcomes", "gold"):
         db.execute(
             f"DELETE FROM {table} WHERE run_id IN (SELECT id FROM runs WHERE {condition})", list(values)
         )
@@ -424,14 +424,18 @@ class RatingRow:
     rated: datetime
 
 
+def _require_run(db: DuckDBPyConnection, run_id: str) -> None:
+    if db.execute("SELECT 1 FROM runs WHERE id = ?", [run_id]).fetchone() is None:
+        raise UnknownRun(f"There is no run {run_id}.", "`deepthink runs list` shows the ids.")
+
+
 class Ratings(Queries):
     """Queries on ratings."""
 
     def rate(self, run_id: str, rating: Rating, note: str = "") -> None:
         """Rate a run; an earlier rating of it is replaced. Raises `UnknownRun`."""
         with self._store.transaction() as db:
-            if db.execute("SELECT 1 FROM runs WHERE id = ?", [run_id]).fetchone() is None:
-                raise UnknownRun(f"There is no run {run_id}.", "`deepthink runs list` shows the ids.")
+            _require_run(db, run_id)
             insert(db, "ratings", [columns(RatingRow(run_id, rating, note, now()))], replace=True)
 
     def withdraw(self, run_id: str) -> None:
@@ -442,6 +446,38 @@ class Ratings(Queries):
     def of(self, run_id: str) -> RatingRow | None:
         """The run's rating, None if it has none."""
         return next(iter(self._store.records(RatingRow, "FROM ratings WHERE run_id = ?", [run_id])), None)
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectedPlan:
+    """The look-ups that a run should have planned: each a collection, "" for all, and a question."""
+
+    run_id: str
+    lookups: tuple[tuple[str, str], ...]
+    corrected: datetime = field(default_factory=now)
+
+
+class CorrectedPlans(Queries):
+    """Queries on corrected plans."""
+
+    def put(self, run_id: str, lookups: Sequence[tuple[str, str]]) -> None:
+        """Store what a run should have looked up, in place of an earlier plan. Raises `UnknownRun`."""
+        with self._store.transaction() as db:
+            _require_run(db, run_id)
+            insert(db, "plans", [columns(CorrectedPlan(run_id, tuple(lookups)))], replace=True)
+
+    def withdraw(self, run_id: str) -> None:
+        """Remove a run's corrected plan, if it has one."""
+        with self._store.transaction() as db:
+            db.execute("DELETE FROM plans WHERE run_id = ?", [run_id])
+
+    def of(self, run_id: str) -> CorrectedPlan | None:
+        """The run's corrected plan, None if it has none."""
+        return next(iter(self._store.records(CorrectedPlan, "FROM plans WHERE run_id = ?", [run_id])), None)
+
+    def all(self) -> list[CorrectedPlan]:
+        """All corrected plans, in the order of their runs' ids."""
+        return self._store.records(CorrectedPlan, "FROM plans ORDER BY run_id")
 
 
 class UnknownSession(DeepthinkError, title="Unknown session", kind="usage"):
@@ -531,15 +567,18 @@ class Sessions(Queries):
         with self._store.transaction() as db:
             db.execute("DELETE FROM sessions WHERE id NOT IN (SELECT session FROM runs)")
 
-    def exchanges(self, session_id: str) -> list[tuple[str, str]]:
-        """The last six answered questions, worded to stand alone, and their answers, oldest first."""
+    def exchanges(self, session_id: str, before: datetime | None = None) -> list[tuple[str, str]]:
+        """The last six answered questions, worded to stand alone, and their answers, oldest first.
+
+        With ``before``, those of runs that began earlier.
+        """
         rows = self._store.rows(
             """
             SELECT if(standalone = '', question, standalone), answer FROM runs
-            WHERE session = ? AND status IN ('answered', 'not_found')
+            WHERE session = ? AND status IN ('answered', 'not_found') AND coalesce(started < ?, true)
             ORDER BY started DESC, id DESC LIMIT 6
             """,
-            [session_id],
+            [session_id, before],
         )
         return rows[::-1]
 

@@ -157,9 +157,9 @@ def open_planner(settings: Settings) -> Completer | None:
     """
     if settings.planner == "model":
         return None
-    from models.boxed_planner import shipped_planner
+    from models.boxed_planner import installed_planner
 
-    return shipped_planner()
+    return installed_planner()
 
 
 def open_learned() -> Served | None:

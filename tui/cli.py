@@ -43,6 +43,10 @@ _COMMANDS: Final[dict[str, dict[str, tuple[str, str]]]] = {
             "tui.policy.training:train_policy",
             "Train a policy that decides when to go on, revise or finish.",
         ),
+        "train-planner": (
+            "tui.policy.training:train_planner",
+            "Train the planner on the plans that you have corrected.",
+        ),
         "policy": ("tui.policy.command:app", "See and choose learned policies."),
         "evaluate": ("tui.policy.evaluating:app", "Compare systems on questions with known answers."),
         "graph": ("tui.ask.command:graph", "Print the graph of a run; needs no model."),

@@ -28,6 +28,8 @@ MOST_TOKENS: Final = 160
 """Upper bound of the planner's reply."""
 RESULT: Final = re.compile(r"#(\d+)")
 """A reference to the result of an earlier look-up."""
+COLLECTION: Final = re.compile(r"\[([^\]\n]+)\] ")
+"""Before a look-up, the collection to prefer."""
 MOST_TURNS: Final = 2
 """Most recent exchanges that the prompt includes."""
 
@@ -36,7 +38,6 @@ _MAX_FINDING_CHARS: Final = 200  # also of a description
 _SAME: Final = "="
 _TALK: Final = "TALK"
 _ASK: Final = "ASK "
-_COLLECTION: Final = re.compile(r"\[([^\]\n]+)\] ")
 
 Kind: TypeAlias = Literal["search", "talk", "ask"]
 
@@ -111,7 +112,7 @@ def parse(text: str, request: PlanRequest) -> Plan | None:
     prompt_text = prompt(request)  # "#n" copied from it, such as an invoice number, refers to no look-up
     steps: list[PlanStep] = []
     for line in lines[1:]:
-        prefix = _COLLECTION.match(line)
+        prefix = COLLECTION.match(line)
         collection = prefix[1] if prefix and prefix[1] in names else ""
         step_question = line[prefix.end() :].strip() if prefix else line
         step = look_up(question if step_question == _SAME else step_question, collection)

@@ -193,13 +193,19 @@ def plan(state: RunState, deps: Deps) -> dict[str, Any]:
 
 def request_of(state: RunState, deps: Deps, findings: Sequence[str] = ()) -> PlanRequest:
     """What a planner sees of a run; collections only where there is a choice."""
-    turns = [] if findings else state["turns"]
-    return PlanRequest(
-        question=state["question"],
-        history=[(turn["question"], _CITATION.sub("", turn["answer"])) for turn in turns],
-        collections=deps.described if len(deps.collections) > 1 else [],
-        findings=findings,
-    )
+    turns = [] if findings else [(turn["question"], turn["answer"]) for turn in state["turns"]]
+    return first_request(state["question"], turns, deps.described, findings)
+
+
+def first_request(
+    question: str,
+    turns: Sequence[tuple[str, str]],
+    collections: Sequence[tuple[str, str]],
+    findings: Sequence[str] = (),
+) -> PlanRequest:
+    """The request for a question after ``turns``, questions with their cited answers."""
+    history = [(earlier, _CITATION.sub("", answer)) for earlier, answer in turns]
+    return PlanRequest(question, history, collections if len(collections) > 1 else [], findings)
 
 
 def _revise(state: RunState, deps: Deps) -> dict[str, Any]:

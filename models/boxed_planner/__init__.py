@@ -15,6 +15,7 @@ from models.catalogue import QWEN_CODER_0_5B
 from models.fetch import checked
 from models.llama_cpp import picked
 from models.llama_cpp.engine import Engine
+from traces.paths import data_dir
 
 SHIPPED: Final = Path(__file__).parent / "adapter.gguf"
 BASE: Final = QWEN_CODER_0_5B
@@ -22,13 +23,18 @@ _CONTEXT: Final = 1024
 
 
 class BoxedPlanner:
-    """The boxed planner, loaded at its first use; ``base`` is the GGUF file of `BASE`. Thread-safe."""
+    """The boxed planner, loaded at its first use; ``base`` is the GGUF file of `BASE`. Thread-safe.
 
-    def __init__(self, base: Path, adapter: Path = SHIPPED) -> None:
+    The adapter in the file ``own`` is used instead of ``adapter`` from the moment that it is there.
+    """
+
+    def __init__(self, base: Path, adapter: Path = SHIPPED, own: Path | None = None) -> None:
         self._base = base
         self._adapter = adapter
+        self._own = own
         self._lock = threading.Lock()
         self._engine: Engine | None = None
+        self._version = 0  # of the adapter that is loaded
 
     def ready(self) -> bool:
         return self._engine is not None
@@ -42,9 +48,7 @@ class BoxedPlanner:
         Raises `ModelError` if the base or the adapter cannot be loaded.
         """
         with self._lock:
-            if self._engine is None:
-                self._engine = Engine(self._base, context_tokens=_CONTEXT, adapter=self._adapter)
-            engine = self._engine
+            engine = self._load()
             tokens = engine.tokenize(text, special=False)
             if len(tokens) + max_tokens > engine.context_tokens:
                 return ""
@@ -55,11 +59,24 @@ class BoxedPlanner:
                 engine.append(token)
         return output.decode("utf-8", "replace")
 
+    def _load(self) -> Engine:
+        version = self._own.stat().st_mtime_ns if self._own and self._own.is_file() else 0
+        if self._engine is None or version != self._version:
+            adapter = self._own if self._own and version else self._adapter
+            self._engine = Engine(self._base, context_tokens=_CONTEXT, adapter=adapter)
+            self._version = version
+        return self._engine
 
-def shipped_planner() -> BoxedPlanner | None:
-    """The boxed planner, not yet loaded; None if its base is not on this machine.
+
+def own_adapter() -> Path:
+    """Where the adapter is that was trained on the user's corrected plans, if there is one."""
+    return data_dir() / "planner" / SHIPPED.name
+
+
+def installed_planner() -> BoxedPlanner | None:
+    """The user's own planner or the boxed one, not yet loaded; None if its base is not on this machine.
 
     Raises `ChecksumMismatch` if the base's file is not the published one.
     """
     base = checked(BASE)
-    return BoxedPlanner(base) if base else None
+    return BoxedPlanner(base, own=own_adapter()) if base else None

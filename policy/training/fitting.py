@@ -110,11 +110,7 @@ def fit(
         trainer.add_callback(live)
         checkpoint = newest(work)
         trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
-    if live.cancelled:
-        raise TrainingCancelled(
-            f"Stopped after step {trainer.state.global_step} of {trainer.state.max_steps}.",
-            "The same command resumes from there.",
-        )
+    live.require_finished(trainer.state)
     adapter, config, head = _weights(trainer.accelerator.unwrap_model(trainer.model))
     return EncoderScorer(base, columns, adapter, config, head)
 
@@ -342,18 +338,12 @@ def sufficiency_loss(logits: Tensor, sufficient: Tensor, weight: Tensor) -> Tens
     return (errors * shares).sum() / shares.sum().clamp_min(1e-6)
 
 
-class _Live(TrainerCallback):  # type: ignore[misc]
-    """Reports the steps of a training, scores with the current weights, and stops it on request."""
+class Reporting(TrainerCallback):  # type: ignore[misc]
+    """Reports the steps of a training, and stops it on request."""
 
-    def __init__(self, watch: Watch, trainer: Any, columns: Columns, tokenizer: Any) -> None:
+    def __init__(self, watch: Watch) -> None:
         self._watch = watch
-        self._trainer = trainer
-        self._columns = columns
-        self._tokenizer = tokenizer
         self.cancelled = False
-
-    def on_train_begin(self, args: Any, state: Any, control: Any, **_more: Any) -> None:
-        self._report_scores(state)
 
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_more: Any) -> None:
         if not logs or "loss" not in logs:
@@ -369,6 +359,27 @@ class _Live(TrainerCallback):  # type: ignore[misc]
             self._watch.stepped(state.global_step, state.max_steps, loss)
         if self._watch.cancel.is_set() and state.global_step < state.max_steps:
             self.cancelled = control.should_save = control.should_training_stop = True
+
+    def require_finished(self, state: Any) -> None:
+        """Raise `TrainingCancelled` if it was stopped."""
+        if self.cancelled:
+            raise TrainingCancelled(
+                f"Stopped after step {state.global_step} of {state.max_steps}.",
+                "The same command resumes from there.",
+            )
+
+
+class _Live(Reporting):
+    """Also scores with the current weights."""
+
+    def __init__(self, watch: Watch, trainer: Any, columns: Columns, tokenizer: Any) -> None:
+        super().__init__(watch)
+        self._trainer = trainer
+        self._columns = columns
+        self._tokenizer = tokenizer
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **_more: Any) -> None:
+        self._report_scores(state)
 
     def on_save(self, args: Any, state: Any, control: Any, **_more: Any) -> None:
         if state.global_step % _LOOK_STEPS == 0 or state.global_step == state.max_steps:

@@ -534,6 +534,12 @@ Every `[n]` of the answer opens its passage.
                 turn.show(fold, frozenset({"status"}))
         self.notify(f"Rated as {rating}." if rating else "Rating removed.")
 
+    def action_plan(self) -> None:
+        if (fold := self._ended_fold) is not None:
+            from tui.runs.windows import PlanScreen
+
+            self.app.push_screen(PlanScreen(fold.run_id, fold.question))
+
     def action_export(self) -> None:
         if (fold := self._ended_fold) is not None:
             from tui.runs.windows import ExportScreen

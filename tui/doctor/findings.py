@@ -14,6 +14,7 @@ from importlib.metadata import PackageMetadata, PackageNotFoundError, distributi
 from pathlib import Path
 from typing import Final, Literal
 
+from models.boxed_planner import own_adapter
 from models.catalogue import QWEN_CODER_0_5B
 from models.fetch import checked
 from traces import paths
@@ -160,7 +161,8 @@ def _planner(settings: Settings) -> Result:
     if checked(base) is None:
         detail = f"{base.name} ({size(base.size)}) is not on this machine, so the language model plans"
         return "warn", detail, f"Fetch it: `deepthink models pull {base.name}`."
-    return "ok", f"the one that ships, on {base.name}", ""
+    whose = "your own" if own_adapter().is_file() else "the one that ships"
+    return "ok", f"{whose}, on {base.name}", ""
 
 
 def _policy() -> Result:

@@ -1,16 +1,16 @@
-"""``deepthink train-policy``: data, progress, held-out measures and verdict."""
+"""``deepthink train-policy`` and ``train-planner``: data, progress, held-out measures and verdict."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Annotated, Literal
 
 import typer
 from rich.text import Text
 
 from policy.serving.folder import BOX, Gate, is_name
-from policy.training import course, progress
+from policy.training import course, planner, progress
 from traces.paths import expanded_path, store_file
 from tui import failures
 from tui.bars import bar
@@ -86,8 +86,47 @@ def train_policy(
         return show_training(course.train(request, cancel), plain=plain)
 
 
-def show_training(events: Iterable[progress.TrainingEvent], *, plain: bool = False) -> int:
-    """Show a training until it ends; returns the exit code."""
+def train_planner(
+    force: Annotated[bool, typer.Option("--force", help="Use it whatever the gate says.")] = False,
+    drop: Annotated[
+        bool, typer.Option("--drop", help="Remove your own planner: the one in the box plans again.")
+    ] = False,
+    plain: Plain = False,
+) -> int:
+    """Train the planner on the plans that you have corrected.
+
+    `deepthink runs plan` corrects a plan, and so does the app. The planner in the box is trained on with
+    them, and used only if it then plans more held-out questions as you want. Stopped or killed, the same
+    command resumes it.
+    """
+    if drop:
+        had_one = planner.drop()
+        typer.echo("The planner in the box plans again." if had_one else "You have no planner of your own.")
+        return failures.DONE
+    with ctrl_c() as cancel:
+        events = planner.train(planner.PlannerRequest(force=force), cancel)
+        return show_training(events, _planner_status, plain=plain)
+
+
+def _policy_status(event: progress.Finished) -> str:
+    if event.active:
+        return "It is active now; `deepthink policy rollback` goes back to the previous one."
+    return f"It is not active. `deepthink policy show {clean(event.name)}` shows more."
+
+
+def _planner_status(event: progress.Finished) -> str:
+    if event.active:
+        return "It plans from the next question on; `deepthink train-planner --drop` goes back to the box."
+    return "It is not used. `deepthink train-planner --force` uses it all the same."
+
+
+def show_training(
+    events: Iterable[progress.TrainingEvent],
+    status: Callable[[progress.Finished], str] = _policy_status,
+    *,
+    plain: bool = False,
+) -> int:
+    """Show a training until it ends; returns the exit code. ``status`` words what became of the result."""
     out = console()
     phase = ""
     with bar(out, plain=plain) as progress_bar:
@@ -120,11 +159,7 @@ def show_training(events: Iterable[progress.TrainingEvent], *, plain: bool = Fal
                     out.print("", Text(passed, style="bold") + reason, sep="\n")
                 case progress.Finished():
                     progress_bar.clear()
-                    name = clean(event.name)
-                    status = f"It is not active. `deepthink policy show {name}` shows more."
-                    if event.active:
-                        status = (
-                            "It is active now; `deepthink policy rollback` goes back to the previous one."
-                        )
-                    out.print(Text(f"{name} is in {event.folder}"), Text(status), sep="\n")
+                    out.print(
+                        Text(f"{clean(event.name)} is in {event.folder}"), Text(status(event)), sep="\n"
+                    )
     return failures.DONE

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from textual import on
 from textual.app import ComposeResult
@@ -30,14 +31,17 @@ from tui.terminal import counted, duration, one_line, padded
 if TYPE_CHECKING:
     from policy.serving.folder import Method
     from policy.training.course import TrainingRequest
+    from policy.training.planner import PlannerRequest
     from traces.decisions import Counts
 
+    Chosen: TypeAlias = Method | Literal["planner"]
+    Request: TypeAlias = TrainingRequest | PlannerRequest
 
 _QUIET = "$foreground 65%"
 _NAME, _SUMMARY, _COST = 9, 42, 18  # cells
 _OWN = "own"
 
-_METHODS: Final[dict[Method, tuple[str, str, str]]] = {
+_METHODS: Final[dict[Chosen, tuple[str, str, str]]] = {
     "forest": (
         "a forest on the numbers of a state",
         "a few minutes",
@@ -49,11 +53,16 @@ _METHODS: Final[dict[Method, tuple[str, str, str]]] = {
         "The usual one: reads text and numbers, learned from pairs of a better and a worse action. "
         "Needs the embedder’s weights.",
     ),
+    "planner": (
+        "the planner, from plans you corrected",
+        "a few minutes",
+        "Not a policy: teaches the planner what to look up. Correct plans on an answer or a run.",
+    ),
 }
 """Each method in plain words: what it is, how long it takes on two cores, and details."""
 
 
-def learned_from(request: TrainingRequest) -> str:
+def learned_from(request: Request) -> str:
     """The sources of a training in a few words."""
     return ", ".join(path.stem for path in request.sources) or "your own runs"
 
@@ -102,12 +111,15 @@ class TrainingChoice(VerticalScroll, can_focus=False):
         self._explain()
 
     @property
-    def request(self) -> TrainingRequest:
+    def request(self) -> Request:
         """The training with the chosen method and sources."""
         from policy.training.course import TrainingRequest
+        from policy.training.planner import PlannerRequest
 
         chosen, source = self.query_one(MethodList).chosen, self.query_one(SourceList).chosen
         method = next(name for name in _METHODS if name == chosen)
+        if method == "planner":
+            return PlannerRequest()
         return TrainingRequest(method, tuple(path for path in self._stores if str(path) == source))
 
     def take_focus(self) -> None:
@@ -162,7 +174,7 @@ Your own runs whose outcome is known, or questions that `deepthink collect` work
 """
 
 
-def _method_line(name: Method, width: int) -> Content:
+def _method_line(name: Chosen, width: int) -> Content:
     summary, cost, _ = _METHODS[name]
     room = min(width - _NAME - _COST, _SUMMARY)
     return Content.assemble(
@@ -282,7 +294,7 @@ screen meanwhile; leaving the app stops the training, and starting the same one 
     def __init__(self) -> None:
         super().__init__()
         self.job: Job[progress.TrainingEvent] | None = None  # the current or the last training
-        self._request: TrainingRequest | None = None
+        self._request: Request | None = None
         self.running = False
         self.fold = TrainingFold()
         self.failure: Failed | None = None  # what it raised
@@ -297,11 +309,16 @@ screen meanwhile; leaving the app stops the training, and starting the same one 
     def on_mount(self) -> None:
         self.set_interval(_REDRAW, self._catch_up)
 
-    def begin(self, request: TrainingRequest) -> None:
+    def begin(self, request: Request) -> None:
         """Start a training; a stopped one of the same request is resumed."""
-        from policy.training.course import train
+        from policy.training import course, planner
 
-        self.job = Job(lambda cancel: train(request, cancel))
+        def train(cancel: threading.Event) -> Iterator[progress.TrainingEvent]:
+            if isinstance(request, planner.PlannerRequest):
+                return planner.train(request, cancel)
+            return course.train(request, cancel)
+
+        self.job = Job(train)
         self.fold, self.failure, self._request = TrainingFold(), None, request
         self.running, self._since = True, time.monotonic()
         self.scroll_home(animate=False)
@@ -388,7 +405,7 @@ screen meanwhile; leaving the app stops the training, and starting the same one 
             view.display = bool(lines)
             view.update(Content("\n").join(lines))
 
-    def _state(self, request: TrainingRequest, width: int) -> list[Content]:
+    def _state(self, request: Request, width: int) -> list[Content]:
         """What is trained, the phases, the progress of the current one, and the latest measures."""
         fold, step = self.fold, self.fold.trained
         doing = "Stopping" if self.stopping else "Training"
@@ -457,7 +474,19 @@ screen meanwhile; leaving the app stops the training, and starting the same one 
         sign = ("✓ The gate passed it.", "bold $success")
         if not verdict.passed:
             sign = ("✗ The gate did not pass it.", "bold $error")
+        about = [
+            Content.styled(*sign),
+            Content(verdict.reason),
+            *facts([(name, figure(value)) for name, value in verdict.measures.items()], width),
+            Content(""),
+        ]
         headline = Content.styled(one_line(f"· {finished.name} is not active"), "bold")
+        if finished.name == "planner":
+            active, inactive = "● It plans from the next question on", "· The planner has not changed"
+            back = "“deepthink train-planner --drop” goes back to the one in the box."
+            force = "“deepthink train-planner --force” uses it all the same."
+            headline = Content.styled(active if finished.active else inactive, "bold")
+            return [*about, headline, Content(back if finished.active else force)]
         next_step = (
             f"It is kept: among the policies ({key_of('policies')}), {key_of('use')} uses it all the same; "
             "that is recorded."
@@ -468,11 +497,4 @@ screen meanwhile; leaving the app stops the training, and starting the same one 
             if self.learned_decides:
                 effect = "It decides from the next question on"
             next_step = f"{effect}; {key_of('rollback')} goes back to the policy before."
-        return [
-            Content.styled(*sign),
-            Content(verdict.reason),
-            *facts([(name, figure(value)) for name, value in verdict.measures.items()], width),
-            Content(""),
-            headline,
-            Content(next_step),
-        ]
+        return [*about, headline, Content(next_step)]

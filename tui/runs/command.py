@@ -10,8 +10,9 @@ from typing import Annotated, Literal
 import typer
 from rich.text import Text
 
+from agent import plans
 from traces.paths import expanded_path
-from traces.runs import RATINGS, Run, Runs, Sessions
+from traces.runs import RATINGS, CorrectedPlans, Run, Runs, Sessions
 from tui import completion
 from tui.assemble import open_store
 from tui.failures import WrongUsage
@@ -129,6 +130,34 @@ def rate(
     run = Runs(store).find(reference)
     actions.rate(store, run.id, rating, note)
     typer.echo(f"Run {run.id} is rated {rating}." if rating else f"Run {run.id} has no rating now.")
+
+
+@app.command("plan")
+def plan(
+    reference: RunId,
+    lookups: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="LOOK-UP…", help="In order; [COLLECTION] before one prefers a collection."),
+    ] = None,
+    drop: Annotated[bool, typer.Option("--drop", help="Remove the correction.")] = False,
+) -> None:
+    """Say what a run should have looked up; without look-ups, show its plan.
+
+    `deepthink train-planner` learns from corrected plans. #1 in a look-up is the result of the first.
+    """
+    if drop and lookups:
+        raise WrongUsage("Give look-ups, or --drop.", "Without both, the plan is shown.")
+    store = open_store()
+    run = Runs(store).find(reference)
+    if drop:
+        CorrectedPlans(store).withdraw(run.id)
+        typer.echo(f"The plan of run {run.id} is not corrected now.")
+    elif lookups:
+        count = plans.correct(store, run, lookups)
+        typer.echo(f"The plan of run {run.id} is corrected; {counted(count, 'plan')} so far.")
+    else:
+        lines = plans.wanted(store, run.id) or ["It planned no look-up."]
+        console().print(Text("\n".join(clean(line) for line in lines)))
 
 
 @app.command("delete")

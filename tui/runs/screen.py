@@ -57,6 +57,7 @@ class RunsScreen(DeepScreen):
 Every run that is stored, newest first. After `/` each word that you type must occur in the question or in
 the answer; `f` shows runs of one status, **Escape** every run. **Enter** opens a run, `c` on two compares
 them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press again to remove the rating.
+`l` corrects what was looked up.
 """
 
     def __init__(self) -> None:
@@ -240,7 +241,7 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
         """Actions on a run need one under the cursor; only some runs can be resumed."""
         if action == "open" and self._is_searching:
             return True
-        if action in {"open", "mark", "rate", "export", "again", "delete"}:
+        if action in {"open", "mark", "rate", "plan", "export", "again", "delete"}:
             return self._current is not None
         if action in {"resume", "forget"}:
             previewed, current = self._preview, self._current
@@ -293,6 +294,12 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
             from tui.runs.windows import ExportScreen
 
             self.app.push_screen(ExportScreen(self._current.id, self._current.question))
+
+    def action_plan(self) -> None:
+        if self._current is not None:
+            from tui.runs.windows import PlanScreen
+
+            self.app.push_screen(PlanScreen(self._current.id, self._current.question))
 
     def action_delete(self) -> None:
         current = self._current

@@ -1,4 +1,4 @@
-"""Windows over the app: sessions to open, and the export of a run."""
+"""Windows over the app: sessions to open, the export of a run, and the correction of its plan."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import ModalScreen
-from textual.widgets import DataTable, Input, RadioButton, RadioSet, Static
+from textual.widgets import DataTable, Input, RadioButton, RadioSet, Static, TextArea
 
+from agent import plans
 from traces.paths import existing_path, expanded_path
-from traces.runs import Runs, Session, Sessions
+from traces.runs import CorrectedPlans, Runs, Session, Sessions
 from traces.store import Store
 from tui.app.base import KeyLine
 from tui.app.failure import failure_text
@@ -285,3 +286,61 @@ without a folder is in the folder that the app was started in; `~` is your home 
     @on(Failed)
     def _show_failure(self, message: Failed) -> None:
         self.query_one("#export-note", Static).update(f"✗ {message.error.message}")
+
+
+class PlanScreen(ModalScreen[None]):
+    """The look-ups of a run, a line each, to correct; without any, a correction is removed."""
+
+    CSS_PATH = "windows.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = bindings("plan")
+    HELP = """\
+### Look-ups
+
+What the run should have looked up: a question on each line, which can be understood alone. `#1` stands for
+the result of the first, and a collection in brackets before a question is searched first:
+`[invoices] What did #1 bill?` The planner learns from corrected plans: `deepthink train-planner`.
+"""
+
+    def __init__(self, run_id: str, question: str) -> None:
+        super().__init__()
+        self._run_id = run_id
+        self._question = question
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="plan"):
+            yield Static("What should have been looked up", classes="title")
+            yield Static(one_line(self._question), id="plan-question", markup=False)
+            yield TextArea(id="lookups", compact=True)
+            yield Static(id="plan-note", markup=False)
+            yield KeyLine()
+
+    def on_mount(self) -> None:
+        in_background(self, partial(plans.wanted, self._store, self._run_id), self._show_plan, group="plan")
+
+    @property
+    def _store(self) -> Store:
+        return deepthink(self).engine.store
+
+    def _show_plan(self, lines: list[str]) -> None:
+        self.query_one(TextArea).text = "\n".join(lines)
+
+    def action_save(self) -> None:
+        store, run_id = self._store, self._run_id
+        lines = [line for line in self.query_one(TextArea).text.splitlines() if line.strip()]
+
+        def save() -> str:
+            if not lines:
+                CorrectedPlans(store).withdraw(run_id)
+                return "The plan is not corrected."
+            count = plans.correct(store, Runs(store).find(run_id), lines)
+            return f"The plan is corrected; {counted(count, 'plan')} so far."
+
+        in_background(self, save, self._announce, group="plan")
+
+    def _announce(self, message: str) -> None:
+        self.notify(message)
+        self.dismiss()
+
+    @on(Failed)
+    def _show_failure(self, message: Failed) -> None:
+        self.query_one("#plan-note", Static).update(f"✗ {message.error.message} {message.error.way_out}")

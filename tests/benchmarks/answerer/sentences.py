@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from agent.text.language import readable
-from tests.benchmarks.adapters import Base, load_tokenizer, load_weights
+from policy.training.adapters import Base, load_tokenizer, load_weights
 from tests.benchmarks.answerer.data import Record, joined
 from tests.benchmarks.reader.data import SentenceOf, records
 

@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from agent.prompts import TAUGHT
 from models.library_loading import trains_in_bfloat16
-from tests.benchmarks.adapters import (
+from policy.training.adapters import (
     Base,
     avoid_cudnn_attention,
     load_tokenizer,

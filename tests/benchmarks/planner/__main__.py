@@ -8,10 +8,10 @@ from pathlib import Path
 
 from models.boxed_planner import BASE, SHIPPED, BoxedPlanner
 from models.library_loading import forbid_hubs
-from tests.benchmarks.adapters import export, open_base
+from policy.training.adapters import export, open_base
+from policy.training.plan_fitting import fit
 from tests.benchmarks.planner.data import examples, natural
 from tests.benchmarks.planner.evaluation import figures, table, written
-from tests.benchmarks.planner.training import train
 from tests.benchmarks.table import keep_figures, refilled
 from traces.paths import models_dir
 
@@ -39,7 +39,7 @@ def main() -> None:
     if given.command == "make":
         rows = examples(given.data, given.multihop)
         base = open_base(given.base)
-        trained = train(rows, base, given.work)
+        trained = fit([(row.request, row.plan) for row in rows], base, given.work)
         export(trained, given.base, given.out)
     measured = figures(
         written(BoxedPlanner(given.base, adapter), natural(given.data / "plans", held_out=True))

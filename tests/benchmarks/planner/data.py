@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from agent.steps.lookups import MOST_LOOKUPS, RESULT, Plan, PlanRequest, look_up
 from agent.text.language import readable
+from policy.training.plan_fitting import WRITTEN, lesson
 from tests.benchmarks.reader.data import records
 
 HELD_OUT_EVERY: Final = 10
@@ -52,7 +53,7 @@ def natural(plans: Path, *, held_out: bool) -> list[Example]:
     """The natural questions: every `HELD_OUT_EVERY`-th line over all files is held out, or the others."""
     lines = [line for file in sorted((plans / "natural").glob("*.jsonl")) for line in records(file)]
     return [
-        _natural(row)
+        _example(row)
         for number, row in enumerate(lines)
         if (number % HELD_OUT_EVERY == HELD_OUT_EVERY // 2) == held_out
     ]
@@ -64,7 +65,7 @@ def examples(reading: Path, multihop: Path) -> list[Example]:
     The natural ones come five times as often, with other collections beside theirs.
     """
     draw = random.Random(0)
-    lines = natural(reading / "plans", held_out=False)
+    lines = [*natural(reading / "plans", held_out=False), *map(_example, records(WRITTEN))]
     offered = [pair for example in lines for pair in example.request.collections]
     every = [_varied(example, offered, draw) for _ in range(_TIMES) for example in lines]
     every += _joined(lines, draw)
@@ -114,19 +115,8 @@ def _joined(lines: Sequence[Example], draw: random.Random) -> Iterator[Example]:
             yield Example("joined", PlanRequest(question), Plan("search", question, steps))
 
 
-def _natural(row: dict[str, Any]) -> Example:
-    request = PlanRequest(
-        row["question"],
-        [(question, answer) for question, answer in row["history"]],
-        list(row["collections"].items()),
-        row["findings"],
-    )
-    if row["kind"] == "direct":
-        return Example("direct", request, Plan("talk", row["question"]))
-    if row["kind"] == "clarify":
-        return Example("clarify", request, Plan("ask", row["standalone"]))
-    steps = [look_up(step["ask"], step["in"] or "") for step in row["steps"]]
-    return Example(row["kind"], request, Plan("search", row["standalone"], steps))
+def _example(row: dict[str, Any]) -> Example:
+    return Example(row["kind"], *lesson(row))
 
 
 def _plain(kind: str, question: str, lookups: Sequence[str], findings: Sequence[str] = ()) -> Example:

@@ -11,11 +11,11 @@ from agent.steps.lookups import Plan, PlanRequest, look_up, prompt
 from models.boxed_planner import BoxedPlanner
 from models.llama_cpp.engine import Engine
 from models.protocols import ModelError
-from tests.benchmarks.adapters import WEIGHTS, Base, export, load_tokenizer, load_weights
-from tests.benchmarks.conftest import write_tiny
+from policy.training.adapters import WEIGHTS, Base, export, load_tokenizer, load_weights
+from policy.training.plan_fitting import fit
 from tests.benchmarks.planner.data import Example
 from tests.benchmarks.planner.evaluation import figures, written
-from tests.benchmarks.planner.training import train
+from tests.tiny_model import write_tiny
 
 pytestmark = pytest.mark.filterwarnings(  # PEFT asks transformers by the old name
     "ignore:`is_gradient_checkpointing` is deprecated:FutureWarning"
@@ -29,11 +29,12 @@ def _example(number: int) -> Example:
 
 
 EXAMPLES = [_example(number) for number in range(72)]
+LESSONS = [(one.request, one.plan) for one in EXAMPLES]
 
 
 @pytest.fixture(scope="module")
 def adapter(base: Base, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return train(EXAMPLES, base, tmp_path_factory.mktemp("work"))
+    return fit(LESSONS, base, tmp_path_factory.mktemp("work"))
 
 
 def test_llama_cpp_computes_what_pytorch_computes(base: Base, adapter: Path, tmp_path: Path) -> None:
@@ -64,7 +65,7 @@ def test_llama_cpp_computes_what_pytorch_computes(base: Base, adapter: Path, tmp
 
 def test_a_finished_training_is_not_done_again(base: Base, adapter: Path) -> None:
     written_at = (adapter / WEIGHTS).stat().st_mtime_ns
-    assert train(EXAMPLES, base, adapter.parent) == adapter
+    assert fit(LESSONS, base, adapter.parent) == adapter
     assert (adapter / WEIGHTS).stat().st_mtime_ns == written_at
 
 

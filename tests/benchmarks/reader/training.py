@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from models.library_loading import trains_in_bfloat16
-from tests.benchmarks.adapters import avoid_cudnn_attention
+from policy.training.adapters import avoid_cudnn_attention
 from tests.benchmarks.reader.network import network
 from tests.benchmarks.reader.rows import NOTHING, collate, load
 

@@ -22,6 +22,7 @@ from policy.training.progress import (
 from tests.policy.training.made import collected
 from tests.tui.conftest import Run
 from tests.tui.policy.trained import Trainer
+from tui.failures import EXIT_CODES
 
 EVENTS: list[TrainingEvent] = [
     Began("data", "Reading what there is to learn from."),
@@ -128,3 +129,10 @@ def test_a_training_that_breaks_off_leaves_the_active_policy_alone(
     assert ran.code == 70
     assert "no number any more" in ran.err
     assert Registry().active().name == "box"
+
+
+def test_a_planner_needs_corrected_plans_and_can_be_dropped(deepthink: Run, library: Path) -> None:
+    few = deepthink("train-planner")
+    assert few.code == EXIT_CODES["input"]
+    assert "0 plans" in few.err
+    assert "no planner of your own" in deepthink("train-planner", "--drop").out

@@ -266,3 +266,15 @@ def test_a_run_that_nothing_is_kept_of_is_not_sent_in_a_circle(deepthink: Run) -
     shown = deepthink("runs", "show", killed).out
     assert f"Run {killed} has no end" in shown
     assert "--unfinished" not in shown
+
+
+def test_what_a_run_should_have_looked_up_is_said_shown_and_withdrawn(ran: str, deepthink: Run) -> None:
+    planned = deepthink("runs", "plan", "last").out
+    said = deepthink("runs", "plan", "last", "Who makes the bearings?", "Where is #1?")
+    assert (said.code, said.out.rstrip()[-14:]) == (0, "1 plan so far.")
+    assert deepthink("runs", "plan", "last").out == "Who makes the bearings?\nWhere is #1?\n"
+    wrong = deepthink("runs", "plan", "last", "[nowhere] Who makes the bearings?")
+    assert wrong.code == 2
+    assert "nowhere" in wrong.err
+    assert deepthink("runs", "plan", "last", "--drop").code == 0
+    assert deepthink("runs", "plan", "last").out == planned

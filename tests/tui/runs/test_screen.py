@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 from textual.pilot import Pilot
-from textual.widgets import Static
+from textual.widgets import Static, TextArea
 
 from agent import checkpoints
 from agent import events as ev
@@ -19,7 +19,7 @@ from tests.tui.app.bare import BareScreen
 from tests.tui.conftest import MakeApp
 from tests.tui.stored import cut_off
 from tests.tui.waiting import PATIENCE, until
-from traces.runs import Ratings, Runs, RunSummary
+from traces.runs import CorrectedPlans, Ratings, Runs, RunSummary
 from traces.store import StoreError
 from tui.app.app import DeepthinkApp
 from tui.app.confirm import ConfirmScreen
@@ -30,6 +30,7 @@ from tui.run.fold import stored_events
 from tui.runs.list import RunList
 from tui.runs.replay import ReplayScreen
 from tui.runs.screen import RunsScreen
+from tui.runs.windows import PlanScreen
 
 pytestmark = pytest.mark.usefixtures("bare")
 SIZE = (120, 40)
@@ -284,3 +285,22 @@ async def test_many_runs_come_by_the_page(make_app: MakeApp) -> None:
         await pilot.resize_terminal(60, 24)
         await pilot.pause()
         assert runs.virtual_size.width <= runs.scrollable_content_region.width, "nothing is cut"
+
+
+async def test_l_says_what_should_have_been_looked_up(three: list[str], app: DeepthinkApp) -> None:
+    async with app.run_test(size=SIZE) as pilot:
+        await opened(pilot, 3)
+        await pilot.press("l")
+        await until(pilot, lambda: isinstance(app.screen, PlanScreen))
+        lookups = app.screen.query_one(TextArea)
+        await until(pilot, lambda: bool(lookups.text))
+        lookups.text = "Who supplies #2?"
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: said(app, "#plan-note"))
+        assert isinstance(app.screen, PlanScreen)
+        lookups.text = "[facts] Who supplies the bearings?\n\nWhere is #1?"
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: isinstance(app.screen, RunsScreen))
+        stored_plan = CorrectedPlans(open_store()).of(three[0])
+        assert stored_plan is not None
+        assert stored_plan.lookups == (["facts", "Who supplies the bearings?"], ["", "Where is #1?"])

@@ -6,6 +6,8 @@ is named for the file's sha256.
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import shutil
 import tempfile
@@ -99,7 +101,8 @@ def _convert(file: Path, into: Path) -> None:
         where = {"gguf_file": file.name, "local_files_only": True}
         tokenizer = AutoTokenizer.from_pretrained(file.parent, **where)
         # A four-bit weight is a 16-bit number times a small integer: float16 keeps nearly all of it.
-        model = AutoModelForCausalLM.from_pretrained(file.parent, dtype=torch.float16, **where)
+        with contextlib.redirect_stderr(io.StringIO()):  # a progress bar that no setting turns off
+            model = AutoModelForCausalLM.from_pretrained(file.parent, dtype=torch.float16, **where)
         # The trainers refuse "quantized" models by these; the weights are plain by now.
         model.hf_quantizer = None
         model.is_quantized = False
@@ -114,16 +117,9 @@ def export(adapter: Path, base: Path, out: Path) -> None:
 
     Raises `ModelError` if the base is of an architecture that nothing is trained for, or lacks a layer.
     """
-    import gguf
     from safetensors.numpy import load_file
 
-    template = gguf.GGUFReader(base)
-    architecture = template.fields["general.architecture"].contents()
-    if architecture != _ARCHITECTURE:
-        raise ModelError(f"{base.name} is a {architecture} model.", "Train on a Qwen2.5 model.")
-    known = {name: number for number, name in gguf.MODEL_ARCH_NAMES.items()}
-    blocks = template.fields[f"{architecture}.block_count"].contents()
-    names = gguf.get_tensor_name_map(known[architecture], blocks)
+    names = _layer_names(base)
     config = json.loads((adapter / CONFIG).read_text(encoding="utf-8"))
     matrices = {}
     for name, weight in load_file(adapter / WEIGHTS).items():
@@ -133,6 +129,44 @@ def export(adapter: Path, base: Path, out: Path) -> None:
             raise ModelError(f"{base.name} has no layer {layer}.", "Train on the whole file of the base.")
         matrices[f"{there}.lora_{side.lower()}"] = weight
     _write(matrices, float(config["lora_alpha"]), out)
+
+
+def _layer_names(base: Path) -> Any:
+    """Maps Hugging Face's names of the base's layers to those of its GGUF file. Raises `ModelError`."""
+    import gguf
+
+    template = gguf.GGUFReader(base)
+    architecture = template.fields["general.architecture"].contents()
+    if architecture != _ARCHITECTURE:
+        raise ModelError(f"{base.name} is a {architecture} model.", "Train on a Qwen2.5 model.")
+    known = {name: number for number, name in gguf.MODEL_ARCH_NAMES.items()}
+    blocks = template.fields[f"{architecture}.block_count"].contents()
+    return gguf.get_tensor_name_map(known[architecture], blocks)
+
+
+def fill(model: Any, adapter: Path, base: Path) -> None:
+    """Set the adapter matrices of a PEFT model to those of an exported adapter of the same rank.
+
+    Raises `ModelError` if the exported one has other matrices.
+    """
+    import torch
+
+    matrices, alpha = read_exported(adapter)
+    names = _layer_names(base)
+    config = next(iter(model.peft_config.values()))
+    factor = alpha / config.lora_alpha  # of a product, which llama.cpp and PEFT divide by the same rank
+    with torch.no_grad():
+        for name, weight in model.named_parameters():
+            layer, _, side = name.removeprefix(_PREFIX).partition(".lora_")
+            if not side:
+                continue
+            there = names.get_name(f"{layer}.weight", try_suffixes=(".weight",))
+            matrix = matrices.get(f"{there}.lora_{side[0].lower()}")
+            if matrix is None or matrix.shape != tuple(weight.shape):
+                raise ModelError(
+                    f"{adapter.name} is an adapter of another form.", "Train from the base instead."
+                )
+            weight.copy_(torch.tensor(matrix * (factor if side[0] == "B" else 1.0)))
 
 
 def blend(first: Path, second: Path, out: Path) -> None:

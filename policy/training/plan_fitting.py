@@ -1,4 +1,4 @@
-"""Trains the planner: supervised fine-tuning of a LoRA adapter, the loss on the plan's tokens alone.
+"""Fits the planner: supervised fine-tuning of a LoRA adapter, the loss on the plan's tokens alone.
 
 The trainer is TRL's; started again with the same folder it resumes from its last checkpoint. A GPU is used
 where there is one. Two savings make it bearable without: the vocabulary's layer, a third of a 0.5B model's
@@ -10,24 +10,31 @@ What a plan comes to is decided at a few tokens, the first and the last of each 
 
 from __future__ import annotations
 
+import json
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
-from agent.steps.lookups import prompt, reply
+from agent.steps.lookups import Plan, PlanRequest, look_up, prompt, reply
 from models.library_loading import trains_in_bfloat16
-from tests.benchmarks.adapters import (
+from policy.training.adapters import (
     Base,
     avoid_cudnn_attention,
+    fill,
     load_tokenizer,
     load_weights,
     write_adapter,
 )
-from tests.benchmarks.planner.data import Example
+from policy.training.progress import Watch
 
+Lesson: TypeAlias = tuple[PlanRequest, Plan]
+"""A request, and the plan that people would accept for it."""
+
+WRITTEN: Final = Path(__file__).with_name("plans.jsonl")
+"""Questions with their plans, synthetic, written one by one (CC0)."""
 RANK: Final = 16
 GROUP: Final = 12
 """Rows that are computed together."""
@@ -41,10 +48,45 @@ _IGNORED: Final = -100
 _SAVE_STEPS: Final = 50
 
 
-def train(examples: Sequence[Example], base: Base, work: Path) -> Path:
-    """Train an adapter on ``examples``, one pass in their order; returns its folder, in PEFT's form.
+def lesson(row: Mapping[str, Any]) -> Lesson:
+    """The lesson in a line of `WRITTEN`, or of other data of its form."""
+    question, history = row["question"], [(asked, answer) for asked, answer in row["history"]]
+    request = PlanRequest(question, history, list(row["collections"].items()), row["findings"])
+    if row["kind"] == "direct":
+        return request, Plan("talk", question)
+    if row["kind"] == "clarify":
+        return request, Plan("ask", row["standalone"])
+    # A question with nothing before it is complete in itself: rewritten, a small model garbles it.
+    question = row["standalone"] if history else question
+    steps = [look_up(step["ask"], step["in"]) for step in row["steps"]]
+    if len(steps) == 1 and not (history or request.findings):
+        steps = [look_up(question, steps[0]["tool"])]
+    return request, Plan("search", question, steps)
 
-    ``work`` gets the checkpoints and the finished adapter.
+
+def written() -> list[Lesson]:
+    """The lessons in `WRITTEN`."""
+    with WRITTEN.open(encoding="utf-8") as lines:
+        return [lesson(json.loads(line)) for line in lines]
+
+
+def fit(
+    lessons: Sequence[Lesson],
+    base: Base,
+    work: Path,
+    *,
+    onto: Path | None = None,
+    rate: float = RATE,
+    groups: int = GROUPS,
+    group: int = GROUP,
+    watch: Watch | None = None,
+) -> Path:
+    """Train an adapter on one pass over ``lessons``; returns its folder, in PEFT's form.
+
+    ``work`` gets the checkpoints and the finished adapter. ``onto`` is an exported adapter to start from.
+    An optimiser step takes ``groups`` of ``group`` lessons each; ``watch`` gets the steps.
+
+    Raises `TrainingFailed`, or `TrainingCancelled` if the watch stopped it: the next call resumes.
     """
     adapter = work / ADAPTER
     if adapter.is_dir():
@@ -52,9 +94,15 @@ def train(examples: Sequence[Example], base: Base, work: Path) -> Path:
     import torch
     from datasets import Dataset
     from peft import LoraConfig, get_peft_model
+    from transformers import PrinterCallback
     from trl import SFTConfig, SFTTrainer
 
-    from policy.training.fitting import newest
+    from policy.training.fitting import (
+        Reporting,
+        newest,
+        reporting_full_disk,
+        without_deprecation_warnings,
+    )
 
     class PlanTrainer(SFTTrainer):  # type: ignore[misc] # trl is not followed
         """Computes the vocabulary's layer for the positions that have a label, and weighs them."""
@@ -88,17 +136,19 @@ def train(examples: Sequence[Example], base: Base, work: Path) -> Path:
             return (loss, out) if return_outputs else loss
 
     tokenizer = load_tokenizer(base.folder)
-    rows = [_row(example, tokenizer) for example in examples]
+    rows = [_row(*lesson, tokenizer) for lesson in lessons]
     torch.manual_seed(0)
     weights = load_weights(base.folder)
     avoid_cudnn_attention()
     shape = LoraConfig(task_type="CAUSAL_LM", r=RANK, lora_alpha=2 * RANK, target_modules="all-linear")
     model = get_peft_model(weights, shape)
+    if onto:
+        fill(model, onto, base.gguf)
     arguments = SFTConfig(
         output_dir=str(work),
-        per_device_train_batch_size=GROUP,
-        gradient_accumulation_steps=GROUPS,
-        learning_rate=RATE,
+        per_device_train_batch_size=group,
+        gradient_accumulation_steps=groups,
+        learning_rate=rate,
         lr_scheduler_type="cosine",
         warmup_steps=0.05,
         num_train_epochs=1,
@@ -108,7 +158,7 @@ def train(examples: Sequence[Example], base: Base, work: Path) -> Path:
         activation_checkpointing=False,
         max_length=None,
         seed=0,
-        logging_steps=5,
+        logging_steps=1,
         save_steps=_SAVE_STEPS,
         remove_unused_columns=False,
         save_total_limit=2,
@@ -123,20 +173,27 @@ def train(examples: Sequence[Example], base: Base, work: Path) -> Path:
         data_collator=_Padded(tokenizer.pad_token_id),
         processing_class=tokenizer,
     )
-    trainer.order = _order([len(row["input_ids"]) for row in rows])
+    trainer.order = _order([len(row["input_ids"]) for row in rows], group)
     trainer.model_accepts_loss_kwargs = False  # then it divides the loss by the groups of a step
     trainer.mean_weight = sum(sum(row["weights"]) for row in rows) / len(rows)
     last = newest(work)
-    trainer.train(resume_from_checkpoint=str(last) if last else None)
+    report = Reporting(watch) if watch else None
+    if report:
+        trainer.remove_callback(PrinterCallback)
+        trainer.add_callback(report)
+    with without_deprecation_warnings(), reporting_full_disk(work):
+        trainer.train(resume_from_checkpoint=str(last) if last else None)
+    if report:
+        report.require_finished(trainer.state)
     fresh = work / ".unfinished"
     write_adapter(trainer.accelerator.unwrap_model(trainer.model), base, fresh)
     fresh.rename(adapter)
     return adapter
 
 
-def _row(example: Example, tokenizer: Any) -> dict[str, list[float]]:
-    read = tokenizer(prompt(example.request), add_special_tokens=False)["input_ids"]
-    written = tokenizer(reply(example.plan, example.request), add_special_tokens=False)["input_ids"]
+def _row(request: PlanRequest, plan: Plan, tokenizer: Any) -> dict[str, list[float]]:
+    read = tokenizer(prompt(request), add_special_tokens=False)["input_ids"]
+    written = tokenizer(reply(plan, request), add_special_tokens=False)["input_ids"]
     written.append(tokenizer.eos_token_id)
     breaks = [True, *("\n" in tokenizer.decode([token]) for token in written[:-1]), True]
     weights = [DECIDES if before or after else 1.0 for before, after in pairwise(breaks)]
@@ -147,11 +204,11 @@ def _row(example: Example, tokenizer: Any) -> dict[str, list[float]]:
     }
 
 
-def _order(lengths: Sequence[int]) -> list[int]:
+def _order(lengths: Sequence[int], group: int) -> list[int]:
     """All rows, in groups of like length, the groups in a random order."""
     draw = random.Random(0)
     ranked = sorted(range(len(lengths)), key=lambda row: (lengths[row], draw.random()))
-    groups = [ranked[at : at + GROUP] for at in range(0, len(ranked), GROUP)]
+    groups = [ranked[at : at + group] for at in range(0, len(ranked), group)]
     draw.shuffle(groups)
     return [row for group in groups for row in group]
 

@@ -1,4 +1,4 @@
-"""What the tests of the trainers share: a language model of two small layers with random weights."""
+"""A language model of two small layers with random weights, for the tests of trainers and engines."""
 
 from __future__ import annotations
 
@@ -6,22 +6,10 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-import pytest
 from gguf import GGUFWriter, TokenType
-
-from tests.benchmarks.adapters import Base, open_base
 
 WIDTH, HEADS, KV_HEADS, INNER, LAYERS = 64, 4, 2, 96, 2
 _END = "<|im_end|>"
-
-
-@pytest.fixture(scope="module")
-def base(tmp_path_factory: pytest.TempPathFactory) -> Base:
-    """A tiny model of the architecture that adapters are trained for."""
-    folder = tmp_path_factory.mktemp("models")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("DEEPTHINK_MODELS", str(folder))
-        return open_base(write_tiny(folder / "tiny.gguf", architecture="qwen2"))
 
 
 def write_tiny(path: Path, architecture: Literal["llama", "qwen2"] = "llama") -> Path:

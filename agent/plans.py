@@ -1,0 +1,69 @@
+"""Plans of stored runs: what was planned first, and what the user says should have been looked up instead.
+
+The planner learns from corrected plans (`policy.training.planner`). As text a plan has a look-up on each
+line, after the collection to search in brackets, if one is preferred: ``[invoices] Who signed #1?``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agent.steps.lookups import COLLECTION, MOST_LOOKUPS, PlanRequest, parse
+from agent.steps.plan import first_request
+from traces.errors import DeepthinkError
+from traces.library import Library
+from traces.runs import CorrectedPlans, Run, Runs, Sessions
+from traces.store import Store
+
+
+class NotAPlan(DeepthinkError, title="That is no plan", kind="usage"):
+    """Raised when the look-ups that a run should have made cannot be a plan."""
+
+
+def planned(store: Store, run_id: str) -> list[tuple[str, str]]:
+    """Collection and question of each look-up that was first planned for a run; empty if none was."""
+    plans = (event.payload["steps"] for event in Runs(store).events(run_id) if event.kind == "Planned")
+    return [(step["tool"], step["question"]) for step in next(plans, [])]
+
+
+def wanted(store: Store, run_id: str) -> list[str]:
+    """The look-ups of a run as text, a line each: as the user corrected them, else as they were planned."""
+    corrected = CorrectedPlans(store).of(run_id)
+    lookups = corrected.lookups if corrected else planned(store, run_id)
+    return [f"[{collection}] {question}" if collection else question for collection, question in lookups]
+
+
+def correct(store: Store, run: Run, lines: Sequence[str]) -> int:
+    """Store what a run should have looked up, and return how many plans are corrected now.
+
+    Raises `NotAPlan` if the lines are no plan, or name a collection that the run did not search.
+    """
+    lines = [" ".join(line.split()) for line in lines if line.strip()]
+    unknown = [
+        prefix[1]
+        for line in lines
+        if (prefix := COLLECTION.match(line)) and prefix[1] not in run.collections
+    ]
+    if unknown:
+        raise NotAPlan(
+            f"The run did not search a collection “{unknown[0]}”.",
+            f"It searched: {', '.join(run.collections)}.",
+        )
+    plan = parse(
+        "\n".join(["=", *lines]), PlanRequest(run.question, collections=[(n, "") for n in run.collections])
+    )
+    if plan is None:
+        raise NotAPlan(
+            f"A plan has one to {MOST_LOOKUPS} look-ups, and #1 in one of them is the result of the first.",
+            "Write each look-up as a question that can be understood alone.",
+        )
+    corrections = CorrectedPlans(store)
+    corrections.put(run.id, [(step["tool"], step["question"]) for step in plan.steps])
+    return len(corrections.all())
+
+
+def request_of(store: Store, run: Run) -> PlanRequest:
+    """What the planner read for a run, with the collections as they are described now."""
+    described = {collection.name: collection.contents for collection in Library(store).collections()}
+    turns = Sessions(store).exchanges(run.session, before=run.started)
+    return first_request(run.question, turns, [(name, described.get(name, "")) for name in run.collections])
