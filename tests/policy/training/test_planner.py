@@ -75,16 +75,16 @@ def test_the_taught_planners_other_plans_are_kept_unless_their_answers_are_wrong
     assert [request.question for request, _ in lessons.kept] == [Runs(store).find(good).question]
 
 
-@pytest.mark.usefixtures("tiny")
-def test_a_forced_planner_plans_until_it_is_dropped(store: Store, tiny: Base) -> None:
+def test_a_forced_planner_plans_until_it_is_dropped(store: Store, tiny: Base, tmp_path: Path) -> None:
+    shipped = tmp_path / "shipped.gguf"
     _correct(store, FEWEST)
     events = list(train(PlannerRequest(force=True), store=store))
     assert [event.step for event in events if isinstance(event, Trained)]
     (gate,) = (event for event in events if isinstance(event, Gate))
     assert not gate.passed  # a model of random weights plans nothing
     assert events[-1] == Finished(planner.NAME, own_adapter().parent, True)
-    used = BoxedPlanner(tiny.gguf, planner.SHIPPED, own_adapter())
-    mine, boxed = (BoxedPlanner(tiny.gguf, file) for file in (own_adapter(), planner.SHIPPED))
+    used = BoxedPlanner(tiny.gguf, shipped, own_adapter())
+    mine, boxed = (BoxedPlanner(tiny.gguf, file) for file in (own_adapter(), shipped))
     text = "Question: rent 1 and fee 1\nPlan:"
     assert used.complete(text, 8) == mine.complete(text, 8)
     assert planner.drop()
