@@ -186,7 +186,7 @@ def test_a_store_of_the_previous_version_is_copied_before_it_is_migrated(tmp_pat
         [(newest,)] = db.execute("SELECT max(version) FROM schema_version").fetchall()
     with old_store(path, newest - 1) as db:
         db.execute(OLD_RUN, ["r", "answered", "2026-05-03"])
-        db.execute("INSERT INTO unreadable VALUES ('c', '/a.pdf', 1, 2, 3)")
+        db.execute("INSERT INTO unreadable VALUES ('c', '/a.pdf', 1, 2, 3, '')")
     for store in (Store(path), Store(before_migration(path, newest - 1))):  # the copy can be opened as well
         with store.connect() as db:
             assert db.execute("SELECT id FROM runs").fetchall() == [("r",)]

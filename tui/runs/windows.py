@@ -292,7 +292,7 @@ class PlanScreen(ModalScreen[None]):
     """The look-ups of a run, a line each, to correct; without any, a correction is removed."""
 
     CSS_PATH = "windows.tcss"
-    BINDINGS: ClassVar[list[BindingType]] = bindings("plan")
+    BINDINGS = bindings("plan")
     HELP = """\
 ### Look-ups
 

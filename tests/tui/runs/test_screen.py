@@ -13,13 +13,14 @@ from textual.widgets import Static, TextArea
 
 from agent import checkpoints
 from agent import events as ev
+from agent.plans import wanted
 from tests.traces.many_runs import fill
 from tests.tui import stored
 from tests.tui.app.bare import BareScreen
 from tests.tui.conftest import MakeApp
 from tests.tui.stored import cut_off
 from tests.tui.waiting import PATIENCE, until
-from traces.runs import CorrectedPlans, Ratings, Runs, RunSummary
+from traces.runs import Ratings, Runs, RunSummary
 from traces.store import StoreError
 from tui.app.app import DeepthinkApp
 from tui.app.confirm import ConfirmScreen
@@ -301,6 +302,4 @@ async def test_l_says_what_should_have_been_looked_up(three: list[str], app: Dee
         lookups.text = "[facts] Who supplies the bearings?\n\nWhere is #1?"
         await pilot.press("ctrl+s")
         await until(pilot, lambda: isinstance(app.screen, RunsScreen))
-        stored_plan = CorrectedPlans(open_store()).of(three[0])
-        assert stored_plan is not None
-        assert stored_plan.lookups == (["facts", "Who supplies the bearings?"], ["", "Where is #1?"])
+        assert wanted(open_store(), three[0]) == ["[facts] Who supplies the bearings?", "Where is #1?"]
