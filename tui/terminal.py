@@ -21,7 +21,8 @@ from traces.plain_text import UNSAFE
 _STRONG = re.compile(r"(\*\*)(?=\S)(.+?)(?<=\S)\1")
 _BULLET = re.compile(r"^\s*(?:[-*+•]|#{1,6})\s+")
 _WIDEST = 100  # columns; longer lines are hard to read in any window
-_NARROW = 60  # columns; fewer leave no room for words beside an id, a date and a duration
+_READABLE = 16  # columns; text in fewer is hard to read
+_GAP = 2  # columns between two of a table
 _UNBOUNDED = 10_000  # output for programs is never folded
 
 
@@ -84,7 +85,7 @@ def table(
     *,
     right: Collection[str] = (),
     whole: Collection[str] = (),
-    spare: Collection[str] = (),
+    spare: Sequence[str] = (),
 ) -> Table:
     """An unframed table without markup or control characters.
 
@@ -93,18 +94,34 @@ def table(
         rows: One value for each column; a `rich.text.Text` keeps its style.
         right: Columns that are aligned right and never folded.
         whole: Columns that are never folded.
-        spare: Columns left out of a narrow window, where rich would otherwise squeeze those that fold.
+        spare: Columns left out, in this order, as far as the window is too narrow for all of them; and
+            where they hold nothing.
     """
-    is_narrow = console().width < _NARROW
-    shown = [index for index, header in enumerate(headers) if not (is_narrow and header in spare)]
+    rows = list(rows)
+    unbroken = {*right, *whole}
+
+    def least(index: int) -> int:
+        """The width of a column with room for its words."""
+        widest = max(map(cell_len, (headers[index], *(str(row[index]) for row in rows))))
+        return widest if headers[index] in unbroken else min(widest, _READABLE)
+
+    shown = [
+        index
+        for index, header in enumerate(headers)
+        if header not in spare or any(row[index] != "" for row in rows)
+    ]
+    for header in spare:
+        if sum(least(index) + _GAP for index in shown) > console().width + _GAP:
+            shown = [index for index in shown if headers[index] != header]
     grid = Table(
         box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold"
     )
-    for header in (headers[index] for index in shown):
+    for index in shown:
+        header = headers[index]
         grid.add_column(
             header,
             justify="right" if header in right else "left",
-            no_wrap=header in whole or header in right,
+            no_wrap=header in unbroken,
             overflow="fold",
         )
     for row in rows:

@@ -42,6 +42,7 @@ _SETTLED_SECONDS: Final = 1.0  # seconds without a change after which a file cou
 _MISSING_ERRORS = {errno.ENOENT, errno.ENOTDIR}
 NO_FILE_ERRORS = {*_MISSING_ERRORS, errno.ELOOP}  # a circular link leads to no file
 _LEADS_OUT: Final = "a link out of the folder"
+_LEADS_NOWHERE: Final = "a link that leads nowhere"
 
 _DATE_RESOLUTION: Final = 2.0  # seconds: the resolution of FAT's file dates, the coarsest of all
 MOST_DEPTH = 4
@@ -278,6 +279,10 @@ def files_in(root: Root, suffixes: Container[str], skipped: dict[str, list[str]]
                 continue
         except OSError as error:
             if error.errno in NO_FILE_ERRORS:
+                if path.is_symlink():
+                    skipped.setdefault(_LEADS_NOWHERE, []).append(
+                        _utf8(path.relative_to(folder).as_posix())
+                    )
                 continue
         name = path.relative_to(folder).as_posix()
         reason = why_skipped(path, suffixes)

@@ -54,4 +54,4 @@ def _abilities(tools: Sequence[tuple[str, str]]) -> str:
     if not tools:
         return f"{_PURPOSE} None have been read yet."
     collections = "\n".join(f"- {name}: {description}" for name, description in tools)
-    return f"{_PURPOSE} There are:\n{collections}\nA question may have several parts."
+    return f"{_PURPOSE} There are:\n{collections}\n\nA question may have several parts."

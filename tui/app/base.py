@@ -63,7 +63,7 @@ class Navigation(Horizontal):
         )
         fitting = (pair for pair in longer if pair[0].cell_length + cell_len(pair[1]) + 2 <= width)
         places, text = next(fitting, shortest)
-        self.query_one("#places", Static).update(places)
+        self.query_one("#places", Static).update(_cut(places, width - cell_len(text) - 2))
         self.query_one("#engine", Static).update(Content(text))
 
     def _places(self, *, keys: bool, short: bool) -> Content:
@@ -76,6 +76,13 @@ class Navigation(Horizontal):
             piece = piece.stylize("bold $primary" if is_current else "$foreground 75%")
             pieces.append(piece.stylize(f"@click=app.mode('{name}')"))
         return Content("").join(pieces)
+
+
+def _cut(places: Content, room: int) -> Content:
+    """As much of the line as there is room for, the current place included; … where it is cut."""
+    start = max(places.plain.index("]") + 2 - room, 0) if places.cell_length > room else 0
+    places = places[start:].truncate(max(room, 0), ellipsis=True)
+    return Content.assemble("…", places[1:]) if start else places
 
 
 def _engine_text(states: Mapping[str, tuple[EngineState, str]]) -> str:

@@ -33,6 +33,7 @@ LIGHT: Final = Theme(
     surface="#f1f2f7",
     panel="#e4e6ef",
     dark=False,
+    variables={"text-disabled": "auto 55%"},  # of what to type; less is too faint on this background
 )
 CONTRAST: Final = Theme(
     name="contrast",

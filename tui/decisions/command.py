@@ -80,7 +80,7 @@ def list_traces(
         for run in runs
     ]
     headers = ("run", "when", "decisions", "by", "labels", "rating", "quality", "question")
-    spare = ("when", "labels", "rating", "quality")
+    spare = ("when", "labels", "rating", "quality", "by")
     out.print(table(headers, rows, right=("labels",), whole=("run", "when"), spare=spare))
 
 

@@ -14,7 +14,9 @@ from textual.message import Message
 from textual.timer import Timer
 
 from models.protocols import GenerationCancelled
+from tui.app.failure import in_the_app
 from tui.app.lists import Sheet, gauge
+from tui.app.offers import deepthink
 from tui.app.work import Failed, Job
 from tui.library.actions import Intake, read_in, read_samples
 from tui.library.ingesting import IngestFold, is_low, share
@@ -164,7 +166,7 @@ the others; it is listed with what to do about it. You can go to any other scree
         self._take(message.job)
         if message.failure is not None:
             error = message.failure.error
-            self._failure = f"{error.message} {error.way_out}"
+            self._failure = f"{error.message} {in_the_app(error, deepthink(self).keys)}"
             self.post_message(message.failure)  # the app shows it too
         self.running = False
         self.redraw()
@@ -231,11 +233,10 @@ the others; it is listed with what to do about it. You can go to any other scree
             sign, style = ("!", "$warning")
         if self._failure or (fold.failed and not fold.done):
             sign, style = ("✗", "$error")
-        title, counts = one_line(job.title, 40), fold.counts
-        if not job.cancel.is_set():
-            return Content.styled(f"{sign} Read {title}: {counts}", f"bold {style}")
-        counts = counts if fold.done or fold.failed else "nothing was read"
-        return Content.styled(f"{sign} Stopped reading {title}: {counts}", f"bold {style}")
+        is_cut_short = job.cancel.is_set() or bool(self._failure)
+        counts = "nothing was read" if is_cut_short and not (fold.done or fold.failed) else fold.counts
+        verb = "Stopped reading" if job.cancel.is_set() else "Read"
+        return Content.styled(f"{sign} {verb} {one_line(job.title, 40)}: {counts}", f"bold {style}")
 
 
 def _bar(name: str, done: int, total: int, unit: str, width: int) -> Content:

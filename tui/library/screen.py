@@ -10,6 +10,7 @@ from typing import TypeVar
 from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Horizontal
+from textual.content import Content
 from textual.widgets import ContentSwitcher, Input, Static, Tree
 
 from traces.folders import Folders
@@ -18,8 +19,9 @@ from traces.paths import expanded_path
 from traces.records import Collection, Document, Passage
 from tui.app.base import DeepScreen
 from tui.app.engine import EngineState
+from tui.app.failure import failure_text
 from tui.app.keys import bindings
-from tui.app.work import in_background
+from tui.app.work import Failed, in_background
 from tui.library.actions import (
     LEFT_OUT,
     Intake,
@@ -145,7 +147,14 @@ class LibraryScreen(DeepScreen):
             details.show_collection(item, documents, unread, self._embedder)
         elif self._collections is not None and not self._collections:
             add, samples = (self.deepthink.key_for(f"library.{name}") for name in ("add", "samples"))
-            details.show_nothing(_EMPTY.format(add=add, samples=samples))
+            details.show_text(Content(_EMPTY.format(add=add, samples=samples)))
+
+    @on(Failed)
+    def _show_failure(self, message: Failed) -> None:
+        if self._collections is None:  # with a library on the screen, the app's message is enough
+            self.query_one("#shelves").add_class("-empty")
+            hint = f"{self.deepthink.key_for('library.refresh')} tries again."
+            self.query_one(Details).show_text(failure_text(message.error, self.deepthink.keys, hint))
 
     def _outline(self, document: int) -> tuple[list[Passage], str]:
         """The passages of a document, and its language if that is told."""

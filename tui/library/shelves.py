@@ -233,9 +233,9 @@ class Details(VerticalScroll, can_focus=False):
     def on_mount(self) -> None:
         self.show_sections(())
 
-    def show_nothing(self, text: str) -> None:
+    def show_text(self, text: Content) -> None:
         """Show a text, without facts."""
-        self._show([Content(text)], [])
+        self._show([text], [])
 
     def show_collection(
         self,

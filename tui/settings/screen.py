@@ -309,7 +309,7 @@ Theme, motion and keys take effect at once, a model with the next question.
                 f"{signs[value == row.text]} {value or _meaning(row.key, value)}" for value in row.choices
             )
             choice.highlighted = list(row.choices).index(row.text)
-        elif not line.has_focus:
+        elif self.focused is not line:  # the line itself hears later that it lost the focus
             with self.prevent(Input.Changed):
                 line.value = row.text
 

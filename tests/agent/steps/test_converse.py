@@ -30,7 +30,9 @@ def test_small_talk_gets_what_one_can_ask_without_the_model_and_without_sources(
 ) -> None:
     update = answer_directly(state(question="hello"), make())
     assert update["status"] == "answered"
-    assert "- news: the news of Orlavane" in update["answer"]
+    listed, _, rest = update["answer"].partition("\n\n")
+    assert "- news: the news of Orlavane" in listed
+    assert rest.startswith("A question"), "it is no part of the list"
     (answered,) = only(events, ev.Answered)
     assert (answered.answer, answered.sources, answered.grounded) == (update["answer"], [], False)
     nothing_read = answer_directly(state(question="Help"), make(collections=()))

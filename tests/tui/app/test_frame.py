@@ -42,6 +42,13 @@ async def test_no_screen_is_cut_off(width: int, engine: str, name: str, app: Dee
         assert places.content.plain.rstrip().endswith("Doctor")
         assert name in places.content.plain.replace("[", " ").split()
         assert places.content.cell_length <= places.size.width
+        await pilot.resize_terminal(40, 12)
+        await until(pilot, lambda: "[Ask]" in str(places.content))
+        assert str(places.content).endswith("…"), "a sign that there are more"
+        await pilot.press("f9")
+        places = app.screen.query_one("#places", Static)
+        await until(pilot, lambda: "[Doctor]" in str(places.content))
+        assert str(places.content).startswith("…")
 
 
 @pytest.mark.usefixtures("bare")

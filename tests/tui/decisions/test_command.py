@@ -56,7 +56,9 @@ def test_a_real_run_can_be_read_as_it_was_decided(library: Path, model: Answer, 
     assert [d["features"] for d in shown["decisions"]] == [d.features for d in decisions]
 
 
-def test_the_list_says_who_decided_and_what_came_of_it(ids: tuple[str, str], deepthink: Run) -> None:
+def test_the_list_says_who_decided_and_what_came_of_it(
+    ids: tuple[str, str], deepthink: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     stored.store_run()  # without a decision: not in the list
     lines = [line for line in deepthink("traces").out.splitlines() if "llm" in line]
     assert [line.split()[0] for line in lines] == [ids[1], ids[0]]
@@ -64,6 +66,9 @@ def test_the_list_says_who_decided_and_what_came_of_it(ids: tuple[str, str], dee
     assert "0.33–1.00 answer, evidence" in lines[0]
     assert "musique: Why?" in lines[0]
     assert "partly" in lines[1]
+    monkeypatch.setenv("COLUMNS", "80")
+    head = deepthink("traces").out.splitlines()[0].split()
+    assert (head[:2], head[-1]) == (["run", "decisions"], "question"), "no word is broken"
     listed = json.loads(deepthink("traces", "--json").out)
     assert [(run["id"], run["tree"], run["labels"]) for run in listed] == [
         (ids[1], True, 0),

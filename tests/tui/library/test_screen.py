@@ -15,13 +15,14 @@ from agent.documents import ingest as ing
 from agent.documents.following import sync
 from agent.documents.ingest import ingest
 from agent.documents.sample_library import COLLECTIONS
+from models.protocols import ModelMissing
 from tests.scripted import HashEmbedder
 from tests.tui.library.shelf import put
 from tests.tui.waiting import until
 from traces.folders import Folders
 from traces.library import Library
 from traces.records import Collection
-from traces.store import Store
+from traces.store import Store, StoreError
 from tui.app.app import DeepthinkApp
 from tui.app.confirm import ConfirmScreen
 from tui.app.engine import Engine
@@ -173,6 +174,21 @@ async def test_an_empty_library_says_how_to_begin_and_reads_the_samples(app: Dee
         assert screen.query_one(IngestPanel).has_class("-shown")
         await pilot.press("escape")
         assert not screen.query_one(IngestPanel).has_class("-shown")
+
+
+async def test_a_library_that_cannot_be_opened_says_why(
+    app: DeepthinkApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_library: Library) -> list[Collection]:
+        raise StoreError("It cannot be written.", "Make its folder writable.")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(Library, "collections", fail)
+        async with app.run_test(size=SIZE) as pilot:
+            await until(pilot, lambda: "It cannot be written. Make its folder writable." in facts(pilot))
+            broken.undo()
+            await pilot.press("u")
+            await until(pilot, lambda: "The library is empty." in facts(pilot))
 
 
 async def test_files_are_chosen_and_what_fails_is_told(folder: Path, app: DeepthinkApp) -> None:
@@ -354,12 +370,13 @@ async def test_a_reading_that_breaks_off_is_told(
 
     def read(_cancel: threading.Event) -> Iterator[ing.IngestEvent]:
         yield ing.FileFound(1)
-        raise ing.NothingToIngest("No readable file in /x.", "Choose another folder.")
+        raise ModelMissing("The embedder is not here.", "Fetch it: `deepthink models pull bge-small-en`.")
 
     async with app.run_test(size=SIZE) as pilot:
         screen = await opened(pilot)
         screen.query_one(IngestPanel).begin(IngestJob("into x", read))
-        await until(pilot, lambda: "✗ No readable file in /x. Choose another folder." in told(pilot))
+        await until(pilot, lambda: "✗ The embedder is not here. Fetch it in F7 Models" in told(pilot))
+        assert "✗ Read into x: nothing was read" in told(pilot)
         await until(pilot, lambda: app.failures)
         assert screen.is_running
 

@@ -92,6 +92,9 @@ async def test_the_runs_are_listed_newest_first_with_a_preview(three: list[str],
         await pilot.press("down")
         await until(pilot, lambda: "Who paints them?" in said(app, "#preview"))
         assert "not found in your documents" in said(app, "#preview")
+        await pilot.resize_terminal(40, 12)
+        runs = app.screen.query_one(RunList)
+        await until(pilot, lambda: runs.size.height > 1)
 
 
 async def test_runs_are_found_by_words_and_by_status(three: list[str], app: DeepthinkApp) -> None:

@@ -97,6 +97,7 @@ async def test_a_line_is_checked_and_written_with_enter(prepared: list[str], app
         await pilot.press("enter", "7", "escape")
         await until(pilot, lambda: _rows(app).has_focus)
         assert load().budget.steps == 42
+        assert app.screen.query_one("#text", Input).value == "42"
 
 
 async def test_a_switch_and_back_to_the_default(app: DeepthinkApp) -> None:
