@@ -52,30 +52,25 @@ class ProbeResult:
 
 
 def probe(
-    chat: Chat, *, cancel: threading.Event | None = None, on_step: Callable[[str], None] | None = None
+    chat: Chat, *, cancel: threading.Event | None = None, on_step: Callable[[str], object] = lambda _: None
 ) -> ProbeResult:
     """Measure ``chat``; takes some seconds, or as long as reading a full context.
 
     An `OllamaChat` keeps the thinking mode that honours schemas best. ``on_step`` is called with a
     description of each step. Raises what `Chat.generate` raises.
     """
-
-    def step(description: str) -> None:
-        if on_step is not None:
-            on_step(description)
-
-    step("loading the model")
+    on_step("loading the model")
     chat.generate([Message("user", "Hello")], ChatOptions(max_tokens=1, cancel=cancel))
-    step("reading a prompt")
+    on_step("reading a prompt")
     prompt = f"{secrets.token_hex(4)} {_FILLER * _SAMPLE}\nIs this about fruit? A: yes. B: no."
     choice = chat.choose([Message("user", prompt)], ["A", "B"], cancel)
     prefill = choice.usage.evaluated / max(choice.usage.seconds, 1e-6)
-    step("writing an answer")
+    on_step("writing an answer")
     usage = chat.generate(_COUNT, ChatOptions(max_tokens=64, cancel=cancel)).usage
     writing = max(usage.seconds - usage.evaluated / max(prefill, 1e-6), 1e-6)
-    step("answering under a schema")
+    on_step("answering under a schema")
     without_thinking, thinking = _probe_schemas(chat, cancel)
-    step("filling the context")
+    on_step("filling the context")
     return ProbeResult(
         name=chat.name,
         context_tokens=_measure_context(chat, cancel),

@@ -339,8 +339,7 @@ def _abort_callback(lib: Any) -> Any:
     would have to wait for the interpreter each time, and a busy app would slow the model down by
     orders of magnitude. ``strlen`` of a two-byte buffer is false until a byte is written to it.
     """
-    runtime = ctypes.CDLL("msvcrt" if sys.platform == "win32" else None)
-    return ctypes.cast(runtime.strlen, lib.ggml_abort_callback)
+    return ctypes.cast(ctypes.CDLL(None).strlen, lib.ggml_abort_callback)
 
 
 def _refuse_without_memory(path: Path, context_tokens: int) -> None:

@@ -103,17 +103,18 @@ class OllamaServer:
         self.url = base_url(url)
         self._patience = patience or Patience()
 
-    def version(self, cancel: threading.Event | None = None) -> str:
+    def version(self) -> str:
         """The server's version, e.g. ``0.12.11``."""
-        return str(self._ask("GET", "/api/version", None, cancel).get("version", ""))
+        return str(self._ask("GET", "/api/version").get("version", ""))
 
-    def models(self, cancel: threading.Event | None = None) -> Mapping[str, str]:
-        models = self._ask("GET", "/api/tags", None, cancel).get("models") or ()
+    def models(self) -> Mapping[str, str]:
+        """The models on the server and their digests."""
+        models = self._ask("GET", "/api/tags").get("models") or ()
         return {str(model.get("name", "")): str(model.get("digest", "")) for model in models}
 
     def loaded_context(self, model: str, cancel: threading.Event | None = None) -> int | None:
         """The context that the loaded model really has, if the server reports it."""
-        for running in self._ask("GET", "/api/ps", None, cancel).get("models") or ():
+        for running in self._ask("GET", "/api/ps", cancel=cancel).get("models") or ():
             if full_name(str(running.get("name", ""))) == full_name(model):
                 granted = running.get("context_length")
                 return granted if isinstance(granted, int) else None
@@ -127,7 +128,11 @@ class OllamaServer:
         return ModelFacts(context, frozenset(map(str, description.get("capabilities") or ())))
 
     def _ask(
-        self, method: str, path: str, body: Mapping[str, Any] | None, cancel: threading.Event | None
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, Any] | None = None,
+        cancel: threading.Event | None = None,
     ) -> Mapping[str, Any]:
         wire = Wire("Ollama", self._patience.quick)
 

@@ -14,18 +14,19 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
+from textual.events import Resize
 from textual.geometry import Size
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from tui.terminal import one_line, padded
 
-_QUIET = "$foreground 65%"
+QUIET = "$foreground 65%"
 _NARROWEST = 12
 
 
 def facts(
-    rows: Sequence[tuple[str, Content | str]], width: int, column: int = 0, style: str = _QUIET
+    rows: Sequence[tuple[str, Content | str]], width: int, column: int = 0, style: str = QUIET
 ) -> list[Content]:
     """Names and texts in two columns, wrapped to ``width`` cells.
 
@@ -67,7 +68,6 @@ def gauge(share: float, width: int) -> Content:
 
 
 _NARROWEST_TEXT = 16
-_NARROWEST_SHEET = 40
 _PADDING = 2  # cells beside the entries of a list
 
 
@@ -111,6 +111,12 @@ class HangingList(FittedList):
     def draw(self) -> None:
         """Draw the entries, wrapped to `width`; there may be none yet."""
         raise NotImplementedError
+
+    def put(self, options: Iterable[Option]) -> None:
+        """Replace the entries; the cursor stays where it is."""
+        cursor = self.highlighted
+        self.set_options(options)
+        self.highlighted = cursor if cursor is not None and cursor < self.option_count else None
 
 
 def hanging(lead: str, text: str, width: int) -> str:
@@ -223,21 +229,34 @@ class ScreenRows(MarkedList, inherit_bindings=False):
     ]
 
 
+class Notice(Static):
+    """A few words, hidden while there are none; an error begins with ✗."""
+
+    def __init__(self, id: str) -> None:  # noqa: A002 - Textual's name
+        super().__init__(id=id, markup=False)
+        self.display = False
+
+    def tell(self, words: Content | str) -> None:
+        """Show these words, or nothing."""
+        self.update(words)
+        self.set_class(str(words).startswith("✗"), "error")
+        self.display = bool(words)
+
+
 class Sheet(VerticalScroll):
     """Lines that are drawn for its width, and again for another one."""
 
     DEFAULT_CSS = "Sheet { scrollbar-gutter: stable; } Sheet Static { height: auto; }"
+    NARROWEST: ClassVar[int] = 40  # cells for which the lines are drawn
 
     def compose(self) -> ComposeResult:
         yield Static(markup=False)
 
-    def on_resize(self) -> None:
-        self.redraw()
-
+    @on(Resize)
     def redraw(self) -> None:
         """Draw the lines."""
         if self.is_mounted:
-            width = max(self.scrollable_content_region.width, _NARROWEST_SHEET)
+            width = max(self.scrollable_content_region.width, self.NARROWEST)
             self.query_one(Static).update(Content("\n").join(self.lines(width)))
 
     def lines(self, width: int) -> Iterable[Content]:
@@ -259,9 +278,7 @@ class Offers(HangingList):
         super().__init__(classes="hidden")
 
     def draw(self) -> None:
-        cursor = self.highlighted
-        self.set_options(self.rows())
-        self.highlighted = cursor if cursor is not None and cursor < self.option_count else None
+        self.put(self.rows())
 
     def rows(self) -> Iterable[Option]:
         raise NotImplementedError

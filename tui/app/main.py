@@ -53,15 +53,19 @@ def run(arguments: Sequence[str]) -> int:
     return failures.guarded(lambda: open_app(options.serve, options.host, options.port))
 
 
-def show_version() -> int:
-    """Print the version; returns the exit code."""
+def release() -> str:
+    """The version that is installed, or that none is."""
     from importlib.metadata import PackageNotFoundError, version
 
     try:
-        release = version("deepthink-tui")
+        return version("deepthink-tui")
     except PackageNotFoundError:
-        release = "(a checkout that is not installed)"
-    sys.stdout.write(f"deepthink {release}\n")
+        return "(a checkout that is not installed)"
+
+
+def show_version() -> int:
+    """Print the version; returns the exit code."""
+    sys.stdout.write(f"deepthink {release()}\n")
     return 0
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import sys
 import threading
@@ -70,9 +69,7 @@ def follow(
         with ctrl_c() as cancel:
             steering = make_steering(cancel)
             wheel = Wheel(steering) if live and sys.stdin.isatty() else None
-            keyboard = None
-            if wheel is not None and os.name == "posix":
-                keyboard = Keyboard(wheel.press, sys.stdin.fileno(), sys.stdout.fileno())
+            keyboard = Keyboard(wheel.press, sys.stdin.fileno(), sys.stdout.fileno()) if wheel else None
             with (
                 _renderer(form, wheel, live=live) as screen,
                 keyboard or nullcontext(),

@@ -21,7 +21,6 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict
 from functools import partial
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Final
 
@@ -31,6 +30,7 @@ from traces.errors import DeepthinkError
 from traces.paths import models_dir, socket_file, store_file
 from traces.store import Store
 from tui import failures
+from tui.app.main import release
 from tui.ask.terminal import AskOptions, Form, conclude, follow, is_interactive
 from tui.interrupts import ctrl_c
 from tui.settings.settings import Settings, load
@@ -211,14 +211,10 @@ def identity(settings: Settings) -> str:
         for package in ("agent", "models", "policy", "traces", "tui")
         for path in (root / package).rglob("*.py")
     )
-    try:
-        installed_version = version("deepthink-tui")
-    except PackageNotFoundError:  # run from a checkout
-        installed_version = ""
     shared = {
         "settings": settings.model_dump(mode="json", exclude=_RUN_SETTINGS),
         "places": [str(root), str(store_file().absolute()), str(models_dir().absolute())],
-        "code": [installed_version, latest_change],
+        "code": [release(), latest_change],
         "keys": [os.environ.get(name) for name in _ENVIRONMENT_KEYS],
     }
     return hashlib.sha256(json.dumps(shared, sort_keys=True).encode()).hexdigest()

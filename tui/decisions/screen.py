@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from textual import events, on
 from textual.app import ComposeResult
-from textual.containers import Container, VerticalScroll
+from textual.containers import Container
 from textual.content import Content
 from textual.widgets import OptionList, Static
 
@@ -19,7 +19,7 @@ from traces.runs import Run, Runs
 from tui.app.base import DeepScreen
 from tui.app.failure import failure_text
 from tui.app.keys import bindings
-from tui.app.lists import facts, titled
+from tui.app.lists import QUIET, Sheet, facts, titled
 from tui.app.offers import ask_screen
 from tui.app.work import Failed, in_background
 from tui.decisions.strip import (
@@ -44,19 +44,19 @@ _MAX_RUNS = 2000
 
 
 _NAME_WIDTH = 14  # cells
-_QUIET = "$foreground 65%"
 
 Fact = tuple[str, Content | str]
 """A name and its value."""
 
 
-class DecisionDetail(VerticalScroll):
+class DecisionDetail(Sheet):
     """The details of the decision under the cursor."""
 
     DEFAULT_CSS = """
-    DecisionDetail { height: 1fr; padding: 0 1; scrollbar-gutter: stable; }
+    DecisionDetail { height: 1fr; padding: 0 1; }
     DecisionDetail:focus { background: $surface; }
     """
+    NARROWEST = 24
     HELP = """
 ### One decision
 
@@ -71,28 +71,18 @@ place, and your label.
         super().__init__()
         self._row: Row | None = None
 
-    def compose(self) -> ComposeResult:
-        yield Static(id="message")
-
     def show(self, row: Row | None) -> None:
         """Show a decision, scrolled to the top if it is another one; None shows nothing."""
         if row == self._row:
             return
         same = row is not None and self._row is not None and row.decided is self._row.decided
         self._row = row
-        self._draw()
+        self.redraw()
         if not same:
             self.scroll_home(animate=False)
 
-    def on_resize(self, _event: events.Resize) -> None:
-        self._draw()
-
-    def _draw(self) -> None:
-        if not self.size:  # not laid out yet; `on_resize` draws it later
-            return
-        width = max(24, self.scrollable_content_region.width)
-        lines = detail(self._row, width) if self._row is not None else []
-        self.query_one("#message", Static).update(Content("\n").join(lines))
+    def lines(self, width: int) -> list[Content]:
+        return detail(self._row, width) if self._row is not None else []
 
 
 def detail(row: Row, width: int) -> list[Content]:
@@ -193,7 +183,7 @@ def _bars(probabilities: Mapping[str, float], valid: Sequence[str], width: int) 
     lines = []
     for name in ACTIONS:
         if name not in valid:
-            lines.append(Content.styled(f"{name:<9}{NOT_POSSIBLE} not possible", _QUIET))
+            lines.append(Content.styled(f"{name:<9}{NOT_POSSIBLE} not possible", QUIET))
             continue
         share = float(probabilities.get(name, 0.0))
         filled = bar(share, cells, strong=share >= highest)
@@ -400,7 +390,7 @@ would have done.
         if len(order) > 1 and self._shown_id in order:
             about.append(f"run {order.index(self._shown_id) + 1} of {len(order)}")
         question = one_line(fold.question) or "…"
-        text = Content.assemble((question, "bold"), "\n", (" · ".join(about), _QUIET))
+        text = Content.assemble((question, "bold"), "\n", (" · ".join(about), QUIET))
         if fold.unanswered is not None and fold.unanswered.about == "decide":
             wait = "? It waits for you: 1, 2 or 3 on the last row takes the decision."
             text = Content.assemble(text, "\n", (wait, "bold $accent"))

@@ -14,7 +14,7 @@ from agent import events as ev
 from agent.state import ACTIONS
 from traces.runs import Label, Labels, Origin, Runs
 from tui.app.keys import bindings
-from tui.app.lists import Line, MarkedList
+from tui.app.lists import QUIET, Line, MarkedList
 from tui.app.offers import deepthink
 from tui.app.work import in_background
 from tui.run.fold import RunFold
@@ -29,7 +29,6 @@ ORIGINS: Final[Mapping[str, str]] = {
 """How a label came to be, in words."""
 
 NOT_POSSIBLE: Final = "–"
-_QUIET: Final = "$foreground 65%"
 _TRACK: Final = "on $foreground 12%"
 _EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
 _INDENT: Final = " " * 4
@@ -96,11 +95,11 @@ def drawn(row: Row, width: int) -> Content:
     else:
         first = Content.assemble(f"{decided.step:>2}  ", action(taken), f"  {source(decided.source)}")
         if decided.shadow:
-            first = Content.assemble(first, (f"  {opinion(decided.shadow, taken)}", _QUIET))
+            first = Content.assemble(first, (f"  {opinion(decided.shadow, taken)}", QUIET))
     second = Content("  ").join(
         Content(name[0] + percent(decided.probabilities.get(name, 0.0)))
         if name in row.valid
-        else Content.styled(f"{name[0]}{NOT_POSSIBLE:>4}", _QUIET)
+        else Content.styled(f"{name[0]}{NOT_POSSIBLE:>4}", QUIET)
         for name in ACTIONS
     )
     if row.label:

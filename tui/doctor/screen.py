@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from importlib.metadata import version
 from textwrap import wrap
 from typing import TYPE_CHECKING, Final
 
@@ -16,6 +15,7 @@ from textual.worker import get_current_worker
 from tui.app.base import DeepScreen
 from tui.app.keys import bindings
 from tui.app.lists import Sheet
+from tui.app.main import release
 from tui.app.work import Failed, in_background
 from tui.terminal import clean
 
@@ -106,7 +106,7 @@ unknown. The way out is below each fault. Nothing is changed, and no model is lo
 
     def action_copy(self) -> None:
         """Copy the findings as text, for an issue or a mail."""
-        lines = [f"deepthink {version('deepthink-tui')}"]
+        lines = [f"deepthink {release()}"]
         for finding in self._findings:
             lines.append(f"{finding.state:<8}{finding.name}: {finding.detail}")
             if finding.way_out:

@@ -15,7 +15,7 @@ from textual.timer import Timer
 
 from models.protocols import GenerationCancelled
 from tui.app.failure import in_the_app
-from tui.app.lists import Sheet, gauge
+from tui.app.lists import QUIET, Sheet, gauge
 from tui.app.offers import deepthink
 from tui.app.work import Failed, Job
 from tui.library.actions import Intake, read_in, read_samples
@@ -74,7 +74,6 @@ class IngestJob(Job["IngestEvent"]):
 _REDRAW = 0.1  # seconds between two drawings
 _MAX_NAMED = 50  # files
 _NAME = 28  # characters
-_QUIET = "$foreground 65%"
 
 
 class IngestPanel(Sheet):
@@ -196,7 +195,7 @@ the others; it is listed with what to do about it. You can go to any other scree
         for failure in fold.failed[-_MAX_NAMED:]:
             notes.append((f"✗ {one_line(failure.name, 60)}: {one_line(failure.error.message)}", "$error"))
             if failure.error.way_out:
-                notes.append((f"  {one_line(failure.error.way_out)}", _QUIET))
+                notes.append((f"  {one_line(failure.error.way_out)}", QUIET))
         for file in [file for file in fold.news if file.outcome != "removed"][-_MAX_NAMED:]:
             low = [f"coverage {share(file.coverage)}"] if is_low(file.coverage) else []
             for notice in (*low, *file.notices):
@@ -214,16 +213,16 @@ the others; it is listed with what to do about it. You can go to any other scree
             _bar("all files", fold.finished, fold.total, "files", width),
         ]
         if not fold.total:
-            return [*lines, Content.styled("Preparing …", _QUIET)]
+            return [*lines, Content.styled("Preparing …", QUIET)]
         if fold.under_way is not None:
             name = padded(fold.under_way.name, _NAME)
             progress = fold.progress
             lines.append(
                 _bar(name, progress.done, progress.total, progress.unit, width)
                 if progress is not None
-                else Content.assemble(name, (f" {fold.doing}", _QUIET))
+                else Content.assemble(name, (f" {fold.doing}", QUIET))
             )
-        return [*lines, Content.styled(fold.scan_note, _QUIET)] if fold.scan_note else lines
+        return [*lines, Content.styled(fold.scan_note, QUIET)] if fold.scan_note else lines
 
     def _result(self, job: IngestJob) -> Content:
         """How the last ingestion ended."""

@@ -11,7 +11,7 @@ from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.content import Content
-from textual.widgets import ContentSwitcher, Input, Static, Tree
+from textual.widgets import ContentSwitcher, Input, Tree
 
 from traces.folders import Folders
 from traces.library import Library
@@ -21,6 +21,7 @@ from tui.app.base import DeepScreen
 from tui.app.engine import EngineState
 from tui.app.failure import failure_text
 from tui.app.keys import bindings
+from tui.app.lists import Notice
 from tui.app.work import Failed, in_background
 from tui.library.actions import (
     LEFT_OUT,
@@ -73,12 +74,11 @@ class LibraryScreen(DeepScreen):
                 yield Shelves()
                 yield Details()
             yield SearchPanel()
-        yield Static(id="followed", markup=False)
+        yield Notice("followed")
         yield IngestPanel()
 
     def on_mount(self) -> None:
         """Show the reading of followed folders as it happens."""
-        self.query_one("#followed").display = False
         self.watch(self.app, "engine_states", self._show_folder_state)
 
     def _show_folder_state(self, states: dict[str, tuple[EngineState, str]]) -> None:
@@ -92,9 +92,7 @@ class LibraryScreen(DeepScreen):
             self.action_refresh()
 
     def _show_following(self, message: str, key: str) -> None:
-        line = self.query_one("#followed", Static)
-        line.update(f"{message} {key} shows more." if key else message)
-        line.display = bool(message)
+        self.query_one(Notice).tell(f"{message} {key} shows more." if message and key else message)
 
     @on(events.ScreenResume)
     def action_refresh(self) -> None:

@@ -15,6 +15,7 @@ from textual.content import Content
 from textual.widgets import DataTable, Input, Static
 
 from tui.app.keys import bindings
+from tui.app.lists import Notice
 from tui.app.offers import deepthink
 from tui.app.work import Failed, in_background
 from tui.terminal import clean, counted, one_line
@@ -62,7 +63,7 @@ cursor.
 
     def compose(self) -> ComposeResult:
         yield Input(id="query", placeholder="A question or a few words; #collection looks only there")
-        yield Static(id="state", markup=False)
+        yield Notice("state")
         yield DataTable(cursor_type="row", cell_padding=0)
         with VerticalScroll(id="preview"):
             yield Static(markup=False)
@@ -110,7 +111,7 @@ cursor.
 
     @on(Failed)
     def _tell_failure(self, message: Failed) -> None:
-        self._tell(f"✗ {one_line(message.error.message)} {one_line(message.error.way_out)}", is_error=True)
+        self._tell(f"✗ {one_line(message.error.message)} {one_line(message.error.way_out)}")
 
     def _show(self, query: str, staged: Sequence[Staged]) -> None:
         self._staged = staged
@@ -183,10 +184,8 @@ cursor.
         if self._staged:
             self.screen.set_focus(self.query_one(DataTable))
 
-    def _tell(self, text: str, *, is_error: bool = False) -> None:
-        state = self.query_one("#state", Static)
-        state.update(text)
-        state.set_class(is_error, "error")
+    def _tell(self, text: str) -> None:
+        self.query_one(Notice).tell(text)
 
 
 def _stage_cell(result: Staged, stage: str) -> str:

@@ -76,19 +76,14 @@ class PullView(Static):
         source = f", from {progress.source}" if progress.phase == "fetching" and progress.source else ""
         head = f"{progress.model}: {PHASES[progress.phase]}{source}"
         notes = [clean(progress.detail)] if progress.phase == "waiting" else self._notes
-        width = self.content_size.width
+        width, share = self.content_size.width, progress.done / max(1, progress.total)
+        words = f" {share:4.0%} of {size(progress.total)}"
         lines = [
             Content(head).stylize("bold", 0, len(progress.model)),
-            bar(progress.done / max(1, progress.total), width, size(progress.total)),
+            gauge(share, max(width - len(words), 8)) + words,
             *(Content(f"! {one_line(note, width - 2)}").stylize("$warning") for note in notes),
         ]
         self.update(Content("\n").join(lines))
-
-
-def bar(share: float, width: int, total: str) -> Content:
-    """A bar of ``width`` columns, followed by its share of ``total`` in words."""
-    words = f" {share:4.0%} of {total}"
-    return gauge(share, max(width - len(words), 8)) + words
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -16,7 +16,7 @@ from tui.app.base import DeepScreen
 from tui.app.confirm import ConfirmScreen
 from tui.app.failure import in_the_app
 from tui.app.keys import bindings
-from tui.app.lists import Line, ScreenRows, facts, heading
+from tui.app.lists import Line, Notice, ScreenRows, facts, heading
 from tui.app.work import Failed, Job, in_background
 from tui.models.actions import ProbeJob, PullJob, PullView, Unconfirmed, use
 from tui.run.live import a_run_goes_on, load_anew
@@ -124,7 +124,7 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
             with VerticalScroll(id="right", can_focus=False):
                 yield Static(id="detail", markup=False)
                 yield PullView()
-                yield Static(id="message", markup=False)
+                yield Notice("message")
                 yield Input(
                     placeholder="Path of a .gguf file or a model folder, ollama:NAME or openai:NAME",
                     id="path",
@@ -134,7 +134,6 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
 
     def on_mount(self) -> None:
         self.query_one("#path").display = False
-        self._tell("")
 
     def on_unmount(self) -> None:
         """Stop the work of this screen, or the app could not end."""
@@ -151,16 +150,16 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
         row = self.query_one(ModelList).row
         is_typing = self.query_one("#path").has_focus
         is_idle = not self._busy and not is_typing
-        possible: dict[str, Callable[[], bool]] = {
-            "use": lambda: is_idle and row is not None and row.here and not row.used,
-            "pull": lambda: is_idle and row is not None and row.known and not row.here,
-            "probe": lambda: is_idle and row is not None and row.role == "chat" and row.here,
-            "file": lambda: is_idle,
-            "stop": lambda: self._busy in {"fetching", "measuring"},
-            "leave": lambda: is_typing,
-            "refresh": lambda: is_idle,
+        possible = {
+            "use": is_idle and row is not None and row.here and not row.used,
+            "pull": is_idle and row is not None and row.known and not row.here,
+            "probe": is_idle and row is not None and row.role == "chat" and row.here,
+            "file": is_idle,
+            "stop": self._busy in {"fetching", "measuring"},
+            "leave": is_typing,
+            "refresh": is_idle,
         }
-        return possible[action]() if action in possible else True
+        return possible.get(action, True)
 
     def action_use(self) -> None:
         row = self.query_one(ModelList).row
@@ -330,7 +329,4 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
         view.update(_detail(row, view.content_size.width) if row is not None else "")
 
     def _tell(self, message: str) -> None:
-        line = self.query_one("#message", Static)
-        line.update(message)
-        line.set_class(message.startswith("✗"), "error")
-        line.display = bool(message)
+        self.query_one(Notice).tell(message)

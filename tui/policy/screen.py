@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from textual import events, on
 from textual.app import ComposeResult
-from textual.containers import Container, Vertical, VerticalScroll
+from textual.containers import Container, Vertical
 from textual.content import Content
 from textual.widgets import OptionList, Static, TabbedContent, TabPane
 
@@ -18,7 +18,7 @@ from tui.app.base import DeepScreen
 from tui.app.confirm import ConfirmScreen
 from tui.app.failure import failure_text
 from tui.app.keys import bindings
-from tui.app.lists import Line, ScreenRows, facts, titled
+from tui.app.lists import QUIET, Line, ScreenRows, Sheet, facts, titled
 from tui.app.work import Failed, in_background
 from tui.policy import actions
 from tui.policy.actions import PolicyState
@@ -32,12 +32,11 @@ if TYPE_CHECKING:
 _GATE_SIGNS: Final[Mapping[GateVerdict, tuple[str, str]]] = {
     "passed": ("✓ passed", "$success"),
     "not passed": ("✗ not passed", "$error"),
-    "not asked": ("– not asked", "$foreground 65%"),
+    "not asked": ("– not asked", QUIET),
     "unusable": ("✗ unusable", "$error"),
 }
 """Sign, word and style of each verdict of the gate."""
 
-_QUIET = "$foreground 65%"
 _METHOD, _GAINS, _GATE, _ACTIVE = 8, 8, 14, 8
 _HEAD = f"  {'policy':<24}{'method':<{_METHOD}}{'gain':>{_GAINS}}  {'gate':<{_GATE}}"
 _NOTHING = "There is no policy: the rules decide. A training makes one."
@@ -60,33 +59,49 @@ def _line(row: Listed, width: int) -> Content:
     sign, style = _GATE_SIGNS[row.verdict]
     return Content.assemble(
         (padded(one_line(row.name, room - 1), room), "bold" if row.active else ""),
-        ((row.manifest.method if row.manifest else "").ljust(_METHOD), _QUIET),
+        ((row.manifest.method if row.manifest else "").ljust(_METHOD), QUIET),
         f"{gain:>{_GAINS}}  ",
         (sign.ljust(_GATE), style),
         ("● active" if row.active else "", "bold $primary"),
     )
 
 
-def _card(row: Listed, changes: Sequence[tuple[str, str]], width: int) -> list[Content]:
-    sign, style = _GATE_SIGNS[row.verdict]
-    gain = [("gain", f"{difference(row.gain)} over the default schedule")] if row.gain else []
-    gate = sign if row.verdict == "unusable" else f"{sign[0]} gate {sign[2:]}"
-    lines = [
-        Content.assemble(
-            (clean(row.name), "bold $primary"),
-            ("  ● active" if row.active else "", "bold"),
-            ("  built in" if row.boxed else "", _QUIET),
-        ),
-        *facts([(gate, row.reason), *gain], width, len(gate) + 2),
-    ]
-    lines[1] = lines[1].stylize(style, 0, len(gate))
-    lines.append(Content(""))
-    made = moment(row.manifest.created) if row.manifest else ""
-    for title, rows in sections(row.manifest, made) if row.manifest else ():
-        lines += titled(title, facts(rows, width))
-    if row.active and changes:
-        lines += titled(actions.CHANGES, facts(changes, width))
-    return lines
+class PolicyCard(Sheet):
+    """The policy under the cursor: what it learned from, its measures, the gate's verdict."""
+
+    def __init__(self) -> None:
+        super().__init__(id="card")
+        self._row: Listed | None = None
+        self._changes: Sequence[tuple[str, str]] = ()
+
+    def show(self, row: Listed | None, changes: Sequence[tuple[str, str]]) -> None:
+        """Show a policy; of the active one also the ``changes`` by which it came to be."""
+        self._row, self._changes = row, changes
+        self.redraw()
+
+    def lines(self, width: int) -> list[Content]:
+        if (row := self._row) is None:
+            return [Content(_NOTHING)]
+        width -= 1
+        sign, style = _GATE_SIGNS[row.verdict]
+        gain = [("gain", f"{difference(row.gain)} over the default schedule")] if row.gain else []
+        gate = sign if row.verdict == "unusable" else f"{sign[0]} gate {sign[2:]}"
+        lines = [
+            Content.assemble(
+                (clean(row.name), "bold $primary"),
+                ("  ● active" if row.active else "", "bold"),
+                ("  built in" if row.boxed else "", QUIET),
+            ),
+            *facts([(gate, row.reason), *gain], width, len(gate) + 2),
+        ]
+        lines[1] = lines[1].stylize(style, 0, len(gate))
+        lines.append(Content(""))
+        made = moment(row.manifest.created) if row.manifest else ""
+        for title, rows in sections(row.manifest, made) if row.manifest else ():
+            lines += titled(title, facts(rows, width))
+        if row.active and self._changes:
+            lines += titled(actions.CHANGES, facts(self._changes, width))
+        return lines
 
 
 class Pane(TabPane):
@@ -121,8 +136,8 @@ def _decider_lines(state: PolicyState, width: int) -> Content:
         second = (f"{shadow}, which already decides", "nothing to compare")
     lines = []
     for name, value, reason in (("decides", f"{decider}, {origin}", how), ("second opinion", *second)):
-        line = Content.assemble((f"{name:<16}", _QUIET), value)
-        full_line = Content.assemble(line, (f" · {reason}", _QUIET)) if reason else line
+        line = Content.assemble((f"{name:<16}", QUIET), value)
+        full_line = Content.assemble(line, (f" · {reason}", QUIET)) if reason else line
         lines.append(full_line if full_line.cell_length <= width else line)
     if state.warning:
         lines.append(Content.styled(f"! {one_line(state.warning)}", "$warning"))
@@ -173,8 +188,7 @@ both, and how often two sources agree.
                     with Container(id="listed"):
                         yield Static(_HEAD, id="head")
                         yield PolicyRows(id="policy-rows")
-                    with VerticalScroll(id="card"):
-                        yield Static(markup=False)
+                    yield PolicyCard()
                 with Pane(_TITLES["training"], id="training"):
                     yield TrainingChoice()
                     yield TrainingPanel()
@@ -293,13 +307,9 @@ both, and how often two sources agree.
             self.tell_ask()
         self.action_reload()
 
-    @on(TabbedContent.TabActivated)
-    def _redraw(self) -> None:
-        self._draw()
-
     @on(OptionList.OptionHighlighted, "#policy-rows")
     def _show_highlighted(self) -> None:
-        self.query_one("#card").scroll_home(animate=False)
+        self.query_one(PolicyCard).scroll_home(animate=False)
         self._draw_card()
         self.refresh_bindings()
 
@@ -309,9 +319,6 @@ both, and how often two sources agree.
             hint = f"{self.deepthink.key_for('policy.reload')} reads again."
             text = failure_text(message.error, self.deepthink.keys, hint)
             self.query_one("#message", Static).update(text)
-
-    def on_resize(self) -> None:
-        self._draw()
 
     # --- drawing ---------------------------------------------------------------------------------
 
@@ -335,6 +342,8 @@ both, and how often two sources agree.
         row = self.row
         return row if row is not None and not row.active and row.verdict != "unusable" else None
 
+    @on(events.Resize)
+    @on(TabbedContent.TabActivated)
     def _draw(self) -> None:
         state = self._policy_state
         if state is None:
@@ -346,16 +355,11 @@ both, and how often two sources agree.
         lines = [Line(row.name, partial(_line, row)) for row in state.rows]
         self.query_one(PolicyRows).show(lines, active.name if active else "")
         self._draw_card()
-        self.call_after_refresh(self._draw_card)  # the card may not be laid out yet
         self.refresh_bindings()
 
     def _draw_card(self) -> None:
-        row, state = self.row, self._policy_state
-        lines = [Content(_NOTHING)]
-        if row is not None and state is not None:
-            width = self.query_one("#card").scrollable_content_region.width - 1
-            lines = _card(row, state.changes, max(width, 40))
-        self.query_one("#card Static", Static).update(Content("\n").join(lines))
+        changes = self._policy_state.changes if self._policy_state else ()
+        self.query_one(PolicyCard).show(self.row, changes)
 
     def _label(self) -> None:
         """Show the progress of the training in the label of its tab."""

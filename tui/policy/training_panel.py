@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.content import Content
@@ -22,7 +22,7 @@ from policy.serving.card import figure
 from policy.serving.folder import Gate
 from policy.training import progress
 from tui.app.failure import failure_text
-from tui.app.lists import Line, MarkedList, facts, gauge, titled
+from tui.app.lists import QUIET, Line, MarkedList, facts, gauge, titled
 from tui.app.offers import deepthink
 from tui.app.work import Failed, Job
 from tui.decisions.strip import bar, percent
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     Chosen: TypeAlias = Method | Literal["planner"]
     Request: TypeAlias = TrainingRequest | PlannerRequest
 
-_QUIET = "$foreground 65%"
 _NAME, _SUMMARY, _COST = 9, 42, 18  # cells
 _OWN = "own"
 
@@ -143,16 +142,16 @@ class TrainingChoice(VerticalScroll, can_focus=False):
             return
         request = self.request
         lines = [
-            Content.assemble((request.method, "bold"), ": ", (_METHODS[request.method][2], _QUIET)),
+            Content.assemble((request.method, "bold"), ": ", (_METHODS[request.method][2], QUIET)),
             Content.assemble(
                 (deepthink(self).key_for("policy.train"), "bold $accent"),
                 f" trains {request.method} on {one_line(learned_from(request), 60)}.",
-                (" Only what the gate passes becomes active.", _QUIET),
+                (" Only what the gate passes becomes active.", QUIET),
             ),
         ]
         if not self._stores:
             hint = "“deepthink collect” gathers decisions from questions with known answers."
-            lines.append(Content.styled(hint, _QUIET))
+            lines.append(Content.styled(hint, QUIET))
         self.query_one("#means", Static).update(Content("\n").join(lines))
         self.query_one("#until").display = not request.sources  # it is about the user's own runs
 
@@ -180,13 +179,13 @@ def _method_line(name: Chosen, width: int) -> Content:
     return Content.assemble(
         (name.ljust(_NAME), "bold"),
         one_line(summary, room - 1).ljust(room),
-        (f"{cost:>{_COST}}", _QUIET),
+        (f"{cost:>{_COST}}", QUIET),
     )
 
 
 def _source_line(name: str, amount: str, width: int) -> Content:
     room = min(width - _COST, _NAME + _SUMMARY)
-    return Content.assemble(padded(name, room), (f"{amount:>{_COST}}", _QUIET))
+    return Content.assemble(padded(name, room), (f"{amount:>{_COST}}", QUIET))
 
 
 def _data_summary(counts: Counts) -> Content:
@@ -206,14 +205,14 @@ def _data_summary(counts: Counts) -> Content:
         lines.append(Content(f"Not enough decisions yet: {missing:,} more are needed."))
         if fitting:
             runs = counted(-(-missing * counts.runs // decisions), "run")
-            lines.append(Content.styled(f"That is about {runs} like those so far.", _QUIET))
+            lines.append(Content.styled(f"That is about {runs} like those so far.", QUIET))
     else:
         lines.append(Content("Enough for a training."))
     if older := decisions - fitting:
         text = f"{counted(older, 'decision')} of an older encoding cannot be learnt from."
-        lines.append(Content.styled(text, _QUIET))
+        lines.append(Content.styled(text, QUIET))
     if not counts.origins:
-        lines.append(Content.styled("You haven't labelled a decision yet.", _QUIET))
+        lines.append(Content.styled("You haven't labelled a decision yet.", QUIET))
     return Content("\n").join(lines)
 
 
@@ -265,7 +264,7 @@ class TrainingFold:
 
 
 _BAR = 30
-_UNCHANGED = Content("The active policy has not changed.").stylize(_QUIET)
+_UNCHANGED = Content("The active policy has not changed.").stylize(QUIET)
 _REDRAW = 0.25  # seconds between two drawings
 _SILENT = 10.0  # seconds of a phase after which its duration is shown, so that it does not look like a hang
 
@@ -358,9 +357,6 @@ screen meanwhile; leaving the app stops the training, and starting the same one 
         if self.job is not None and self.running:
             self.job.leave()
 
-    def on_resize(self) -> None:
-        self._draw()
-
     def _catch_up(self) -> None:
         if self.running:
             changed = self._take_events()
@@ -390,6 +386,7 @@ screen meanwhile; leaving the app stops the training, and starting the same one 
 
     # --- drawing ---------------------------------------------------------------------------------
 
+    @on(events.Resize)
     def _draw(self) -> None:
         if self.job is None or self._request is None or not self.is_mounted:
             return
@@ -424,15 +421,15 @@ screen meanwhile; leaving the app stops the training, and starting the same one 
         elif self.running:
             elapsed = time.monotonic() - self._since
             so_far = f"  {duration(elapsed)} so far" if elapsed >= _SILENT else ""
-            lines.append(Content.assemble(one_line(fold.began.message) or "Preparing …", (so_far, _QUIET)))
+            lines.append(Content.assemble(one_line(fold.began.message) or "Preparing …", (so_far, QUIET)))
         if self.running and self.stopping:
-            lines.append(Content.styled("It ends after the step under way.", _QUIET))
+            lines.append(Content.styled("It ends after the step under way.", QUIET))
         lines += [Content.styled(f"! {one_line(warning)}", "$warning") for warning in fold.warnings]
         if step is not None:
             lines.append(Content.assemble(("Loss", "bold"), f"  {step.loss:.3f} at step {step.step:,}"))
         if fold.held_out is not None:
             learned = f"  learned {fold.held_out.utility:.3f}"
-            default = (f"  default {fold.held_out.default:.3f}", _QUIET)
+            default = (f"  default {fold.held_out.default:.3f}", QUIET)
             lines.append(Content.assemble(("Held-out utility", "bold"), learned, default))
         return lines
 
@@ -450,7 +447,7 @@ screen meanwhile; leaving the app stops the training, and starting the same one 
             elif number == current:
                 pieces.append(Content.styled(f"{sign} {name}", "bold $accent"))
             else:
-                pieces.append(Content.styled(f"· {name}", _QUIET))
+                pieces.append(Content.styled(f"· {name}", QUIET))
         return Content("  ").join(pieces)
 
     def _outcome(self, width: int) -> list[Content]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -26,7 +25,7 @@ from tui.app.keys import bindings
 from tui.app.lists import Offers, hanging
 from tui.app.offers import deepthink
 from tui.library.passage import open_kept, open_original
-from tui.run.fold import EVERYTHING, Part, RunFold
+from tui.run.fold import EVERYTHING, MARK, Part, RunFold
 from tui.run.words import CHOICES, block_of, doing, doubts, ending, place, reason, support_count
 from tui.terminal import clean, duration, one_line, unmarked
 
@@ -95,7 +94,6 @@ The nearest passages, and other ways to search. **Enter** opens a passage, or do
         self.post_message(self.Chosen(way, question))
 
 
-_CITATION = re.compile(r"\[(\d+)\]")
 _PREFIX_LENGTH = 40  # characters by which a sentence is found in the answer
 
 
@@ -156,7 +154,7 @@ behind it in its document, with the supporting sentence marked. A mouse click on
 
     def finish(self, text: str, claims: Sequence[Claim] = ()) -> None:
         """Show the complete answer with its citations; mark the unsupported sentences of ``claims``."""
-        self.has_citations = bool(_CITATION.search(text))
+        self.has_citations = bool(MARK.search(text))
         self._doubtful_sentences = [claim["text"] for claim in claims if claim["verdict"] != "supported"]
         self.call_later(self._finish, text)
 
@@ -194,7 +192,7 @@ behind it in its document, with the supporting sentence marked. A mouse click on
             content = block.content
             if not isinstance(content, Content):
                 continue
-            marks = list(_CITATION.finditer(content.plain))
+            marks = list(MARK.finditer(content.plain))
             original = content
             for sentence in self._doubtful_sentences:
                 at = content.plain.find(sentence[:_PREFIX_LENGTH])
@@ -245,7 +243,6 @@ behind it in its document, with the supporting sentence marked. A mouse click on
             block.update(self._plain_blocks[block])
 
 
-_QUOTE_LENGTH = 160
 _QUESTION_LENGTH = 1200  # characters; the whole text is in the prompt's history
 
 
@@ -275,7 +272,7 @@ best. **Enter** opens it in its document.
         for item in fold.answered.sources:
             lead = f"[{item['number']}] "
             location = Content(hanging(lead, place(item), self.width))
-            quote = one_line(_quote_or_excerpt(item, fold), _QUOTE_LENGTH)
+            quote = one_line(_quote_or_excerpt(item, fold), _TEXT_LENGTH)
             excerpt = Content(hanging(" " * len(lead), f"“{quote}”", self.width))
             text = Content("\n").join([location, excerpt.stylize("$foreground 65%")])
             yield Option(text, id=str(item["number"]))

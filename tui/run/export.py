@@ -22,7 +22,7 @@ from agent.state import Claim, Evidence, citation_marks
 from traces.runs import Run
 from traces.store import Store
 from tui.run import words
-from tui.run.fold import RunFold, Step, StepState, fold_of
+from tui.run.fold import MARK, RunFold, Step, StepState, fold_of
 from tui.run.words import place
 from tui.terminal import clean, one_line
 
@@ -142,7 +142,6 @@ def _text(text: str) -> str:
     return _LIST.sub(r"\1\\\2", _SPECIAL.sub(r"\\\1", one_line(text)))
 
 
-_MARK = re.compile(r"\[(\d+)\]")
 _SOURCE = re.compile(r'<strong><a href="#source-(\d+)">')
 
 
@@ -159,7 +158,7 @@ def to_html(fold: RunFold, when: datetime) -> str:
     parser = MarkdownIt("commonmark", {"html": False, "xhtmlOut": False}).disable(
         ["link", "image", "reference"]
     )
-    body = _MARK.sub(link, parser.render(to_markdown(fold, when)))
+    body = MARK.sub(link, parser.render(to_markdown(fold, when)))
     body = _SOURCE.sub(r'<strong id="source-\1"><a href="#source-\1">', body)
     body = body.replace('<a href="http', '<a rel="noopener noreferrer nofollow" href="http')
     page = Template(files("tui.run").joinpath("run.html").read_text(encoding="utf-8"))

@@ -24,6 +24,8 @@ _EXIT_CODES = {
     "withheld": REJECTED,
 }
 
+MARK = re.compile(r"\[(\d+)\]")
+"""A citation in an answer, with its number."""
 _ENDINGS_WITH_SOURCES = {"answered", "rejected"}  # after which nothing more is cited
 
 Part = Literal["question", "status", "plan", "evidence", "decisions", "text", "answer", "reply", "meters"]
@@ -234,7 +236,7 @@ class RunFold:
         if answered is None:
             return
         numbers = [item["number"] for item in (*answered.sources, *self.evidence)]
-        cited = [int(mark) for mark in _MARK.findall(answered.answer) if int(mark) in numbers]
+        cited = [int(mark) for mark in MARK.findall(answered.answer) if int(mark) in numbers]
         order = {old: new for new, old in enumerate(dict.fromkeys([*cited, *numbers]), start=1)}
         self.answered = replace(
             answered,
@@ -401,11 +403,8 @@ class RunFold:
         return {**fields, "url": self.address(item), "quote": self.quote(item)}
 
 
-_MARK = re.compile(r"\[(\d+)\]")
-
-
 def _renumber_marks(text: str, order: Mapping[int, int]) -> str:
-    return _MARK.sub(lambda mark: f"[{order.get(int(mark[1]), mark[1])}]", text)
+    return MARK.sub(lambda mark: f"[{order.get(int(mark[1]), mark[1])}]", text)
 
 
 def _renumber(numbers: Iterable[int], order: Mapping[int, int]) -> list[int]:
@@ -422,7 +421,7 @@ def answer_as_read(run: Run) -> str:
     """The stored answer of a run, with the citations numbered as `RunFold` numbers them."""
     if run.status not in _ENDINGS_WITH_SOURCES:
         return run.answer
-    numbers = dict.fromkeys(int(mark) for mark in _MARK.findall(run.answer))
+    numbers = dict.fromkeys(int(mark) for mark in MARK.findall(run.answer))
     return _renumber_marks(run.answer, {old: new for new, old in enumerate(numbers, start=1)})
 
 

@@ -6,8 +6,10 @@ from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING
 
+from textual import on
 from textual.content import Content
 from textual.dom import DOMNode
+from textual.events import Mount, Resize
 from textual.screen import Screen
 from textual.widgets import Static
 
@@ -219,12 +221,6 @@ class Meters(Static):
         self.teaching = False
         self._fold: RunFold | None = None
 
-    def on_mount(self) -> None:
-        self.redraw()
-
-    def on_resize(self) -> None:
-        self.redraw()
-
     def show(self, fold: RunFold, changed: frozenset[Part]) -> None:
         self._fold = fold
         if changed & _PARTS:
@@ -235,6 +231,8 @@ class Meters(Static):
         self._fold = None
         self.redraw()
 
+    @on(Mount)
+    @on(Resize)
     def redraw(self) -> None:
         """Draw the line; if it is too long, the least important parts are left out."""
         started = self._fold.started if self._fold else None
@@ -274,18 +272,14 @@ class RunBar(Static):
         self.auto_links = False
         self._paused = False
 
-    def on_mount(self) -> None:
-        self.redraw()
-
-    def on_resize(self) -> None:
-        self.redraw()
-
     def show_paused(self, paused: bool) -> None:
         """Label the first action Pause or Resume."""
         if paused != self._paused:
             self._paused = paused
             self.redraw()
 
+    @on(Mount)
+    @on(Resize)
     def redraw(self) -> None:
         actions = ACTIONS["run"]
         labels = ["Resume" if self._paused and one.does == "pause" else one.label for one in actions]

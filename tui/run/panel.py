@@ -23,7 +23,21 @@ _MAX_PASSAGES = 12  # passages of a step
 _TEXT_LENGTH = 160  # characters of a passage
 
 
-class EvidenceList(HangingList):
+class _ListOfRun(HangingList):
+    """A list about one run, drawn from its fold."""
+
+    DEFAULT_CSS = """
+    _ListOfRun { background: transparent; border: none; padding: 0; height: 1fr; }
+    _ListOfRun:focus { border: none; border-left: outer $accent; }
+    """
+    _fold: RunFold | None = None
+
+    def show(self, fold: RunFold) -> None:
+        self._fold = fold
+        self.redraw()
+
+
+class EvidenceList(_ListOfRun):
     """The passages of each step, the kept ones with their number; Enter opens one."""
 
     HELP = """\
@@ -32,19 +46,10 @@ class EvidenceList(HangingList):
 The passages of each step, best first: the number of the citation if it was kept, its first words, how
 likely it is to answer, and what found it. **Enter** opens it in its document.
 """
-    DEFAULT_CSS = """
-    EvidenceList { background: transparent; border: none; height: 1fr; padding: 0; }
-    EvidenceList:focus { border: none; border-left: outer $accent; }
-    """
 
     def __init__(self) -> None:
         super().__init__()
         self._passages: dict[str, tuple[Candidate, int, str]] = {}  # passage, number, quote
-        self._fold: RunFold | None = None
-
-    def show(self, fold: RunFold) -> None:
-        self._fold = fold
-        self.redraw()
 
     def draw(self) -> None:
         fold = self._fold
@@ -52,17 +57,13 @@ likely it is to answer, and what found it. **Enter** opens it in its document.
             return
         numbers = {item["passage_id"]: item["number"] for item in fold.evidence}
         quotes = fold.answered.quotes if fold.answered else {}
-        cursor = self.highlighted
         self._passages = {}
-        options: list[Option | None] = []
+        options: list[Option] = []
         for step in fold.steps:
             if step.hits or step.kept:
                 options.append(Option(_heading(step, self.width), disabled=True))
                 options.extend(self._rows(step, numbers, quotes))
-        self.clear_options()
-        self.add_options(options or [Option("Nothing has been found yet.", disabled=True)])
-        if cursor is not None and cursor < self.option_count:
-            self.highlighted = cursor
+        self.put(options or [Option("Nothing has been found yet.", disabled=True)])
 
     def _rows(self, step: Step, numbers: dict[int, int], quotes: dict[str, str]) -> list[Option]:
         grades = step.grades
@@ -119,7 +120,7 @@ _STATES: Mapping[StepState, tuple[str, str]] = {  # sign, colour
 }
 
 
-class PlanTree(HangingList):
+class PlanTree(_ListOfRun):
     """The steps so far, then the rest of the plan.
 
     It is a list whose entries open and close, because Textual's tree cuts off long lines.
@@ -132,22 +133,16 @@ class PlanTree(HangingList):
 come, `–` skipped. **Enter** opens and closes a step: its searches, the grades of their passages, and what
 else was tried. `→` is the finding.
 """
-    DEFAULT_CSS = """
-    PlanTree { background: transparent; border: none; padding: 0; height: 1fr; }
-    PlanTree:focus { border: none; border-left: outer $accent; }
-    """
 
     def __init__(self) -> None:
         super().__init__()
         self._toggled: set[int] = set()  # steps that the user opened or closed
-        self._fold: RunFold | None = None
         self._drawn_rows: list[Content] = []
 
     def show(self, fold: RunFold) -> None:
         if self._fold is not None and self._fold.run_id != fold.run_id:
             self._toggled = set()
-        self._fold = fold
-        self.redraw()
+        super().show(fold)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         event.stop()
@@ -163,10 +158,7 @@ else was tried. `→` is the finding.
             rows.append(_label("open", offset, step["question"], self.width))
         rows = rows or [Content("No plan yet.").stylize("$foreground 65%")]
         if len(rows) != len(self._drawn_rows):
-            cursor = self.highlighted
-            self.clear_options()
-            self.add_options([Option(row, id=str(number)) for number, row in enumerate(rows, start=1)])
-            self.highlighted = cursor if cursor is not None and cursor < len(rows) else None
+            self.put(Option(row, id=str(number)) for number, row in enumerate(rows, start=1))
         else:
             for index, row in enumerate(rows):
                 if row != self._drawn_rows[index] or row.spans != self._drawn_rows[index].spans:

@@ -21,7 +21,7 @@ from rich.text import Text
 
 from agent import events as ev
 from tui import failures
-from tui.run.fold import RunFold
+from tui.run.fold import MARK, RunFold
 from tui.run.keyboard import KEYS, Wheel
 from tui.run.words import ANSWERING, RESUMABLE, Block, Tone, Transcript, doing, resume_hint
 from tui.terminal import clean, duration
@@ -29,7 +29,6 @@ from tui.terminal import clean, duration
 LABEL_WIDTH = 10
 """Columns of the label to the left of the text, including the gap."""
 
-_MARK = re.compile(r"\[\d+\]")
 _DOUBT = re.compile(r"\(?\b(?:not supported|only partly supported)\b[^)\n:]*\)?")
 _HEADING = re.compile(r"^#{1,6} .*$", re.MULTILINE)
 _STYLES: dict[Tone, tuple[str, str, str]] = {  # label, text, items
@@ -263,7 +262,7 @@ def _row(label: str, body: RenderableType, style: str) -> Table:
 def _highlight(text: str, style: str) -> Text:
     """``text`` with citation marks, doubts and headings highlighted."""
     highlighted = Text(text, style=style)
-    highlighted.highlight_regex(_MARK, "cyan")
+    highlighted.highlight_regex(MARK, "cyan")
     highlighted.highlight_regex(_DOUBT, "bold yellow")
     highlighted.highlight_regex(_HEADING, "bold")
     return highlighted

@@ -14,7 +14,7 @@ from textual import on
 from textual.app import ComposeResult
 from textual.containers import Container, Vertical, VerticalScroll
 from textual.content import Content
-from textual.events import Click
+from textual.events import Click, Resize
 from textual.message import Message
 from textual.timer import Timer
 from textual.widgets import Static
@@ -129,9 +129,6 @@ previous research step, **Home** and **End** to either end. Long waits are cut t
         yield Static(id="player-track", markup=False)
         yield Static(id="player-words", markup=False)
 
-    def on_resize(self) -> None:
-        self._draw()
-
     def show(self, player: Player, *, playing: bool) -> None:
         self._player, self._playing = player, playing
         self._draw()
@@ -143,6 +140,7 @@ previous research step, **Home** and **End** to either end. Long waits are cut t
         if self._player is not None and event.y == 0 and 0 <= column < width:
             self.post_message(self.Seek(round(column / max(width - 1, 1) * len(self._player.events))))
 
+    @on(Resize)
     def _draw(self) -> None:
         player = self._player
         if player is None:

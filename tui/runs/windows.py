@@ -137,6 +137,7 @@ gives it a name, which the command line knows too, `d` deletes it with its runs.
         else:
             self.dismiss(None)
 
+    @on(Input.Submitted, "#session-filter")
     def _back_to_list(self) -> None:
         self.query_one("#sessions").remove_class("-naming")
         self.set_focus(self.query_one(SessionList))
@@ -149,10 +150,6 @@ gives it a name, which the command line knows too, `d` deletes it with its runs.
         self._filter_words = event.value.casefold().split()
         if self._is_read:
             self._show()
-
-    @on(Input.Submitted, "#session-filter")
-    def _leave_filter(self) -> None:
-        self._back_to_list()
 
     def action_rename(self) -> None:
         if self._current is not None:

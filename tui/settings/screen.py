@@ -16,7 +16,7 @@ from textual.widgets import Input, OptionList, Static
 from tui.app.base import DeepScreen
 from tui.app.failure import in_the_app
 from tui.app.keys import bindings
-from tui.app.lists import Line, ScreenRows, heading
+from tui.app.lists import Line, Notice, ScreenRows, heading
 from tui.app.themes import TEXTUAL
 from tui.app.work import Failed, in_background
 from tui.run.live import load_anew
@@ -126,18 +126,17 @@ Theme, motion and keys take effect at once, a model with the next question.
         with Container(id="sides"):
             with Vertical(id="left"):
                 yield Input(placeholder="Search", id="search", compact=True)
-                yield Static(id="trouble", classes="error", markup=False)
+                yield Notice("trouble")
                 yield ScreenRows(id="rows")
             with VerticalScroll(id="editor", can_focus=False):
                 yield Static(id="name", markup=False)
                 yield Static(id="description", markup=False)
                 yield Choice(id="choice", markup=False, compact=True)
                 yield Input(id="text", compact=True)
-                yield Static(id="message", markup=False)
+                yield Notice("message")
 
     def on_mount(self) -> None:
         self._show_setting()
-        self.query_one("#trouble").display = False
 
     # --- what is possible ------------------------------------------------------------------------
 
@@ -196,10 +195,6 @@ Theme, motion and keys take effect at once, a model with the next question.
 
     # --- events of widgets -----------------------------------------------------------------------
 
-    @on(Input.Changed, "#search")
-    def _filter_rows(self) -> None:
-        self._redraw()
-
     @on(Input.Submitted, "#search")
     def _focus_rows(self) -> None:
         self.set_focus(self.query_one("#rows"))  # at once: a second Enter belongs to the row
@@ -241,7 +236,7 @@ Theme, motion and keys take effect at once, a model with the next question.
             self._take_effect(key)
             self.set_focus(self.query_one("#rows"))
         elif row is not None and row.key == key:
-            self._tell("message", f"✗ {clean(result)}", is_error=True)
+            self._tell("message", f"✗ {clean(result)}")
 
     def _show_settings(self, rows: Sequence[Entry]) -> None:
         self._rows = rows
@@ -261,7 +256,7 @@ Theme, motion and keys take effect at once, a model with the next question.
         way_out = in_the_app(error, keys)
         parts = (f"✗ {error.message}", way_out, "" if self._rows else hint)
         self._error_text = "\n  ".join(filter(None, parts))
-        self._tell("trouble", self._error_text, is_error=True)
+        self._tell("trouble", self._error_text)
         self._redraw()
 
     def _take_effect(self, key: str) -> None:
@@ -279,12 +274,8 @@ Theme, motion and keys take effect at once, a model with the next question.
 
     # --- drawing ---------------------------------------------------------------------------------
 
-    def _tell(self, where: str, text: str, *, is_error: bool = False) -> None:
-        """Show a text in its line; "" hides the line."""
-        line = self.query_one(f"#{where}", Static)
-        line.update(text)
-        line.set_class(is_error, "error")
-        line.display = bool(text)
+    def _tell(self, where: str, text: str) -> None:
+        self.query_one(f"#{where}", Notice).tell(text)
 
     def _show_setting(self) -> None:
         """Show the setting under the cursor, and a way to change it."""
@@ -317,6 +308,7 @@ Theme, motion and keys take effect at once, a model with the next question.
         key = self.query_one(ScreenRows).chosen
         return next((row for row in self._rows if row.key == key), None)
 
+    @on(Input.Changed, "#search")
     def _redraw(self) -> None:
         words = self.query_one("#search", Input).value.casefold().split()
         lines: list[Line] = []
