@@ -135,6 +135,15 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
+def to_tabulate(items: Sequence[object], nothing: str, *, as_json: bool) -> bool:
+    """Whether a table of the items is to be shown; JSON, or that there are none, is printed here."""
+    if as_json:
+        print_json(items)
+    elif not items:
+        console().print(nothing)
+    return bool(items) and not as_json
+
+
 def print_json(value: object) -> None:
     """Print a value as JSON: dataclasses as objects, times in ISO 8601 and UTC, paths as text."""
     sys.stdout.write(json.dumps(value, default=_to_json, ensure_ascii=False, indent=2) + "\n")

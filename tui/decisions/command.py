@@ -25,7 +25,7 @@ from tui.failures import WrongUsage
 from tui.options import AsJson, RunId, is_alone
 from tui.run.fold import status_key
 from tui.run.words import local_time, status
-from tui.terminal import clean, console, counted, one_line, print_json, table
+from tui.terminal import clean, console, counted, one_line, print_json, table, to_tabulate
 
 app = typer.Typer(invoke_without_command=True)
 
@@ -59,12 +59,8 @@ def list_traces(
     """List the runs that decided something, newest first."""
     store = open_traces_store(context.obj)
     runs = Traces(store).latest(limit)
-    if as_json:
-        print_json(runs)
-        return
-    out = console()
-    if not runs:
-        out.print(f"No decision is stored yet. {_why_none(store)}")
+    nothing = f"No decision is stored yet. {_why_none(store)}" if not runs else ""
+    if not to_tabulate(runs, nothing, as_json=as_json):
         return
     rows = [
         (
@@ -81,7 +77,7 @@ def list_traces(
     ]
     headers = ("run", "when", "decisions", "by", "labels", "rating", "quality", "question")
     spare = ("when", "labels", "rating", "quality", "by")
-    out.print(table(headers, rows, right=("labels",), whole=("run", "when"), spare=spare))
+    console().print(table(headers, rows, right=("labels",), whole=("run", "when"), spare=spare))
 
 
 @app.command("show")

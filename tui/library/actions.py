@@ -251,19 +251,9 @@ LEFT_OUT = " Its file is excluded from the followed folder, so it stays removed.
 
 def as_json_object(hit: Hit) -> dict[str, object]:
     """A passage with the fields of a citation, and its scores; scripts rely on the keys."""
-    passage = hit.passage
-    return {
-        "passage_id": passage.id,
-        "document_id": passage.document_id,
-        "collection": passage.collection,
-        "document": passage.document,
-        "title": passage.title,
-        "section": passage.section,
-        "page": passage.page,
-        "date": passage.date,
-        "text": passage.text,
-        "scores": hit.scores,
-    }
+    fields = ("document_id", "collection", "document", "title", "section", "page", "date", "text")
+    shared = {name: getattr(hit.passage, name) for name in fields}
+    return {"passage_id": hit.passage.id, **shared, "scores": hit.scores}
 
 
 def named_collections(library: Library, names: Sequence[str]) -> list[Collection]:

@@ -33,7 +33,7 @@ from tui.library.ingesting import show_ingestion
 from tui.options import After, AsJson, Before, From, InFolder, Type, Yes, confirm, filter_pairs, is_alone
 from tui.run.words import local_time, located
 from tui.settings.settings import load
-from tui.terminal import clean, console, counted, one_line, print_json, table
+from tui.terminal import clean, console, counted, one_line, print_json, table, to_tabulate
 
 _EMPTY = "The library is empty. Add documents: deepthink ingest PATH, or try deepthink demo."
 _NONE_FOLLOWED = "No folder is followed yet. `deepthink ingest FOLDER` reads a folder and follows it."
@@ -145,15 +145,11 @@ def collections(context: typer.Context, as_json: AsJson = False) -> None:
         return
     library = Library(open_store())
     shelves = library.collections()
-    out = console()
-    if as_json:
-        print_json(shelves)
-        return
-    if not shelves:
-        out.print(_EMPTY)
+    if not to_tabulate(shelves, _EMPTY, as_json=as_json):
         return
     rows = [(one.name, one.documents, one.chunks, one_line(one.description, 160)) for one in shelves]
     headers = ("collection", "documents", "passages", "holds")
+    out = console()
     out.print(table(headers, rows, right=("documents", "passages")))
     out.print(Text(f"\nvectors by {actions.vectors_by(library)}", style="dim"))
 
@@ -209,11 +205,7 @@ def list_documents(
 def folders(as_json: AsJson = False) -> None:
     """List the followed folders."""
     followed_folders = Folders(open_store()).followed()
-    if as_json:
-        print_json(followed_folders)
-        return
-    if not followed_folders:
-        console().print(_NONE_FOLLOWED)
+    if not to_tabulate(followed_folders, _NONE_FOLLOWED, as_json=as_json):
         return
     rows = [
         (one.collection, one.path, "  ".join(one.exclude), "" if is_folder(Path(one.path)) else "missing")
@@ -226,11 +218,7 @@ def folders(as_json: AsJson = False) -> None:
 def changes(as_json: AsJson = False) -> None:
     """Show what changed in followed folders, newest first."""
     entries = Folders(open_store()).changes()
-    if as_json:
-        print_json(entries)
-        return
-    if not entries:
-        console().print("Nothing has changed in the followed folders yet.")
+    if not to_tabulate(entries, "Nothing has changed in the followed folders yet.", as_json=as_json):
         return
     rows = [
         (local_time(one.seen), one.collection, one.outcome, one.name, actions.change_detail(one))

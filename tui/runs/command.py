@@ -22,7 +22,17 @@ from tui.run.fold import answer_as_read, status_key, stored_events
 from tui.run.render import AnimatedRun, PlainRun, Renderer
 from tui.run.words import NOTHING_ASKED, UNFINISHED_REASONS, local_time, status
 from tui.runs import actions
-from tui.terminal import clean, console, counted, duration, is_live, one_line, print_json, table
+from tui.terminal import (
+    clean,
+    console,
+    counted,
+    duration,
+    is_live,
+    one_line,
+    print_json,
+    table,
+    to_tabulate,
+)
 
 app = typer.Typer(invoke_without_command=True)
 _Unfinished = Annotated[
@@ -52,13 +62,11 @@ def list_runs(
         return
     stored = Runs(open_store())
     recent = stored.search(limit=limit)
+    summaries = [_as_json(run, partial=run.partial) for run in recent]
+    nothing = 'No run is stored yet. Ask something: deepthink ask "…"'
+    if not to_tabulate(summaries, nothing, as_json=as_json):
+        return
     out = console()
-    if as_json:
-        print_json([_as_json(run, partial=run.partial) for run in recent])
-        return
-    if not recent:
-        out.print('No run is stored yet. Ask something: deepthink ask "…"')
-        return
     rows = [
         (
             run.id,
@@ -231,12 +239,8 @@ def list_sessions(
 ) -> None:
     """List the sessions, the one used last first."""
     recent = Sessions(open_store()).recent(limit)
-    out = console()
-    if as_json:
-        print_json(recent)
-        return
-    if not recent:
-        out.print('No session is stored yet. Ask something: deepthink ask "…"')
+    nothing = 'No session is stored yet. Ask something: deepthink ask "…"'
+    if not to_tabulate(recent, nothing, as_json=as_json):
         return
     rows = [
         (one.id, one.name, one.runs, local_time(one.latest), one_line(one.first, 120) or NOTHING_ASKED)
@@ -244,7 +248,7 @@ def list_sessions(
     ]
     headers = ("session", "name", "runs", "last used", "began with")
     whole = ("session", "last used")
-    out.print(table(headers, rows, right=("runs",), whole=whole, spare=("last used",)))
+    console().print(table(headers, rows, right=("runs",), whole=whole, spare=("last used",)))
 
 
 @sessions_app.command("show")
@@ -324,12 +328,8 @@ def _list_unfinished(*, as_json: bool) -> None:
     from tui.ask.asking import NOTHING
 
     unfinished = resumable(open_store())
-    out = console()
-    if as_json:
-        print_json([{**_as_json(entry.run), "why": entry.why} for entry in unfinished])
-        return
-    if not unfinished:
-        out.print(NOTHING)
+    summaries = [{**_as_json(entry.run), "why": entry.why} for entry in unfinished]
+    if not to_tabulate(summaries, NOTHING, as_json=as_json):
         return
     rows = [
         (
@@ -342,7 +342,7 @@ def _list_unfinished(*, as_json: bool) -> None:
         for entry in unfinished
     ]
     headers = ("run", "when", "why", "to go on", "question")
-    out.print(table(headers, rows, whole=("run", "when", "to go on"), spare=("run", "when", "why")))
+    console().print(table(headers, rows, whole=("run", "when", "to go on"), spare=("run", "when", "why")))
 
 
 def _no_answer_text(run: Run) -> str:
