@@ -53,7 +53,11 @@ def base_url(text: str) -> str:
 
 def is_this_machine(url: str) -> bool:
     """Whether data sent to ``url`` stays on this machine."""
-    host = urlsplit(url).hostname or ""
+    return is_loopback(urlsplit(url).hostname or "")
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host, by its name or its IP address, is this machine."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

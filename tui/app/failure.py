@@ -34,17 +34,11 @@ _PHRASES: Final = (
 )
 _COMMAND: Final = re.compile(r"[`“]deepthink ([a-z-]+)[^`”]*[`”]")
 _SCREENS: Final[Mapping[str, str]] = {
-    "ask": "ask",
+    **{name: name for name in "ask doctor library models policy runs sessions".split()},
     "config": "settings",
     "demo": "library",
-    "doctor": "doctor",
     "ingest": "library",
-    "library": "library",
-    "models": "models",
-    "policy": "policy",
     "resume": "runs",
-    "runs": "runs",
-    "sessions": "sessions",
     "traces": "decisions",
     "train-policy": "policy",
 }

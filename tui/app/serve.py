@@ -27,6 +27,7 @@ from aiohttp import WSCloseCode, web
 from textual_serve.app_service import AppService
 from textual_serve.server import Server, to_int
 
+from models.servers.openai import is_loopback
 from traces.errors import DeepthinkError
 from tui.failures import DONE, warn
 
@@ -68,7 +69,7 @@ class AppServer(Server):
         super().__init__(f"exec {command_line}", title="deepthink")
         self._given_host = host
         self._listener = listener
-        self.only_here = _is_loopback(listener.getsockname()[0])
+        self.only_here = is_loopback(listener.getsockname()[0])
         self._token = secrets.token_urlsafe(16)
         self._cookie = f"deepthink-{listener.getsockname()[1]}"  # browsers tell hosts apart, not ports
         self._pages: dict[web.WebSocketResponse, asyncio.Task[object] | None] = {}
@@ -171,7 +172,7 @@ class AppServer(Server):
         if origin is not None and urlsplit(origin).netloc != request.host:
             raise web.HTTPForbidden(text="Opened from another site.")
         name = urlsplit(f"//{request.host}").hostname or ""
-        if self.only_here and not _is_loopback(name) and name != self._given_host.lower():
+        if self.only_here and not is_loopback(name) and name != self._given_host.lower():
             raise web.HTTPForbidden(text="The host name is not this machine's.")
         tokens = (request.query.get("token", ""), request.cookies.get(self._cookie, ""))  # one may be stale
         if not any(secrets.compare_digest(token.encode(), self._token.encode()) for token in tokens):
@@ -233,13 +234,6 @@ def _warn_about_access(server: AppServer) -> None:
         f"encrypted on the way. To use it from another machine alone, serve without --host and run there: "
         f"ssh -L {port}:127.0.0.1:{port} {socket.gethostname()}, then open the link with 127.0.0.1 in it."
     )
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def _address(host: str, port: int) -> str:

@@ -6,7 +6,7 @@ them. Their messages are therefore handled by method name.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from itertools import zip_longest
 from typing import TYPE_CHECKING, cast
@@ -232,7 +232,7 @@ Every `[n]` of the answer opens its passage.
             warn = partial(self.notify, severity="warning", timeout=10, markup=False)
             return begin(run, typed, self.session, warn)
 
-        self._start(typed.question, RunFold(), prepare)
+        self._start(typed.question, RunFold(), LiveRun(self.deepthink.engine, prepare))
 
     def _refusal(self, typed: Typed) -> str:
         """Why this question cannot be asked, in a sentence; "" if it can."""
@@ -464,24 +464,17 @@ Every `[n]` of the answer opens its passage.
 
             return partial(agent_run.resume, fold.run_id, interactive=True)
 
-        self._start(self._question_text, fold, prepare, model, web)
+        live = LiveRun(self.deepthink.engine, prepare, model, web)
+        self._start(self._question_text, fold, live)
 
-    def _start(
-        self,
-        question: str,
-        fold: RunFold,
-        prepare: Callable[[LiveRun], Begin],
-        model: str = "",
-        web: bool | None = None,
-    ) -> None:
-        self.fold = fold
+    def _start(self, question: str, fold: RunFold, live: LiveRun) -> None:
+        self.fold, self.live, self.deciding = fold, live, False
         self.exchange = self.query_one(Conversation).begin(question)
-        self.live, self.deciding = LiveRun(self.deepthink.engine, prepare, model, web), False
-        self.live.steering.teach(self.teaching)
+        live.steering.teach(self.teaching)
         self.query_one(RunBar).add_class("-on")
         self.refresh_bindings()
         self._show_thinking()
-        self.live.start(self)
+        live.start(self)
 
     # --- the answer -----------------------------------------------------------------------------
 

@@ -87,6 +87,7 @@ def is_here(entry: ModelEntry) -> bool:
         return False
 
 
+_STEPS = ("A language model", "Documents", "A first question")
 _INTRO = "Answers from your own documents, on this machine alone. Three steps:"
 
 
@@ -275,9 +276,8 @@ stays.
 
     def _redraw(self) -> None:
         step = self._step()
-        for number, (title, body) in enumerate(
-            (self._model_step(), self._documents_step(), self._question_step()), 1
-        ):
+        bodies = (self._model_step(), self._documents_step(), self._question_step())
+        for number, (title, body) in enumerate(zip(_STEPS, bodies, strict=True), 1):
             done = step > number
             sign = "✓" if done else "▸" if number == step else "·"
             head = Content(f"{sign} {number}  {title}")
@@ -292,17 +292,16 @@ stays.
     def _key(self, action: str) -> str:
         return deepthink(self).key_of(f"welcome.{action}") or "–"
 
-    def _model_step(self) -> tuple[str, str]:
+    def _model_step(self) -> str:
         inventory = self._inventory
-        title = "A language model"
         if inventory is None:
-            return title, "Looking for models and documents …"
+            return "Looking for models and documents …"
         if self._busy == "fetching":
-            return title, f"Fetching; {self._key('stop')} stops it, and what was fetched is kept."
+            return f"Fetching; {self._key('stop')} stops it, and what was fetched is kept."
         if self._busy == "taking":
-            return title, "Here."
+            return "Here."
         if not inventory.missing:
-            return title, f"{inventory.model} is here."
+            return f"{inventory.model} is here."
         names = ", ".join(entry.name for entry in inventory.missing)
         text = f"{self._key('next')} fetches {names}: {_weight(inventory.missing)}, once."
         if inventory.begun:
@@ -311,37 +310,32 @@ stays.
             weight = _weight(inventory.missing_with_smaller)
             smaller = f"{inventory.smaller} instead: {weight}, faster and weaker."
             text += f"\n{self._key('small')} takes {smaller}"
-        return title, text
+        return text
 
-    def _documents_step(self) -> tuple[str, str]:
+    def _documents_step(self) -> str:
         inventory = self._inventory
-        title = "Documents"
         if self._busy in {"sampling", "reading"}:
-            return title, f"{self._key('stop')} stops the reading, and what was read is kept."
+            return f"{self._key('stop')} stops the reading, and what was read is kept."
         if inventory is None or self._step() < 2:
-            return title, "Samples about a company that does not exist, or your own."
+            return "Samples about a company that does not exist, or your own."
         if self._step() == 2:
             count = inventory.sample_documents
             samples = f"the sample library: {count} documents about a company that does not exist."
             own_documents = f"{self._key('files')} chooses documents of your own."
-            return title, f"{self._key('next')} reads {samples}\n{own_documents}"
+            return f"{self._key('next')} reads {samples}\n{own_documents}"
         samples = ", the samples among them" if inventory.samples else ""
-        return title, f"{inventory.documents} in the library{samples}."
+        return f"{inventory.documents} in the library{samples}."
 
-    def _question_step(self) -> tuple[str, str]:
+    def _question_step(self) -> str:
         inventory = self._inventory
-        title = "A first question"
         if self._busy == "reading":
-            return title, "What you want to know of your documents."
+            return "What you want to know of your documents."
         if inventory is not None and inventory.documents and not inventory.samples:
-            return (
-                title,
-                f"{self._key('next')} goes to the prompt: ask what you want to know of your documents.",
-            )
+            return f"{self._key('next')} goes to the prompt: ask what you want to know of your documents."
         quoted = f"“{inventory.question}”" if inventory is not None else ""
         if self._step() == 3:
-            return title, f"{quoted}\n{self._key('next')} asks it."
-        return title, quoted
+            return f"{quoted}\n{self._key('next')} asks it."
+        return quoted
 
 
 def _weight(entries: Sequence[ModelEntry]) -> str:

@@ -59,8 +59,7 @@ def list_traces(
     """List the runs that decided something, newest first."""
     store = open_traces_store(context.obj)
     runs = Traces(store).latest(limit)
-    nothing = f"No decision is stored yet. {_why_none(store)}" if not runs else ""
-    if not to_tabulate(runs, nothing, as_json=as_json):
+    if not to_tabulate(runs, f"No decision is stored yet. {_why_none(store)}", as_json=as_json):
         return
     rows = [
         (
