@@ -22,14 +22,14 @@ from textual.widgets.tree import TreeNode
 
 from agent.documents import sample_library
 from agent.documents.sources import why_skipped
-from traces.errors import DeepthinkError
 from traces.library import Library
 from traces.paths import existing_path
 from tui.app.base import KeyLine
+from tui.app.failure import in_the_app
 from tui.app.keys import bindings
 from tui.app.offers import deepthink
 from tui.app.work import Failed, in_background
-from tui.library.actions import DEFAULT_COLLECTION, Intake, WebOff, completions, intake, split_paths
+from tui.library.actions import DEFAULT_COLLECTION, Intake, completions, intake, split_paths
 from tui.terminal import one_line
 
 if TYPE_CHECKING:
@@ -311,7 +311,8 @@ class FilesScreen(ModalScreen[Intake | None]):
     def _show_failure(self, message: Failed) -> None:
         if self._settings is not None:  # else the app shows that they could not be read
             message.stop()
-            self._tell(_way_out(message.error), is_error=True)
+            way_out = in_the_app(message.error, deepthink(self).keys)
+            self._tell(f"{message.error.message} {way_out}", is_error=True)
 
     def _selected_paths(self) -> tuple[str, list[Path], Path | None]:
         text, tree = self.query_one("#path", PathInput).value, self.query_one(PathTree)
@@ -346,10 +347,3 @@ def _enter_hint(text: str, marked_paths: Sequence[Path], highlighted: Path | Non
         return ""
     name = one_line(highlighted.name or str(highlighted), 40)
     return f"{name}: Space marks it." if highlighted.is_dir() else f"Enter reads {name}. Space marks it."
-
-
-def _way_out(error: DeepthinkError) -> str:
-    """The error, and what to do about it in the app."""
-    if isinstance(error, WebOff):
-        return f"{error.message} Turn it on in the settings (web)."
-    return f"{error.message} {error.way_out}"

@@ -194,8 +194,8 @@ the others; it is listed with what to do about it. You can go to any other scree
             notes.append((f"✗ {one_line(self._failure)}", "$error"))
         for failure in fold.failed[-_MAX_NAMED:]:
             notes.append((f"✗ {one_line(failure.name, 60)}: {one_line(failure.error.message)}", "$error"))
-            if failure.error.way_out:
-                notes.append((f"  {one_line(failure.error.way_out)}", QUIET))
+            if way_out := in_the_app(failure.error, deepthink(self).keys):
+                notes.append((f"  {one_line(way_out)}", QUIET))
         for file in [file for file in fold.news if file.outcome != "removed"][-_MAX_NAMED:]:
             low = [f"coverage {share(file.coverage)}"] if is_low(file.coverage) else []
             for notice in (*low, *file.notices):
