@@ -112,11 +112,15 @@ class Keyboard:
                 self._press(key)
 
     def _take_terminal(self) -> bool:
+        import termios
         import tty
 
         if self._reader is None or not self._in_foreground():
             return False
         tty.setcbreak(self._source)
+        attributes = termios.tcgetattr(self._source)
+        attributes[3] &= ~termios.IEXTEN  # some systems keep Ctrl-O for themselves
+        termios.tcsetattr(self._source, termios.TCSANOW, attributes)
         return True
 
     def _restore_terminal(self) -> None:
@@ -157,20 +161,26 @@ class Keyboard:
             os.write(self._screen, _HIDE_CURSOR)
 
 
+def _control(letter: str) -> str:
+    """The character that a letter types with Ctrl."""
+    return chr(ord(letter) - 64)
+
+
+_PAUSE, _FINISH, _SKIP, _ADD, _DECIDE = map(_control, "ONGBD")  # as in the app
 KEYS: Mapping[str, str] = {
-    "p": "pause or resume",
-    "f": "answer now, from what was found",
-    "s": "skip this step",
-    "a": "add a step",
-    "d": "decide what comes next",
-    "q": "cancel",
+    "^O": "pause or resume",
+    "^N": "answer now, from what was found",
+    "^G": "skip this step",
+    "^B": "add a step",
+    "^D": "decide what comes next",
+    "^C": "cancel",
     "?": "show or hide the keys",
 }
-"""Each key and what it does."""
+"""Each key and what it does; ^ stands for Ctrl."""
 
 _DECISIONS: Mapping[str, Action] = {"c": "CONTINUE", "r": "REVISE", "f": "FINISH"}
-_HINTS = ("p pause · f answer now · ? keys", "? keys", "")
-_HINTS_PAUSED = ("p resume · f answer now · ? keys", "p resume", "")
+_HINTS = ("^O pause · ^N answer now · ? keys", "? keys", "")
+_HINTS_PAUSED = ("^O resume · ^N answer now · ? keys", "^O resume", "")
 _ENTER, _ESCAPE, _BACKSPACE, _ERASE = "\r\n", "\x1b", "\x7f\b", "\x15\x17"
 _NOTICE_SECONDS = 6.0
 
@@ -194,7 +204,7 @@ class Wheel:
         elif self._deciding:
             self._decide(key.casefold())
         else:
-            self._steer(key.casefold())
+            self._steer(key)
 
     @property
     def prompt(self) -> str:
@@ -220,32 +230,26 @@ class Wheel:
         self._notice = ""
 
     def _steer(self, key: str) -> None:
-        match key:
-            case "p" if self._steering.paused:
-                self._steering.resume()
-                self._set_notice("resumed")
-            case "p":
-                self._steering.pause()
-                self._set_notice("pausing after this step")
-            case "f" if self.answering:
-                self._set_notice("the answer is on its way already")
-            case "f":
-                self._steering.finish()
-                self._set_notice("answering now")
-            case "s":
-                self._steering.skip()
-                self._set_notice("skipping this step")
-            case "a":
-                self._draft = ""
-            case "d":
-                self._deciding = True
-            case "q":
-                self._steering.cancel()
-                self._set_notice("cancelling")
-            case "?":
-                self.shows_help = not self.shows_help
-            case _:
-                pass
+        if key == _PAUSE and self._steering.paused:
+            self._steering.resume()
+            self._set_notice("resumed")
+        elif key == _PAUSE:
+            self._steering.pause()
+            self._set_notice("pausing after this step")
+        elif key == _FINISH and self.answering:
+            self._set_notice("the answer is on its way already")
+        elif key == _FINISH:
+            self._steering.finish()
+            self._set_notice("answering now")
+        elif key == _SKIP:
+            self._steering.skip()
+            self._set_notice("skipping this step")
+        elif key == _ADD:
+            self._draft = ""
+        elif key == _DECIDE:
+            self._deciding = True
+        elif key == "?":
+            self.shows_help = not self.shows_help
 
     def _decide(self, key: str) -> None:
         self._deciding = False

@@ -62,10 +62,10 @@ def test_a_person_steers_a_run_and_answers_it() -> None:
     with Terminal(command, {"TERM": "xterm", "PYTHONPATH": str(ROOT)}, (80, 24)) as terminal:
         terminal.wait_for("? keys")
         terminal.shows("?", "skip this step")
-        terminal.shows("?p", "paused ·")
-        terminal.shows("p", "resumed")
+        terminal.shows("?\x0f", "paused ·")
+        terminal.shows("\x0f", "resumed")
         terminal.shows(
-            "aWhen?\r", "also to be found out: When?", "Enter alone: answer as best it can", "> "
+            "\x02When?\r", "also to be found out: When?", "Enter alone: answer as best it can", "> "
         )
         terminal.shows("In May.\r", "heard In May.", "([1] differs)", "a, r, s, t: ")
         terminal.shows("maybe\r", "a, r, s, t: ")

@@ -19,7 +19,8 @@ from rich.console import Console
 from agent import events as ev
 from agent.steering import Steering
 from tests.tui.waiting import PATIENCE, wait
-from tui.run.keyboard import Keyboard, Wheel
+from tui.app.keys import ACTIONS_BY_ID
+from tui.run.keyboard import KEYS, Keyboard, Wheel
 from tui.run.render import AnimatedRun
 
 ROOT = Path(__file__).parents[3]
@@ -130,6 +131,9 @@ def test_stopped_it_gives_the_terminal_back_and_continued_it_takes_it_again() ->
         os.close(program)
 
 
+_STEERING = ("pause", "finish", "skip", "add", "decide")
+
+
 @pytest.fixture
 def steering() -> Steering:
     return Steering()
@@ -145,28 +149,35 @@ def _type(wheel: Wheel, text: str) -> None:
         wheel.press(key)
 
 
-def test_p_f_s_and_q(wheel: Wheel, steering: Steering) -> None:
-    wheel.press("p")
+def test_the_run_is_steered_by_the_keys_of_the_app(wheel: Wheel, steering: Steering) -> None:
+    keys = {
+        name: chr(ord(ACTIONS_BY_ID[f"run.{name}"].key.removeprefix("ctrl+")) - 96) for name in _STEERING
+    }
+    wheel.press(keys["pause"])
     assert (steering.paused, wheel.notice) == (True, "pausing after this step")
-    assert wheel.hints[0].startswith("p resume")
-    wheel.press("P")
+    assert wheel.hints[0].startswith("^O resume")
+    wheel.press(keys["pause"])
     assert (steering.paused, wheel.notice) == (False, "resumed")
-    _type(wheel, "fs")
-    assert (steering.finishing, steering.skipping, steering.cancelled.is_set()) == (True, True, False)
-    wheel.press("q")
-    assert (steering.cancelled.is_set(), wheel.notice) == (True, "cancelling")
+    _type(wheel, keys["finish"] + keys["skip"])
+    assert (steering.finishing, steering.skipping) == (True, True)
+    wheel.press(keys["decide"])
+    assert "r revise" in wheel.prompt
+    _type(wheel, "\x1b" + keys["add"])
+    assert "add a step" in wheel.prompt
+    shown = {f"^{ACTIONS_BY_ID[f'run.{name}'].key[-1].upper()}" for name in _STEERING}
+    assert shown < KEYS.keys()
 
 
 def test_no_search_is_cut_short_while_the_answer_is_written(wheel: Wheel, steering: Steering) -> None:
     with AnimatedRun(Console(file=io.StringIO()), replay=True, wheel=wheel) as screen:
         screen.take(ev.NodeStarted("synthesise", 0))
-        wheel.press("f")
+        wheel.press("\x0e")
     assert not steering.finishing
     assert wheel.notice
 
 
 def test_a_step_is_typed_corrected_and_added(wheel: Wheel, steering: Steering) -> None:
-    _type(wheel, "aWho paid qp\x7f\x7fit\x15When was pàid?")
+    _type(wheel, "\x02Who paid qp\x7f\x7fit\x15When was pàid?")
     assert "Esc" in wheel.prompt
     assert wheel.prompt.endswith("When was pàid?▏")
     assert not steering.paused
@@ -175,7 +186,7 @@ def test_a_step_is_typed_corrected_and_added(wheel: Wheel, steering: Steering) -
     assert (wheel.prompt, wheel.notice) == ("", "added to the plan")
 
 
-@pytest.mark.parametrize("typed", ["aWhat?\x1b", "a\r", "a  \n"])
+@pytest.mark.parametrize("typed", ["\x02What?\x1b", "\x02\r", "\x02  \n"])
 def test_no_step_is_added_by_escape_or_without_words(typed: str, wheel: Wheel, steering: Steering) -> None:
     _type(wheel, typed)
     assert steering.take_added() == []
@@ -184,7 +195,7 @@ def test_no_step_is_added_by_escape_or_without_words(typed: str, wheel: Wheel, s
 
 @pytest.mark.parametrize(("key", "action"), [("c", "CONTINUE"), ("R", "REVISE"), ("f", "FINISH")])
 def test_d_decides(key: str, action: str, wheel: Wheel, steering: Steering) -> None:
-    wheel.press("d")
+    wheel.press("\x04")
     assert "r revise" in wheel.prompt
     wheel.press(key)
     assert steering.take_override() == action
@@ -193,10 +204,10 @@ def test_d_decides(key: str, action: str, wheel: Wheel, steering: Steering) -> N
 
 
 def test_a_decision_can_be_left_to_the_decider(wheel: Wheel, steering: Steering) -> None:
-    _type(wheel, "d\x1b")
+    _type(wheel, "\x04\x1b")
     assert (steering.take_override(), wheel.prompt) == (None, "")
 
 
 def test_what_is_typed_cannot_steer_the_terminal(wheel: Wheel) -> None:
-    _type(wheel, "a\x9b31m\x07x")
+    _type(wheel, "\x02\x9b31m\x07x")
     assert wheel.prompt.endswith(" 31mx▏")
