@@ -174,6 +174,7 @@ class Store:
             self._create()
         connection = self._connection()
         try:
+            connection.execute("SET enable_progress_bar = false")  # DuckDB would draw it over the app
             with _migrating:
                 if not self._migrated:
                     if self._named:

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.tui.pseudo_terminal import Terminal
 
 assert subprocess, "the store is opened by another process: see `stay_open`"
@@ -71,3 +73,17 @@ def test_a_person_steers_a_run_and_answers_it() -> None:
         terminal.shows("maybe\r", "a, r, s, t: ")
         terminal.shows("A\r", "heard accept", "0 of 1 sentence is supported")
         assert terminal.code() == 9  # answered in part
+
+
+_SLOW = """
+from pathlib import Path
+from traces.store import Store
+with Store(Path("new.duckdb")).connect() as db:
+    print(db.execute("SELECT 'draws: ' || current_setting('enable_progress_bar')").fetchone()[0])
+"""
+
+
+def test_duckdb_draws_nothing_over_the_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with Terminal([sys.executable, "-c", _SLOW], {"PYTHONPATH": str(ROOT)}, (80, 24)) as terminal:
+        terminal.wait_for("draws: false")
