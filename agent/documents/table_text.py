@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -23,6 +24,7 @@ _Item = TypeVar("_Item")
 _TABLE_TOKENS = 300  # a longer table is split
 _LONGEST_LABEL = 12  # words of a row's first cell that may be repeated above the rest of a split row
 _AMOUNT = re.compile(r"\d[.,]\d\d(?!\d)")
+_BARE_NUMBER = re.compile(r"\d[\d.,'’ ]*")
 _LABEL_TOKENS = 24  # tokens of a row's first cell to repeat beside the cells of other columns
 
 
@@ -278,6 +280,26 @@ def rows(text: str) -> list[Row]:
         )
         table_rows.append(Row(line, label, pairs, heading))
     return table_rows
+
+
+def priced(text: str) -> str:
+    """A table with the currency sign of a column's heading before its bare numbers: "Price (£)", "£110"."""
+    head, body = parts(text)
+    header = row_cells(head[-1]) if head and SEPARATOR in head[-1] else []
+    signs = [next((c for c in column if unicodedata.category(c) == "Sc"), "") for column in header]
+    if not any(signs):
+        return text
+    priced_rows = []
+    for line in body:
+        cells = row_cells(line)
+        if len(cells) > len(signs):
+            cells = [line]
+        priced_cells = (
+            f"{sign}{cell}" if sign and _BARE_NUMBER.fullmatch(cell) else cell
+            for sign, cell in zip(signs, cells, strict=False)
+        )
+        priced_rows.append(SEPARATOR.join(priced_cells))
+    return "\n".join([*head, *priced_rows])
 
 
 def row_cells(line: str) -> list[str]:

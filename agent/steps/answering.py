@@ -7,6 +7,7 @@ from typing import Final
 
 from agent import citations, prompts
 from agent.budget import BudgetExhausted
+from agent.documents import table_text
 from agent.notebook import fenced, passage
 from agent.retrieval.passage_text import show
 from agent.session import Session
@@ -55,7 +56,7 @@ def is_answer(
     else is supported by it too, but answers nothing.
     """
     pairs = [
-        (claim["text"], passage_text([item]))
+        (claim["text"], passage_text([with_prices(item)]))
         for claim in claims
         for item in citations.cited(claim, evidence)
     ]
@@ -203,6 +204,14 @@ def most_likely(evidence: Sequence[Evidence], session: Session) -> list[Evidence
     while len(ranked) > 1 and not session.fits([], "\n\n".join(map(passage, ranked)), _ROOM):
         ranked.pop()
     return sorted(ranked, key=lambda item: item["number"])
+
+
+def with_prices(item: Evidence) -> Evidence:
+    """A passage whose figures have the currency sign of their column's heading, if it is a table.
+
+    Without it the reader takes "£110" for something else than the 110 below "Price (£)".
+    """
+    return Evidence({**item, "text": table_text.priced(item["text"])}) if item["kind"] == "table" else item
 
 
 def passage_text(items: Sequence[Evidence]) -> str:

@@ -34,6 +34,7 @@ from agent.steps.answering import (
     probability_in,
     questions_of,
     says_nothing_of,
+    with_prices,
 )
 from agent.steps.grade import graded
 from agent.steps.reflect import LIKELY
@@ -249,8 +250,8 @@ def _read_for(text: str, items: Sequence[Evidence]) -> str:
     Among all rows the reader takes a neighbouring one for it.
     """
     narrowed = [
-        Evidence({**item, "text": rows})
-        if item["kind"] == "table" and (rows := named_rows(text, item))
+        with_prices(Evidence({**item, "text": named_rows(text, item) or item["text"]}))
+        if item["kind"] == "table"
         else item
         for item in items
     ]

@@ -51,3 +51,20 @@ def shares(data: Path) -> tuple[float, float]:
 def test_it_does_not_fall_behind_itself(shares: tuple[float, float]) -> None:
     assert shares[0] >= _KEPT[0], shares
     assert shares[1] >= _KEPT[1], shares
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict"),
+    [
+        ("A full service costs £110.", "supported"),
+        ("The price of a full service is £110.", "supported"),
+        ("A full service costs £44.", "not"),
+    ],
+)
+def test_a_price_is_read_with_the_currency_in_the_heading_of_its_column(text: str, verdict: str) -> None:
+    table = "Service | Price (£) | With parts (£) | Warranty months\nFull service | 110 | 150 | 12\n"
+    passage = evidence(1, f"{table}Bottom bracket replacement | 44 | 70 | 6", kind="table")
+    session = Session(ScriptedChat([]), Budget(), lambda _event: None)
+    claim = Claim(text=text, cites=[1], support=0.0, verdict="not", reason="")
+    (judged,) = verify_by_reader(_Unasked(), session, [""], [claim], [passage])
+    assert judged["verdict"] == verdict
