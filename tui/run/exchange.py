@@ -320,6 +320,7 @@ resumed.
     def __init__(self, event: ev.Asked) -> None:
         super().__init__()
         self.event = event
+        self.border_subtitle = "a number or ↑ ↓, then Enter" if event.options else ""
         self._digits = ""  # typed one after the other: numbers of choices, or the beginning of a text
 
     def compose(self) -> ComposeResult:
