@@ -44,10 +44,16 @@ class TaughtPlanner:
     def begin(self, session: Session, request: PlanRequest, chosen: Route | None = None) -> Plan:
         """The model's plan; the whole question as one look-up where its text is no plan.
 
-        With collections to choose from, the model overlooks parts of a question. A look-up too many costs
-        seconds, a missing one the answer; so a single look-up is checked by planning again without them.
+        A question that stands alone as typed is planned without the conversation, from which its look-ups
+        would borrow. With collections to choose from, the model overlooks parts of a question. A look-up
+        too many costs seconds, a missing one the answer; so a single look-up is checked by planning again
+        without them.
         """
         plan = self._generate_plan(session, request)
+        as_typed = " ".join(request.question.split())
+        if plan and request.history and plan.question == as_typed and len(plan.steps) > 1:
+            request = replace(request, history=())
+            plan = self._generate_plan(session, request)
         if plan and len(plan.steps) == 1 and request.collections and chosen != "single":
             second_plan = self._generate_plan(session, replace(request, collections=()))
             plan = second_plan if second_plan and len(second_plan.steps) > 1 else plan

@@ -45,6 +45,18 @@ def test_one_text_of_the_taught_planner_says_all(make: Make) -> None:
     assert several.origin == "planner"
 
 
+def test_a_question_that_stands_alone_borrows_nothing_from_the_conversation() -> None:
+    request = PlanRequest(
+        "What is the excess, and who wrote?", history=[("Who sells bearings?", "Tolvang.")]
+    )
+    borrowing = ("Before: Who sells", " =\nWhat is the excess of the bearings?\nWho wrote of Tolvang?")
+    alone = " =\nWhat is the excess?\nWho wrote?"
+    with ScriptedCompleter([borrowing, alone]) as model, scripted() as session:
+        made = TaughtPlanner(model).begin(session, request)
+    assert "Before:" not in model.prompts[-1]
+    assert _questions(made.steps) == ["What is the excess?", "Who wrote?"]
+
+
 def test_what_is_no_plan_becomes_the_whole_question() -> None:
     made = _taught("I cannot help with that.")
     assert (made.kind, _questions(made.steps), made.origin) == ("search", [_REQUEST.question], "default")
