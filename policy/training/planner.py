@@ -49,9 +49,9 @@ FEWEST: Final = 10
 NAME: Final = "planner"
 _HELD_OUT_EVERY: Final = 5
 _KEPT: Final = 5  # plans that are learned as they were, for each corrected one
-_TIMES: Final = 4  # that a corrected plan is seen
-_RATE: Final = 1e-4
-_GROUP: Final = 6  # lessons of an optimiser step
+_TIMES: Final = 10  # that a corrected plan is seen
+_RATE: Final = 3e-4
+_GROUP, _GROUPS = 3, 2  # lessons that are computed together, and such groups in an optimiser step
 _RULE: Final = "more of the held-out plans are as you want them than before"
 
 
@@ -162,7 +162,7 @@ def _run_phases(request: PlannerRequest, emit: Emit, cancel: threading.Event, st
     work = folder() / f"{NAME}-{_digest(learned)}"
     watch = Watch(emit, cancel, [], 0.0)
     trained = fit(
-        _shuffled(learned), base, work, onto=SHIPPED, rate=_RATE, groups=1, group=_GROUP, watch=watch
+        _shuffled(learned), base, work, onto=SHIPPED, rate=_RATE, groups=_GROUPS, group=_GROUP, watch=watch
     )
     adapter = work / own_adapter().name
     export(trained, gguf, adapter)
@@ -192,7 +192,7 @@ def _split(lessons: Lessons) -> tuple[Lessons, Lessons]:
 def _shuffled(lessons: Lessons) -> list[Lesson]:
     draw, corrected = Random(0), lessons.corrected * _TIMES
     rehearsed = written()
-    rows = [*corrected, *lessons.kept, *draw.sample(rehearsed, min(len(rehearsed), len(corrected)))]
+    rows = [*corrected, *lessons.kept, *draw.sample(rehearsed, min(len(rehearsed), len(corrected) // 2))]
     draw.shuffle(rows)
     return rows
 
@@ -200,7 +200,7 @@ def _shuffled(lessons: Lessons) -> list[Lesson]:
 def _digest(lessons: Lessons) -> str:
     """Identifies the lessons and how they are learned."""
     rows = [prompt(request) + reply(plan, request) for request, plan in (*lessons.corrected, *lessons.kept)]
-    key = json.dumps([rows, _TIMES, _RATE, _GROUP])
+    key = json.dumps([rows, _TIMES, _RATE])
     return hashlib.sha256(key.encode()).hexdigest()[:16]
 
 

@@ -36,7 +36,7 @@ _SINGLES: Final = {
 _MOST_CHANGES: Final = 150
 _MOST_STRATEGY: Final = 80
 _MOST_TWO_WIKI: Final = 250
-_TIMES: Final = 5
+_TIMES: Final = 4
 _JOINED: Final = 200
 
 
@@ -62,7 +62,7 @@ def natural(plans: Path, *, held_out: bool) -> list[Example]:
 def examples(reading: Path, multihop: Path) -> list[Example]:
     """Everything to train on, shuffled, each twice: natural questions, and what teaches longer chains.
 
-    The natural ones come five times as often, with other collections beside theirs.
+    The natural ones come four times as often, with other collections beside theirs.
     """
     draw = random.Random(0)
     lines = [*natural(reading / "plans", held_out=False), *map(_example, records(WRITTEN))]
