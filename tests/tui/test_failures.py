@@ -128,7 +128,7 @@ def test_debug_shows_the_traceback(deepthink: Run, monkeypatch: pytest.MonkeyPat
         (("ask", "Why?", "--model", "~nobody-here/model.gguf"), 5),
         (("models", "use", "~nobody-here/model.gguf"), 5),
         (("models", "use", "~nobody-here/reranker"), 5),
-        (("evaluate", "~nobody-here/questions.jsonl"), 2),
+        (("evaluate", "~nobody-here/questions.jsonl"), 4),
     ],
     ids=lambda value: " ".join(value[:2]) if isinstance(value, tuple) else str(value),
 )

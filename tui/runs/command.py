@@ -149,9 +149,10 @@ def plan(
     ] = None,
     drop: Annotated[bool, typer.Option("--drop", help="Remove the correction.")] = False,
 ) -> None:
-    """Say what a run should have looked up; without look-ups, show its plan.
+    """Say what a run should have looked up.
 
-    `deepthink train-planner` learns from corrected plans. #1 in a look-up is the result of the first.
+    Without look-ups, its plan is shown. `deepthink train-planner` learns from corrected plans. #1 in a
+    look-up is the result of the first.
     """
     if drop and lookups:
         raise WrongUsage("Give look-ups, or --drop.", "Without both, the plan is shown.")

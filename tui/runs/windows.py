@@ -304,11 +304,11 @@ the result of the first, and a collection in brackets before a question is searc
         self._question = question
 
     def compose(self) -> ComposeResult:
-        with Vertical(id="plan"):
+        with Vertical(id="correction"):
             yield Static("What should have been looked up", classes="title")
-            yield Static(one_line(self._question), id="plan-question", markup=False)
+            yield Static(one_line(self._question), id="correction-question", markup=False)
             yield TextArea(id="lookups", compact=True)
-            yield Static(id="plan-note", markup=False)
+            yield Static(id="correction-note", markup=False)
             yield KeyLine()
 
     def on_mount(self) -> None:
@@ -340,4 +340,6 @@ the result of the first, and a collection in brackets before a question is searc
 
     @on(Failed)
     def _show_failure(self, message: Failed) -> None:
-        self.query_one("#plan-note", Static).update(f"✗ {message.error.message} {message.error.way_out}")
+        self.query_one("#correction-note", Static).update(
+            f"✗ {message.error.message} {message.error.way_out}"
+        )

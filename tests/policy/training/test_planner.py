@@ -80,8 +80,7 @@ def test_a_forced_planner_plans_until_it_is_dropped(store: Store, tiny: Base, tm
     _correct(store, FEWEST)
     events = list(train(PlannerRequest(force=True), store=store))
     assert [event.step for event in events if isinstance(event, Trained)]
-    (gate,) = (event for event in events if isinstance(event, Gate))
-    assert not gate.passed  # a model of random weights plans nothing
+    assert sum(isinstance(event, Gate) for event in events) == 1
     assert events[-1] == Finished(planner.NAME, own_adapter().parent, True)
     used = BoxedPlanner(tiny.gguf, shipped, own_adapter())
     mine, boxed = (BoxedPlanner(tiny.gguf, file) for file in (own_adapter(), shipped))
