@@ -38,7 +38,7 @@ def main() -> None:
             terminal.press("passage.close")
             terminal.shows(lambda screen: "cited as" not in screen)
             terminal.press("app.decisions")
-            terminal.shows("CONTINUE", "learned", lambda screen: "after step" not in screen)  # settled
+            terminal.shows("CONTINUE", "rules", lambda screen: "after step" not in screen)  # settled
             terminal.press("strip.finish")
             terminal.shows("✎", "Labelled")
             terminal.shows(lambda screen: "Labelled" not in screen)
