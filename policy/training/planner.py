@@ -146,7 +146,7 @@ def _run_phases(request: PlannerRequest, emit: Emit, cancel: threading.Event, st
     if len(lessons.corrected) < FEWEST:
         raise CannotTrain(
             f"You have corrected {len(lessons.corrected)} plans; {FEWEST} are needed.",
-            'Say what a run should have looked up: `deepthink runs plan RUN "…" "…"`, or in the app.',
+            'Say what your runs should have looked up: `deepthink runs plan RUN "…" "…"`.',
         )
     gguf = checked(BASE)
     if gguf is None:
