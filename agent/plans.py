@@ -6,13 +6,12 @@ line, after the collection to search in brackets, if one is preferred: ``[invoic
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from agent.steps.lookups import COLLECTION, MOST_LOOKUPS, PlanRequest, parse
 from agent.steps.plan import first_request
 from traces.errors import DeepthinkError
-from traces.library import Library
-from traces.runs import CorrectedPlans, Run, Runs, Sessions
+from traces.runs import CorrectedPlans, Run, Runs, Sessions, StoredEvent
 from traces.store import Store
 
 
@@ -20,16 +19,16 @@ class NotAPlan(DeepthinkError, title="That is no plan", kind="usage"):
     """Raised when the look-ups that a run should have made cannot be a plan."""
 
 
-def planned(store: Store, run_id: str) -> list[tuple[str, str]]:
-    """Collection and question of each look-up that was first planned for a run; empty if none was."""
-    plans = (event.payload["steps"] for event in Runs(store).events(run_id) if event.kind == "Planned")
+def planned(events: Sequence[StoredEvent]) -> list[tuple[str, str]]:
+    """Collection and question of each look-up that was first planned in a run; empty if none was."""
+    plans = (event.payload["steps"] for event in events if event.kind == "Planned")
     return [(step["tool"], step["question"]) for step in next(plans, [])]
 
 
 def wanted(store: Store, run_id: str) -> list[str]:
     """The look-ups of a run as text, a line each: as the user corrected them, else as they were planned."""
     corrected = CorrectedPlans(store).of(run_id)
-    lookups = corrected.lookups if corrected else planned(store, run_id)
+    lookups = corrected.lookups if corrected else planned(Runs(store).events(run_id))
     return [f"[{collection}] {question}" if collection else question for collection, question in lookups]
 
 
@@ -62,8 +61,7 @@ def correct(store: Store, run: Run, lines: Sequence[str]) -> int:
     return len(corrections.all())
 
 
-def request_of(store: Store, run: Run) -> PlanRequest:
+def request_of(store: Store, run: Run, described: Mapping[str, str]) -> PlanRequest:
     """What the planner read for a run, with the collections as they are described now."""
-    described = {collection.name: collection.contents for collection in Library(store).collections()}
     turns = Sessions(store).exchanges(run.session, before=run.started)
     return first_request(run.question, turns, [(name, described.get(name, "")) for name in run.collections])

@@ -261,7 +261,7 @@ def _is_row(lines: Sequence[str]) -> bool:
 def rows(text: str) -> list[Row]:
     """The rows of a table, without its headings."""
     head, body = parts(text)
-    header = row_cells(head[-1]) if head and SEPARATOR in head[-1] else []
+    header = _columns(head)
     table_rows: list[Row] = []
     heading = ""
     for line in body:
@@ -285,21 +285,22 @@ def rows(text: str) -> list[Row]:
 def priced(text: str) -> str:
     """A table with the currency sign of a column's heading before its bare numbers: "Price (£)", "£110"."""
     head, body = parts(text)
-    header = row_cells(head[-1]) if head and SEPARATOR in head[-1] else []
-    signs = [next((c for c in column if unicodedata.category(c) == "Sc"), "") for column in header]
+    signs = [next((c for c in column if unicodedata.category(c) == "Sc"), "") for column in _columns(head)]
     if not any(signs):
         return text
     priced_rows = []
     for line in body:
         cells = row_cells(line)
-        if len(cells) > len(signs):
-            cells = [line]
-        priced_cells = (
-            f"{sign}{cell}" if sign and _BARE_NUMBER.fullmatch(cell) else cell
-            for sign, cell in zip(signs, cells, strict=False)
-        )
-        priced_rows.append(SEPARATOR.join(priced_cells))
+        if len(cells) <= len(signs):
+            for index, (sign, cell) in enumerate(zip(signs, cells, strict=False)):
+                cells[index] = f"{sign}{cell}" if _BARE_NUMBER.fullmatch(cell) else cell
+        priced_rows.append(SEPARATOR.join(cells))
     return "\n".join([*head, *priced_rows])
+
+
+def _columns(head: Sequence[str]) -> list[str]:
+    """The names of the columns in a table's head, none if it has no header line."""
+    return row_cells(head[-1]) if head and SEPARATOR in head[-1] else []
 
 
 def row_cells(line: str) -> list[str]:

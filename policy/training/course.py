@@ -15,6 +15,7 @@ import threading
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -40,15 +41,14 @@ from policy.serving.registry import Registry
 from policy.training.forest import Forest, improved
 from policy.training.material import Material, gather, sheet
 from policy.training.progress import (
-    Began,
     DataSheet,
     Emit,
     Finished,
-    TrainingCancelled,
     TrainingEvent,
     UnusedOption,
     Warned,
     Watch,
+    begin_phase,
     mean,
     run_in_background,
 )
@@ -189,13 +189,7 @@ def _is_helper() -> bool:
 
 
 def _run_phases(request: TrainingRequest, emit: Emit, cancel: threading.Event, registry: Registry) -> None:
-    def begin(phase: str, message: str) -> None:
-        if cancel.is_set():
-            raise TrainingCancelled(
-                "Stopped before the policy was written.", "The same command resumes it."
-            )
-        emit(Began(phase, message))
-
+    begin = partial(begin_phase, emit, cancel, "policy")
     forbid_hubs()
     if request.name:  # a generated name is always free
         require_free(registry.root, request.name)

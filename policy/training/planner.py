@@ -14,6 +14,7 @@ import shutil
 import threading
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from random import Random
@@ -30,16 +31,16 @@ from policy.training.adapters import export, open_base
 from policy.training.course import folder
 from policy.training.plan_fitting import Lesson, fit, written
 from policy.training.progress import (
-    Began,
     CannotTrain,
     DataSheet,
     Emit,
     Finished,
-    TrainingCancelled,
     TrainingEvent,
     Watch,
+    begin_phase,
     run_in_background,
 )
+from traces.library import Library
 from traces.paths import store_file
 from traces.runs import CorrectedPlans, Run, Runs
 from traces.store import Store
@@ -93,11 +94,12 @@ def train(
 def gather(store: Store) -> Lessons:
     """What there is to learn from the runs in a store."""
     corrections = {one.run_id: one.lookups for one in CorrectedPlans(store).all()}
+    described = {collection.name: collection.contents for collection in Library(store).collections()}
     runs = Runs(store)
 
     def lesson(run: Run, lookups: Sequence[tuple[str, str]]) -> Lesson:
         steps = [look_up(question, collection) for collection, question in lookups]
-        return request_of(store, run), Plan("search", run.standalone or run.question, steps)
+        return request_of(store, run, described), Plan("search", run.standalone or run.question, steps)
 
     corrected = [lesson(runs.find(run_id), lookups) for run_id, lookups in corrections.items()]
     most = len(corrected) * _KEPT
@@ -110,8 +112,9 @@ def gather(store: Store) -> Lessons:
 
 def _taught_plan(store: Store, run_id: str) -> list[tuple[str, str]]:
     """The first plan of a run, if it is the taught planner's."""
-    routed = (event.payload["source"] for event in Runs(store).events(run_id) if event.kind == "Routed")
-    return planned(store, run_id) if "planner" in routed else []
+    events = Runs(store).events(run_id)
+    routed = (event.payload["source"] for event in events if event.kind == "Routed")
+    return planned(events) if "planner" in routed else []
 
 
 def as_wanted(planner: Completer, lesson: Lesson) -> bool:
@@ -133,13 +136,7 @@ def drop() -> bool:
 
 
 def _run_phases(request: PlannerRequest, emit: Emit, cancel: threading.Event, store: Store) -> None:
-    def begin(phase: str, message: str) -> None:
-        if cancel.is_set():
-            raise TrainingCancelled(
-                "Stopped before the planner was written.", "The same command resumes it."
-            )
-        emit(Began(phase, message))
-
+    begin = partial(begin_phase, emit, cancel, "planner")
     forbid_hubs()
     begin("data", "Reading the plans that you have corrected.")
     lessons = gather(store)

@@ -99,6 +99,13 @@ class TrainingCancelled(DeepthinkError, title="Cancelled", kind="cancelled"):
 Emit: TypeAlias = Callable[[TrainingEvent], None]
 
 
+def begin_phase(emit: Emit, cancel: threading.Event, what: str, phase: str, message: str) -> None:
+    """Report that a phase begins on the way to ``what``. Raises `TrainingCancelled` if it was stopped."""
+    if cancel.is_set():
+        raise TrainingCancelled(f"Stopped before the {what} was written.", "The same command resumes it.")
+    emit(Began(phase, message))
+
+
 def run_in_background(work: Callable[[Emit], None], cancel: threading.Event) -> Generator[TrainingEvent]:
     """Run ``work`` in a thread and yield the events it reports.
 

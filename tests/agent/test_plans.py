@@ -31,7 +31,7 @@ def test_a_corrected_plan_takes_the_place_of_the_first_and_can_be_withdrawn(stor
     assert correct(store, run, lines) == 1
     assert correct(store, run, lines) == 1
     assert wanted(store, run.id) == ["[contracts] Who signed the lease?", "[invoices] What did #1 bill?"]
-    assert planned(store, run.id) == [("contracts", "Who signed the lease?")]
+    assert planned(Runs(store).events(run.id)) == [("contracts", "Who signed the lease?")]
     CorrectedPlans(store).withdraw(run.id)
     assert wanted(store, run.id) == ["[contracts] Who signed the lease?"]
 
@@ -57,7 +57,7 @@ def test_a_correction_goes_with_its_run(store: Store) -> None:
 def test_a_request_has_what_was_said_before_the_run_and_not_after(store: Store) -> None:
     session = Sessions(store).begin()
     first, second, _ = (_ran(store, f"{QUESTION} {number}", session) for number in range(3))
-    assert request_of(store, Runs(store).find(first)).history == []
-    request = request_of(store, Runs(store).find(second))
+    assert request_of(store, Runs(store).find(first), {}).history == []
+    request = request_of(store, Runs(store).find(second), {})
     assert request.history == [(f"{QUESTION} 0", "Mara Hult.")]
     assert [name for name, _ in request.collections] == ["contracts", "invoices"]
