@@ -24,8 +24,6 @@ WEIGHTS: Final = "adapter_model.safetensors"
 CONFIG: Final = "adapter_config.json"
 _BASE: Final = "base_model_name_or_path"
 _ARCHITECTURE: Final = "qwen2"
-_A, _B = ".lora_a", ".lora_b"
-_ALPHA: Final = 64.0  # of a blended adapter
 _PREFIX: Final = "base_model.model."
 
 
@@ -128,7 +126,7 @@ def export(adapter: Path, base: Path, out: Path) -> None:
         if there is None:
             raise ModelError(f"{base.name} has no layer {layer}.", "Train on the whole file of the base.")
         matrices[f"{there}.lora_{side.lower()}"] = weight
-    _write(matrices, float(config["lora_alpha"]), out)
+    write_exported(matrices, float(config["lora_alpha"]), out)
 
 
 def _layer_names(base: Path) -> Any:
@@ -169,28 +167,6 @@ def fill(model: Any, adapter: Path, base: Path) -> None:
             weight.copy_(torch.tensor(matrix * (factor if side[0] == "B" else 1.0)))
 
 
-def blend(first: Path, second: Path, out: Path) -> None:
-    """Write the mean of two exported adapters: their ranks beside one another, each at half its weight.
-
-    Where one of them has no matrix, the other's counts half. Averaged weights often answer better than
-    either (Wortsman et al. 2022, https://arxiv.org/abs/2203.05482).
-    """
-    import numpy as np
-
-    adapters = [read_exported(file) for file in (first, second)]
-    blended = {}
-    for name in sorted({name for matrices, _ in adapters for name in matrices if name.endswith(_A)}):
-        other = name.removesuffix(_A) + _B
-        held = [(matrices, alpha) for matrices, alpha in adapters if name in matrices]
-        blended[name] = np.concatenate([matrices[name] for matrices, _ in held])
-        # llama.cpp multiplies by alpha over the rank, which grows.
-        sides = [
-            matrices[other] * (alpha / len(matrices[name]) / len(adapters)) for matrices, alpha in held
-        ]
-        blended[other] = np.concatenate(sides, axis=1) * (len(blended[name]) / _ALPHA)
-    _write(blended, _ALPHA, out)
-
-
 def read_exported(file: Path) -> tuple[dict[str, Any], float]:
     """The matrices of an exported adapter, and its alpha."""
     import gguf
@@ -201,7 +177,8 @@ def read_exported(file: Path) -> tuple[dict[str, Any], float]:
     return matrices, alpha
 
 
-def _write(matrices: dict[str, Any], alpha: float, out: Path) -> None:
+def write_exported(matrices: dict[str, Any], alpha: float, out: Path) -> None:
+    """Write matrices, by their names in the file, as an adapter for llama.cpp."""
     import gguf
 
     fresh = out.with_name(f".{out.name}.unfinished")

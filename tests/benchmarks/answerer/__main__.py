@@ -11,7 +11,8 @@ from typing import Final
 from models.boxed_answerer import BASE, SHIPPED
 from models.library_loading import forbid_hubs
 from models.llama_cpp import LlamaCppChat
-from policy.training.adapters import blend, export, open_base
+from policy.training.adapters import export, open_base
+from tests.benchmarks.answerer.blending import blend
 from tests.benchmarks.answerer.data import facts, hops, real, real_trees, written_trees
 from tests.benchmarks.answerer.evaluation import answers_table, outcomes
 from tests.benchmarks.answerer.sentences import completed, writer

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from agent.prompts import NOT_FOUND
-from policy.training.adapters import Base, blend, export, load_tokenizer, load_weights, read_exported
+from policy.training.adapters import Base, export, load_tokenizer, load_weights, read_exported
 from tests.benchmarks.answerer import training
+from tests.benchmarks.answerer.blending import blend
 from tests.benchmarks.answerer.data import Branch, Record, Tree, written_trees
 from tests.benchmarks.answerer.sentences import completed, kept_sentences
 
