@@ -42,7 +42,7 @@ def test_the_wheel_carries_its_licence_and_scripts(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         info = next(n.split("/")[0] for n in archive.namelist() if ".dist-info/" in n)
         assert f"{info}/licenses/LICENSE" in archive.namelist()
-        assert "deepthink = tui.cli:main" in archive.read(f"{info}/entry_points.txt").decode()
+        assert "deepthink = tui.__main__:main" in archive.read(f"{info}/entry_points.txt").decode()
 
 
 def test_the_installed_wheel_runs_from_another_folder(wheel: Path, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import errno
 import os
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -164,6 +165,23 @@ def test_usage_errors_name_the_command_that_helps(deepthink: Run) -> None:
     ]
     assert deepthink("ask", "--jsno").err.startswith("There is no option --jsno (similar: --json).\n")
     assert "Did you mean 'ingest'?" in deepthink("ingets").err
+
+
+@pytest.mark.parametrize("script", ["deepthink", "deepthink-tui"])
+def test_ctrl_c_while_modules_are_imported_is_quiet(script: str, tmp_path: Path) -> None:
+    # Stands before the real module, and is imported by both scripts.
+    tmp_path.joinpath("platformdirs.py").write_text(
+        "import os, signal\nos.kill(os.getpid(), signal.SIGINT)"
+    )
+    project = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))["project"]
+    module, _, function = project["scripts"][script].partition(":")
+    done = subprocess.run(
+        [sys.executable, "-c", f"from {module} import {function}; {function}()"],
+        env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"},
+        capture_output=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (failures.EXIT_CODES["cancelled"], b"", b"")
 
 
 def test_a_closed_pipe_is_nobodys_fault() -> None:
