@@ -7,6 +7,8 @@ of the subclass; only the terminal layer turns one into text and an exit code.
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Collection
 from typing import ClassVar, Literal
 
 ErrorKind = Literal["usage", "input", "model", "store", "cancelled", "internal"]
@@ -29,3 +31,9 @@ class DeepthinkError(Exception):
         super().__init__(message)
         self.message = message
         self.way_out = way_out
+
+
+def did_you_mean(name: str, names: Collection[str], otherwise: str) -> str:
+    """The way out for a name that does not exist: a similar one of ``names``, or ``otherwise``."""
+    near = difflib.get_close_matches(name, names, n=1)
+    return f"Did you mean “{near[0]}”?" if near else otherwise

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from traces.errors import did_you_mean
 from traces.records import (
     NO_FILTERS,
     SECTION_SEPARATOR,
@@ -86,7 +87,9 @@ class Library(Queries):
                 content = f"has: {', '.join(existing)}" if existing else "is empty"
                 raise UnknownCollection(
                     f"There is no collection “{name}”; the library {content}.",
-                    "`deepthink ingest PATH --collection NAME` makes a new one.",
+                    did_you_mean(
+                        name, existing, "`deepthink ingest PATH --collection NAME` makes a new one."
+                    ),
                 )
         return [existing[name] for name in requested]
 

@@ -19,6 +19,7 @@ from agent.documents.reading import FORMATS
 from agent.documents.sources import is_folder
 from agent.retrieval.filters import filters_of
 from agent.retrieval.recall import Hit, Recall, Strategy
+from traces.errors import did_you_mean
 from traces.folders import Folders
 from traces.library import Library
 from traces.paths import expanded_path
@@ -102,6 +103,9 @@ def sync(
             autocompletion=completion.collections,
         ),
     ] = None,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Only what needs your attention, on stderr.")
+    ] = False,
 ) -> int:
     """Update the library from the folders it follows.
 
@@ -114,10 +118,13 @@ def sync(
         if name not in followed_collections:
             raise UnknownCollection(
                 f"The collection “{name}” follows no folder.",
-                "`deepthink library folders` lists the followed folders.",
+                did_you_mean(
+                    name, followed_collections, "`deepthink library folders` lists the followed folders."
+                ),
             )
     if not followed_collections:
-        console().print(_NONE_FOLLOWED)
+        if not quiet:
+            console().print(_NONE_FOLLOWED)
         return failures.DONE
     settings = load()
     with ctrl_c() as cancel:
@@ -128,7 +135,8 @@ def sync(
                 embedder=open_embedder(settings),
                 recogniser=open_recogniser(settings),
                 cancel=cancel,
-            )
+            ),
+            quiet=quiet,
         )
 
 
@@ -337,8 +345,12 @@ def remove(
     except UnknownCollection as unknown:
         raise UnknownCollection(
             unknown.message,
-            "`deepthink library remove COLLECTION DOCUMENT` removes a document; `deepthink library list` "
-            "shows in which collection it is.",
+            did_you_mean(
+                collection,
+                [one.name for one in library.collections()],
+                "`deepthink library remove COLLECTION DOCUMENT` removes a document; "
+                "`deepthink library list` shows in which collection it is.",
+            ),
         ) from unknown
     document = find_document(library, name, collection) if name is not None else None
     target = (

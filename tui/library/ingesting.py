@@ -171,12 +171,13 @@ def share(coverage: float) -> str:
     return f"{coverage:.1%}{' low' if is_low(coverage) else ''}"
 
 
-def show_ingestion(events: Iterable[ing.IngestEvent]) -> int:
-    """Show the progress and the result of an ingestion; returns the exit code.
+def show_ingestion(events: Iterable[ing.IngestEvent], *, quiet: bool = False) -> int:
+    """Show the progress and the result of an ingestion unless ``quiet``; returns the exit code.
 
     A file that fails is reported on stderr and does not stop the others.
     """
     out = console()
+    out.quiet = quiet
     fold = IngestFold()
     live = is_live()
     with bar(out) as progress:

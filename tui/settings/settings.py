@@ -7,7 +7,6 @@ where it comes from. The file is TOML at `traces.paths.config_file`, the environ
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 import tempfile
@@ -24,7 +23,7 @@ from pydantic.fields import FieldInfo
 
 from agent.budget import Budget
 from models.catalogue import BGE_SMALL_EN, MS_MARCO_MINILM_L12, QWEN_CODER_1_5B
-from traces.errors import DeepthinkError
+from traces.errors import DeepthinkError, did_you_mean
 from traces.paths import config_file
 from tui import failures
 
@@ -241,7 +240,7 @@ def load(
     values = {**_flatten(read_file()), **_environment(), **flag_values}
     for key in values:
         if key not in fields() and not any(name.startswith(f"{key}.") for name in fields()):
-            warn(f"{_place(key)}: there is no such setting; it is ignored. {_suggestion(key)}")
+            warn(f"{_place(key)}: there is no such setting; it is ignored. {_way_out(key)}")
     try:
         return Settings.model_validate(_nest(values))
     except ValidationError as error:
@@ -308,7 +307,7 @@ def parse_value(key: str, text: str) -> object:
 def require_key(key: str) -> None:
     """Raise `BadSetting` unless the key exists."""
     if key not in fields():
-        raise BadSetting(f"There is no setting “{key}”.", _suggestion(key))
+        raise BadSetting(f"There is no setting “{key}”.", _way_out(key))
 
 
 def variable(key: str) -> str:
@@ -476,9 +475,8 @@ def _is_address(text: str) -> bool:
         return False
 
 
-def _suggestion(key: str) -> str:
-    near = difflib.get_close_matches(key, keys(), n=1)
-    return f"Did you mean {near[0]}?" if near else "`deepthink config` lists the settings."
+def _way_out(key: str) -> str:
+    return did_you_mean(key, keys(), "`deepthink config` lists the settings.")
 
 
 def _nest(values: Mapping[str, object]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from zipfile import ZipFile
 import pytest
 
 from agent.documents import ingest as ing
-from tests.tui.conftest import Run
+from tests.tui.conftest import Ran, Run
 from traces.library import Library
 from traces.records import Document
 from tui.assemble import open_store
@@ -48,6 +48,16 @@ def test_a_file_that_fails_is_told_and_does_not_stop_the_others(folder: Path, de
     listed = deepthink("library", "list").out.splitlines()
     assert listed[-1] == "documents, not read: empty.txt is empty.", "why is kept"
     assert "broken.pdf is a binary file" in listed[-2]
+
+
+def test_a_quiet_sync_says_only_what_needs_attention(library: Path, deepthink: Run) -> None:
+    (library / "new.md").write_text("The lamp is green.")
+    assert deepthink("sync", "--quiet") == Ran(0, "", "")
+    assert "new.md" in deepthink("library", "list").out
+    (library / "empty.txt").touch()
+    ran = deepthink("sync", "--quiet")
+    assert (ran.code, ran.out) == (4, "")
+    assert "empty.txt" in ran.err
 
 
 def test_a_file_that_takes_long_shows_how_far_it_is(capsys: pytest.CaptureFixture[str]) -> None:
@@ -132,6 +142,15 @@ def test_removing_asks_first_and_says_so_where_nobody_can_answer(library: Path, 
     assert removed.startswith("Removed facts (1 document). No longer followed: /")
     assert Library(open_store()).collections() == []
     assert (library / "fire.md").exists()
+
+
+@pytest.mark.parametrize("command", ["ask Why? -c", "sync", "library list -c", "library remove"])
+def test_a_mistyped_collection_is_told_with_the_one_that_is_similar(
+    command: str, library: Path, deepthink: Run
+) -> None:
+    ran = deepthink(*command.split(), "fatcs")
+    assert ran.code == 2
+    assert ran.err.endswith("\n  Did you mean “facts”?\n")
 
 
 @pytest.mark.parametrize(

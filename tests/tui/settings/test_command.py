@@ -88,7 +88,7 @@ def test_what_is_unknown_or_only_looks_is_told_and_stops_nothing(monkeypatch: py
     assert (settings.app.theme, settings.budget.steps, settings.length) == ("dark", 3, "brief")
     assert told == [
         f"stepz in {path}: there is no such setting; it is ignored. `deepthink config` lists the settings.",
-        f"budget.step in {path}: there is no such setting; it is ignored. Did you mean budget.steps?",
+        f"budget.step in {path}: there is no such setting; it is ignored. Did you mean “budget.steps”?",
         f"app.theme in {path}: it has to be dark, light, contrast or ansi, not “solarized”; the default is "
         "used.",
         "DEEPTHINK_APP_REDUCED_MOTION in the environment: it has to be true or false, not “maybe”; the "
@@ -181,7 +181,7 @@ def test_the_command_shows_sets_and_unsets(deepthink: Run, monkeypatch: pytest.M
     ("key", "value", "words"),
     [
         ("budget.steps", "x", "budget.steps: it has to be a whole number, not “x”."),
-        ("budget.step", "1", "Did you mean budget.steps?"),
+        ("budget.step", "1", "Did you mean “budget.steps”?"),
         ("bogus", "1", "There is no setting “bogus”."),
         ("model", "", "model: it must not be empty."),
     ],
