@@ -4,22 +4,32 @@ from __future__ import annotations
 
 import threading
 import time
-from dataclasses import dataclass
-from typing import NoReturn
+from typing import Annotated, ClassVar, NoReturn
+
+from pydantic import ConfigDict, Field
+from pydantic.dataclasses import dataclass
 
 from agent.steering import Steering
 from models.protocols import GenerationCancelled, Usage
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, config=ConfigDict(use_attribute_docstrings=True))
 class Budget:
-    """What one run may spend."""
+    """What one run may spend; each field is a setting, described by its docstring."""
 
-    steps: int = 6  # research steps, over all revisions of the plan
-    revisions: int = 2  # of the plan
-    tokens: int = 40_000  # that the model computes: prompt tokens evaluated and tokens generated
-    seconds: float = 900.0  # wall-clock time until the last model call must end
-    barren: int = 2  # consecutive steps without new evidence after which the run stops searching
+    steps: Annotated[int, Field(ge=1, le=100)] = 6
+    """Research steps, over all revisions of the plan."""
+
+    revisions: Annotated[int, Field(ge=0, le=100)] = 2
+    """Times the plan may be revised."""
+
+    tokens: Annotated[int, Field(ge=1)] = 40_000
+    """Tokens the model computes: prompt tokens evaluated and tokens generated."""
+
+    seconds: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 900.0
+    """Seconds until the last model call has to end."""
+
+    barren: ClassVar[int] = 2  # consecutive steps without new evidence after which the run stops searching
 
 
 class BudgetExhausted(Exception):

@@ -101,7 +101,7 @@ def ask(model: str, file: Path, work: Path, cancel: threading.Event) -> None:
             open_reader(settings),
             store,
             cases.collections,
-            settings.run_budget(),
+            settings.budget,
             open_learned(),
             open_planner(settings),
             cancel=cancel,

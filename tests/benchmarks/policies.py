@@ -135,7 +135,7 @@ def _collect_own(folder: Path, place: Path, models: Mapping[str, Any]) -> None:
 
 
 def _collect(cases: CaseSet, store: Store, models: Mapping[str, Any], epsilon: float) -> None:
-    parts = Parts(**models, store=store, collections=cases.collections, budget=load().run_budget())
+    parts = Parts(**models, store=store, collections=cases.collections, budget=load().budget)
     watch_collecting(cases.name, collect(cases, parts, answers=True, epsilon=epsilon))
 
 

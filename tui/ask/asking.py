@@ -74,7 +74,7 @@ def request_of(typed: AskOptions, settings: Settings, *, interactive: bool) -> R
         profile=settings.profile,
         decider=settings.decider,
         shadow=settings.shadow,
-        budget=settings.run_budget(),
+        budget=settings.budget,
         route=typed.route,
         length=settings.length,
         approve=settings.approve or ("ask" if interactive else "always"),

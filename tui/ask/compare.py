@@ -174,7 +174,7 @@ def compare(
     with closing(chat), ctrl_c() as cancel, printer.live or nullcontext():
         library = Library(store)
         places = tuple(collection.name for collection in searchable(library, collections, web=False))
-        budget = settings.run_budget()
+        budget = settings.budget
         parts = Parts(
             **models,
             store=store,

@@ -33,14 +33,9 @@ from tui import failures
 from tui.app.main import release
 from tui.ask.terminal import AskOptions, Form, conclude, follow, is_interactive
 from tui.interrupts import ctrl_c
-from tui.settings.settings import Settings, load
+from tui.settings.settings import OF_MODELS, Settings, load
 
 _TIMEOUT_SECONDS: Final = 10.0  # a server that does not reply for this long counts as absent
-_RUN_SETTINGS: Final = set(
-    "profile decider shadow collection length approve budget web web_search web_contact ocr app "
-    "warm_minutes".split()
-)
-"""Settings that may change between runs: no loaded model depends on them."""
 _LOCK_SECONDS: Final = 10.0  # for a server that is about to end
 _POLL_SECONDS: Final = 0.5
 _STEERING_METHODS: Final = {"pause", "resume", "finish", "skip", "add", "override", "reply", "cancel"}
@@ -212,7 +207,7 @@ def identity(settings: Settings) -> str:
         for path in (root / package).rglob("*.py")
     )
     shared = {
-        "settings": settings.model_dump(mode="json", exclude=_RUN_SETTINGS),
+        "settings": settings.model_dump(mode="json", include=OF_MODELS),
         "places": [str(root), str(store_file().absolute()), str(models_dir().absolute())],
         "code": [release(), latest_change],
         "keys": [os.environ.get(name) for name in _ENVIRONMENT_KEYS],

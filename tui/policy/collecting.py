@@ -64,7 +64,7 @@ def collect(
             **models,
             store=store,
             collections=tuple(collections or ()),
-            budget=settings.run_budget(),
+            budget=settings.budget,
             cancel=cancel,
         )
         chosen = replace(case_set, cases=tuple(cases[:limit]))

@@ -127,7 +127,7 @@ def run(
                         reader=reader,
                         store=store,
                         collections=case_set.collections,
-                        budget=settings.run_budget(),
+                        budget=settings.budget,
                         learned=open_learned() if LEAN in names else None,
                         planner=open_planner(settings) if LEAN in names else None,
                         cancel=cancel,

@@ -33,11 +33,6 @@ _TITLES: Final = {
     "budget": "What one run may spend",
     "app": "This app",
 }
-_OF_MODEL: Final = frozenset(
-    "model embedder reranker ollama_url openai_url openai_confirmed context_tokens threads".split()
-)
-_LOADED: Final = _OF_MODEL - {"reranker"}
-"""Settings that require loading another model."""
 _MEANS: Final[Mapping[tuple[str, str], str]] = {
     ("ollama_url", ""): "from OLLAMA_HOST",
     ("openai_url", ""): "no such server",
@@ -59,10 +54,12 @@ def _meaning(key: str, value: str) -> str:
 
 
 def _group(key: str) -> str:
+    from tui.settings.settings import OF_MODELS
+
     first, dot, _ = key.partition(".")
     if dot:
         return first
-    return "model" if key in _OF_MODEL else "web" if key.startswith("web") else "answer"
+    return "model" if key in OF_MODELS - {"planner"} else "web" if key.startswith("web") else "answer"
 
 
 def _read(engine: Engine | None = None) -> list[Entry]:
@@ -269,7 +266,7 @@ Theme, motion and keys take effect at once, a model with the next question.
                 self.app.animation_level = "none" if value == "true" else "full"
             case "app.keys":
                 self.deepthink.take_keys(value)
-            case _ if key in _LOADED:
+            case _ if _group(key) == "model" and key != "reranker":
                 load_anew(self)
 
     # --- drawing ---------------------------------------------------------------------------------

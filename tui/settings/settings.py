@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin
+from typing import Any, Final, Literal, get_args, get_origin
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
@@ -29,26 +29,6 @@ from tui import failures
 
 DESCRIBED = ConfigDict(extra="ignore", use_attribute_docstrings=True)
 """For models whose fields are described by docstrings, which `deepthink config` shows."""
-
-_DEFAULT_BUDGET = Budget()
-
-
-class BudgetSettings(BaseModel):
-    """The budget of one run."""
-
-    model_config = DESCRIBED
-
-    steps: int = Field(default=_DEFAULT_BUDGET.steps, ge=1, le=100)
-    """Research steps, over all revisions of the plan."""
-
-    revisions: int = Field(default=_DEFAULT_BUDGET.revisions, ge=0, le=100)
-    """Times the plan may be revised."""
-
-    tokens: int = Field(default=_DEFAULT_BUDGET.tokens, ge=1)
-    """Tokens the model computes: prompt tokens evaluated and tokens generated."""
-
-    seconds: float = Field(default=_DEFAULT_BUDGET.seconds, gt=0, allow_inf_nan=False)
-    """Seconds until the last model call has to end."""
 
 
 class AppSettings(BaseModel):
@@ -78,6 +58,10 @@ class AppSettings(BaseModel):
 Layer = Literal["environment", "file", "default"]
 
 DDGS = "ddgs"
+OF_MODELS: Final = set(
+    "model embedder reranker planner ollama_url openai_url openai_confirmed context_tokens threads".split()
+)
+"""Settings that the opened models depend on."""
 
 _PREFIX = "DEEPTHINK_"
 _APP = "app."
@@ -153,7 +137,7 @@ class Settings(BaseModel):
     web_contact: str = ""
     """An e-mail address, sent only to the SEC's EDGAR, which rejects programs that give none."""
 
-    budget: BudgetSettings = Field(default_factory=BudgetSettings)
+    budget: Budget = Field(default_factory=Budget)
     """What one run may spend."""
 
     app: AppSettings = Field(default_factory=AppSettings)
@@ -193,9 +177,6 @@ class Settings(BaseModel):
         if value and not _EMAIL.fullmatch(value):
             raise ValueError("it has to be an e-mail address")
         return value
-
-    def run_budget(self) -> Budget:
-        return Budget(**self.budget.model_dump())
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,7 +253,7 @@ def entries() -> list[Entry]:
 @cache
 def fields() -> dict[str, FieldInfo]:
     """Every setting by its dotted key, in the order of definition."""
-    return dict(_fields(Settings, ""))
+    return dict(_fields(Settings.model_fields, ""))
 
 
 def keys() -> dict[str, str]:
@@ -408,10 +389,10 @@ def _write(document: dict[str, Any]) -> None:
         ) from error
 
 
-def _fields(shape: type[BaseModel], prefix: str) -> Iterator[tuple[str, FieldInfo]]:
-    for name, field in shape.model_fields.items():
-        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
-            yield from _fields(field.annotation, f"{prefix}{name}.")
+def _fields(shape: Mapping[str, FieldInfo], prefix: str) -> Iterator[tuple[str, FieldInfo]]:
+    for name, field in shape.items():
+        if inner := getattr(field.annotation, "__pydantic_fields__", None):
+            yield from _fields(inner, f"{prefix}{name}.")
         else:
             yield prefix + name, field
 
@@ -459,6 +440,7 @@ def _reason(problem: Mapping[str, Any]) -> str:
         "greater_than": f"it has to be more than {limits.get('gt')}",
         "less_than_equal": f"it has to be at most {limits.get('le')}",
         "model_type": "it is a group of settings",
+        "dataclass_type": "it is a group of settings",
         "literal_error": f"it has to be {choices}",
         "value_error": str(limits.get("error", "")),
     }

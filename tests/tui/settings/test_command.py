@@ -30,7 +30,7 @@ def test_a_flag_wins_over_the_environment_the_file_and_the_default(monkeypatch: 
     assert (settings.budget.steps, settings.budget.seconds) == (5, 60.0)
     assert (settings.profile, settings.context_tokens) == ("seed", 4096)
     assert load().budget.steps == 4
-    assert settings.run_budget() == Budget(steps=5, seconds=60.0)
+    assert settings.budget == Budget(steps=5, seconds=60.0)
 
 
 def test_files_of_the_current_folder_are_no_settings(
