@@ -1,7 +1,7 @@
 """Step ``look``: the question itself is searched and read as it is, before anything is planned.
 
 So a plan can only add to what the question finds by itself, and a first look is shown at once. A follow-up
-is made complete first.
+comes here from ``route``, which has completed it.
 """
 
 from __future__ import annotations
