@@ -41,7 +41,7 @@ _PLACES: Final[Mapping[str, str]] = {
     "welcome": "At the first start",
 }
 _REMAP: Final = """\
-The dim names are for keys of your own: F8, the setting *app.keys*, for example
+The dim names are for keys of your own: F8, *Keys of your own*, for example
 `run.pause=f11, app.runs=alt+r`; what you set works at once.
 """
 _PLAIN: Final = """\

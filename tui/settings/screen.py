@@ -89,7 +89,7 @@ def _change(engine: Engine, key: str, text: str | None) -> list[Entry] | str:
     return _read(engine)
 
 
-_KEY = 21  # columns
+_LABEL = 22  # columns
 
 
 class Choice(OptionList):
@@ -282,7 +282,7 @@ Theme, motion and keys take effect at once, a model with the next question.
             return
         origins = {"default": "the default", "file": "from the settings file"}
         origin = origins.get(row.layer, f"from {row.origin}")
-        name = Content.assemble((row.key, "bold $primary"), f"  {origin}")
+        name = Content.assemble((row.label, "bold $primary"), f"  {row.key}, {origin}")
         self.query_one("#name", Static).update(name)
         self.query_one("#description", Static).update(clean(row.description))
         is_fixed = row.layer == "environment"
@@ -311,7 +311,9 @@ Theme, motion and keys take effect at once, a model with the next question.
         lines: list[Line] = []
         group = ""
         for row in self._rows:
-            if not all(word in f"{row.key} {row.description} {row.text}".casefold() for word in words):
+            if not all(
+                word in f"{row.label} {row.key} {row.description} {row.text}".casefold() for word in words
+            ):
                 continue
             if _group(row.key) != group:
                 group = _group(row.key)
@@ -327,12 +329,12 @@ Theme, motion and keys take effect at once, a model with the next question.
 def _line(row: Entry, width: int) -> Content:
     """Name and value, and the layer unless it is the default."""
     changed = row.layer != "default"
-    room = width - _KEY - 14
+    room = width - _LABEL - 14
     value = one_line(row.text, room)
     explanation = _meaning(row.key, row.text)
     explained = one_line(f"({explanation})" if explanation else "", max(room - cell_len(value) - 1, 0))
     return Content.assemble(
-        (f"{'•' if changed else ' '} {row.key:<{_KEY - 2}} ", "bold" if changed else ""),
+        (f"{'•' if changed else ' '} {row.label:<{_LABEL - 2}} ", "bold" if changed else ""),
         f"{value} " if value else "",
         (explained, "$foreground 55%"),
         " " * (room - cell_len(explained) - (cell_len(value) + 1 if value else 0)),

@@ -28,7 +28,7 @@ from traces.paths import config_file
 from tui import failures
 
 DESCRIBED = ConfigDict(extra="ignore", use_attribute_docstrings=True)
-"""For models whose fields are described by docstrings, which `deepthink config` shows."""
+"""For models whose fields are described by docstrings; titles are their names in the app."""
 
 
 class AppSettings(BaseModel):
@@ -36,13 +36,13 @@ class AppSettings(BaseModel):
 
     model_config = DESCRIBED
 
-    theme: Literal["dark", "light", "contrast", "ansi"] = "dark"
+    theme: Literal["dark", "light", "contrast", "ansi"] = Field(default="dark", title="Colours")
     """The app's colours: dark, light, contrast (high), or ansi (the terminal's own)."""
 
-    reduced_motion: bool = False
+    reduced_motion: bool = Field(default=False, title="Hold still")
     """The app holds still: no animation, no smooth scrolling, no blinking cursor."""
 
-    keys: str = ""
+    keys: str = Field(default="", title="Keys of your own")
     """Remapped keys of the app, like "run.pause=f11, app.runs=alt+r"; the app's help names the actions."""
 
     @field_validator("keys")
@@ -77,7 +77,7 @@ class Settings(BaseModel):
 
     model_config = DESCRIBED
 
-    model: str = Field(default=QWEN_CODER_1_5B.name, min_length=1)
+    model: str = Field(default=QWEN_CODER_1_5B.name, min_length=1, title="Language model")
     """The language model: a catalogue name, the path of a .gguf file, ollama:NAME, or openai:NAME."""
 
     embedder: str = Field(default=BGE_SMALL_EN.name, min_length=1)
@@ -89,52 +89,52 @@ class Settings(BaseModel):
     planner: Literal["taught", "model"] = "taught"
     """What plans the searches: taught, the small planner that is included, or model, the language model."""
 
-    ollama_url: str = ""
+    ollama_url: str = Field(default="", title="Address of Ollama")
     """Where Ollama listens; empty: where OLLAMA_HOST says, else port 11434 of this machine."""
 
-    openai_url: str = ""
+    openai_url: str = Field(default="", title="Address of a server")
     """Where a server that speaks the OpenAI API listens (llama-server, LM Studio, vLLM); empty: nowhere."""
 
-    openai_confirmed: str = ""
+    openai_confirmed: str = Field(default="", title="Confirmed address")
     """That address once more if it is another machine's: you agree that documents are sent there."""
 
-    context_tokens: int = Field(default=8192, ge=1024)
+    context_tokens: int = Field(default=8192, ge=1024, title="Context in tokens")
     """Tokens of prompt and answer together; more takes more memory, less forgets sooner."""
 
     threads: int = Field(default=0, ge=0, le=1024)
     """Number of threads of llama.cpp; 0: chosen for this machine."""
 
-    warm_minutes: float = Field(default=10, ge=0, allow_inf_nan=False)
+    warm_minutes: float = Field(default=10, ge=0, allow_inf_nan=False, title="Minutes kept warm")
     """Minutes for which a server keeps the models warm after an ask on a terminal; 0: none is started."""
 
     profile: Literal["lean", "seed"] = "lean"
     """How the loop works: lean asks the model little, seed asks it at every turn."""
 
-    decider: Literal["", "rules", "llm", "learned"] = ""
+    decider: Literal["", "rules", "llm", "learned"] = Field(default="", title="Who decides")
     """Who decides to go on, revise or finish: rules, llm, learned; empty: as set by the profile."""
 
     collection: str = ""
     """Where ingest puts documents and ask searches if none is named; empty: documents, and all."""
 
-    length: Literal["brief", "normal", "report"] = "normal"
+    length: Literal["brief", "normal", "report"] = Field(default="normal", title="Length of answers")
     """How long answers are: brief, normal, or report (with sections)."""
 
-    approve: Literal["", "ask", "always", "never"] = ""
+    approve: Literal["", "ask", "always", "never"] = Field(default="", title="Unsupported answers")
     """Show an answer that its sources do not support: ask, always, never; empty: ask on a terminal."""
 
-    shadow: Literal["", "rules", "llm", "learned"] = ""
+    shadow: Literal["", "rules", "llm", "learned"] = Field(default="", title="Second opinion")
     """Whose second opinion on each decision is recorded, unused: rules, llm, learned; empty: off."""
 
-    ocr: bool = True
+    ocr: bool = Field(default=True, title="Recognise scans")
     """Recognise the text on scanned pages and in pictures when documents are read."""
 
-    web: bool = False
+    web: bool = Field(default=False, title="Search the web")
     """Search the web when the documents do not answer, and read addresses; off by default."""
 
-    web_search: str = "ddgs"
+    web_search: str = Field(default="ddgs", title="Search engine")
     """What searches the web: ddgs, or the address of a SearXNG server."""
 
-    web_contact: str = ""
+    web_contact: str = Field(default="", title="E-mail for EDGAR")
     """An e-mail address, sent only to the SEC's EDGAR, which rejects programs that give none."""
 
     budget: Budget = Field(default_factory=Budget)
@@ -185,6 +185,7 @@ class Entry:
 
     Attributes:
         key: Its dotted key.
+        label: Its name in the app.
         value: As it is used.
         layer: Where the value comes from.
         origin: The environment variable or the file; "" for a default.
@@ -193,6 +194,7 @@ class Entry:
     """
 
     key: str
+    label: str
     value: object
     layer: Layer
     origin: str
@@ -246,7 +248,9 @@ def entries() -> list[Entry]:
             choices = ("true", "false")
         elif get_origin(field.annotation) is Literal:
             choices = get_args(field.annotation)
-        rows.append(Entry(key, value_of(settings, key), layer, origin, field.description or "", choices))
+        label = field.title or key.rpartition(".")[2].capitalize()
+        value, description = value_of(settings, key), field.description or ""
+        rows.append(Entry(key, label, value, layer, origin, description, choices))
     return rows
 
 

@@ -43,7 +43,7 @@ async def test_nearest_first_with_the_keys_as_mapped_now(make_app: MakeApp) -> N
         await until(pilot, lambda: len(help_screen.query(Markdown)) >= 4)
         texts = [text.source for text in help_screen.query(Markdown)]
         assert texts[:2] == ["The **answer**.", "The place around it."]
-        assert "app.keys" in texts[2]
+        assert "Keys of your own" in texts[2]
         assert "deepthink ask --plain" in texts[3]
         shown = _shown(help_screen)
         lines = shown.splitlines()

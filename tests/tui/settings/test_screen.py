@@ -49,7 +49,7 @@ async def _at(app: DeepthinkApp, pilot: Pilot[Any], key: str) -> None:
     await pilot.press("f8")
     await until(pilot, lambda: key in _ids(app))
     _rows(app).highlighted = _rows(app).get_option_index(key)
-    await until(pilot, lambda: _shown(app, "name").startswith(key))
+    await until(pilot, lambda: f" {key}, " in _shown(app, "name"))
 
 
 async def _set_text(app: DeepthinkApp, pilot: Pilot[Any], text: str) -> None:
@@ -68,10 +68,12 @@ async def test_every_setting_is_there_with_its_description_and_origin(
     async with app.run_test(size=(80, 24)) as pilot:
         await _at(app, pilot, "budget.steps")
         assert sorted(_ids(app)) == sorted(keys())
-        assert _shown(app, "name") == "budget.steps  from the settings file"
+        lines = "\n".join(str(option.prompt) for option in _rows(app).options)
+        assert [key for key in keys() if {"_", "."} & set(key) and key in lines] == []
+        assert _shown(app, "name") == "Steps  budget.steps, from the settings file"
         assert _shown(app, "description") == keys()["budget.steps"]
         line = str(_rows(app).get_option("budget.steps").prompt)
-        assert line.split() == ["▸", "•", "budget.steps", "9", "file"]
+        assert line.split() == ["▸", "•", "Steps", "9", "file"]
         await _at(app, pilot, "threads")
         assert "DEEPTHINK_THREADS in the environment wins" in _shown(app, "message")
         await pilot.press("enter", "u")  # neither is possible
@@ -109,7 +111,7 @@ async def test_a_switch_and_back_to_the_default(app: DeepthinkApp) -> None:
         assert _choices(app) == ["● true", "○ false"]
         await pilot.press("u")
         await until(pilot, lambda: not load().web)
-        await until(pilot, lambda: _shown(app, "name") == "web  the default")
+        await until(pilot, lambda: _shown(app, "name") == "Search the web  web, the default")
         assert _choices(app) == ["○ true", "● false"]
         assert "web" not in config_file().read_text()
 
@@ -150,9 +152,12 @@ async def test_search_finds_and_escape_shows_all_again(app: DeepthinkApp) -> Non
         await _at(app, pilot, "model")
         await pilot.press("slash", *"searxng")
         await until(pilot, lambda: _ids(app) == ["web_search"])
-        assert _shown(app, "name").startswith("web_search")
+        assert _shown(app, "name").startswith("Search engine")
         await pilot.press("enter")
         assert _rows(app).has_focus
+        for words in ("app.theme", "colours"):
+            app.screen.query_one("#search", Input).value = words
+            await until(pilot, lambda: _ids(app) == ["app.theme"])
         await pilot.press("slash", *"zzz")
         await until(pilot, lambda: _ids(app) == [])
         assert not app.screen.query_one("#editor").display
