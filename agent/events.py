@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 
 from agent.state import Candidate, Claim, Evidence, Note, PlanStep
 
-_EVENTS: dict[str, type[Event]] = {}
+KINDS: dict[str, type[Event]] = {}
+"""Every kind of event, by the name under which it is stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,10 +18,11 @@ class Event:
 
     kind: ClassVar[str] = "Event"  # the name of the class, under which the event is stored
     stored: ClassVar[bool] = True  # False for events that only matter while they happen
+    listed: ClassVar[str] = ""  # the key of its list in the JSON of a run; "" if it is not listed by itself
 
     def __init_subclass__(cls) -> None:
         cls.kind = cls.__name__
-        _EVENTS[cls.kind] = cls
+        KINDS[cls.kind] = cls
 
     def payload(self) -> dict[str, Any]:
         """The event's fields, JSON-like."""
@@ -32,7 +34,7 @@ def from_stored(kind: str, payload: Mapping[str, Any]) -> Event:
 
     Raises `KeyError` if the kind is unknown.
     """
-    cls = _EVENTS[kind]
+    cls = KINDS[kind]
     names = {f.name for f in fields(cls)}
     return cls(**{name: value for name, value in payload.items() if name in names})
 
@@ -96,6 +98,7 @@ class Replied(Event):
     ``waited`` is in seconds, not charged to the run; the wait for a decision is in `Decided`.
     """
 
+    listed: ClassVar[str] = "replies"
     about: str
     question: str
     reply: str
@@ -110,6 +113,7 @@ class Steered(Event):
     ``waited`` is the length of the pause that ``resume`` ended, in seconds, not charged to the run.
     """
 
+    listed: ClassVar[str] = "steering"
     what: str
     detail: str = ""
     waited: float = 0.0
@@ -127,6 +131,7 @@ class NodeStarted(Event):
 class NodeFinished(Event):
     """A node ended after ``seconds``, with the tokens of its model calls."""
 
+    listed: ClassVar[str] = "nodes"
     node: str
     step: int
     seconds: float
@@ -301,6 +306,7 @@ class Answered(Event):
 class Contradicted(Event):
     """Two versions of a document disagree, and the later one is used."""
 
+    listed: ClassVar[str] = "contradictions"
     step: int
     value: str
     number: int  # citation of the passage that is used

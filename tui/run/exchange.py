@@ -443,8 +443,8 @@ class Exchange(Vertical):
         if changed & {"status", "meters", "answer", "question"}:
             self.query_one(".state", Static).update(self._state(fold))
             self._fill(".failed", [f"✗ {fold.failure}"] if fold.failure else [])
-            warnings = dict.fromkeys(fold.warnings)
-            self._fill(".warned", [f"! {one_line(message)}" for message in warnings])
+            warnings = dict.fromkeys(one_line(event.message) for event in fold.every(ev.Warned))
+            self._fill(".warned", [f"! {message}" for message in warnings])
         if "text" in changed and fold.answered is None:
             self.query_one(Answer).write(fold.text)
         if "answer" in changed or "text" in changed:

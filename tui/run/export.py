@@ -48,7 +48,7 @@ def to_markdown(fold: RunFold, when: datetime) -> str:
     if uncited := words.uncited(fold):
         lines += ["## Also kept", "", *(line for item in uncited for line in _source(item, fold))]
     titles = {item["number"]: item["title"] for item in fold.evidence}
-    contradictions = (words.contradiction(event, titles).text for event in fold.contradictions)
+    contradictions = (words.contradiction(event, titles).text for event in fold.every(ev.Contradicted))
     lines += _list_section("Contradictions", contradictions)
     if fold.plan:
         steps = (f"{n}. {_text(words.plan_step(step))}" for n, step in enumerate(fold.plan, start=1))

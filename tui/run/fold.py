@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import accumulate
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 from agent import events as ev
 from agent.state import Candidate, Claim, Evidence, Note, PlanStep
@@ -28,11 +28,14 @@ MARK = re.compile(r"\[(\d+)\]")
 """A citation in an answer, with its number."""
 _ENDINGS_WITH_SOURCES = {"answered", "rejected"}  # after which nothing more is cited
 
+_Kind = TypeVar("_Kind", bound=ev.Event)
+
 Part = Literal["question", "status", "plan", "evidence", "decisions", "text", "answer", "reply", "meters"]
 """A part of the view of a run; views redraw only the parts that an event changes."""
 
 EVERYTHING: frozenset[Part] = frozenset(get_args(Part))
 
+# What each event changes, if not the status.
 _PARTS: dict[type[ev.Event], tuple[Part, ...]] = {
     ev.RunStarted: ("question", "status", "meters"),
     ev.Resumed: ("question", "status", "meters"),
@@ -40,8 +43,6 @@ _PARTS: dict[type[ev.Event], tuple[Part, ...]] = {
     ev.Asked: ("reply", "status"),
     ev.Replied: ("reply", "status"),
     ev.Steered: ("status", "plan"),
-    ev.NodeStarted: ("status",),
-    ev.NodeProgress: ("status",),
     ev.Planned: ("plan",),
     ev.FirstLook: ("text",),
     ev.StepStarted: ("plan", "evidence"),
@@ -56,7 +57,6 @@ _PARTS: dict[type[ev.Event], tuple[Part, ...]] = {
     ev.Heartbeat: ("meters",),
     ev.AnswerText: ("text",),
     ev.Answered: ("answer",),
-    ev.Warned: ("status",),
     ev.RunFinished: ("status", "meters", "plan", "answer", "reply"),
 }
 
@@ -124,13 +124,7 @@ class RunFold:
     steps: list[Step] = field(default_factory=list)
     decisions: list[ev.Decided] = field(default_factory=list)
     evidence: list[Evidence] = field(default_factory=list)
-    contradictions: list[ev.Contradicted] = field(default_factory=list)
-    replies: list[ev.Replied] = field(default_factory=list)
-    steering: list[ev.Steered] = field(default_factory=list)
-    resumed: int = 0
-    nodes: list[ev.NodeFinished] = field(default_factory=list)
-    calls: list[ev.ModelCalled] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
+    events: list[ev.Event] = field(default_factory=list)  # all that are stored, see `every`
     node: str = ""  # the current one; "" before the first and after the last
     step: int = 0  # the current research step, 0 outside steps
     message: str = ""  # what the node is doing, in a few words
@@ -146,12 +140,13 @@ class RunFold:
 
     def take(self, event: ev.Event) -> tuple[Part, ...]:  # noqa: PLR0912, PLR0915 - one arm per event
         """Add an event and return the parts that it changes."""
+        if event.stored:
+            self.events.append(event)
         match event:
             case ev.RunStarted():
                 self.started, self.run_id = event, event.run_id
             case ev.Resumed():
                 self.run_id, self.node, self.finished = event.run_id, event.node, None
-                self.resumed += 1
             case ev.Routed():
                 self.routed = event
             case ev.FirstLook():
@@ -162,10 +157,6 @@ class RunFold:
                     self.text = ""
             case ev.NodeProgress():
                 self.message = event.message if " " in event.message else ""  # else a model call's name
-            case ev.NodeFinished():
-                self.nodes.append(event)
-            case ev.ModelCalled():
-                self.calls.append(event)
             case ev.Planned():
                 self.plan, self.revisions = list(event.steps), event.revision
             case ev.StepStarted():
@@ -186,15 +177,11 @@ class RunFold:
                 self.decisions.append(event)
                 if self.unanswered is not None and self.unanswered.about == "decide":
                     self.unanswered = None  # the decision was taken elsewhere, or left to the decider
-            case ev.Contradicted():
-                self.contradictions.append(event)
             case ev.Asked():
                 self.unanswered = event
             case ev.Replied():
-                self.replies.append(event)
                 self.unanswered = None
             case ev.Steered():
-                self.steering.append(event)
                 if event.what == "skip":
                     self.skipped_steps.add(self.step)
                 elif event.what in {"pause", "resume"}:
@@ -202,8 +189,6 @@ class RunFold:
             case ev.Heartbeat():
                 if self.unanswered is None and not self.paused:  # the run does not wait for the user
                     self.elapsed = event.elapsed
-            case ev.Warned():
-                self.warnings.append(event.message)
             case ev.AnswerText():
                 self.text += event.text
             case ev.Answered():
@@ -214,13 +199,17 @@ class RunFold:
                 self.unanswered, self.paused = None, False
                 if event.status in _ENDINGS_WITH_SOURCES:
                     self._number_as_read()
-            case _:  # events that are not needed here, or of a later version
+            case _:  # events that are only listed, or of a later version
                 pass
-        return _PARTS.get(type(event), ())
+        return _PARTS.get(type(event), ("status",))
 
     def take_all(self, events: Iterable[ev.Event]) -> frozenset[Part]:
         """Add several events and return the parts that they change."""
         return frozenset(part for event in events for part in self.take(event))
+
+    def every(self, kind: type[_Kind]) -> list[_Kind]:
+        """All events of a kind, in their order."""
+        return [event for event in self.events if isinstance(event, kind)]
 
     def step_numbered(self, number: int) -> Step:
         """The step with this number, created if it was not planned, as in a single shot."""
@@ -259,13 +248,15 @@ class RunFold:
             step.kept = _renumber(step.kept, order)
             if step.note is not None:
                 step.note = Note({**step.note, "cites": _renumber(step.note["cites"], order)})
-        self.contradictions = [
+        self.events = [
             replace(
                 event,
                 number=order.get(event.number, event.number),
                 superseded_number=order.get(event.superseded_number, event.superseded_number),
             )
-            for event in self.contradictions
+            if isinstance(event, ev.Contradicted)
+            else event
+            for event in self.events
         ]
 
     def nearest(self, limit: int = 3) -> list[Candidate]:
@@ -354,9 +345,9 @@ class RunFold:
         """The run as one JSON object, whose keys scripts may rely on."""
         started = self.started or ev.RunStarted("", "", "", "", "", "", "", [])
         answered = self.answered or ev.Answered("", [], [])
-        finished = self.finished
+        finished, calls = self.finished, self.every(ev.ModelCalled)
         usage = {
-            name: getattr(finished, name) if finished else sum(getattr(call, name) for call in self.calls)
+            name: getattr(finished, name) if finished else sum(getattr(call, name) for call in calls)
             for name in ("evaluated", "reused", "generated")
         }
         return {
@@ -377,23 +368,24 @@ class RunFold:
             "sentences": [sentence_json(claim) for claim in answered.sentences],
             "sources": [self.source_json(item) for item in answered.sources],
             "evidence": [{**item, "url": self.address(item)} for item in self.evidence],
-            "contradictions": [event.payload() for event in self.contradictions],
             "plan": self.plan,
             "revisions": self.revisions,
             "steps": [_step_json(step) for step in self.steps],
             "decisions": [_decision_json(event) for event in self.decisions],
-            "replies": [event.payload() for event in self.replies],
-            "steering": [event.payload() for event in self.steering],
-            "resumed": self.resumed,
-            "warnings": self.warnings,
+            **{
+                kind.listed: [event.payload() for event in self.every(kind)]
+                for kind in ev.KINDS.values()
+                if kind.listed
+            },
+            "resumed": len(self.every(ev.Resumed)),
+            "warnings": [event.message for event in self.every(ev.Warned)],
             "model": started.chat_model,
             "embedder": started.embedder,
             "reranker": started.reranker,
             "profile": started.profile,
             "decider": started.decider,
             "collections": started.collections,
-            "nodes": [event.payload() for event in self.nodes],
-            "usage": {"model_calls": finished.model_calls if finished else len(self.calls), **usage},
+            "usage": {"model_calls": finished.model_calls if finished else len(calls), **usage},
             "seconds": finished.seconds if finished else None,
         }
 

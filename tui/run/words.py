@@ -174,18 +174,18 @@ def facts(fold: RunFold, when: datetime) -> list[tuple[str, str]]:
         if because := reason(finished):
             rows.append(("stopped because", because))
         rows += [("took", duration(finished.seconds)), ("cost", cost(finished))]
-    if fold.resumed:
-        rows.append(("resumed", "once" if fold.resumed == 1 else f"{fold.resumed} times"))
-    return rows + [("note", message) for message in fold.warnings]
+    if resumed := len(fold.every(ev.Resumed)):
+        rows.append(("resumed", "once" if resumed == 1 else f"{resumed} times"))
+    return rows + [("note", event.message) for event in fold.every(ev.Warned)]
 
 
 def stepping_in(fold: RunFold) -> list[str]:
     """Questions to the user with their replies, and how they steered the run."""
     replies = [
         f"{reply.question} → {reply.reply or 'no answer'} ({reply.by}, to {reply.about})"
-        for reply in fold.replies
+        for reply in fold.every(ev.Replied)
     ]
-    return [*replies, *(block_of(event).text for event in fold.steering)]
+    return [*replies, *(block_of(event).text for event in fold.every(ev.Steered))]
 
 
 def doing(fold: RunFold) -> str:

@@ -9,7 +9,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input, OptionList, Static
 
-from agent.events import Asked, NodeStarted, Routed
+from agent.events import Asked, NodeStarted, Routed, Steered
 from agent.run import resumable
 from tests.tui.ask.test_screen import (
     UNSUPPORTED,
@@ -140,7 +140,7 @@ async def test_answer_now_skip_and_add(make_app: MakeApp, filled: Path) -> None:
         assert screen.fold.skipped_steps
         await pilot.press("ctrl+n")
         await accept(pilot, screen)
-        skipped_steps = [event.what for event in screen.fold.steering]
+        skipped_steps = [event.what for event in screen.fold.every(Steered)]
         assert {"skip", "add"} <= set(skipped_steps)
 
 

@@ -258,5 +258,5 @@ def test_a_name_is_made_of_words() -> None:
 def test_versions_without_a_date_are_told_apart_by_their_titles() -> None:
     kept = [parts.evidence(number, title=f"Prices {year}") for number, year in ((1, 2025), (2, 2024))]
     disagreeing = ev.Contradicted(1, "£104", 1, "", "£96", 2, "")
-    text = to_markdown(RunFold(evidence=kept, contradictions=[disagreeing]), datetime(2026, 1, 1))
+    text = to_markdown(RunFold(evidence=kept, events=[disagreeing]), datetime(2026, 1, 1))
     assert "- £104 [1] (Prices 2025) is followed, £96 [2] (Prices 2024) is superseded" in text
