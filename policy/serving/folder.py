@@ -39,6 +39,8 @@ BOX: Final = "box"
 
 GAIN: Final = "utility over the default schedule"
 """The measure of the gate that says what a policy is worth."""
+Verdict = Literal["passed", "not surely better", "not passed"]
+"""The gate's; *not passed* is what may be better than the default schedule, but fails another condition."""
 
 MANIFEST: Final = "manifest.json"
 CARD: Final = "README.md"
@@ -81,6 +83,13 @@ class Gate(_Part):
     reason: str
     rule: str
     measures: dict[str, Any] = {}
+
+    @property
+    def verdict(self) -> Verdict:
+        if self.passed:
+            return "passed"
+        _, lowest, _ = self.measures.get(GAIN) or (0.0, 1.0, 1.0)
+        return "not surely better" if lowest <= 0 else "not passed"
 
 
 class Manifest(_Part):

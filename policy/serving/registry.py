@@ -25,6 +25,7 @@ from policy.serving.folder import (
     CannotWritePolicy,
     Gate,
     Manifest,
+    Verdict,
     is_name,
     read,
     require_base,
@@ -47,7 +48,7 @@ def _check_name(name: str) -> str:
 
 
 How = Literal["use", "rollback", "train"]
-GateVerdict = Literal["passed", "not passed", "not asked", "unusable"]
+GateVerdict = Verdict | Literal["not asked", "unusable"]
 _Name = Annotated[str, AfterValidator(_check_name)]
 
 
@@ -107,7 +108,7 @@ class Listed:
         if self.manifest is None:
             return "unusable"
         gate = self.manifest.gate
-        return "not asked" if gate is None else "passed" if gate.passed else "not passed"
+        return gate.verdict if gate else "not asked"
 
     @property
     def reason(self) -> str:

@@ -88,7 +88,7 @@ def show(
     title.append(f"  {_status(registry, folder)}", style="not bold")
     out.print(title)
     gate = manifest.gate
-    verdict = f"{'passed' if gate.passed else 'not passed'}: {gate.reason}" if gate else "not asked"
+    verdict = f"{gate.verdict}: {gate.reason}" if gate else "not asked"
     parts: list[tuple[str, Facts]] = [
         ("", (("gate", verdict), ("folder", str(folder)))),
         *sections(manifest, moment(manifest.created)),

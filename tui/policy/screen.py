@@ -31,13 +31,14 @@ if TYPE_CHECKING:
 
 _GATE_SIGNS: Final[Mapping[GateVerdict, tuple[str, str]]] = {
     "passed": ("✓ passed", "$success"),
+    "not surely better": ("– not surely better", QUIET),
     "not passed": ("✗ not passed", "$error"),
     "not asked": ("– not asked", QUIET),
     "unusable": ("✗ unusable", "$error"),
 }
 """Sign, word and style of each verdict of the gate."""
 
-_METHOD, _GAINS, _GATE, _ACTIVE = 8, 8, 14, 8
+_METHOD, _GAINS, _GATE, _ACTIVE = 8, 8, 21, 8
 _HEAD = f"  {'policy':<24}{'method':<{_METHOD}}{'gain':>{_GAINS}}  {'gate':<{_GATE}}"
 _NOTHING = "There is no policy: the rules decide. A training makes one."
 
@@ -48,7 +49,8 @@ class PolicyRows(ScreenRows):
 ### Policies
 
 Each was trained on this machine or shipped with this version (the *box*). The number is its gain over the
-default schedule on held-out questions; the gate says whether that is enough. One of them is active.
+default schedule on held-out questions; the gate says whether that is enough. *Not surely better*: it was
+not shown to be better than the rules, so the rules decide unless you choose it. At most one is active.
 """
 
 
@@ -85,7 +87,7 @@ class PolicyCard(Sheet):
         width -= 1
         sign, style = _GATE_SIGNS[row.verdict]
         gain = [("gain", f"{difference(row.gain)} over the default schedule")] if row.gain else []
-        gate = sign if row.verdict == "unusable" else f"{sign[0]} gate {sign[2:]}"
+        gate = sign if row.verdict in {"unusable", "not surely better"} else f"{sign[0]} gate {sign[2:]}"
         lines = [
             Content.assemble(
                 (clean(row.name), "bold $primary"),

@@ -8,15 +8,19 @@ from pathlib import Path
 import pytest
 
 from policy.serving import folder as folders
-from policy.serving.folder import Gate
+from policy.serving.folder import GAIN, Gate
 from policy.serving.registry import Registry, policies_dir
 from tests.policy import made
 from tests.policy.made import Preferring, policy
 from tests.tui.conftest import QUESTION, Answer, Run
 from tui.terminal import moment
 
-A, B, SHIPPED = "forest-20261121-100000", "forest-20261121-110000", "forest-20261101-000000"
-FAILED = Gate(passed=False, reason="It is not better than the default.", rule="Better.")
+A, B, C = (f"forest-20261121-{hour}0000" for hour in (10, 11, 12))
+SHIPPED = "forest-20261101-000000"
+FAILED = Gate(passed=False, reason="It is slow.", rule="Better.", measures={GAIN: [0.03, 0.01, 0.05]})
+NO_GAIN = FAILED.model_copy(
+    update={"reason": "27 questions are few.", "measures": {GAIN: [0.0, -0.1, 0.1]}}
+)
 
 
 @pytest.fixture(autouse=True)
@@ -56,7 +60,10 @@ def test_without_any_policy_the_way_to_one_is_told(deepthink: Run) -> None:
 
 @pytest.mark.usefixtures("boxed", "own")
 def test_the_list_marks_the_active_one_and_tells_the_gates_word(deepthink: Run) -> None:
+    policy(policies_dir(), C, gate=NO_GAIN)
+    assert "gate not surely better: 27 questions" in _plain(deepthink("policy", "show", C).out)
     lines = [_plain(line) for line in deepthink("policy", "list").out.splitlines()]
+    assert lines.pop(3).endswith("not surely better")
     assert lines[2].startswith(f"● {SHIPPED} forest 2026-11-21 ")
     assert lines[2].endswith("500 questions, 3,000 decisions in the box")
     assert lines[3].startswith(f"{B} forest")

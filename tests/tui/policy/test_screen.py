@@ -93,8 +93,9 @@ def root(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr("policy.serving.registry._SHIPPED", box)
     policy(box, SHIPPED)
     passed = Gate(passed=True, reason="It gains.", rule="Gain.", measures={GAIN: [0.031, 0.018, 0.044]})
+    failed = Gate(passed=False, reason="It gains nothing.", rule="Gain.", measures={GAIN: [0, -1, 1]})
     policy(root, PASSED, method="reward", gate=passed)
-    policy(root, FAILED, gate=Gate(passed=False, reason="It gains nothing.", rule="Gain."))
+    policy(root, FAILED, gate=failed)
     policy(root, UNASKED, gate=None)
     return root
 
@@ -125,7 +126,7 @@ async def test_every_policy_is_listed_and_told_in_full(make_app: MakeApp, root: 
         assert box.startswith(f"▸ {SHIPPED}")
         assert box.split()[-4:] == ["✓", "passed", "●", "active"]
         assert passed.split()[:5] == ["value-c", "reward", "+0.031", "✓", "passed"]
-        assert "✗ not passed" in failed
+        assert "– not surely better" in failed
         assert "active" not in failed
         assert "✗ unusable" in broken
         told = card(screen)
