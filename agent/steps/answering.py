@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
 from typing import Final
 
 from agent import citations, prompts
@@ -15,7 +16,8 @@ from agent.state import Claim, Evidence, Note, PlanStep
 from agent.steps.queries import references, resolve
 from agent.steps.rerank import shown
 from agent.support import missing_counts, missing_names, missing_numbers, support
-from agent.text.language import readable
+from agent.text import quantities
+from agent.text.language import language, readable
 from models.protocols import Reader
 
 LEAD: Final = " – "
@@ -83,8 +85,8 @@ def cite(reader: Reader, question: str, draft: str, evidence: Sequence[Evidence]
 
     Passages that hold all numbers and names of a sentence come first. Of these the one that the reader
     takes for its best support is cited; in a language it does not know, the one that shares most words.
-    Others are cited for numbers that the first does not hold. Sentences that cite already are left alone;
-    the evidence is not empty.
+    Where it does not hold all numbers, the fewest passages that together do are cited. Sentences that cite
+    already are left alone; the evidence is not empty.
     """
     claims = citations.claims(draft, evidence)
     unmarked = [claim["text"] for claim in claims if not claim["cites"]]
@@ -111,26 +113,26 @@ def _sources(text: str, question: str, evidence: Sequence[Evidence], scores: Seq
         counts = missing_counts(text, evidence[place])
         return len(missing_numbers(text, item)), len(names), counts, -scores[place]
 
-    first, *others = sorted(range(len(evidence)), key=misfit)
-    sources = [evidence[first]]
-    missing = missing_numbers(text, sources)
-    for place in others:
+    ranked = sorted(range(len(evidence)), key=misfit)
+    sources = [evidence[ranked[0]]]
+    for size in range(2, len(ranked) + 1):
+        missing = missing_numbers(text, sources)
         if not missing:
             break
-        still = missing_numbers(text, [*sources, evidence[place]])
-        if len(still) < len(missing):
-            sources.append(evidence[place])
-            missing = still
+        sets = ([evidence[place] for place in places] for places in combinations(ranked, size))
+        best = min(sets, key=lambda items: len(missing_numbers(text, items)))
+        if len(missing_numbers(text, best)) == len(missing):
+            break
+        sources = best
     return sorted(item["number"] for item in sources)
 
 
 def left_out(reader: Reader, notes: Sequence[Note], plan: Sequence[PlanStep], answer: str) -> list[Note]:
-    """The look-ups, run or not, that the reader does not find answered in a text.
+    """The look-ups, run or not, that a text does not answer by the reader, or whose figures it lacks.
 
     One that only leads to another need not be, nor one that was skipped. Those that the decider or the
     budget left out are notes without a finding.
     """
-    leading = {number for step in plan for number in references(step["question"])}
     done = {note["step"] for note in notes}
     not_run: list[Note] = []
     for number, step in enumerate(plan, start=1):
@@ -147,16 +149,31 @@ def left_out(reader: Reader, notes: Sequence[Note], plan: Sequence[PlanStep], an
                     revision=0,
                 )
             )
-    lookups = {
-        note["question"]: note
-        for note in [*notes, *not_run]
-        if note["step"] not in leading and not note.get("skipped")
-    }
     return [
         note
-        for question, note in lookups.items()
-        if not (readable(question) and probability_in(reader, question, answer) >= _ANSWERED)
+        for note in leaves([*notes, *not_run], plan)
+        if not (
+            readable(note["question"])
+            and probability_in(reader, note["question"], answer) >= _ANSWERED
+            and _has_figure(answer, note)
+        )
     ]
+
+
+def _has_figure(answer: str, note: Note) -> bool:
+    """Whether a text has one of the figures that a look-up found, if it found any."""
+    found = quantities.read(note["answer"], language(note["answer"]))
+    stated = quantities.read(answer, language(answer))
+    return not found or any(quantities.is_among(figure, stated) for figure in found)
+
+
+def leaves(notes: Sequence[Note], plan: Sequence[PlanStep]) -> list[Note]:
+    """The look-ups that do not only lead to another and were not skipped, each question once."""
+    leading = {number for step in plan for number in references(step["question"])}
+    lookups = {
+        note["question"]: note for note in notes if note["step"] not in leading and not note.get("skipped")
+    }
+    return list(lookups.values())
 
 
 def says_nothing_of(session: Session, answer: str, question: str) -> bool:

@@ -29,6 +29,7 @@ from agent.steps.answering import (
     answer_prompt,
     cite,
     is_answer,
+    leaves,
     left_out,
     most_likely,
     questions_of,
@@ -247,6 +248,7 @@ def _written(state: RunState, notes: list[Note], deps: Deps) -> str:
     ):
         return proposal
     if state["route"] == "deep" and deps.session.taught and state["stopped_because"] != ANSWER_NOW:
+        draft = _in_parts(state, notes, draft, passages, deps)
         return " ".join([draft, *_left_out(state, notes, draft, passages, deps)])
     return draft
 
@@ -314,6 +316,39 @@ def _report(state: RunState, notes: list[Note], deps: Deps, show: Callable[[str]
                 )
         sections.append(_section(heading, text))
     return "\n\n".join(sections)
+
+
+def _in_parts(
+    state: RunState, notes: Sequence[Note], draft: str, passages: Sequence[Evidence], deps: Deps
+) -> str:
+    """The draft; its unsupported sentences one look-up at a time where that says the same, supported.
+
+    The reader judges one fact at a time: a sentence that compares two, it can neither accept nor refute.
+    """
+    evidence, questions = state["evidence"], questions_of(state["question"], notes)
+    lookups = leaves(notes, state["plan"])
+    claims = _checked(draft, questions, evidence, deps)
+    unsupported = [claim for claim in claims if claim["verdict"] != "supported"]
+    if not unsupported or len(lookups) < 2:
+        return draft
+    parts: list[Claim] = []
+    for note in lookups:
+        try:
+            text = _read(note["question"], passages, "brief", deps, _hide)
+        except BudgetExhausted:
+            return draft
+        part = _checked(text, questions, evidence, deps)
+        if not all(claim["verdict"] == "supported" for claim in part):
+            part = citations.claims(from_findings([note], evidence), evidence)
+        parts += [Claim({**claim, "verdict": "supported"}) for claim in part]
+    said = [*questions, *(part["text"] for part in parts)]
+    if any(share_held(claim["text"], said) < 1.0 for claim in unsupported):
+        return draft
+    return citations.render([*(claim for claim in claims if claim["verdict"] == "supported"), *parts])
+
+
+def _checked(draft: str, questions: Sequence[str], evidence: Sequence[Evidence], deps: Deps) -> list[Claim]:
+    return deps.cognition.verify(deps.session, questions, citations.claims(draft, evidence), evidence)
 
 
 def _left_out(
