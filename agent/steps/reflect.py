@@ -258,6 +258,21 @@ def _latest(
     return finding, None
 
 
+def current(state: RunState) -> list[Evidence]:
+    """The evidence without earlier versions of a document whose latest is likely to answer.
+
+    All of it if the question names a date, or if several look-ups may compare the versions.
+    """
+    question, evidence = state["question"], state["evidence"]
+    earlier: set[int] = set()
+    if state["route"] == "single" and not quantities.dated(question, language(question)):
+        for group in versions(evidence):
+            latest = [item for item in group if item["document"] == group[0]["document"]]
+            if max(item["score"] for item in latest) >= LIKELY:
+                earlier.update(item["number"] for item in group[len(latest) :])
+    return [item for item in evidence if item["number"] not in earlier]
+
+
 def _probable(item: Evidence, spans: Spans) -> AnswerSpan | None:
     """The best span of a passage, if it is likely enough to be set against another version's."""
     span = next(iter(spans.get(item["number"], ())), None)

@@ -37,7 +37,7 @@ from agent.steps.answering import (
 )
 from agent.steps.distil import as_evidence
 from agent.steps.grade import graded
-from agent.steps.reflect import LIKELY, SURE, as_note, best_excerpt, of_span, proposed
+from agent.steps.reflect import LIKELY, SURE, as_note, best_excerpt, current, of_span, proposed
 from agent.support import share_held
 from agent.text.language import readable
 from models.protocols import Reader, Reply
@@ -226,7 +226,7 @@ def _written(state: RunState, notes: list[Note], deps: Deps) -> str:
     unread, refused_twice = nothing_found(notes), False
     if deps.length == "report" and not unread:
         return _report(state, notes, deps, show)
-    passages = most_likely(evidence, deps.session)
+    passages = most_likely(current(state), deps.session)
     if unread or deps.cognition.instant:
         draft, refused_twice = _from_likely(state, questions, passages, deps, show)
     else:
@@ -248,7 +248,8 @@ def _written(state: RunState, notes: list[Note], deps: Deps) -> str:
     ):
         return proposal
     if state["route"] == "deep" and deps.session.taught and state["stopped_because"] != ANSWER_NOW:
-        draft = _in_parts(state, notes, draft, passages, deps)
+        if deps.cognition.instant:
+            draft = _in_parts(state, notes, draft, passages, deps)
         return " ".join([draft, *_left_out(state, notes, draft, passages, deps)])
     return draft
 
@@ -328,7 +329,7 @@ def _in_parts(
     evidence, questions = state["evidence"], questions_of(state["question"], notes)
     lookups = leaves(notes, state["plan"])
     claims = _checked(draft, questions, evidence, deps)
-    unsupported = [claim for claim in claims if claim["verdict"] != "supported"]
+    unsupported = [claim for claim in claims if claim["verdict"] != "supported" and not claim.get("unsure")]
     if not unsupported or len(lookups) < 2:
         return draft
     parts: list[Claim] = []
@@ -344,7 +345,8 @@ def _in_parts(
     said = [*questions, *(part["text"] for part in parts)]
     if any(share_held(claim["text"], said) < 1.0 for claim in unsupported):
         return draft
-    return citations.render([*(claim for claim in claims if claim["verdict"] == "supported"), *parts])
+    kept = [Claim({**claim, "verdict": "supported"}) for claim in claims if claim not in unsupported]
+    return citations.render([*kept, *parts])
 
 
 def _checked(draft: str, questions: Sequence[str], evidence: Sequence[Evidence], deps: Deps) -> list[Claim]:

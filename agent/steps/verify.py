@@ -37,7 +37,7 @@ from agent.steps.answering import (
     with_prices,
 )
 from agent.steps.grade import graded
-from agent.steps.reflect import LIKELY
+from agent.steps.reflect import LIKELY, current
 from agent.steps.synthesise import gaps, with_gaps
 from agent.support import (
     NamedCell,
@@ -452,9 +452,8 @@ def verify(state: RunState, deps: Deps) -> dict[str, Any]:
     if not drafted or abstaining[0]:
         return _without_answer(state, deps)
     stating = [claim for claim, empty in zip(drafted, abstaining, strict=True) if not empty]
-    claims = deps.cognition.verify(
-        deps.session, questions_of(state["question"], state["notes"]), stating, evidence
-    )
+    questions = questions_of(state["question"], state["notes"])
+    claims = deps.cognition.verify(deps.session, questions, stating, current(state))
     for claim, drafted_claim in zip(claims, stating, strict=True):
         if claim["text"] != drafted_claim["text"]:
             deps.session.emit(
@@ -496,13 +495,13 @@ def verify(state: RunState, deps: Deps) -> dict[str, Any]:
 
 
 def _stays(state: RunState, claims: Sequence[Claim]) -> bool:
-    """Whether an answer that was rewritten stays as it was: less of the new one is supported."""
+    """Whether an answer that was rewritten stays: the new one says nothing, or less of it is supported."""
     is_rewritten, is_grounded = state["approval"] == "rewrite", grounded(claims, state["evidence"])
-    return is_rewritten and not is_grounded and share(claims) < state["share"]
+    return is_rewritten and not is_grounded and (not claims or share(claims) < state["share"])
 
 
 def _as_before(deps: Deps) -> dict[str, Any]:
-    deps.session.emit(Warned("Rewritten, less of the answer would be supported: it stays as it was."))
+    deps.session.emit(Warned("Rewritten, it would say less that is supported: the answer stays as it was."))
     return {"status": "answered"}
 
 

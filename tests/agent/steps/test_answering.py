@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from agent.steps.answering import cite
-from tests.agent.made import evidence
+from agent.steps.answering import cite, left_out
+from tests.agent.made import evidence, note
 from tests.scripted import WordReader
 
 _FIRE = evidence(1, "A fire at the Brevnes plant halted all production for seven weeks.")
@@ -51,3 +51,25 @@ def test_a_passage_that_holds_a_small_number_comes_before_one_in_like_words() ->
     other = evidence(2, "Halted production at the Brevnes plant costs five weeks of stock.")
     draft = "Halted production at the Brevnes plant for seven weeks."
     assert cite(WordReader(), "For how long?", draft, [other, _FIRE]) == f"{draft[:-1]} [1]."
+
+
+def test_the_fewest_passages_that_hold_all_numbers_are_cited() -> None:
+    prices = [
+        evidence(1, "In 2024 and 2023 a new bracket cost more than before."),
+        evidence(2, "A new bracket costs 44 euros in 2024."),
+        evidence(3, "A new bracket costs 38 euros in 2023."),
+    ]
+    draft = "A new bracket cost 44 euros in 2024 and 38 in 2023."
+    assert cite(WordReader(), "How much more?", draft, prices) == f"{draft[:-1]} [2][3]."
+
+
+@pytest.mark.parametrize(
+    ("answer", "left"), [("It costs 44 euros.", [2]), ("It costs 44 euros, once 38.", [])]
+)
+def test_a_look_up_whose_figures_an_answer_lacks_is_left_out(answer: str, left: list[int]) -> None:
+    notes = [
+        note("44 euros", 1, step=1, question="What does it cost now?"),
+        note("38 euros", 2, step=2, question="What did it cost before?"),
+    ]
+    reader = WordReader(reads=0.9)
+    assert [open_note["step"] for open_note in left_out(reader, notes, [], answer)] == left

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -300,6 +301,42 @@ def test_what_the_reader_does_not_take_for_an_answer_is_not_added(make: Make) ->
     deps = make(replies, taught=True, reader=_DOUBTING)
     draft = _draft(deps, evidence=_DOUBTFUL, plan=plan, route="deep")["draft"]
     assert draft == "Tolvang does [1]."
+
+
+class _OneFact(WordReader):
+    """Supports no sentence that joins two facts, as the boxed reader hardly does."""
+
+    def support(self, pairs: Sequence[tuple[str, str]]) -> list[Support]:
+        joined = Support(0.1, 0.1, 0.8)
+        return [joined if " and " in text else Support(0.9, 0.05, 0.05) for text, _ in pairs]
+
+
+@pytest.mark.parametrize(
+    ("second", "expected"),
+    [
+        ("The old one costs 38.", "The new one costs 44 [1]. The old one costs 38 [2]."),
+        ("It costs 38 and more.", "The new one costs 44 [1]. 38 is what the old one costs [2]."),
+        ("It is cheaper.", "The new one costs 44 and the old one 38 [1][2]."),  # that would lose a figure
+    ],
+)
+def test_an_unsupported_sentence_is_written_one_look_up_at_a_time(
+    make: Make, second: str, expected: str
+) -> None:
+    held = [evidence(1, "The new one costs 44."), evidence(2, "The old one costs 38.")]
+    notes = [
+        note("44", 1, question="What is the cost of the new one?"),
+        note(
+            "38",
+            2,
+            question="What is the cost of the old one?",
+            step=2,
+            sentence="38 is what the old one costs.",
+        ),
+    ]
+    replies = ["The new one costs 44 and the old one 38.", "The new one costs 44.", second]
+    plan = [step(note["question"]) for note in notes]
+    deps = make(replies, taught=True, reader=_OneFact(reads=0.9))
+    assert _draft(deps, evidence=held, notes=notes, plan=plan, route="deep")["draft"] == expected
 
 
 def test_who_wants_the_answer_now_does_not_wait_for_look_ups_that_it_leaves_out(make: Make) -> None:

@@ -415,6 +415,31 @@ def test_a_rewritten_answer_of_which_less_is_supported_replaces_none(
     assert ("answer" not in after) == isinstance(events[-1], ev.Warned) == stays
 
 
+def test_an_answer_of_which_nothing_is_supported_is_not_lost_by_rewriting(make: Make) -> None:
+    fields: dict[str, Any] = {"notes": [_LOST], "evidence": _HELD}
+    rewritten = state(approval="rewrite", draft="", share=0.0, **fields)
+    assert "answer" not in verify(rewritten, make())
+
+
+def test_an_earlier_version_is_no_source_where_the_latest_is_likely_to_answer(make: Make) -> None:
+    held = [
+        evidence(1, "The shop closes at four on Mondays.", document="minutes/2024-03-12.md"),
+        evidence(
+            2, "Closing early on Mondays was dropped again.", document="minutes/2024-04-16.md", score=0.9
+        ),
+    ]
+    draft = "The shop closes at four on Mondays [2]."
+
+    def cites(question: str) -> list[int]:
+        update = verify(
+            state(question=question, route="single", draft=draft, evidence=held, notes=[_FOUND]), make()
+        )
+        return [number for claim in update["claims"] for number in claim["cites"]]
+
+    assert cites("When does the shop close?") == [2]
+    assert cites("When did the shop close in March 2024?") == [1]
+
+
 # --- what becomes of an answer that is not grounded -------------------------------------------------
 
 
