@@ -11,7 +11,7 @@ import pytest
 
 import agent.events as ev
 from agent.budget import Budget
-from agent.run import resumable, run
+from agent.run import Request, resumable, run
 from models.protocols import ChatOptions, Message, Reply
 from tests.agent.conftest import DEEP, Ask, UnsureReader
 from tests.agent.made import FIRST, TWO_STEPS, WHOLE, WRITTEN, end, only
@@ -53,6 +53,8 @@ def test_everything_is_stored_as_it_happened(ask: Ask, store: Store) -> None:
     assert stored.status == "answered"
     assert stored.answer == only(events, ev.Answered)[0].answer
     assert stored.id == only(events, ev.RunStarted)[0].run_id
+    older = {**stored.request, "budget": {**stored.request["budget"], "barren": 2}}
+    assert Request.from_stored(older) == Request.from_stored(stored.request)
     replayed = [ev.from_stored(e.kind, e.payload) for e in runs.events(stored.id)]
     # Searches that run side by side are stored in the order of the phrasings, whenever they ended.
     assert sorted(map(repr, replayed)) == sorted(repr(e) for e in events if e.stored)
