@@ -14,7 +14,7 @@ from textual.layout import ArrangeResult, Layout
 from textual.layouts.horizontal import HorizontalLayout
 from textual.screen import Screen
 from textual.widget import Widget
-from textual.widgets import Footer, Static
+from textual.widgets import Footer, Static, TabPane
 from textual.widgets._footer import FooterKey
 
 from tui.app.engine import EngineState
@@ -32,8 +32,6 @@ class Navigation(Horizontal):
     Navigation #places { width: 1fr; }
     Navigation #engine { width: auto; padding: 0 1; }
     """
-
-    _SHORT: ClassVar[Mapping[str, str]] = {"settings": "Set", "decisions": "Dec", "library": "Lib"}
 
     def __init__(self, mode: str) -> None:
         super().__init__()
@@ -53,24 +51,18 @@ class Navigation(Horizontal):
         engine = _engine_text(deepthink(self).engine_states)
         width = self.size.width or self.app.size.width  # it is not laid out yet
         *longer, shortest = (
-            (self._places(keys=keys, short=short), text)
-            for keys, text, short in (
-                (True, engine, False),
-                (False, engine, False),
-                (False, engine[0], False),
-                (False, engine[0], True),
-            )
+            (self._places(keys=keys), text)
+            for keys, text in ((True, engine), (False, engine), (False, engine[0]))
         )
         fitting = (pair for pair in longer if pair[0].cell_length + cell_len(pair[1]) + 2 <= width)
         places, text = next(fitting, shortest)
         self.query_one("#places", Static).update(_cut(places, width - cell_len(text) - 2))
         self.query_one("#engine", Static).update(Content(text))
 
-    def _places(self, *, keys: bool, short: bool) -> Content:
+    def _places(self, *, keys: bool) -> Content:
         pieces: list[Content] = []
         for name, action in modes():
-            label = self._SHORT.get(name, action.label) if short else action.label
-            label = f"{action.key.upper()} {label}" if keys else label
+            label = f"{action.key.upper()} {action.label}" if keys else action.label
             is_current = name == self._mode
             piece = Content(f"[{label}]" if is_current else f" {label} ")
             piece = piece.stylize("bold $primary" if is_current else "$foreground 75%")
@@ -146,7 +138,7 @@ class DeepScreen(Screen[None]):
     """
 
     MODE: ClassVar[str]
-    PLACES: ClassVar[Sequence[str]] = ()
+    PLACES: Sequence[str] = ()
 
     def compose(self) -> ComposeResult:
         """The frame around `body`."""
@@ -177,3 +169,18 @@ class DeepScreen(Screen[None]):
         """Make the Ask screen read store and settings again."""
         if (screen := ask_screen(self)) is not None:
             cast(DeepScreen, screen).look_again()
+
+    def show_place(self, place: str) -> None:
+        """Show the view that has the actions of a place, on a screen with several."""
+
+
+class Pane(TabPane):
+    """A `TabPane` that stays in the background after another tab was chosen.
+
+    Textual shows the pane in which a widget gets the focus. A focus that arrives late, after the user has
+    pressed another tab's key, would bring the earlier tab back.
+    """
+
+    def on_tab_pane_focused(self, event: TabPane.Focused) -> None:
+        """Stop the event: a focus must not change the tab."""
+        event.stop()

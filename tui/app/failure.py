@@ -34,13 +34,12 @@ _PHRASES: Final = (
 )
 _COMMAND: Final = re.compile(r"[`“]deepthink ([a-z-]+)[^`”]*[`”]")
 _SCREENS: Final[Mapping[str, str]] = {
-    **{name: name for name in "ask doctor library models policy runs sessions".split()},
+    **{name: name for name in "ask doctor library models runs sessions".split()},
+    **dict.fromkeys(("policy", "traces", "train-policy"), "learn"),
     "config": "settings",
     "demo": "library",
     "ingest": "library",
     "resume": "runs",
-    "traces": "decisions",
-    "train-policy": "policy",
 }
 """Command to the equivalent screen."""
 

@@ -71,8 +71,7 @@ _ALL = (
     _mode("f2", "ask", "Ask", "Ask, and watch the thinking."),
     _mode("f3", "library", "Library", "Documents: read more, look into them, search them."),
     _mode("f4", "runs", "Runs", "Every run that is stored."),
-    _mode("f5", "decisions", "Decisions", "The decisions of a run, and yours about them."),
-    _mode("f6", "policy", "Policy", "What decides, and what it learns from."),
+    _mode("f5", "learn", "Learn", "Correct what runs decided, and train a policy from it."),
     _mode("f7", "models", "Models", "The models on this machine."),
     _mode("f8", "settings", "Settings", "Everything that can be set."),
     _mode("f9", "doctor", "Doctor", "What is missing on this machine, and what to do."),
@@ -214,16 +213,15 @@ _ALL = (
     Action("decisions.previous", "left_square_bracket", "run(-1)", "Older", "The run before this one."),
     Action("decisions.next", "right_square_bracket", "run(1)", "Newer", "The run after this one."),
     Action("decisions.teach", "t", "teach", "Teach", "Switch between automatic decisions and yours."),
-    _hidden("decisions.reload", "u", "reload", "Read again", "Read the stored runs again."),
     Action("policy.use", "enter,p", "use", "Promote", "Make the policy under the cursor the active one."),
     Action(
         "policy.rollback", "b", "rollback", "Roll back", "Go back to the policy that was active before."
     ),
     Action("policy.train", "t", "train", "Train", "Go to the training; there, start the chosen one."),
     Action("policy.stop", "escape,x", "stop", "Stop", "Stop the training; it can be resumed."),
-    _hidden("policy.policies", "1", "tab('policies')", "Policies", "The policies there are."),
-    _hidden("policy.training", "2", "tab('training')", "Training", "Train a policy, watch it."),
-    _hidden("policy.reload", "u", "reload", "Read again", "Read everything again."),
+    _hidden("learn.next", "right", "tab(1)", "Next view", "Go on: decisions, policies, training."),
+    _hidden("learn.previous", "left", "tab(-1)", "Previous view", "Go to the view before."),
+    _hidden("learn.reload", "u", "reload", "Read again", "Read everything again."),
     Action("models.use", "enter", "use", "Use", "Use the model under the cursor from now on."),
     Action("models.pull", "p", "pull", "Fetch", "Fetch the model; resumes a download."),
     Action("models.probe", "t", "probe", "Measure", "Measure a language model: context, JSON, speed."),
@@ -266,13 +264,25 @@ _ENCLOSING_PLACES: Final[Mapping[str, Sequence[str]]] = {
     "find": ("ask", "run", "passage"),
     "answer": ("ask", "run"),
     "thinking": ("ask", "run"),
-    "strip": ("ask", "run", "thinking", "decisions"),
+    "strip": ("ask", "run", "thinking", "decisions", "learn"),
+    "decisions": ("learn",),
+    "policy": ("learn",),
     "search": ("library",),
     "describe": ("library",),
     "file_tree": ("files",),
     "choice": ("settings",),
 }
 """Place to the places around it, besides the app, which is around them all."""
+
+_RENAMED: Final[Mapping[str, str]] = {
+    "app.decisions": "app.learn",
+    "app.policy": "app.learn",
+    "decisions.reload": "learn.reload",
+    "policy.reload": "learn.reload",
+    "policy.policies": "learn.previous",
+    "policy.training": "learn.next",
+}
+"""Ids of earlier versions, which keys may be remapped by, to those of today."""
 
 _MODIFIERS: Final = {"alt", "ctrl", "hyper", "meta", "shift", "super"}
 _NAMED_KEYS: Final = {key.value.rpartition("+")[2] for key in Keys if not key.value.startswith("<")}
@@ -342,6 +352,7 @@ def keymap(text: str) -> dict[str, str]:
     mapping: dict[str, str] = {}
     for pair in filter(None, (part.strip() for part in text.split(","))):
         name, _, key = (part.strip() for part in pair.partition("="))
+        name = _RENAMED.get(name, name)
         if name not in ACTIONS_BY_ID:
             raise ValueError(f"there is no action “{name}”; the help (F1) lists them")
         if not key:

@@ -147,9 +147,10 @@ def heading(title: str, *, first: bool) -> Line:
     return Line("", lambda _width: content if first else Content("\n") + content)
 
 
-class MarkedList(FittedList):
-    """Rows with a mark at the cursor."""
+class MarkedList(FittedList, inherit_bindings=False):
+    """Rows with a mark at the cursor; the keys to the left and right are those of its surroundings."""
 
+    BINDINGS: ClassVar[list[BindingType]] = OptionList.BINDINGS
     DEFAULT_CSS = """
     MarkedList {
         height: auto; border: none; padding: 0 0 0 1; background: $background; overflow-x: hidden;

@@ -29,6 +29,7 @@ from tui.terminal import one_line
 if TYPE_CHECKING:
     from traces.records import Document
     from traces.runs import Session
+    from tui.app.base import DeepScreen
     from tui.ask.screen import AskScreen
     from tui.library.screen import LibraryScreen
 
@@ -44,6 +45,9 @@ _AT_ONCE: Final = {
     "settings.search",
 }
 """Actions that the palette performs on another screen; the others need a selection there first."""
+
+_MODES: Final = {"run": "ask", "decisions": "learn", "policy": "learn"}
+"""Place to the screen that it is a part of."""
 
 _Offer = tuple[str, str, str, IgnoreReturnCallbackType]  # name, help, words to find it by, what it does
 _OTHER_SCREENS_WEIGHT: Final = 0.5  # actions of other screens
@@ -107,7 +111,7 @@ class Actions(Provider):
         places_here = getattr(self.screen, "PLACES", ())
         openings = {mode: action.label for mode, action in modes()}
         for action in ACTIONS_BY_ID.values():
-            mode = "ask" if action.place == "run" else action.place
+            mode = _MODES.get(action.place, action.place)
             if mode in openings and action.place not in places_here:
                 key = deepthink(self.app).key_for(action.id)
                 name = f"{openings[mode]}: {action.label}  {key}".strip()
@@ -119,9 +123,10 @@ def go(app: App[Any], mode: str, action: Action) -> None:
     """Go to a screen and perform the action, or name its key if it needs a selection first."""
     offers = deepthink(app)
     offers.action_mode(mode)
-    screen = app.screen
+    screen = cast("DeepScreen", app.screen)
 
     async def act() -> None:
+        screen.show_place(action.place)
         owner = next((owner for candidate, owner, _ in possible(screen) if candidate.id == action.id), None)
         if action.id in _AT_ONCE and owner is not None:
             await app.run_action(action.does, owner)

@@ -1,4 +1,4 @@
-"""What the policy screen shows: the policies, who decides, and what there is to learn from."""
+"""What the app shows of policies: the policies, who decides, and what there is to learn from."""
 
 from __future__ import annotations
 

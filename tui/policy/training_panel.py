@@ -25,7 +25,6 @@ from tui.app.failure import failure_text
 from tui.app.lists import QUIET, Line, MarkedList, facts, gauge, titled
 from tui.app.offers import deepthink
 from tui.app.work import Failed, Job
-from tui.decisions.strip import bar, percent
 from tui.terminal import counted, duration, one_line, padded
 
 if TYPE_CHECKING:
@@ -189,31 +188,19 @@ def _source_line(name: str, amount: str, width: int) -> Content:
 
 
 def _data_summary(counts: Counts) -> Content:
-    """How many decisions there are to learn from, and how many are missing."""
+    """How many decisions are missing, in runs, and what the user's own runs lack."""
     from policy.decisions import NEEDED, usable
 
     decisions, fitting = sum(counts.sources.values()), usable(counts)
-    lines = [
-        Content.styled("What your own runs have gathered for it", "bold $primary"),
-        Content.assemble(
-            bar(min(1.0, fitting / NEEDED), 24),
-            f" {percent(min(1.0, fitting / NEEDED))}  {fitting:,} of {NEEDED:,} decisions",
-        ),
-    ]
-    missing = NEEDED - fitting
-    if missing > 0:
-        lines.append(Content(f"Not enough decisions yet: {missing:,} more are needed."))
-        if fitting:
-            runs = counted(-(-missing * counts.runs // decisions), "run")
-            lines.append(Content.styled(f"That is about {runs} like those so far.", QUIET))
-    else:
-        lines.append(Content("Enough for a training."))
+    lines, missing = [], NEEDED - fitting
+    if fitting and missing > 0:
+        runs = counted(-(-missing * counts.runs // decisions), "run")
+        lines.append(f"{missing:,} more decisions are needed: about {runs} like those so far.")
     if older := decisions - fitting:
-        text = f"{counted(older, 'decision')} of an older encoding cannot be learnt from."
-        lines.append(Content.styled(text, QUIET))
+        lines.append(f"{counted(older, 'decision')} of an older encoding cannot be learnt from.")
     if not counts.origins:
-        lines.append(Content.styled("You haven't labelled a decision yet.", QUIET))
-    return Content("\n").join(lines)
+        lines.append("You haven't labelled a decision yet.")
+    return Content.styled("\n".join(lines), QUIET)
 
 
 # --- the panel -----------------------------------------------------------------------------------
@@ -484,8 +471,9 @@ screen meanwhile; leaving the app stops the training, and starting the same one 
             force = "“deepthink train-planner --force” uses it all the same."
             headline = Content.styled(active if finished.active else inactive, "bold")
             return [*about, headline, Content(back if finished.active else force)]
+        policies = deepthink(self).key_for("learn.previous")
         next_step = (
-            f"It is kept: among the policies ({key_of('policies')}), {key_of('use')} uses it all the same; "
+            f"It is kept: among the policies ({policies}), {key_of('use')} uses it all the same; "
             "that is recorded."
         )
         if finished.active:

@@ -28,7 +28,7 @@ from tui.settings.settings import AppSettings
 @pytest.mark.usefixtures("bare")
 @pytest.mark.parametrize(
     ("width", "engine", "name"),
-    [(120, "✓ qwen2.5-coder-1.5b", "Decisions"), (80, "✓", "Decisions"), (60, "✓", "Dec")],
+    [(120, "✓ qwen2.5-coder-1.5b", "F5"), (80, "✓ qwen2.5-coder-1.5b", "Learn"), (60, "✓", "Learn")],
 )
 async def test_no_screen_is_cut_off(width: int, engine: str, name: str, app: DeepthinkApp) -> None:
     async with app.run_test(size=(width, 20)) as pilot:

@@ -91,6 +91,7 @@ def _check_offered(app: DeepthinkApp) -> None:
     [
         ("pull", "Models: Fetch  p", "models", "p: Fetch the model; resumes a download."),
         ("delete run", "Runs: Delete  d", "runs", "d: Delete the run, with all of it."),
+        ("roll back", "Learn: Roll back  b", "learn", "b: Go back to the policy that was active before."),
     ],
 )
 async def test_what_other_screens_do_is_found_and_gone_to(

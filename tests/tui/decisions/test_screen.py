@@ -1,4 +1,4 @@
-"""The screen of decisions: what a row of the strip says, which run is shown, and what its keys do."""
+"""The decisions on the screen Learn: what a row says, which run is shown, and what the keys do."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ from tests.tui.waiting import until
 from traces.runs import Label, Labels, NewRun, Runs
 from traces.store import Store
 from tui.app.app import DeepthinkApp
-from tui.decisions.screen import DecisionDetail, DecisionsScreen, detail
+from tui.decisions.pane import DecisionDetail, DecisionsPane, detail
 from tui.decisions.strip import DecisionStrip, Row, drawn
+from tui.learn.screen import LearnScreen
 from tui.run.fold import RunFold
 from tui.run.live import LiveRun, Steers
 
@@ -163,30 +164,30 @@ ASKED = ev.Asked(
 
 @pytest.fixture(autouse=True)
 def quick_to_follow(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tui.decisions.screen._POLL_SECONDS", 0.05)
+    monkeypatch.setattr("tui.decisions.pane._POLL_SECONDS", 0.05)
 
 
-async def opened(pilot: Pilot[Any]) -> DecisionsScreen:
-    """The screen of decisions, once it has read what is stored."""
+async def opened(pilot: Pilot[Any]) -> LearnScreen:
+    """The screen Learn, once its decisions are read."""
     await pilot.press("f5")
-    await until(pilot, lambda: isinstance(pilot.app.screen, DecisionsScreen))
+    await until(pilot, lambda: isinstance(pilot.app.screen, LearnScreen))
     screen = pilot.app.screen
-    assert isinstance(screen, DecisionsScreen)
+    assert isinstance(screen, LearnScreen)
     await until(
         pilot, lambda: "Reading" not in text(screen, "#message") or not screen.query_one("#message").display
     )
     return screen
 
 
-def text(screen: DecisionsScreen, of: str) -> str:
+def text(screen: LearnScreen, of: str) -> str:
     return str(screen.query_one(of, Static).content)
 
 
-def rows(screen: DecisionsScreen) -> str:
+def rows(screen: LearnScreen) -> str:
     return "\n".join(str(option.prompt) for option in screen.query_one(DecisionStrip).options)
 
 
-def behind(screen: DecisionsScreen) -> str:
+def behind(screen: LearnScreen) -> str:
     return str(screen.query_one(DecisionDetail).query_one(Static).content)
 
 
@@ -330,7 +331,7 @@ async def test_the_last_run_is_shown_on_coming_back(app: DeepthinkApp) -> None:
         await pilot.press("f2", "f5")
         await pilot.pause()
         assert "An older one?" in text(screen, "#run"), "the person had gone there"
-        screen.show_run(stored)
+        screen.query_one(DecisionsPane).show_run(stored)
         await pilot.pause()
 
 

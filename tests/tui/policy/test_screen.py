@@ -1,4 +1,4 @@
-"""The screen of the policy: who decides, what there is to learn from, each policy, and their keys."""
+"""The policies on the screen Learn: who decides, each policy, and their keys."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from tests.tui.waiting import until
 from traces.decisions import Counts
 from tui.app.app import DeepthinkApp
 from tui.app.confirm import ConfirmScreen
-from tui.policy.screen import PolicyRows, PolicyScreen
+from tui.learn.screen import LearnScreen
+from tui.policy.policies import PoliciesPane, PolicyRows
 from tui.settings.settings import put
 
 SHIPPED, PASSED, FAILED, UNASKED = "forest-shipped", "value-c", "value-b", "value-a"
@@ -42,29 +43,29 @@ def some() -> Counts:
     )
 
 
-async def opened(pilot: Pilot[Any]) -> PolicyScreen:
-    """The screen, once it has read what there is or has failed to."""
-    await pilot.press("f6")
-    await until(pilot, lambda: isinstance(pilot.app.screen, PolicyScreen))
+async def opened(pilot: Pilot[Any]) -> LearnScreen:
+    """The policies on the screen, once it has read what there is or has failed to."""
+    await pilot.press("f5", "right")
+    await until(pilot, lambda: isinstance(pilot.app.screen, LearnScreen))
     screen = pilot.app.screen
-    assert isinstance(screen, PolicyScreen)
-    told = screen.query_one("#message", Static)
-    await until(pilot, lambda: not told.display or "Counting" not in str(told.content))
+    assert isinstance(screen, LearnScreen)
+    await until(pilot, lambda: "Counting" not in text(screen, "#purpose"))
+    await until(pilot, lambda: isinstance(screen.focused, PolicyRows))
     return screen
 
 
-def text(screen: PolicyScreen, of: str) -> str:
+def text(screen: LearnScreen, of: str) -> str:
     return str(screen.query_one(of, Static).content)
 
 
 async def test_without_a_policy_it_says_how_to_get_one(app: DeepthinkApp) -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await opened(pilot)
-        assert "0 of 3,000 decisions" in text(screen, "#until")
+        assert "Not enough decisions yet: 0 of about 3,000." in text(screen, "#purpose")
         assert "There is no policy" in text(screen, "#card Static")
 
 
-async def says(pilot: Pilot[Any], screen: PolicyScreen, part: str) -> None:
+async def says(pilot: Pilot[Any], screen: LearnScreen, part: str) -> None:
     await until(pilot, lambda: part in text(screen, "#deciding"))
 
 
@@ -100,20 +101,20 @@ def root(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return root
 
 
-def card(screen: PolicyScreen) -> str:
+def card(screen: LearnScreen) -> str:
     return str(screen.query_one("#card Static", Static).content)
 
 
-def rows(screen: PolicyScreen) -> list[str]:
+def rows(screen: LearnScreen) -> list[str]:
     listed = screen.query_one(PolicyRows)
     return [str(listed.get_option_at_index(at).prompt) for at in range(listed.option_count)]
 
 
-async def on(pilot: Pilot[Any], name: str) -> PolicyScreen:
+async def on(pilot: Pilot[Any], name: str) -> LearnScreen:
     """The screen, with the cursor on a policy."""
     screen = await opened(pilot)
     screen.query_one(PolicyRows).go_to(name)
-    await until(pilot, lambda: (row := screen.row) and row.name == name)
+    await until(pilot, lambda: (row := screen.query_one(PoliciesPane).row) and row.name == name)
     return screen
 
 

@@ -1,4 +1,4 @@
-"""Training on the screen of the policy, by a stand-in: begun, watched, stopped, judged, failed."""
+"""Training on the screen Learn, by a stand-in: begun, watched, stopped, judged, failed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.tui.policy.test_screen import opened, text
 from tests.tui.policy.trained import FAILED, PASSED, Trainer, judged, learning
 from tests.tui.waiting import until
 from tui.app.confirm import ConfirmScreen
-from tui.policy.screen import PolicyScreen
+from tui.learn.screen import LearnScreen
 from tui.policy.training_panel import MethodList, SourceList, TrainingChoice, TrainingPanel
 
 
@@ -30,7 +30,7 @@ def collect(home: Path, *names: str) -> list[Path]:
     return paths
 
 
-async def choosing(pilot: Pilot[Any]) -> PolicyScreen:
+async def choosing(pilot: Pilot[Any]) -> LearnScreen:
     """The screen, where one chooses what to train."""
     screen = await opened(pilot)
     await pilot.press("t")
@@ -38,7 +38,7 @@ async def choosing(pilot: Pilot[Any]) -> PolicyScreen:
     return screen
 
 
-async def begun(pilot: Pilot[Any]) -> tuple[PolicyScreen, TrainingPanel]:
+async def begun(pilot: Pilot[Any]) -> tuple[LearnScreen, TrainingPanel]:
     """The screen, with a training that tells something, or has ended."""
     screen = await choosing(pilot)
     await pilot.press("t")
@@ -47,7 +47,7 @@ async def begun(pilot: Pilot[Any]) -> tuple[PolicyScreen, TrainingPanel]:
     return screen, panel
 
 
-def tab(screen: PolicyScreen) -> str:
+def tab(screen: LearnScreen) -> str:
     return str(screen.query_one(TabbedContent).get_tab("training").label)
 
 
@@ -100,11 +100,11 @@ async def test_a_training_is_watched_from_anywhere(
             assert part in shown, part
         assert "0.363 at step 480" in shown
         assert "1,602 to learn from" in text(screen, "#sheet")
-        assert tab(screen) == "2 Training ▸ 40%"
+        assert tab(screen) == "Training ▸ 40%"
         assert "learned 0.388  default 0.388" in shown
         await pilot.press("t")
         assert len(trainer.requests) == 1, "one at a time"
-        await pilot.press("1")
+        await pilot.press("left")
         await until(pilot, lambda: screen.query_one(TabbedContent).active == "policies")
         await pilot.press("t")
         await until(pilot, lambda: screen.query_one(TabbedContent).active == "training")
@@ -114,9 +114,9 @@ async def test_a_training_is_watched_from_anywhere(
         trainer.go_on()
         await until(pilot, lambda: not panel.running)
         assert any("The gate passed value-20261121" in n.message for n in app._notifications)
-        await pilot.press("f6")
+        await pilot.press("f5")
         await until(pilot, lambda: app.screen is screen)
-        assert tab(screen) == "2 Training ✓"
+        assert tab(screen) == "Training ✓"
     assert not trainer.cancelled.is_set()
 
 
@@ -139,20 +139,20 @@ async def test_what_passed_is_active_and_what_did_not_is_kept(
         ):
             assert part in came, part
         assert "It decides from the next question on; b goes back" in came
-        await pilot.press("1")
+        await pilot.press("left")
         card = screen.query_one("#card Static", Static)
         await until(pilot, lambda: "trained value-20261121" in str(card.content))
-        await pilot.press("2")
+        await pilot.press("right")
         Trainer([*learning(until=5), *judged(FAILED)]).take_place(monkeypatch)
         await pilot.press("t")
         await until(pilot, lambda: isinstance(screen.focused, MethodList))
-        assert tab(screen) == "2 Training"
+        assert tab(screen) == "Training"
         await pilot.press("t")
         await until(pilot, lambda: "✗ The gate did not pass it." in text(screen, "#outcome"))
         came = text(screen, "#outcome")
         assert "is not active" in came
-        assert "among the policies (1), ⏎ uses it all the same" in came
-        assert tab(screen) == "2 Training ✗"
+        assert "among the policies (←), ⏎ uses it all the same" in came
+        assert tab(screen) == "Training ✗"
         assert any("did not pass" in n.message for n in app._notifications)
 
 
@@ -179,7 +179,7 @@ async def test_a_training_is_stopped_after_a_yes_and_goes_on_by_the_same_request
         assert "continues from there" in came.replace("\n", " ")
         assert "The active policy has not changed." in came
         assert app.failures == [], "what one did oneself is no failure"
-        assert tab(screen) == "2 Training ■"
+        assert tab(screen) == "Training ■"
         assert "■ training" in text(screen, "#state")
         again = Trainer([*learning(until=5), *judged(FAILED)]).take_place(monkeypatch)
         await pilot.press("t")

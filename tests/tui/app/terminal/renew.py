@@ -37,7 +37,7 @@ def main() -> None:
             terminal.picture(_PICTURES / "passage.svg", "The passage behind a citation")
             terminal.press("passage.close")
             terminal.shows(lambda screen: "cited as" not in screen)
-            terminal.press("app.decisions")
+            terminal.press("app.learn")
             terminal.shows("CONTINUE", "rules", lambda screen: "after step" not in screen)  # settled
             terminal.press("strip.finish")
             terminal.shows("✎", "Labelled")

@@ -106,7 +106,7 @@ def test_from_the_first_start_to_a_run_that_is_resumed(terminal: Tmux, tmp_path:
     terminal.shows("ORLAVANE THERMAL")  # the evidence
 
     # What a decision should have been.
-    terminal.press("app.decisions")
+    terminal.press("app.learn")
     terminal.shows("CONTINUE", "rules")
     terminal.key("up")  # from the last one, which the cursor is at
     terminal.press("strip.finish")

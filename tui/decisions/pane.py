@@ -1,4 +1,4 @@
-"""The Decisions screen: the decisions of one run, what the decider saw at each, and their labels."""
+"""The decisions of one run, what the decider saw at each, and their labels."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from textual import events, on
+from textual import on
 from textual.app import ComposeResult
 from textual.containers import Container
 from textual.content import Content
@@ -16,11 +16,11 @@ from agent import events as ev
 from agent.decisions.decider import OLDEST_VERSION
 from agent.state import ACTIONS
 from traces.runs import Run, Runs
-from tui.app.base import DeepScreen
+from tui.app.base import Pane
 from tui.app.failure import failure_text
 from tui.app.keys import bindings
 from tui.app.lists import QUIET, Sheet, facts, titled
-from tui.app.offers import ask_screen
+from tui.app.offers import ask_screen, deepthink
 from tui.app.work import Failed, in_background
 from tui.decisions.strip import (
     NOT_POSSIBLE,
@@ -216,14 +216,10 @@ Press {ask} and ask something that takes more than one step.
 _READING = Content.styled("Reading the stored runs …", "bold $primary")
 
 
-class DecisionsScreen(DeepScreen):
+class DecisionsPane(Pane):
     """Shows the current or last run, else the newest stored one; keys switch to the others."""
 
-    MODE = "decisions"
-    PLACES = ("decisions",)
     BINDINGS = bindings("decisions")
-    CSS_PATH = "decisions.tcss"
-    AUTO_FOCUS = ""  # the widget that would have the focus may be hidden
     HELP = """
 ### Decisions
 
@@ -235,11 +231,11 @@ would have done.
   **Backspace** removes the label. A policy learns from these labels, together with the outcomes.
 - **t** turns *teach mode* on or off: a live run then waits at each decision until you take it, here with
   **1 2 3** on the last row, or on the Ask screen.
-- **u** reads the stored runs again. **Tab** goes between the decisions and their details.
+- **Tab** goes between the decisions and their details.
 """
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__("Decisions", id="decisions")
         self._stored_runs: list[str] | None = None  # their ids, newest first
         self._requested_id = ""  # id of the run being read
         self._followed_id = ""  # id of the live run that was shown automatically
@@ -247,21 +243,22 @@ would have done.
         self._run: Run | None = None
         self._drawn_state: tuple[object, ...] = ()
 
-    def body(self) -> ComposeResult:
+    def compose(self) -> ComposeResult:
         yield Static(id="run")
-        yield Static(id="message", classes="empty")
+        message = Static(id="message", classes="empty")
+        message.can_focus = True  # the keys of the pane need a focus in it
+        yield message
         with Container(id="both"):
             yield DecisionStrip()
             yield DecisionDetail()
 
     def on_mount(self) -> None:
-        """Read the stored runs; while this screen is shown, poll the live run."""
+        """Read the stored runs; while the screen is shown, poll the live run."""
         self._show_message(_READING)
         self.set_interval(_POLL_SECONDS, self._follow_ask_run)
         self._list_runs()
 
-    @on(events.ScreenResume)
-    def _read_again(self) -> None:
+    def read_again(self) -> None:
         if self._stored_runs is not None:  # runs may have been added or deleted
             self._list_runs()
         self._follow_ask_run()
@@ -280,7 +277,7 @@ would have done.
             self._read_run(run_id)
 
     def _list_runs(self) -> None:
-        store = self.deepthink.engine.store
+        store = deepthink(self).engine.store
 
         def work() -> list[str]:
             return [run.id for run in Runs(store).search(limit=_MAX_RUNS) if run.decisions]
@@ -288,7 +285,7 @@ would have done.
         in_background(self, work, self._show_listed_runs, group="runs", exclusive=True)
 
     def _read_run(self, run_id: str) -> None:
-        store = self.deepthink.engine.store
+        store = deepthink(self).engine.store
 
         def work() -> tuple[RunFold, Run]:
             run = Runs(store).find(run_id)
@@ -316,7 +313,7 @@ would have done.
 
     def _follow_ask_run(self) -> None:
         fold = self._ask_fold()
-        if fold is None or not self.is_current:
+        if fold is None or not self.screen.is_current:
             return
         if fold.run_id != self._followed_id:
             self._followed_id = fold.run_id
@@ -340,37 +337,44 @@ would have done.
         if run_ids:
             self.show_run(run_ids[0])
         elif self._ask_fold() is None:
-            text = _EMPTY.format(ask=self.deepthink.key_for("app.ask"))
+            text = _EMPTY.format(ask=deepthink(self).key_for("app.ask"))
             self._show_message(Content.assemble(("No decisions yet", "bold $primary"), "\n\n", text))
 
     @on(Failed)
     def _show_failure(self, message: Failed) -> None:
         if not self._shown_id:  # the app shows later failures, and the run stays on the screen
             self._stored_runs = None
-            hint = f"{self.deepthink.key_for('decisions.reload')} reads again."
-            self._show_message(failure_text(message.error, self.deepthink.keys, hint))
+            hint = f"{deepthink(self).key_for('learn.reload')} reads again."
+            self._show_message(failure_text(message.error, deepthink(self).keys, hint))
 
     def _show_fold(self, fold: RunFold, run: Run | None) -> None:
         self._fold, self._run = fold, run
         self._requested_id = fold.run_id
         self._drawn_state = self._state_of(fold)
-        self.query_one("#message").display = False
-        self.query_one("#both").display = True
+        self._show_only("#both")
         strip = self.query_one(DecisionStrip)
         strip.show_run(fold)
         self._show_detail()
         self._show_heading()
-        if self.focused is None:
-            strip.focus()
-        self.refresh_bindings()
 
     def _show_message(self, text: Content) -> None:
-        message = self.query_one("#message", Static)
-        message.update(text)
-        message.display = True
-        self.query_one("#both").display = False
+        self.query_one("#message", Static).update(text)
         self.query_one("#run", Static).update("")
-        self.refresh_bindings()
+        self._show_only("#message")
+
+    def _show_only(self, name: str) -> None:
+        """Show the message or the decisions; what gets hidden gives the focus on."""
+        had_focus = self.screen.focused is None or self.has_focus_within
+        changes = not self.query_one(name).display
+        for part in ("#message", "#both"):
+            self.query_one(part).display = part == name
+        if changes and had_focus and self.display:
+            self.take_focus()
+        self.screen.refresh_bindings()
+
+    def take_focus(self) -> None:
+        message = self.query_one("#message")
+        (message if message.display else self.query_one(DecisionStrip)).focus()
 
     def _show_heading(self) -> None:
         """Show the question of the run, and its state below."""
@@ -424,7 +428,8 @@ would have done.
             ask_screen.action_teach()
             self._follow_ask_run()
 
-    def action_reload(self) -> None:
+    def reload(self) -> None:
+        """Read everything again, and show the newest run."""
         self._stored_runs = None
         self._requested_id = self._followed_id = ""
         self._fold = self._run = None

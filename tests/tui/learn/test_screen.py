@@ -1,0 +1,54 @@
+"""The screen Learn: what it begins with, and the ways between its views."""
+
+from __future__ import annotations
+
+from textual.widgets import TabbedContent
+
+from tests.tui.decisions.test_screen import opened, store_decided, text
+from tests.tui.waiting import until
+from tui.app.app import DeepthinkApp
+from tui.decisions.strip import DecisionStrip
+from tui.policy.policies import PolicyRows
+from tui.policy.training_panel import MethodList
+
+
+async def test_its_views_are_gone_through_by_key_and_mouse(app: DeepthinkApp) -> None:
+    store_decided(app.engine.store)
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await opened(pilot)
+        await until(
+            pilot, lambda: "Not enough decisions yet: 4 of about 3,000." in text(screen, "#purpose")
+        )
+        tabs = screen.query_one(TabbedContent)
+        await pilot.press("t")
+        assert tabs.active == "decisions", "it teaches there, and trains elsewhere"
+        for key, shown, focused in (
+            ("right", "policies", PolicyRows),
+            ("right", "training", MethodList),
+            ("f5", "decisions", DecisionStrip),
+            ("left", "training", MethodList),
+            ("right", "decisions", DecisionStrip),
+        ):
+            await pilot.press(key)
+            await until(pilot, lambda: isinstance(screen.focused, focused))  # noqa: B023
+            assert tabs.active == shown
+        await pilot.click(tabs.get_tab("policies"))
+        await until(pilot, lambda: isinstance(screen.focused, PolicyRows))
+        await pilot.press("f2", "f5")
+        await until(pilot, lambda: app.screen is screen)
+        assert tabs.active == "policies", "one comes back to the view one left"
+
+
+async def test_what_cannot_be_read_is_told_once_and_read_again(app: DeepthinkApp) -> None:
+    app.engine.store.path.parent.mkdir(parents=True)
+    app.engine.store.path.write_bytes(b"this is no database")
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await opened(pilot)
+        await until(pilot, lambda: "✗ The library file is damaged" in text(screen, "#purpose"))
+        await pilot.press("right")
+        await until(pilot, lambda: "u reads again" in text(screen, "#card Static"))
+        assert not app._notifications
+        app.engine.store.path.unlink()
+        await pilot.press("u")
+        await until(pilot, lambda: "There is no policy" in text(screen, "#card Static"))
+        assert "0 of about 3,000" in text(screen, "#purpose")
