@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from agent.documents import table_text
 from agent.state import Claim, Evidence, citation_marks
 from agent.support import share_held
 from agent.text.sentences import sentences
@@ -87,11 +88,11 @@ def quotes(claims: Sequence[Claim], evidence: Sequence[Evidence]) -> dict[str, s
     """For each cited number, as a string, the sentences or rows of its passage most similar to its claims.
 
     They are in the order of the claims, at most three; claims that nothing supports count only where there
-    is no other. Figures of a claim count more than its words. In a tie, the passage's excerpt, from which
-    the answer was written, comes first.
+    is no other. Figures of a claim count more than its words, a row of a table more than its heading. In
+    a tie, the passage's excerpt, from which the answer was written, comes first.
     """
     tables = {item["number"] for item in evidence if item["kind"] == "table"}
-    ranks: dict[int, dict[str, tuple[bool, tuple[int, float]]]] = {}  # of units, by passage
+    ranks: dict[int, dict[str, tuple[bool, tuple[int, bool, float]]]] = {}  # of units, by passage
     for claim in claims:
         for item in cited(claim, evidence):
             score, unit = _nearest(claim["text"], item)
@@ -108,13 +109,16 @@ def quotes(claims: Sequence[Claim], evidence: Sequence[Evidence]) -> dict[str, s
     return quoted
 
 
-def _nearest(text: str, item: Evidence) -> tuple[tuple[int, float], str]:
-    """The most similar sentence, with how many figures and what share of the words it has in common."""
+def _nearest(text: str, item: Evidence) -> tuple[tuple[int, bool, float], str]:
+    """The most similar sentence or row, with how many figures it shares, whether it is no heading of a
+    table, and what share of the words it has in common."""
     figures = {term for term in terms(text) if any(map(str.isdigit, term))}
-    best = ((0, 0.0), "")
+    headings = set(table_text.parts(item["text"])[0]) if item["kind"] == "table" else set()
+    best = ((0, False, 0.0), "")
     for source in (item["excerpt"].replace(GAP, "\n"), item["text"]):
         for unit in sentences(source):
-            score = len(figures.intersection(terms(unit))), share_held(text, [unit])
+            shared, held = len(figures.intersection(terms(unit))), share_held(text, [unit])
+            score = shared, bool(shared or held) and unit not in headings, held
             if score > best[0]:
                 best = (score, unit)
     return best

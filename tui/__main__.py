@@ -1,6 +1,6 @@
 """Both console scripts; ``python -m tui`` is ``deepthink``, for a checkout that is not installed.
 
-It imports nothing before Ctrl-C is quiet: from the first import on, a person may have thought better of it.
+Nothing is imported before Ctrl-C is handled: you may change your mind while modules are imported.
 """
 
 

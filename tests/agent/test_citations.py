@@ -110,3 +110,6 @@ def test_quotes_are_the_sentence_or_row_that_says_it() -> None:
     accounts = [evidence(1, "In Debian, an operator uses sudo. It had uid 37.")]
     (claim,) = claims("The operator user had uid 37 in Debian [1].", accounts)
     assert quotes([claim], accounts) == {"1": "It had uid 37."}, "a figure tells more than words"
+    fees = [evidence(1, "Lesson | 30 minutes | 45 minutes\nCello | €71 | €98", kind="table")]
+    (claim,) = claims("A cello lesson of 30 minutes costs €71 [1].", fees)
+    assert quotes([claim], fees) == {"1": "Cello | €71 | €98"}, "a row tells more than the heading"
