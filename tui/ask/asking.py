@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing, suppress
 from functools import partial
 
@@ -70,7 +70,7 @@ def request_of(typed: AskOptions, settings: Settings, *, interactive: bool) -> R
     session, session_name = session_of(typed.session, go_on=typed.go_on)
     return Request(
         question=typed.question,
-        collections=collections_of(typed.collections or _scope_so_far(session), settings),
+        collections=scope_of(session, settings, typed.collections),
         profile=settings.profile,
         decider=settings.decider,
         shadow=settings.shadow,
@@ -105,10 +105,11 @@ def session_of(name: str | None, *, go_on: bool) -> tuple[str, str]:
         return "", name
 
 
-def _scope_so_far(session: str) -> tuple[str, ...]:
-    """The collections of a session's last question, named as it named them; () if there is none."""
-    last = Runs(open_store()).search(session=session, limit=1) if session else []
-    return tuple(last[0].request.get("collections") or (ALL_COLLECTIONS,)) if last else ()
+def scope_of(session: str, settings: Settings, named: Sequence[str] = ()) -> tuple[str, ...]:
+    """Where a session's next question searches, as ``named`` in it or before; everywhere if empty."""
+    last = Runs(open_store()).search(session=session, limit=1) if session and not named else []
+    so_far = last[0].request.get("collections") or (ALL_COLLECTIONS,) if last else ()
+    return collections_of(named or so_far, settings)
 
 
 def ask(request: Request, settings: Settings, form: Form = "auto") -> int:

@@ -36,6 +36,7 @@ class Beginning:
     collections: Sequence[Collection]
     history: Sequence[str]  # earlier questions, oldest first
     unfinished: Sequence[Resumable]  # without those that the user cancelled
+    scope: Sequence[str]  # the collections that the next question searches; all if empty
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,19 +48,22 @@ class SessionLoaded:
     earlier: Sequence[Run] = ()
 
 
-def load_beginning(engine: Engine) -> Beginning:
-    """Read the state at the start. Raises `BadSetting`, `StoreError`."""
+def load_beginning(engine: Engine, session: str) -> Beginning:
+    """Read the state at the start, or of a session. Raises `BadSetting`, `StoreError`."""
     from agent.run import resumable
     from traces.library import Library
     from traces.runs import Runs
+    from tui.ask.asking import scope_of
 
+    settings = engine.settings()
     recent = Runs(engine.store).search(limit=_HISTORY)
     history = list(dict.fromkeys(run.question for run in recent))
     return Beginning(
-        engine.settings(),
+        settings,
         Library(engine.store).collections(),
         history[::-1],
         [entry for entry in resumable(engine.store) if entry.why not in {"cancelled", "going on"}],
+        scope_of(session, settings),
     )
 
 

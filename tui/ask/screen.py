@@ -122,7 +122,7 @@ Every `[n]` of the answer opens its passage.
 
     def look_again(self) -> None:
         """Read settings, collections and earlier questions."""
-        load = partial(load_beginning, self.deepthink.engine)
+        load = partial(load_beginning, self.deepthink.engine, self.session)
         in_background(self, load, self._show_beginning, group="beginning", exclusive=True)
 
     def _show_beginning(self, beginning: Beginning) -> None:
@@ -134,7 +134,9 @@ Every `[n]` of the answer opens its passage.
         prompt.earlier = [*older, *prompt.earlier]  # questions asked here stay the latest, as typed
         settings = beginning.settings
         meters.model, meters.offline = settings.model, not settings.web
-        meters.collections, meters.collection = self.collection_names, settings.collection
+        meters.collections = self.collection_names
+        if self.live is None:  # else it shows what is searched just now
+            meters.searched = beginning.scope
         meters.redraw()
         self._beginning = beginning
         self._introduce()
@@ -443,6 +445,7 @@ Every `[n]` of the answer opens its passage.
         else:
             self.query_one(Meters).clear_away()
             await self._hide_thinking()
+        self.call_after_refresh(self.look_again)  # for where the next question searches
 
     def resume(self, run_id: str) -> None:
         """Resume a stored run, in its session."""

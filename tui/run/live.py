@@ -216,13 +216,17 @@ class Meters(Static):
         self._way_back = way_back  # what to do to search all collections again
         self.model = ""
         self.collections: Collection[str] = ()  # of the whole library
-        self.collection = ""  # the only one that a new conversation searches
+        self.searched: Sequence[str] = ()  # by the run, or by the next question; all if empty
         self.offline = True
         self.teaching = False
         self._fold: RunFold | None = None
+        self._started: ev.RunStarted | None = None
 
     def show(self, fold: RunFold, changed: frozenset[Part]) -> None:
         self._fold = fold
+        if fold.started is not None and fold.started is not self._started:
+            self._started = fold.started
+            self.searched = fold.started.collections
         if changed & _PARTS:
             self.redraw()
 
@@ -237,10 +241,9 @@ class Meters(Static):
         """Draw the line; if it is too long, the least important parts are left out."""
         started = self._fold.started if self._fold else None
         model = (started.chat_model if started else self.model).removeprefix("llama.cpp:")
-        searched = started.collections if started else list(filter(None, [self.collection]))
         parts = [
             one_line(model, 40),
-            self._scope(searched),
+            self._scope(),
             "web off" if self.offline else "web on",
             "teaching" if self.teaching else "",
             duration(self._fold.elapsed) if self._fold else "",
@@ -250,9 +253,9 @@ class Meters(Static):
             del parts[0]
         self.update(Content(_GAP.join(parts)))
 
-    def _scope(self, searched: Sequence[str]) -> str:
+    def _scope(self) -> str:
         """The collections that are searched, in words; "" if nothing is known about them."""
-        library = set(self.collections) - {WEB_COLLECTION}
+        library, searched = set(self.collections) - {WEB_COLLECTION}, self.searched
         if not searched or (library and library <= set(searched)):
             return "all collections" if self.collections else ""
         more = f" and {len(searched) - _MAX_NAMED} more" if len(searched) > _MAX_NAMED else ""

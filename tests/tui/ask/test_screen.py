@@ -22,7 +22,9 @@ from agent.documents.document import UnreadableDocument
 from models.protocols import ChatOptions, ModelError
 from tests.scripted import WordReader
 from tests.tui.conftest import QUESTION, Answering, Gate, MakeApp
+from tests.tui.library.shelf import put
 from tests.tui.waiting import PATIENCE, until
+from traces.library import Library
 from traces.runs import Ratings, Runs
 from tui import cli
 from tui.app.app import DeepthinkApp
@@ -305,7 +307,10 @@ async def test_collections_and_files_are_named_in_the_question(app: DeepthinkApp
         assert "only facts" in shown(screen.query_one(Meters))
         await asked(pilot, "#all And what is the rent?")
         assert set(Runs(app.engine.store).find("last").collections) == {"facts", "documents"}
-        assert "all collections" in shown(screen.query_one(Meters))
+        put(Library(app.engine.store), "letters", "a.md", [("", "A letter.")])
+        await pilot.press("f3", "f2")
+        await until(pilot, lambda: "letters" in screen.collection_names)
+        assert "all collections" in shown(screen.query_one(Meters)), "where the next question searches"
         screen.query_one(Prompt).put("#facts")
         await pilot.press("enter")
         assert screen.live is None
@@ -493,7 +498,7 @@ async def test_a_question_asked_at_once_is_limited_to_the_collection_it_names(
 ) -> None:
     known = threading.Event()
     monkeypatch.setattr(
-        "tui.ask.screen.load_beginning", lambda engine: known.wait(PATIENCE) and load_beginning(engine)
+        "tui.ask.screen.load_beginning", lambda *given: known.wait(PATIENCE) and load_beginning(*given)
     )
     app = make_app(Answering(finds=False))
     (filled / "more.md").write_text("Mars Mining sells bearings.\n")

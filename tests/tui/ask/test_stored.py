@@ -67,7 +67,7 @@ def test_what_nobody_works_on_is_offered_but_for_what_was_cancelled() -> None:
     wanted = [cut_off(status=status) for status in ("running", "failed", "waiting")]
     cut_off(status="cancelled")
     with checkpoints.open_checkpoints(store, stored.store_run(status="running"), lambda _log: None):
-        assert [entry.run.id for entry in load_beginning(Engine()).unfinished] == wanted[::-1]
+        assert [entry.run.id for entry in load_beginning(Engine(), "").unfinished] == wanted[::-1]
 
 
 async def test_a_collection_whose_reading_ends_while_one_asks_can_be_named(

@@ -211,9 +211,9 @@ async def test_who_is_writing_a_question_at_the_first_start_is_left_alone(
 ) -> None:
     looked = threading.Event()
 
-    def slow(engine: Engine) -> Beginning:
+    def slow(engine: Engine, session: str) -> Beginning:
         assert looked.wait(PATIENCE)
-        return load_beginning(engine)
+        return load_beginning(engine, session)
 
     monkeypatch.setattr("tui.ask.screen.load_beginning", slow)
     async with app.run_test(size=(80, 24)) as pilot:
