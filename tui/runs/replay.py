@@ -42,10 +42,13 @@ class Player:
     def __init__(self, events: Sequence[tuple[float, ev.Event]], run_id: str = "") -> None:
         self.events = [event for _, event in events]
         self._times = [seconds for seconds, _ in events]  # of work
+        if self.events and isinstance(end := self.events[-1], ev.RunFinished):
+            self._times = [min(seconds, end.seconds) for seconds in self._times]  # it was stored later
         waits = (min(max(0.0, after - before), _MAX_WAIT) for before, after in pairwise(self._times))
         self.clock = list(accumulate(waits, initial=0.0))  # when each is played, in seconds
         self._run_id = run_id
         self.position = 0  # the number of events that have happened
+        self.elapsed = 0.0  # seconds of the run until then, or since then if it plays
         self.fold = RunFold(run_id=run_id)  # after these
         self.steps = [
             n for n, event in enumerate(self.events, start=1) if isinstance(event, ev.StepStarted)
@@ -55,11 +58,6 @@ class Player:
     def over(self) -> bool:
         """Whether no event follows."""
         return self.position >= len(self.events)
-
-    @property
-    def elapsed(self) -> float:
-        """Seconds of the run until the current position."""
-        return self._times[self.position - 1] if self.position else 0.0
 
     @property
     def total(self) -> float:
@@ -83,19 +81,30 @@ class Player:
         else:
             changed = self.fold.take_all(self.events[self.position : position]) | {"meters"}
         self.position = position
-        if not self.fold.over:  # heartbeats are not stored, so take the time of the event
-            self.fold.elapsed = self.elapsed
+        self._set_elapsed(self._times[position - 1] if position else 0.0)
         return changed
+
+    def play(self, clock: float) -> frozenset[Part]:
+        """Go to where it is after playing for ``clock`` seconds: the time of a cut wait passes faster."""
+        changed = self.seek(bisect_right(self.clock, clock))
+        if not self.position or self.over:
+            return changed
+        (begun, ends), (before, after) = (
+            times[self.position - 1 : self.position + 1] for times in (self.clock, self._times)
+        )
+        self._set_elapsed(before + (clock - begun) / (ends - begun) * max(0.0, after - before))
+        return changed | {"meters"}
+
+    def _set_elapsed(self, seconds: float) -> None:
+        self.elapsed = seconds
+        if not self.fold.over:  # heartbeats are not stored
+            self.fold.elapsed = seconds
 
     def step_position(self, by: int) -> int:
         """The position of the next research step (``by`` 1; else the end), or of the previous one (-1)."""
         if by > 0:
             return next((step for step in self.steps if step > self.position), len(self.events))
         return next((step for step in reversed(self.steps) if step < self.position), 0)
-
-    def position_at(self, clock: float) -> int:
-        """The position after playing for ``clock`` seconds from the beginning; long waits are cut."""
-        return bisect_right(self.clock, clock)
 
 
 class PlayerBar(Vertical, can_focus=True):
@@ -243,7 +252,9 @@ plan, the evidence and the decisions, where you can say what a decision should h
     # The position
 
     async def _go(self, position: int) -> None:
-        changed = self.player.seek(position)
+        await self._show(self.player.seek(position))
+
+    async def _show(self, changed: frozenset[Part]) -> None:
         # An answer on the screen can only grow; before there is one, the page has to be new.
         if self._has_answer and self.player.fold.answered is None:
             await self._new_exchange()
@@ -295,7 +306,8 @@ plan, the evidence and the decisions, where you can say what a decision should h
         if self._timer is not None:
             self._pause()
         else:
-            await self._move(0 if self.player.over else self.player.position)
+            if self.player.over:
+                await self._move(0)
             self._timer = self.set_interval(_FRAME, self._play_on)
         self._draw(frozenset())
 
@@ -306,10 +318,10 @@ plan, the evidence and the decisions, where you can say what a decision should h
 
     async def _play_on(self) -> None:
         self._played += _FRAME
-        position = self.player.position_at(self._played)
-        if position >= len(self.player.events):
+        changed = self.player.play(self._played)
+        if self.player.over:
             self._pause()
-        await self._go(position)
+        await self._show(changed)
 
     # Other actions
 

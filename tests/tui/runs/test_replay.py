@@ -70,10 +70,21 @@ def test_research_steps_are_gone_through(player: Player) -> None:
 
 def test_long_waits_are_cut_short_and_what_is_close_together_is_shown_together(player: Player) -> None:
     assert player.clock[:3] == [0.0, 1.0, 2.0]
-    assert (player.position_at(0.0), player.position_at(1.05)) == (1, 2)
+    shown = []
+    for clock in (0.0, 0.5, 1.25):
+        player.play(clock)
+        shown.append((player.position, player.elapsed, player.fold.elapsed))
+    assert shown == [(1, 0.0, 0.0), (1, 5.0, 5.0), (2, 12.5, 12.5)], "the time is the run's, and passes"
     quick = Player(a_run(0.01))
-    assert quick.position_at(0.055) == 6
-    assert quick.position_at(10.0) == len(quick.events)
+    quick.play(0.055)
+    assert quick.position == 6
+    quick.play(10.0)
+    assert quick.over
+
+
+def test_it_ends_at_the_time_that_the_run_took(player: Player) -> None:
+    player.seek(len(player.events))
+    assert player.elapsed == player.total == player.fold.elapsed
 
 
 def test_every_event_that_is_stored_has_words_that_cannot_steer_the_terminal() -> None:
