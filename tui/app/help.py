@@ -47,6 +47,9 @@ The dim names are for keys of your own: F8, *Keys of your own*, for example
 _PLAIN: Final = """\
 **Without the screen:** `deepthink ask --plain "…"` shows a run line by line, without animation, for a
 screen reader, a log or a slow connection; `deepthink runs show` shows a stored run.
+
+**In a browser** (`deepthink-tui --serve`), which keeps Ctrl-N and Ctrl-T for itself: click *answer now* and
+*decide all* above the prompt, or find them in the palette.
 """
 
 

@@ -45,6 +45,7 @@ async def test_nearest_first_with_the_keys_as_mapped_now(make_app: MakeApp) -> N
         assert texts[:2] == ["The **answer**.", "The place around it."]
         assert "Keys of your own" in texts[2]
         assert "deepthink ask --plain" in texts[3]
+        assert "Ctrl-N and Ctrl-T" in texts[3], "which a browser takes"
         shown = _shown(help_screen)
         lines = shown.splitlines()
         assert any(line.startswith("f11") and line.endswith("answer.open") for line in lines)
