@@ -244,7 +244,7 @@ class Noted(Event):
 
 @dataclass(frozen=True, slots=True)
 class Decided(Event):
-    """CONTINUE, REVISE or FINISH, with the state as the decider saw it: as fields, text and numbers."""
+    """The action taken, with the state as the decider saw it: as fields, text and numbers."""
 
     step: int
     state_version: int

@@ -10,11 +10,11 @@ from agent.budget import ANSWER_NOW, Budget, BudgetExhausted, StepSkipped
 from agent.checkpoints import Recorder
 from agent.deps import Deps
 from agent.events import NodeFinished, NodeProgress, NodeStarted, Steered, Warned
-from agent.state import RUNGS, RunState, new_state, updated
+from agent.state import RUNGS, TRIES, Action, RunState, new_state, updated
 from agent.steps.approve import approve
 from agent.steps.converse import answer_directly, is_small_talk
 from agent.steps.correct import correct
-from agent.steps.decide import decide
+from agent.steps.decide import decide, further_try
 from agent.steps.distil import distil
 from agent.steps.grade import grade
 from agent.steps.look import look, single_shot
@@ -59,7 +59,14 @@ _ENDING_NODES = {"answer_directly", "decide", "synthesise", "verify", "approve"}
 _SKIPPABLE_NODES = {"retrieve", "rerank", "grade", "correct", "distil", "reflect"}
 _PLANS = {"single": "single_shot", "deep": "plan"}
 _ROUTES = {"clarify": "clarify", "direct": "answer_directly", "look": "look", **_PLANS}
-_ACTIONS = {"CONTINUE": "next_step", "REVISE": "plan", "FINISH": "synthesise"}
+_ACTIONS: dict[Action, str] = {
+    "CONTINUE": "next_step",
+    "REVISE": "plan",
+    "FINISH": "synthesise",
+    "MORE": "retrieve",
+    "WORDS": "correct",
+    "ASK": "reflect",
+}
 _APPROVALS = {"accept": "__end__", "stop": "__end__", "rewrite": "synthesise", "search": "plan"}
 
 
@@ -123,6 +130,10 @@ def _wire(
         is_short = state["grade"] == "incorrect" and not state["stopped_because"]
         return "not" if is_short else "enough"
 
+    def after_decide(state: RunState) -> Any:
+        # What was found but not read needs no search.
+        return (searches(state) or "rerank") if state["action"] == "MORE" else state["action"]
+
     def after_verify(state: RunState) -> str:
         return "end" if state["grounded"] or state["status"] != "answered" else "approve"
 
@@ -147,7 +158,7 @@ def _wire(
         lambda s: "single" if s["route"] == "single" else "deep",
         {"single": "synthesise", "deep": "decide"},
     )
-    graph.add_conditional_edges("decide", lambda s: s["action"], cast(Any, _ACTIONS))
+    graph.add_conditional_edges("decide", after_decide, cast(Any, {**_ACTIONS, "rerank": "rerank"}))
     graph.add_edge("synthesise", "verify")
     graph.add_conditional_edges("verify", after_verify, {"end": END, "approve": "approve"})
     graph.add_conditional_edges("approve", lambda s: s["approval"], cast(Any, _APPROVALS))
@@ -157,9 +168,10 @@ def _wire(
 def recursion_limit(budget: Budget) -> int:
     """The maximum number of supersteps of a run within ``budget``.
 
-    A step takes its nodes once, and four of them again for each rung of a correction.
+    A step takes its nodes once and again for each further try, and four of them for each rung of a
+    correction.
     """
-    per_step = len(_SKIPPABLE_NODES) + 2 + 4 * len(RUNGS)
+    per_step = (len(_SKIPPABLE_NODES) + 2) * (1 + len(TRIES)) + 4 * len(RUNGS)
     approvals = 100  # the user may ask for another answer each time
     return per_step * (budget.steps + budget.revisions + 2) + approvals
 
@@ -257,12 +269,15 @@ def begun(question: str, deps: Deps) -> RunState:
 
 
 def planned_step(state: RunState, deps: Deps) -> tuple[RunState, str]:
-    """A research step, after a plan or revision if the last action requires one, as at the beginning.
+    """A research step, or a further try of the last one, as the last action says; after a plan or revision
+    if it requires one, as at the beginning.
 
     The state after the step, and ""; if the budget is exhausted, the last complete state and the name of
     what is used up.
     """
     try:
+        if state["action"] in TRIES:
+            return _further_step(state, deps), ""
         if state["action"] != "CONTINUE":
             state = updated(state, plan(state, deps))
         return research_step(state, deps), ""
@@ -282,17 +297,29 @@ def research_step(state: RunState, deps: Deps) -> RunState:
     If the plan has no next step, only the step's own fields change, as in the graph.
     """
     state = updated(state, next_step(state, deps))
-    if not state["query"]:
-        return state
+    return _searched(state, deps) if state["query"] else state
+
+
+def _further_step(state: RunState, deps: Deps) -> RunState:
+    state = updated(state, further_try(state, cast(Action, state["action"])))
+    if state["action"] == "ASK":
+        return updated(state, reflect(state, deps))
+    return _searched(state, deps, correcting=state["action"] == "WORDS")
+
+
+def _searched(state: RunState, deps: Deps, *, correcting: bool = False) -> RunState:
+    """The state after the searches of the step, or first other ones, and what was found in them."""
     while True:
+        if correcting:
+            state = updated(state, correct(state, deps))
+            if not state["searches"]:
+                break
         results = [recalled for s in state["searches"] for recalled in retrieve(s, deps)["recalled"]]
         state = updated(state, {"recalled": [*state["recalled"], *results]})
         state = updated(state, rerank(state, deps))
         state = updated(state, grade(state, deps))
-        if state["grade"] != "incorrect":
-            break
-        state = updated(state, correct(state, deps))
-        if not state["searches"]:
+        correcting = state["grade"] == "incorrect"
+        if not correcting:
             break
     state = updated(state, distil(state, deps))
     return updated(state, reflect(state, deps))

@@ -6,8 +6,13 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, Literal, NotRequired, TypedDict, cast, get_origin, get_type_hints
 
-Action = Literal["CONTINUE", "REVISE", "FINISH"]
-ACTIONS: tuple[Action, ...] = ("CONTINUE", "REVISE", "FINISH")
+Action = Literal["CONTINUE", "REVISE", "FINISH", "MORE", "WORDS", "ASK"]
+"""What comes next. The first letters differ: they spell the path to a decision."""
+PLAN_ACTIONS: tuple[Action, ...] = ("CONTINUE", "REVISE", "FINISH")
+TRIES: tuple[Action, ...] = ("MORE", "WORDS", "ASK")
+"""Further tries of a step that found nothing: read more passages of its searches, search in other words,
+ask the language model what its passages say."""
+ACTIONS: tuple[Action, ...] = (*PLAN_ACTIONS, *TRIES)
 
 Route = Literal["clarify", "direct", "single", "deep"]
 Grade = Literal["correct", "ambiguous", "incorrect"]
@@ -91,6 +96,7 @@ class Search(TypedDict):
     collections: list[str]
     documents: list[int]  # search these only; all if empty
     sections: list[str]  # search these only, stored paths; all if empty
+    skip: NotRequired[int]  # the best hits that are left out, because they were read
 
 
 class Recalled(TypedDict):
@@ -98,6 +104,8 @@ class Recalled(TypedDict):
 
     query: str
     candidates: list[Candidate]
+    search: NotRequired[Search]  # not in older runs, as the next
+    further: NotRequired[bool]  # whether it has hits after these
 
 
 class Evidence(FoundPassage):
@@ -201,6 +209,8 @@ class RunState(TypedDict):
     offline: bool  # the web did not answer, and is not tried again in this run
     fresh: list[int]  # citation numbers that this step added
     again: list[int]  # citation numbers of this step's passages that were already in the evidence
+    tried: NotRequired[list[str]]  # further tries of this step; not in older runs, as the next
+    unasked: NotRequired[bool]  # whether the step has passages and the reader alone read them
     barren: int  # number of consecutive steps without new evidence
     queries: list[str]  # the keys of all searches so far (`searched`), so that none runs twice
     evidence: list[Evidence]

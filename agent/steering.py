@@ -75,7 +75,7 @@ class Steering:
     def override(self, action: str) -> None:
         """Take the next decision instead of the decider.
 
-        Raises `ValueError` if it is not CONTINUE, REVISE or FINISH.
+        Raises `ValueError` if it is none of `ACTIONS`.
         """
         if action not in ACTIONS:
             raise ValueError(f"{action!r} is none of {', '.join(ACTIONS)}")

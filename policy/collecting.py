@@ -1,7 +1,9 @@
 """Collect decisions with the language model: run questions to the end of their plans, with exploration.
 
 The nodes are those of a run, without checkpoints. A plan is always followed to its end, so that what
-follows each state is observed; answering in a state measures what finishing there is worth.
+follows each state is observed; answering in a state measures what finishing there is worth. Where every
+state is answered, a step that found nothing is also tried further, in each way and on a branch of its own;
+below such a branch, and below a revision, it is not, so that a question stays affordable.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 
 from agent.decisions.decider import (
@@ -24,7 +27,7 @@ from agent.deps import Deps
 from agent.graph import begun, finish, planned_step
 from agent.profiles import profile
 from agent.session import MemoReader
-from agent.state import ACTIONS, Action, RunState, updated
+from agent.state import PLAN_ACTIONS, TRIES, Action, RunState, updated
 from models.protocols import GenerationCancelled
 from policy.decisions import default_action
 from policy.evaluation.measures import exact_match, f1, holds, is_right
@@ -45,8 +48,9 @@ def collect(
 
     If every state is to be answered, a question that was answered only in its last state is collected
     again. A question that fails is reported and skipped. With ``answers`` every state is answered, by one
-    model call each, otherwise only the last one; ``epsilon`` is the share of exploration: REVISE where the
-    plan is done, or is stuck. Raises `EmptyLibrary` or `UnknownCollection` before the first case.
+    model call each and the further tries of a step are explored, otherwise only the last one; ``epsilon``
+    is the share of exploration: REVISE where the plan is done, or is stuck. Raises `EmptyLibrary` or
+    `UnknownCollection` before the first case.
     """
     collected = Collected(parts.store)
     collected_ids = collected.held(cases.name, at_every_state=answers)
@@ -85,6 +89,9 @@ def collect(
         yield Progress("questions", done + number, total, seconds_left, tuple(failed))
 
 
+_TRIED = frozenset(action[0] for action in TRIES)
+
+
 def _collect_case(
     case: Case, deps: Deps, rng: random.Random, *, answers: bool, epsilon: float
 ) -> tuple[list[DecisionRow], list[Outcome]]:
@@ -99,11 +106,16 @@ def _collect_case(
     frontier = [("", begin)] if begin["route"] == "deep" else []
     while frontier:
         path, state = frontier.pop(0)
-        state, stopped = planned_step(state, deps)
+        is_tried = not _TRIED.isdisjoint(path)
+        with session.beside() if is_tried else nullcontext():  # the plan keeps its budget
+            state, stopped = planned_step(state, deps)
         policy_view = policy_state(state, budget, session.ledger.tokens_left)
         stopped = stopped or used_up(policy_view, budget, out_of_time=session.stop.out_of_time)
         valid: tuple[Action, ...] = ("FINISH",) if stopped else valid_actions(policy_view)
-        can_revise = "R" not in path and (not policy_view.open_questions or is_stuck(policy_view))
+        explores = not is_tried and "R" not in path
+        if not (answers and explores):
+            valid = tuple(action for action in valid if action in PLAN_ACTIONS)
+        can_revise = explores and (not policy_view.open_questions or is_stuck(policy_view))
         probabilities = exploration(valid, epsilon if can_revise else 0.0)
         decision = _drawn_decision(len(decisions), path, policy_view, valid, probabilities, HORIZON, rng)
         decisions.append(decision)
@@ -111,7 +123,7 @@ def _collect_case(
             with session.beside():  # a run that continues from here has not answered
                 outcomes.append(_measure_answer(path, state, case, deps))
         for action in valid:
-            if action == "CONTINUE" or action == decision.action != "FINISH":
+            if action == "CONTINUE" or action in TRIES or action == decision.action != "FINISH":
                 frontier.append((path + action[0], updated(state, {"action": action})))
     return decisions, outcomes
 
@@ -120,7 +132,9 @@ def exploration(valid: Sequence[Action], epsilon: float) -> dict[Action, float]:
     """The default action, or with share ``epsilon`` REVISE."""
     default = default_action(valid)
     share = epsilon if "REVISE" in valid and default != "REVISE" else 0.0
-    return {action: (1 - share) * (action == default) + share * (action == "REVISE") for action in ACTIONS}
+    return {
+        action: (1 - share) * (action == default) + share * (action == "REVISE") for action in PLAN_ACTIONS
+    }
 
 
 def _drawn_decision(
@@ -133,7 +147,7 @@ def _drawn_decision(
     rng: random.Random,
 ) -> DecisionRow:
     """A decision drawn from ``probabilities``, with its state as a decider sees it."""
-    (action,) = rng.choices(ACTIONS, [probabilities[action] for action in ACTIONS])
+    (action,) = rng.choices(list(probabilities), list(probabilities.values()))
     return DecisionRow(
         seq=seq,
         step=state.step,

@@ -4,11 +4,12 @@ A tree is a question's states, where each action leads, and what finishing there
 tree with one path. A collected question has every path that its budget allows, so that any policy can be
 evaluated on it exactly, by walking. Trees are split by question.
 
-`examples` computes returns by backward induction. FINISH is worth the quality of finishing; CONTINUE and
-REVISE are worth the return of the state they lead to, less the cost of a step. That return follows a
-continuation policy, not hindsight: a policy that believed in the best path would search too long. The
-continuation is the default schedule at first, then the learned policy on questions it was not trained on
-(fitted policy iteration: Ernst, Geurts and Wehenkel, JMLR 2005).
+`examples` computes returns by backward induction. FINISH is worth the quality of finishing; every other
+action is worth the return of the state it leads to, less the cost of a step: a search and a call of the
+language model have one price. That return follows a continuation policy, not hindsight: a policy that
+believed in the best path would search too long. The continuation is the default schedule at first, then the
+learned policy on questions it was not trained on (fitted policy iteration: Ernst, Geurts and Wehenkel, JMLR
+2005).
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ import numpy.typing as npt
 
 from agent.decisions.decider import OLDEST_VERSION, STATE_VERSION, PolicyState
 from agent.decisions.features import features, state_text
-from agent.state import ACTIONS, Action
+from agent.state import ACTIONS, PLAN_ACTIONS, TRIES, Action
 from traces.decisions import Counts
 from traces.errors import DeepthinkError
 from traces.exchange import take_in
@@ -39,7 +40,7 @@ from traces.store import Store
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 INDEX: Mapping[Action, int] = {action: i for i, action in enumerate(ACTIONS)}
-"""Column of each action in every array of values: CONTINUE, REVISE, FINISH."""
+"""Column of each action in every array of values, in the order of `ACTIONS`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +108,7 @@ def default_action(valid: Sequence[Action]) -> Action:
 
 
 def valid_columns(states: Sequence[Seen]) -> npt.NDArray[np.bool_]:
-    """Which actions are valid in n states, shape (n, 3), columns as `INDEX`."""
+    """Which actions are valid in n states, shape (n, actions), columns as `INDEX`."""
     rows = [[action in state.valid for action in INDEX] for state in states]
     return np.array(rows, dtype=np.bool_).reshape(len(states), len(INDEX))
 
@@ -258,8 +259,8 @@ class Examples:
     questions: Sequence[str]  # id of each state's question, for splits
     datasets: Sequence[str]  # name of each state's data set
     values: Floats
-    """Shape (n, 3), columns as `INDEX`: return of each action, the quality reached less the cost of the
-    steps from here on; NaN where the action is not valid or its return is unknown."""
+    """Shape (n, actions), columns as `INDEX`: return of each action, the quality reached less the cost of
+    the steps from here on; NaN where the action is not valid or its return is unknown."""
     sufficient: Floats  # shape (n,): as `Node.sufficient`
     weights: Floats  # shape (n,): weight of each state
 
@@ -268,9 +269,15 @@ class Examples:
 
     @property
     def advantages(self) -> Floats:
-        """Shape (n, 3): ``values`` less that of the default action; NaN likewise."""
+        """The shape of ``values``: less that of the default action; NaN likewise."""
         base = self.values[np.arange(len(self)), default_columns(self.states)]
         return self.values - base[:, None]
+
+    @property
+    def tries(self) -> tuple[Action, ...]:
+        """The further tries of a step that were taken in at least `ENOUGH` states."""
+        known = np.isfinite(self.values).sum(axis=0)
+        return tuple(action for action in TRIES if known[INDEX[action]] >= ENOUGH)
 
     def take(self, at: Sequence[int]) -> Examples:
         """The examples at the indices ``at``."""
@@ -287,11 +294,17 @@ class Examples:
 
 COST = 0.05
 """Cost of a research step, in units of quality."""
+ENOUGH = 50
+"""States in which a further try of a step must have been taken for a policy to learn what it is worth.
+
+The quality of two states differs by about 0.35, so with fewer the error of even their mean, 0.35/√50, would
+be more than the cost of a step.
+"""
 _LABEL_WEIGHT = 4.0  # a person's label counts as much as a few measured states
 
 
 def values(tree: Tree, cost: float, continuation: Mapping[tuple[str, str], Action]) -> dict[str, Floats]:
-    """Map each path to the value of each action there, shape (3,), NaN where not valid or not known.
+    """Map each path to the value of each action there, shape (actions,), NaN where not valid or unknown.
 
     ``continuation`` is the action taken in a state when a return is computed, by question and path; it is
     the default action where none is given.
@@ -358,10 +371,10 @@ def examples(
 
 def _apply_label(node: Node, label: Action, value: Floats, lead: float) -> Floats:
     """The values with what a person said: the label is better than the default action, or the default
-    better than all others, by ``lead``. A label says nothing of a third action."""
+    better than all others of the plan, by ``lead``. A label says nothing of a third action."""
     best = 0.0 if np.all(np.isnan(value)) else float(np.nanmax(value))
     default = default_action(node.valid)
-    compared = node.valid if label == default else (default,)
+    compared = [a for a in node.valid if a in PLAN_ACTIONS] if label == default else [default]
     adjusted = value.copy()
     for action in compared:
         if np.isnan(adjusted[INDEX[action]]):

@@ -289,7 +289,7 @@ def fit_temperature(states: Sequence[Seen], advantages: Floats, values: Floats, 
     It minimises the mean negative log-likelihood of the best action (Guo et al., 2017), over states in
     which the values of more than one action are known; equally good actions share the probability.
     ``advantages`` are the policy's, minus infinity where an action is not valid, and ``values`` what each
-    action was worth, NaN where unknown; both have shape (n, 3).
+    action was worth, NaN where unknown; both have shape (n, actions).
     """
     usable = np.isfinite(values).sum(axis=1) > 1
     if not usable.any():

@@ -198,7 +198,7 @@ _WRONG = {
     "its id is not valid": f"coalesce(NOT regexp_full_match(run_id, '{RUN_ID[1:-1]}'), true)",
     "a required value is missing": " OR ".join(f"{name} IS NULL" for name in _REQUIRED),
     "its state is of a later version: upgrade this deepthink": "coalesce(state_version > $newest, true)",
-    "its path has letters besides C, R and F": "coalesce(NOT regexp_full_match(path, '[CRF]*'), true)",
+    "its path has letters that are no action's": "coalesce(NOT regexp_full_match(path, '[CRFMWA]*'), true)",
     "its action was not possible": """
         coalesce(NOT list_contains(CAST(valid_actions AS VARCHAR[]), action), true)
         AND NOT (source = 'human' AND action = 'FINISH')

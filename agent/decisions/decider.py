@@ -1,4 +1,4 @@
-"""The decision interface: a policy state goes in, CONTINUE, REVISE or FINISH comes out.
+"""The decision interface: a policy state goes in, an action comes out.
 
 The sources of decisions are in `agent.decisions.sources`.
 """
@@ -11,8 +11,10 @@ from typing import Any, Protocol
 
 from agent.budget import Budget
 from agent.state import (
-    ACTIONS,
+    PLAN_ACTIONS,
     RELEVANCE,
+    RUNGS,
+    TRIES,
     Action,
     Candidate,
     RunState,
@@ -21,7 +23,7 @@ from agent.state import (
     still_missing,
 )
 
-STATE_VERSION = 4
+STATE_VERSION = 5
 OLDEST_VERSION = 3
 """The oldest version that is still read: fields since then have defaults."""
 _MOST_SCORES = 5
@@ -60,6 +62,10 @@ class PolicyState:
     and that of the best passage (``score``)."""
     known: list[float] = field(default_factory=list)
     """For each open question, the reader's probability that those passages answer it already."""
+    retryable: bool = False  # whether the last step found nothing, without being skipped
+    unread: bool = False  # whether its searches have passages that were not read
+    unasked: bool = False  # whether it has passages that the language model was not asked about
+    tried: list[str] = field(default_factory=list)  # its further tries
     notebook: list[str] = field(default_factory=list, compare=False, repr=False)
     """For deciders that read text; stored with the run's events, not here."""
 
@@ -75,7 +81,7 @@ class Decision:
     """An action, with the source's probability of each."""
 
     action: Action
-    probabilities: dict[Action, float]  # that each action is the right one; they sum to one
+    probabilities: dict[Action, float]  # that each is the right one; they sum to one, a missing one has 0
     source: str  # who decided
     latency_ms: float  # how long the decision took
     justification: str = ""  # the reason in words, if the source gives one
@@ -103,12 +109,15 @@ def is_stuck(state: PolicyState) -> bool:
 
 def certain(action: Action) -> dict[Action, float]:
     """Probability 1 for one action."""
-    return {other: 1.0 if other == action else 0.0 for other in ACTIONS}
+    return {**dict.fromkeys(PLAN_ACTIONS, 0.0), action: 1.0}
 
 
 def policy_state(state: RunState, budget: Budget, tokens_left: int) -> PolicyState:
     """The policy state of a run; runs and training use the same code."""
     evidence = state["evidence"]
+    recalled = state["recalled"]
+    found = {c["passage_id"] for result in recalled for c in result["candidates"]}
+    last = state["notes"][-1] if state["notes"] else None
     return PolicyState(
         question=state["question"],
         step=state["step"],
@@ -149,6 +158,14 @@ def policy_state(state: RunState, budget: Budget, tokens_left: int) -> PolicySta
         ],
         look=_look(state["looked"]),
         known=[*(state["notes"][-1].get("known", []) if state["notes"] else [])],
+        # Without a query a revision brought no step, and nothing is left of the last one to try.
+        retryable=last is not None
+        and last["step"] == state["step"]
+        and not (last["found"] or last.get("skipped"))
+        and bool(state["query"]),
+        unread=len(found) > len(state["candidates"]) or any(r.get("further") for r in recalled),
+        unasked=state.get("unasked", False),
+        tried=[*state.get("tried", ())],
         notebook=list(state["notebook"]),
     )
 
@@ -180,7 +197,8 @@ def valid_actions(state: PolicyState) -> tuple[Action, ...]:
     """The valid actions.
 
     CONTINUE needs an open step and REVISE a finished step and evidence, and both need room in the budget;
-    FINISH needs evidence, unless no step is open or no other action is valid.
+    FINISH needs evidence, unless no step is open or no other of these is valid. A step that found nothing
+    may be tried further, once in each way that can bring something.
     """
     valid: list[Action] = []
     if state.steps_left > 0:
@@ -190,4 +208,7 @@ def valid_actions(state: PolicyState) -> tuple[Action, ...]:
             valid.append("REVISE")
     if state.evidence or not state.open_questions or not valid:
         valid.append("FINISH")
+    if state.retryable:
+        possible = (state.unread, state.corrections < len(RUNGS), state.unasked)
+        valid += [one for one, can in zip(TRIES, possible, strict=True) if can and one not in state.tried]
     return tuple(valid)

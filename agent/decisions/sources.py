@@ -12,7 +12,7 @@ from typing import Protocol
 from agent import prompts
 from agent.decisions.decider import Decider, Decision, PolicyState, certain
 from agent.session import Session
-from agent.state import ACTIONS, Action
+from agent.state import PLAN_ACTIONS, Action
 from models.protocols import GenerationCancelled
 from traces.errors import DeepthinkError
 
@@ -22,7 +22,7 @@ LEARNED = "learned"
 SOURCES = ("rules", "llm", LEARNED)
 """The sources that can be named."""
 
-_LETTERS = {"CONTINUE": "A", "REVISE": "B", "FINISH": "C"}
+_LETTERS = ("A", "B", "C")  # of `PLAN_ACTIONS`, as the prompt has them
 
 
 class UnknownSource(DeepthinkError, title="Unknown decision source", kind="usage"):
@@ -71,15 +71,15 @@ class ModelJudge:
         self._explain = explain
 
     def decide(self, state: PolicyState, valid: Sequence[Action]) -> Decision:
-        """The most probable valid action; probabilities are renormalised over the valid ones."""
+        """The most probable valid action of the plan; probabilities are renormalised over these."""
         began = time.perf_counter()
-        letters = [_LETTERS[action] for action in ACTIONS]
-        choice = self._session.choose("decide", state.notebook, prompts.judge(), letters)
-        raw = dict(zip(ACTIONS, choice.probabilities, strict=True))
+        choice = self._session.choose("decide", state.notebook, prompts.judge(), _LETTERS)
+        raw = dict(zip(PLAN_ACTIONS, choice.probabilities, strict=True))
+        valid = [action for action in valid if action in raw]
         total = sum(raw[action] for action in valid)
         probabilities: dict[Action, float] = {
             action: (raw[action] / total if total > 0 else 1 / len(valid)) if action in valid else 0.0
-            for action in ACTIONS
+            for action in PLAN_ACTIONS
         }
         action = max(valid, key=lambda a: probabilities[a])
         justification = ""

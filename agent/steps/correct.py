@@ -30,8 +30,8 @@ class _Attempt:
 
 
 def correct(state: RunState, deps: Deps) -> dict[str, Any]:
-    """Reads plan, position, step, query, candidates, recalled, rungs, queries, offline. Writes searches,
-    queries, rungs, offline.
+    """Reads plan, position, step, query, candidates, recalled, rungs, queries, offline, action. Writes
+    searches, queries, rungs, offline.
 
     The rungs in order: other words, the surroundings of the best passages (or all sections, if the step
     was limited to one), the other collections, and the web if the user has allowed it. Each is tried once
@@ -58,6 +58,8 @@ def correct(state: RunState, deps: Deps) -> dict[str, Any]:
                 "rungs": rungs,
                 "offline": offline,
             }
+    if state["action"] == "WORDS":
+        deps.session.emit(Warned("There is nothing else to search for or in."))
     return {"searches": [], "rungs": rungs, "offline": offline}
 
 

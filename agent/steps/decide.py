@@ -1,4 +1,4 @@
-"""Step ``decide``: CONTINUE, REVISE or FINISH; the user overrides the decider, the budget both."""
+"""Step ``decide``: what comes next; the user overrides the decider, the budget both."""
 
 from __future__ import annotations
 
@@ -22,7 +22,17 @@ from agent.decisions.features import features, state_text
 from agent.decisions.sources import LEARNED
 from agent.deps import Deps
 from agent.events import Asked, Decided, Planned, Replied, Steered, Warned
-from agent.state import ADDED, Action, PlanStep, RunState, added_and_open, updated
+from agent.state import (
+    ADDED,
+    PLAN_ACTIONS,
+    TRIES,
+    Action,
+    PlanStep,
+    RunState,
+    Search,
+    added_and_open,
+    updated,
+)
 from agent.steps.lookups import look_up
 from models.protocols import GenerationCancelled
 
@@ -45,7 +55,8 @@ class _Outcome:
 
 
 def decide(state: RunState, deps: Deps) -> dict[str, Any]:
-    """Reads everything the policy state is made of. Writes action, stopped_because, plan.
+    """Reads everything the policy state is made of. Writes action, stopped_because, plan, and for a
+    further try tried and searches.
 
     Steps added by the user are appended to the plan first, and while one is open the decider may only
     continue. The user's decision overrides the decider's, and the end of the budget overrides both. In
@@ -89,11 +100,23 @@ def decide(state: RunState, deps: Deps) -> dict[str, Any]:
         )
     )
     update["action"] = decision.action
+    if decision.action in TRIES:
+        update |= further_try(state, decision.action)
     if decision.action == "FINISH":
         update["stopped_because"] = (
             outcome.stop_reason or f"{decision.source}: {decision.justification or 'done'}"
         )
     return update
+
+
+def further_try(state: RunState, action: Action) -> dict[str, Any]:
+    """The update before the step's nodes run again: for MORE, its searches go on where they stopped."""
+    searches = [
+        Search({**result["search"], "skip": result["search"].get("skip", 0) + len(result["candidates"])})
+        for result in state["recalled"]
+        if action == "MORE" and result.get("further")
+    ]
+    return {"tried": [*state.get("tried", ()), action], "searches": searches}
 
 
 def _choose_action(
@@ -142,8 +165,8 @@ def _human_decision(action: Action, latency_ms: float) -> Decision:
 def _shadow_decision(
     source: Decider | None, observation: PolicyState, valid: Sequence[Action], deps: Deps
 ) -> Decision | None:
-    """The decision of ``source``, for comparison; None if it fails, or if only one action is valid."""
-    if source is None or len(valid) == 1:
+    """The decision of ``source``, for comparison; None if it fails, or if the plan leaves no choice."""
+    if source is None or sum(action in PLAN_ACTIONS for action in valid) == 1:
         return None
     try:
         with deps.session.beside():

@@ -12,7 +12,8 @@ from agent.steps.queries import resolve
 
 def next_step(state: RunState, deps: Deps) -> dict[str, Any]:
     """Reads plan, position, step, notes, notebook, queries. Writes position, step, plan, query,
-    searches, queries and clears the step's own fields (recalled, candidates, grade, rungs, fresh, again).
+    searches, queries and clears the step's own fields (recalled, candidates, grade, rungs, fresh, again,
+    tried).
 
     References of the step are resolved, and its question is phrased in several ways, which are searched
     in parallel. A search is not repeated: it can bring nothing new.
@@ -33,6 +34,7 @@ def next_step(state: RunState, deps: Deps) -> dict[str, Any]:
         "rungs": [],
         "fresh": [],
         "again": [],
+        "tried": [],
     }
     if position >= len(state["plan"]):
         return cleared

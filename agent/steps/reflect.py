@@ -160,17 +160,22 @@ def quote(answer: str, item: Evidence) -> str:
 
 
 def reflect(state: RunState, deps: Deps) -> dict[str, Any]:
-    """Reads plan, revisions, position, step, route, candidates, evidence, notebook. Writes notes, notebook.
+    """Reads plan, revisions, position, step, route, candidates, evidence, action, notes, notebook. Writes
+    notes, notebook, unasked.
 
     A step without candidates is noted as not found without asking. The language model is asked only for
-    what a later step needs and the reader is not sure of: the answer is written from the evidence in one
-    call. Where two versions of a document disagree, the later one is used and the earlier one mentioned.
+    what a later step needs and the reader is not sure of, or after ASK: the answer is written from the
+    evidence in one call. Where two versions of a document disagree, the later one is used and the earlier
+    one mentioned. The note of a further try takes the place of the step's earlier one.
     """
     question = current_step(state)["question"]
     evidence, spans = proposed(state)
+    reader_alone = _reader_alone(state, deps)
     finding = _NOTHING
-    if evidence:
-        finding = _finding(state, deps, question, evidence, spans)
+    if evidence and reader_alone:
+        finding = _read(state, question, spans)
+    elif evidence:
+        finding = deps.cognition.reflect(deps.session, state["notebook"], question, evidence, spans)
     finding, earlier = _latest(question, finding, evidence, spans)
     note = as_note(state, question, finding)
     note["relevance"] = max((c["scores"].get(RELEVANCE, 0.0) for c in state["candidates"]), default=0.0)
@@ -188,7 +193,12 @@ def reflect(state: RunState, deps: Deps) -> dict[str, Any]:
     if earlier is not None:
         note["earlier"] = earlier
         entries.append(_contradiction(state["step"], note, earlier, evidence, deps))
-    return {"notes": [*state["notes"], note], "notebook": deps.grown(state["notebook"], *entries)}
+    notes = [*(n for n in state["notes"] if n["step"] != state["step"]), note]
+    return {
+        "notes": notes,
+        "notebook": deps.grown(state["notebook"], *entries),
+        "unasked": bool(evidence) and reader_alone,
+    }
 
 
 def _known(state: RunState, note: Note, deps: Deps) -> list[float]:
@@ -223,13 +233,16 @@ def proposed(state: RunState) -> tuple[list[Evidence], Spans]:
     return evidence, {item["number"]: spans[item["passage_id"]] for item in evidence}
 
 
-def _finding(state: RunState, deps: Deps, question: str, evidence: list[Evidence], spans: Spans) -> Finding:
+def _reader_alone(state: RunState, deps: Deps) -> bool:
+    """Whether the language model is not asked: no later step needs the finding, and nobody wished it."""
     is_referred_to = any(state["step"] in references(step["question"]) for step in open_steps(state))
-    if deps.cognition.instant and not is_referred_to:
-        span = likeliest(spans) if readable(question) else None
-        threshold = SURE if state["route"] == "single" else POSSIBLE
-        return of_span(*span) if span and span[1]["probability"] >= threshold else _NOTHING
-    return deps.cognition.reflect(deps.session, state["notebook"], question, evidence, spans)
+    return deps.cognition.instant and not is_referred_to and state["action"] != "ASK"
+
+
+def _read(state: RunState, question: str, spans: Spans) -> Finding:
+    span = likeliest(spans) if readable(question) else None
+    threshold = SURE if state["route"] == "single" else POSSIBLE
+    return of_span(*span) if span and span[1]["probability"] >= threshold else _NOTHING
 
 
 def _latest(

@@ -19,12 +19,16 @@ POSSIBLE: Final = 0.2
 
 
 def rerank(state: RunState, deps: Deps) -> dict[str, Any]:
-    """Reads plan, position, step, recalled. Writes candidates: each passage once, best first.
+    """Reads plan, position, step, recalled, candidates, tried. Writes candidates: each passage once, best
+    first.
 
     Passages that several phrasings, or several rounds of correction, brought are read first. All are read
-    against the step's question.
+    against the step's question. In a further try of the step, as many more are read, beside those before.
     """
-    candidates = _fuse(state["recalled"], deps.search_limit)
+    before = state["candidates"] if state.get("tried") else []
+    known = {candidate["passage_id"] for candidate in before}
+    others = [c for c in _fuse(state["recalled"]) if c["passage_id"] not in known]
+    candidates = [*before, *others[: deps.search_limit]]
     if not candidates:
         return {"candidates": []}
     candidates = read(deps.reader, current_step(state)["question"], candidates)
@@ -86,8 +90,8 @@ def _clean_span(text: str) -> str:
     return without_marks(" ".join(text.split()))
 
 
-def _fuse(recalled: Sequence[Recalled], limit: int) -> list[Candidate]:
-    """The ``limit`` best of several result lists by reciprocal rank, with the best score of each stage."""
+def _fuse(recalled: Sequence[Recalled]) -> list[Candidate]:
+    """Several result lists as one, by reciprocal rank, with the best score of each stage."""
     by_id: dict[int, Candidate] = {}
     for result in recalled:
         for candidate in result["candidates"]:
@@ -97,9 +101,9 @@ def _fuse(recalled: Sequence[Recalled], limit: int) -> list[Candidate]:
                 scores[stage] = max(score, scores.get(stage, score))
             by_id[candidate["passage_id"]] = Candidate({**(earlier or candidate), "scores": scores})
     if len(recalled) <= 1:
-        return list(by_id.values())[:limit]
+        return list(by_id.values())
     fused_scores = reciprocal_rank_fusion([[c["passage_id"] for c in r["candidates"]] for r in recalled])
     return [
         Candidate({**by_id[passage_id], "score": fused_scores[passage_id]})
-        for passage_id in best_first(fused_scores)[:limit]
+        for passage_id in best_first(fused_scores)
     ]

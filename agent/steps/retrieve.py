@@ -25,10 +25,11 @@ def retrieve(search: Search, deps: Deps) -> dict[str, Any]:
             hard=search["hard"],
         )
     strategy = cast(Strategy, search["strategy"])
-    hits = deps.recall.search(
-        search["query"], strategy, scopes, deps.search_limit, keywords=search["keywords"]
-    )
-    candidates = [candidate(hit) for hit in hits]
+    skip = search.get("skip", 0)
+    end = skip + deps.search_limit
+    # One more tells whether there is more.
+    hits = deps.recall.search(search["query"], strategy, scopes, end + 1, keywords=search["keywords"])
+    candidates = [candidate(hit) for hit in hits[skip:end]]
     deps.session.emit(
         Searched(
             step=search["step"],
@@ -40,7 +41,10 @@ def retrieve(search: Search, deps: Deps) -> dict[str, Any]:
             rung=search["rung"],
         )
     )
-    return {"recalled": [Recalled(query=search["query"], candidates=candidates)]}
+    further = len(hits) > end
+    return {
+        "recalled": [Recalled(query=search["query"], candidates=candidates, search=search, further=further)]
+    }
 
 
 def recall(question: str, deps: Deps) -> list[Candidate]:

@@ -26,7 +26,9 @@ def _card_lines(manifest: Manifest) -> Iterator[str]:
     yield f"# {manifest.name}\n"
     yield (
         "A policy for deepthink's research loop: after each research step it says CONTINUE (take the "
-        "plan's next step), REVISE (plan anew what is left) or FINISH (answer). It is "
+        "plan's next step), REVISE (plan anew what is left) or FINISH (answer); after a step that found "
+        "nothing also MORE (read more passages), WORDS (search in other words) or ASK (ask the model), if "
+        "it has learned what they are worth. It is "
         f"{_METHODS[manifest.method]}. It leaves the default schedule, which works the plan off and "
         f"then finishes, only where the advantage it expects is above {manifest.rule.margin:g}."
     )

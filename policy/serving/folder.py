@@ -45,6 +45,7 @@ Verdict = Literal["passed", "not surely better", "not passed"]
 MANIFEST: Final = "manifest.json"
 CARD: Final = "README.md"
 _ALLOWED: Final = frozenset({".safetensors", ".json", ".md"})
+_OLDEST_STATES = 4  # the version since which states have all the numbers that its policies read
 _ABANDONED_SECONDS = 24 * 3600.0
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 _SHA256 = r"[0-9a-f]{64}"
@@ -232,7 +233,7 @@ def read(folder: Path) -> Manifest:
     if manifest.name != name:
         raise BadPolicy(f"The policy in {folder} is called {manifest.name}.", "Give the folder that name.")
     _compare(manifest, folder, digests)
-    if manifest.state_version != STATE_VERSION:
+    if not _OLDEST_STATES <= manifest.state_version <= STATE_VERSION:
         raise BadPolicy(
             f"The policy {name} reads states of version {manifest.state_version}; runs have version "
             f"{STATE_VERSION} now.",

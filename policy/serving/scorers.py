@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, Protocol
 import numpy as np
 from pydantic import Field
 
-from agent.state import ACTIONS, Action
+from agent.state import PLAN_ACTIONS, Action
 from policy.decisions import INDEX, Floats, Seen, default_action
 
 
@@ -19,8 +19,8 @@ class Scores:
     """A policy's scores of n states."""
 
     advantages: Floats
-    """Shape (n, 3), columns as `INDEX`: how much better each action is than the default, in quality
-    (forest) or log-odds (reward). 0 for the default, minus infinity if not valid."""
+    """Shape (n, actions), columns as `INDEX`: how much better each action is than the default, in quality
+    (forest) or log-odds (reward). 0 for the default, minus infinity if not valid or not learned."""
     sufficiency: Floats  # shape (n,): calibrated probability that finishing now is good enough
 
 
@@ -42,20 +42,20 @@ class Rule:
     """Of the displayed probabilities, the softmax of advantages divided by this."""
 
     def action(self, valid: Sequence[Action], advantages: Floats) -> Action:
-        """The action for one state; ``advantages`` has shape (3,)."""
+        """The action for one state; ``advantages`` has shape (actions,)."""
         default = default_action(valid)
         best = max(valid, key=lambda action: float(advantages[INDEX[action]]))
         return best if advantages[INDEX[best]] > self.margin else default
 
     def probabilities(self, valid: Sequence[Action], advantages: Floats) -> dict[Action, float]:
-        """Probability of each action being the right one; 0 if it is not valid."""
+        """Probability of each action being the right one; one that is not valid has 0, or is missing."""
         columns = [INDEX[action] for action in valid]
         margins = advantages[columns] - np.array(
             [self.margin if a != default_action(valid) else 0.0 for a in valid]
         )
         weights = np.exp((margins - margins.max()) / self.temperature)
         share = dict(zip(valid, (weights / weights.sum()).tolist(), strict=True))
-        return {action: share.get(action, 0.0) for action in ACTIONS}
+        return {**dict.fromkeys(PLAN_ACTIONS, 0.0), **share}
 
 
 CURVE: Final = "calibration.safetensors"

@@ -23,6 +23,7 @@ from torch import Tensor, nn
 from transformers import BertConfig, BertModel, BertPreTrainedModel
 from transformers.modeling_outputs import ModelOutput
 
+from agent.state import PLAN_ACTIONS, Action
 from models.library_loading import loading, processor_has_bfloat16
 from policy.decisions import INDEX, Floats, Seen, default_columns, valid_columns
 from policy.serving.scorers import Scores
@@ -39,7 +40,6 @@ BINS: Final = 8
 _HEAD_NAME: Final = "fusion."
 _BATCH = 32
 _CLIP = 4.0  # standard deviations: values further out carry no more information
-ACTIONS = 3
 _HIDDEN = 96
 _DROPOUT = 0.1
 
@@ -53,15 +53,17 @@ class Columns:
         mean: Shape (k,).
         std: Shape (k,), nowhere zero.
         edges: Shape (k, BINS + 1): quantiles of each.
+        actions: With an input and an output each: those of the plan, and the tries that were learned.
     """
 
     names: tuple[str, ...]
     mean: Numbers
     std: Numbers
     edges: Numbers
+    actions: tuple[Action, ...] = PLAN_ACTIONS
 
     @classmethod
-    def of(cls, states: Sequence[Seen]) -> Columns:
+    def of(cls, states: Sequence[Seen], tries: Sequence[Action] = ()) -> Columns:
         """Fit to the training states; the names are those of the first state's numbers."""
         names = tuple(states[0].features)
         numbers = table(states, names)
@@ -72,12 +74,18 @@ class Columns:
             numbers.mean(axis=0).astype(np.float32),
             np.where(std > 0, std, 1.0).astype(np.float32),
             edges.astype(np.float32),
+            (*PLAN_ACTIONS, *tries),
         )
 
     @property
     def width(self) -> int:
         """Number of inputs per state."""
-        return len(self.names) * (1 + BINS) + len(INDEX)
+        return len(self.names) * (1 + BINS) + len(self.actions)
+
+    @property
+    def indices(self) -> list[int]:
+        """The column of each action in arrays of values."""
+        return [INDEX[action] for action in self.actions]
 
     def encode(self, states: Sequence[Seen]) -> Numbers:
         """Shape (n, width): standardised numbers, their ramps, and which actions are valid.
@@ -93,30 +101,34 @@ class Columns:
         # If many states share a value, its bins have no width; the ramp is a step then.
         ramps = np.where(high > low, np.clip((values - low) / widths, 0.0, 1.0), values >= high)
         return np.concatenate(
-            [standardised, ramps.reshape(len(states), -1), valid_columns(states)], axis=1
+            [standardised, ramps.reshape(len(states), -1), valid_columns(states)[:, self.indices]], axis=1
         ).astype(np.float32)
 
     def arrays(self) -> dict[str, Numbers]:
-        """The arrays by name, for storage; the names of the numbers are stored separately."""
+        """The arrays by name, for storage; the names of numbers and actions are stored separately."""
         return {"columns.mean": self.mean, "columns.std": self.std, "columns.edges": self.edges}
 
     @classmethod
-    def from_arrays(cls, names: Sequence[str], arrays: Mapping[str, Numbers]) -> Columns:
+    def from_arrays(
+        cls, names: Sequence[str], arrays: Mapping[str, Numbers], actions: Sequence[Action]
+    ) -> Columns:
         """The columns that `arrays` stored."""
-        return cls(tuple(names), *(arrays[f"columns.{part}"] for part in ("mean", "std", "edges")))
+        mean, std, edges = (arrays[f"columns.{part}"] for part in ("mean", "std", "edges"))
+        return cls(tuple(names), mean, std, edges, tuple(actions))
 
 
 class Fusion(nn.Module):  # type: ignore[misc]
-    """Text vector and numbers in, values of three actions and a sufficiency logit out.
+    """Text vector and numbers in, values of the actions and a sufficiency logit out.
 
     The numbers also have a direct path to the outputs, past the layers shared with the text.
 
     Args:
         text: Length of the text vector.
         width: Of the encoded numbers, `Columns.width`.
+        actions: Their number.
     """
 
-    def __init__(self, text: int, width: int) -> None:
+    def __init__(self, text: int, width: int, actions: int) -> None:
         super().__init__()
         self.read = nn.Sequential(nn.LayerNorm(text), nn.Linear(text, _HIDDEN))
         self.count = nn.Sequential(nn.Linear(width, _HIDDEN), nn.GELU(), nn.Dropout(_DROPOUT))
@@ -124,12 +136,12 @@ class Fusion(nn.Module):  # type: ignore[misc]
             nn.Linear(2 * _HIDDEN, _HIDDEN),
             nn.GELU(),
             nn.Dropout(_DROPOUT),
-            nn.Linear(_HIDDEN, ACTIONS + 1),
+            nn.Linear(_HIDDEN, actions + 1),
         )
-        self.direct = nn.Linear(width, ACTIONS + 1)
+        self.direct = nn.Linear(width, actions + 1)
 
     def forward(self, text: Tensor, numbers: Tensor) -> Tensor:
-        """Shape (n, 4): the actions in the order of `policy.decisions.INDEX`, then sufficiency."""
+        """Shape (n, actions + 1): the actions in the order of `Columns.actions`, then sufficiency."""
         joined: Tensor = self.join(torch.cat([self.read(text), self.count(numbers)], dim=-1))
         return joined + self.direct(numbers)
 
@@ -139,9 +151,9 @@ class FusedOutput(ModelOutput):  # type: ignore[misc]
     """The network's outputs for n states, and for pairs of actions if requested.
 
     Attributes:
-        logits: Shape (n, 4) as `Fusion.forward` gives it; with ``pairs`` the rewards of the better actions
-            and then those of the worse ones, shape (2 × pairs, 1), as TRL's `RewardTrainer` reads them.
-        outputs: Shape (n, 4), always.
+        logits: As `Fusion.forward` gives it; with ``pairs`` the rewards of the better actions, then those
+            of the worse ones, shape (2 × pairs, 1), as TRL's `RewardTrainer` reads them.
+        outputs: As `Fusion.forward` gives it, always.
     """
 
     logits: Tensor | None = None
@@ -152,13 +164,13 @@ class FusedEncoder(BertPreTrainedModel):  # type: ignore[misc]
     """BERT and `Fusion`, in the form that the trainers of transformers and TRL expect.
 
     Args:
-        config: Of the base, with ``fused_width``: the width of the numbers.
+        config: Of the base, with ``fused_width`` and ``fused_actions``: `Fusion`'s width and actions.
     """
 
     def __init__(self, config: BertConfig) -> None:
         super().__init__(config)
         self.bert = BertModel(config, add_pooling_layer=False)
-        self.fusion = Fusion(config.hidden_size, config.fused_width)
+        self.fusion = Fusion(config.hidden_size, config.fused_width, config.fused_actions)
         self.post_init()
 
     def forward(
@@ -197,10 +209,10 @@ def pooled(hidden: Tensor, attention_mask: Tensor) -> Tensor:
     return (hidden * mask).sum(dim=1) / mask.sum(dim=1)
 
 
-def build_untrained(base: Path, width: int) -> FusedEncoder:
+def build_untrained(base: Path, columns: Columns) -> FusedEncoder:
     """The base's weights with an untrained head; seed torch before."""
     config = BertConfig.from_pretrained(str(base), local_files_only=True)
-    config.fused_width = width
+    config.fused_width, config.fused_actions = columns.width, len(columns.actions)
     config.num_labels = 1  # RewardTrainer checks this; the network does not use it
     config._name_or_path = str(base)  # otherwise a name on the hub, which PEFT would look up
     model = FusedEncoder(config)
@@ -270,7 +282,7 @@ def network_scores(
     """The network's scores: each action's output less the default's; minus infinity if not valid.
 
     Args:
-        network: Gives outputs of shape (n, 4) for ids, mask and numbers.
+        network: Gives outputs of shape (n, actions + 1) for ids, mask and numbers.
         states: Their texts are batched by length.
         columns: How their numbers are encoded.
         tokenizer: As `open_tokenizer` opens it.
@@ -279,13 +291,13 @@ def network_scores(
     numbers = torch.from_numpy(columns.encode(states))
     padding = padding_id(tokenizer)
     order = sorted(range(len(ids)), key=lambda i: len(ids[i]))
-    outputs = np.zeros((len(ids), len(INDEX) + 1))
+    outputs = np.zeros((len(ids), len(columns.actions) + 1))
     with torch.inference_mode():
         for start in range(0, len(order), _BATCH):
             batch = order[start : start + _BATCH]
             inputs = padded([ids[i] for i in batch], padding)
             outputs[batch] = network(**inputs, numbers=numbers[batch]).float().numpy()
-    return scores(outputs, states)
+    return scores(outputs, states, columns.indices)
 
 
 def padding_id(tokenizer: Any) -> int:
@@ -293,12 +305,13 @@ def padding_id(tokenizer: Any) -> int:
     return int(tokenizer.token_to_id("[PAD]"))
 
 
-def scores(outputs: Floats, states: Sequence[Seen]) -> Scores:
-    """Outputs of shape (n, 4) as scores of the n states."""
-    values = outputs[:, : len(INDEX)]
+def scores(outputs: Floats, states: Sequence[Seen], indices: Sequence[int]) -> Scores:
+    """Outputs of shape (n, actions + 1) as scores of the n states; an action without one is never best."""
+    values = np.full((len(states), len(INDEX)), -np.inf)
+    values[:, indices] = outputs[:, :-1]
     base = values[np.arange(len(states)), default_columns(states)]
     advantages = np.where(valid_columns(states), values - base[:, None], -np.inf)
-    return Scores(advantages, 1.0 / (1.0 + np.exp(-outputs[:, len(INDEX)])))
+    return Scores(advantages, 1.0 / (1.0 + np.exp(-outputs[:, -1])))
 
 
 class EncoderScorer:
@@ -327,7 +340,8 @@ class EncoderScorer:
         with loading(base, "base model of the policy"):
             self._bert = read_base(base).eval()
             merge(self._bert, adapter, float(adapter_config["lora_alpha"]) / float(adapter_config["r"]))
-            self._fusion = Fusion(self._bert.config.hidden_size, columns.width).eval()
+            size = self._bert.config.hidden_size
+            self._fusion = Fusion(size, columns.width, len(columns.actions)).eval()
             self._fusion.load_state_dict(head)
             self._tokenizer = open_tokenizer(base)
         self._half = processor_has_bfloat16()
@@ -362,7 +376,11 @@ class EncoderScorer:
                 **{name: torch.from_numpy(a).contiguous() for name, a in arrays.items()},
             },
             folder / HEAD,
-            metadata={"features": json.dumps(self._columns.names), "method": "reward"},
+            metadata={
+                "features": json.dumps(self._columns.names),
+                "actions": json.dumps(self._columns.actions),
+                "method": "reward",
+            },
         )
 
 
@@ -378,11 +396,14 @@ def read(folder: Path, base: Path) -> EncoderScorer:
     from safetensors.torch import load_file
 
     with safe_open(folder / HEAD, framework="pt") as file:
-        names = json.loads((file.metadata() or {})["features"])
+        metadata = file.metadata() or {}
+        names = json.loads(metadata["features"])
+        # Older ones know the actions of the plan alone.
+        actions = json.loads(metadata["actions"]) if "actions" in metadata else PLAN_ACTIONS
         arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     head = {n.removeprefix(_HEAD_NAME): a for n, a in arrays.items() if n.startswith(_HEAD_NAME)}
     columns = Columns.from_arrays(
-        names, {n: a.numpy() for n, a in arrays.items() if not n.startswith(_HEAD_NAME)}
+        names, {n: a.numpy() for n, a in arrays.items() if not n.startswith(_HEAD_NAME)}, actions
     )
     config = json.loads((folder / ADAPTER_CONFIG).read_text("utf-8"))
     return EncoderScorer(base, columns, load_file(folder / ADAPTER), config, head)

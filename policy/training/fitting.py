@@ -26,11 +26,10 @@ from trl import RewardConfig, RewardTrainer
 
 from models.library_loading import loading, trains_in_bfloat16
 from models.protocols import ModelMissing
-from policy.decisions import INDEX, Examples, Floats, Seen, fold
+from policy.decisions import Examples, Floats, Seen, fold
 from policy.serving.scorers import Scores
 from policy.training import forest
 from policy.training.encoder import (
-    ACTIONS,
     Columns,
     EncoderScorer,
     build_untrained,
@@ -93,7 +92,7 @@ def fit(
         ModelMissing, ModelError: the base is missing or cannot be loaded.
     """
     work.mkdir(parents=True, exist_ok=True)
-    columns = Columns.of(examples.states)
+    columns = Columns.of(examples.states, examples.tries)
     tokenizer = _open_berts_tokenizer(base)
     data = rows(taught(examples, seed), columns, tokenizer)
     if not any(data["better"]):
@@ -103,7 +102,7 @@ def fit(
         )
     with loading(base, "base model"):
         torch.manual_seed(seed)  # the head's initial weights and dropout
-        model = build_untrained(base, columns.width)
+        model = build_untrained(base, columns)
     with without_deprecation_warnings(), reporting_full_disk(work):
         trainer = _trainer(model, data, padding_id(tokenizer), base, work, seed, epochs, steps)
         live = _Live(watch, trainer, columns, tokenizer)
@@ -156,7 +155,7 @@ def rows(examples: Examples, columns: Columns, tokenizer: Any) -> Any:
     from datasets import Dataset
 
     ids = token_ids(tokenizer, examples.states)
-    pairs = [preferences(row) for row in examples.values]
+    pairs = [preferences(row) for row in examples.values[:, columns.indices]]
     return Dataset.from_dict(
         {
             "chosen_ids": ids,
@@ -176,10 +175,10 @@ def preferences(values: Floats) -> list[tuple[int, int, float]]:
     """Better action, worse action and difference, for each pair that differs clearly.
 
     Args:
-        values: Shape (3,): return of each action, NaN where unknown.
+        values: Shape (actions,): return of each action, NaN where unknown.
     """
     pairs: list[tuple[int, int, float]] = []
-    for first, second in combinations(range(len(INDEX)), 2):
+    for first, second in combinations(range(len(values)), 2):
         gap = float(values[first] - values[second])
         if abs(gap) >= _CLEAR:  # False for NaN
             pairs.append((first, second, gap) if gap > 0 else (second, first, -gap))
@@ -312,7 +311,7 @@ class _PreferenceTrainer(RewardTrainer):  # type: ignore[misc]
         weight, sufficient = inputs.pop("weight"), inputs.pop("sufficient")
         outputs = model(**inputs)
         loss = preference_loss(outputs.logits, inputs["margin"])
-        loss = loss + sufficiency_loss(outputs.outputs[:, ACTIONS], sufficient, weight)
+        loss = loss + sufficiency_loss(outputs.outputs[:, -1], sufficient, weight)
         return (loss, outputs) if return_outputs else loss
 
 

@@ -1,7 +1,8 @@
 """The forest: random forests on the features, stored as plain arrays. Fitted in seconds: the baseline.
 
-One forest for the advantage of each action that is never the default, REVISE and FINISH, and one for the
-probability that the evidence is complete. scikit-learn fits them; it is not needed afterwards.
+One forest for the advantage of each action but CONTINUE, the default wherever it is valid, and one for the
+probability that the evidence is complete. A further try of a step without a forest is never chosen. scikit-
+learn fits them; it is not needed afterwards.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from agent.state import ACTIONS, Action
+from agent.state import TRIES, Action
 from policy.decisions import (
     COST,
     INDEX,
@@ -107,7 +108,7 @@ class Forest:
 
     Args:
         names: The features, in the order of the columns.
-        advantages: Trees for REVISE and FINISH.
+        advantages: Trees for REVISE and FINISH, and for the tries that it was trained on.
         sufficient: Trees for the evidence being complete.
     """
 
@@ -119,7 +120,7 @@ class Forest:
     def score(self, states: Sequence[Seen]) -> Scores:
         """Scores of ``states``; well under a millisecond for one."""
         columns = table(states, self.names)
-        advantages = np.zeros((len(states), len(ACTIONS)))
+        advantages = np.full((len(states), len(INDEX)), -np.inf)
         for action, trees in self.advantages.items():
             advantages[:, INDEX[action]] = trees.predict(columns)
         advantages[~valid_columns(states)] = -np.inf
@@ -145,7 +146,8 @@ class Forest:
         from safetensors.numpy import load_file
 
         arrays = load_file(folder / FILE)
-        advantages = {action: Trees.of(arrays, action.lower()) for action in _LEARNED}
+        tries = (action for action in TRIES if f"{action.lower()}.roots" in arrays)
+        advantages = {action: Trees.of(arrays, action.lower()) for action in (*_LEARNED, *tries)}
         return cls(names, advantages, Trees.of(arrays, "sufficient"))
 
 
@@ -162,9 +164,10 @@ def fit(learned_from: Examples, *, seed: int, onto: Forest | None = None) -> For
 
     gains = learned_from.advantages.copy()
     gains[np.arange(len(gains)), default_columns(learned_from.states)] = np.nan  # 0 by definition
+    before: Mapping[Action, Trees | None] = onto.advantages if onto else dict.fromkeys(_LEARNED)
     advantages = {
-        action: fitted(gains[:, INDEX[action]], onto.advantages[action] if onto else None)
-        for action in _LEARNED
+        action: fitted(gains[:, INDEX[action]], before.get(action))
+        for action in dict.fromkeys((*before, *learned_from.tries))
     }
     return Forest(names, advantages, fitted(learned_from.sufficient, onto.sufficient if onto else None))
 

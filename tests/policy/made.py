@@ -33,7 +33,7 @@ class Preferring:
         )
 
     def _row(self, state: Seen) -> Floats:
-        row = np.full(3, -np.inf)
+        row = np.full(len(INDEX), -np.inf)
         for action in state.valid:
             row[INDEX[action]] = self.advantage if action == self.action else -self.advantage
         row[INDEX[default_action(state.valid)]] = 0.0

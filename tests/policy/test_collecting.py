@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from agent.budget import Budget
+from agent.state import TRIES
+from models.protocols import Message, Reader
 from policy.collecting import collect, exploration
-from policy.decisions import load_trees
+from policy.decisions import INDEX, load_trees, values
 from policy.evaluation.systems import Parts
 from policy.questions import Case, CaseSet
 from tests.agent.conftest import UnsureReader, fill
-from tests.policy.evaluation.working import CASE, STEPS, WRITTEN
-from tests.scripted import HashEmbedder, Scripted, ScriptedChat
-from traces.decisions import Collected
+from tests.policy.evaluation.working import AGAIN, CASE, STEPS, WRITTEN
+from tests.scripted import HashEmbedder, Scripted, ScriptedChat, WordReader
+from traces.decisions import Collected, count_decisions
 from traces.runs import Runs
 from traces.store import Store
 
@@ -38,9 +42,10 @@ def _collect(
     *,
     answers: bool = False,
     budget: Budget = NO_REVISION,
+    reader: Reader | None = None,
 ) -> None:
     with ScriptedChat(replies) as chat:
-        parts = Parts(chat, HashEmbedder(), UnsureReader(), store, budget=budget)
+        parts = Parts(chat, HashEmbedder(), reader or UnsureReader(), store, budget=budget)
         events = collect(CaseSet("own", (case,)), parts, answers=answers, epsilon=0.0)
         assert list(events)[-1].failed == ()
 
@@ -98,3 +103,32 @@ def test_only_revising_is_explored() -> None:
     assert exploration(("REVISE", "FINISH"), 0.2)["REVISE"] == 0.2
     assert exploration(("REVISE",), 0.2)["REVISE"] == 1.0
     assert exploration(("FINISH",), 0.2)["FINISH"] == 1.0
+
+
+TWO_APART: Scripted = {"steps": [STEPS[0], AGAIN]}
+"""A plan of two look-ups that need nothing of each other; `WordReader` alone finds an answer to neither."""
+
+
+def test_a_step_that_found_nothing_is_tried_further_on_branches_of_its_own(store: Store) -> None:
+    def says(messages: Sequence[Message]) -> str:
+        return WRITTEN if CASE.question in messages[-1].content else "NOT FOUND"
+
+    # An answer at each of eight states, and the two steps that ask the model.
+    _collect(store, [ROUTE, TWO_APART, *[says] * 10], answers=True, reader=WordReader())
+    (tree,) = load_trees(store).trees
+    assert sorted(tree.nodes) == ["", "A", "AC", "C", "CA", "CW", "W", "WC"]
+    assert tree.root.valid == ("CONTINUE", "FINISH", "WORDS", "ASK")
+    assert tree.nodes["C"].valid == ("FINISH", "WORDS", "ASK")
+    assert tree.nodes["A"].valid == ("CONTINUE", "FINISH"), "not below another"
+    worth = values(tree, 0.1, {})
+    assert [worth["C"][INDEX[one]] for one in TRIES] == pytest.approx([np.nan, 0.9, 0.9], nan_ok=True)
+    rows = Runs(store).decisions(tree.run)
+    assert {row.behaviour_probability for row in rows} == {1.0}, "a further try is never drawn"
+    assert {row.path: row.action for row in rows}[""] == "CONTINUE"
+    assert count_decisions(store).transitions == {"CONTINUE": 3, "FINISH": 8, "ASK": 2, "WORDS": 2}
+
+
+def test_without_an_answer_at_every_state_nothing_is_tried_further(store: Store) -> None:
+    _collect(store, [ROUTE, TWO_APART, WRITTEN], reader=WordReader())
+    (tree,) = load_trees(store).trees
+    assert [node.valid for node in tree.nodes.values()] == [("CONTINUE", "FINISH"), ("FINISH",)]

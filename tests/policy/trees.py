@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from agent.state import Action
-from policy.decisions import Node, Seen, Tree, default_action
+from policy.decisions import INDEX, Floats, Node, Seen, Tree, default_action
 from policy.judging import Decide
 
 
@@ -20,6 +20,11 @@ def node(
 ) -> Node:
     """A node whose text is its path."""
     return Node(path, Seen(path, features or {}, valid), quality, "evidence", detail or {})
+
+
+def widened(*rows: Sequence[float] | Floats) -> Floats:
+    """Rows of values with one for each action; those that are not given are not known."""
+    return np.array([[*row, *[np.nan] * (len(INDEX) - len(row))] for row in rows], dtype=np.float64)
 
 
 def random_tree(

@@ -7,7 +7,7 @@ from typing import Any
 
 from agent import events as ev
 from agent.decisions.decider import STATE_VERSION
-from agent.state import ACTIONS, Candidate, Claim, Evidence, Note, PlanStep, Verdict
+from agent.state import PLAN_ACTIONS, Candidate, Claim, Evidence, Note, PlanStep, Verdict
 from tests.agent import made
 
 LONG = "Which single supplier does Orlavane buy all of its ceramic compressor bearings from, and why?"
@@ -58,7 +58,7 @@ def note(sentence: str, step: int = 1) -> Note:
 
 
 def shares(probabilities: Sequence[float]) -> dict[str, float]:
-    return dict(zip(ACTIONS, probabilities, strict=True))
+    return dict(zip(PLAN_ACTIONS, probabilities, strict=True))
 
 
 def shadow(action: str, probabilities: Sequence[float], source: str = "llm") -> dict[str, Any]:
@@ -81,7 +81,7 @@ def decided(
         "step": 1,
         "state_version": STATE_VERSION,
         "state": {},
-        "valid": list(ACTIONS),
+        "valid": list(PLAN_ACTIONS),
         "action": action,
         "probabilities": shares(probabilities),
         "source": "rules",

@@ -10,7 +10,7 @@ import numpy as np
 
 from agent import checkpoints
 from agent import events as ev
-from agent.state import ACTIONS, Candidate, Evidence, Note, PlanStep
+from agent.state import PLAN_ACTIONS, Candidate, Evidence, Note, PlanStep
 from tests.tui import parts
 from tests.tui.parts import claim
 from traces.library import Library
@@ -198,7 +198,7 @@ def _decision_rows(seq: int, event: ev.Decided) -> list[DecisionRow]:
         event.step,
         event.state_version,
         event.state,
-        tuple(event.valid or ACTIONS),
+        tuple(event.valid or PLAN_ACTIONS),
         event.action,
         event.probabilities,
         event.behaviour_probability,

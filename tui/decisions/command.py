@@ -13,6 +13,7 @@ import typer
 from rich.text import Text
 
 from agent.decisions.decider import OLDEST_VERSION, STATE_VERSION
+from agent.state import ACTIONS
 from policy.decisions import NEEDED, usable
 from traces import exchange
 from traces.decisions import Traces, TraceSummary, count_decisions
@@ -28,6 +29,7 @@ from tui.run.words import local_time, status
 from tui.terminal import clean, console, counted, one_line, print_json, table, to_tabulate
 
 app = typer.Typer(invoke_without_command=True)
+_ACTIONS = ", ".join(ACTIONS).lower()
 
 
 @app.callback()
@@ -145,7 +147,7 @@ def label(
     reference: RunId,
     number: Annotated[int, typer.Argument(metavar="DECISION", min=1, help="Its number in `traces show`.")],
     action: Annotated[
-        str | None, typer.Argument(metavar="ACTION", help="What was right: continue, revise, finish.")
+        str | None, typer.Argument(metavar="ACTION", help=f"What was right: {_ACTIONS}.")
     ] = None,
     note: Annotated[str, typer.Option("--note", metavar="TEXT", help="Why.")] = "",
     drop: Annotated[bool, typer.Option("--drop", help="Remove the label.")] = False,
@@ -155,9 +157,7 @@ def label(
     A later label of the same decision replaces the earlier one.
     """
     if drop == (action is not None):
-        raise WrongUsage(
-            "Say what the decision should have been, or --drop.", "Actions: continue, revise, finish."
-        )
+        raise WrongUsage("Say what the decision should have been, or --drop.", f"Actions: {_ACTIONS}.")
     store = open_traces_store(context.obj)
     run = find_run(store, reference)
     if action is None:

@@ -14,7 +14,7 @@ from textual.widgets import OptionList, Static
 
 from agent import events as ev
 from agent.decisions.decider import OLDEST_VERSION
-from agent.state import ACTIONS
+from agent.state import PLAN_ACTIONS
 from traces.runs import Run, Runs
 from tui.app.base import Pane
 from tui.app.failure import failure_text
@@ -30,6 +30,7 @@ from tui.decisions.strip import (
     action,
     bar,
     judgement,
+    numbered,
     percent,
     source,
     taken_by,
@@ -89,11 +90,12 @@ def detail(row: Row, width: int) -> list[Content]:
     """The details of a decision, in lines of at most ``width`` cells."""
     event, label = row.decided, row.label
     if isinstance(event, ev.Asked):
+        keys = [f"{number} {name}" for number, name in numbered(event.options)]
         rows: list[Fact] = [
             ("it asks", one_line(event.question)),
             ("suggested", action(event.suggested)),
             ("how sure", _bars(event.probabilities, event.options, width)),
-            ("your turn", "1 CONTINUE, 2 REVISE, 3 FINISH, with the cursor on its row"),
+            ("your turn", f"{', '.join(keys)}, with the cursor on its row"),
         ]
         return _section("The run waits for you", rows, width)[:-1]
     lines = _section("Decision", _decision(event, width), width)
@@ -113,7 +115,7 @@ def detail(row: Row, width: int) -> list[Content]:
 def _decision(event: ev.Decided, width: int) -> Iterator[Fact]:
     yield "action", Content.assemble(action(event.action), f"  {taken_by(event)}")
     yield "because", one_line(event.justification)
-    yield "how sure", _bars(event.probabilities, event.valid or ACTIONS, width)
+    yield "how sure", _bars(event.probabilities, event.valid or PLAN_ACTIONS, width)
     if event.behaviour_probability < 1:
         yield "by chance", f"taken here with probability {event.behaviour_probability:.2f}"
 
@@ -172,7 +174,7 @@ def _opinion(shadow: Mapping[str, Any], event: ev.Decided, width: int) -> Iterat
     other_action = str(shadow.get("action", ""))
     sign = "= agrees: " if other_action == event.action else "≠ would rather: "
     yield source(str(shadow.get("source", ""))), Content.assemble(sign, action(other_action))
-    yield "how sure", _bars(shadow.get("probabilities", {}), event.valid or ACTIONS, width)
+    yield "how sure", _bars(shadow.get("probabilities", {}), event.valid or PLAN_ACTIONS, width)
     yield "because", one_line(str(shadow.get("justification", "")))
     yield "took", took(float(shadow.get("latency_ms", 0.0)))
 
@@ -181,7 +183,7 @@ def _bars(probabilities: Mapping[str, float], valid: Sequence[str], width: int) 
     cells = max(4, min(24, width - _NAME_WIDTH - 9 - 6))
     highest = max(probabilities.values(), default=1.0)
     lines = []
-    for name in ACTIONS:
+    for _, name in numbered(valid):
         if name not in valid:
             lines.append(Content.styled(f"{name:<9}{NOT_POSSIBLE} not possible", QUIET))
             continue
@@ -208,6 +210,12 @@ Whenever a run has finished a step of its plan it decides:
 ↻ REVISE     plan what is left anew
 ■ FINISH     answer from what was found
 
+Where a step found nothing it may also be tried further:
+
++ MORE       read more passages
+≈ WORDS      search in other words
+» ASK        ask the model
+
 Each decision is kept with everything it was taken from, and shown here.
 Press {ask} and ask something that takes more than one step.
 """
@@ -227,10 +235,11 @@ The decisions of one run, and beside them what the decider saw, why it decided s
 would have done.
 
 - **[** and **]** go to the older or newer run.
-- **1 2 3** say what the decision under the cursor should have been: CONTINUE, REVISE, FINISH.
+- **1 2 3** say what the decision under the cursor should have been: CONTINUE, REVISE, FINISH; **4 5 6**,
+  where a step found nothing: MORE passages, other WORDS, or ASK the model.
   **Backspace** removes the label. A policy learns from these labels, together with the outcomes.
 - **t** turns *teach mode* on or off: a live run then waits at each decision until you take it, here with
-  **1 2 3** on the last row, or on the Ask screen.
+  these keys on the last row, or on the Ask screen.
 - **Tab** goes between the decisions and their details.
 """
 

@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.message import Message
 
 from agent import events as ev
-from agent.state import ACTIONS
+from agent.state import ACTIONS, PLAN_ACTIONS
 from traces.runs import Label, Labels, Origin, Runs
 from tui.app.keys import bindings
 from tui.app.lists import QUIET, Line, MarkedList
@@ -20,7 +20,14 @@ from tui.app.work import in_background
 from tui.run.fold import RunFold
 from tui.terminal import duration
 
-SIGNS: Final[Mapping[str, str]] = {"CONTINUE": "→", "REVISE": "↻", "FINISH": "■"}
+SIGNS: Final[Mapping[str, str]] = {
+    "CONTINUE": "→",
+    "REVISE": "↻",
+    "FINISH": "■",
+    "MORE": "+",
+    "WORDS": "≈",
+    "ASK": "»",
+}
 ORIGINS: Final[Mapping[str, str]] = {
     "override": "you stepped in",
     "teach": "asked in teach mode",
@@ -44,12 +51,17 @@ class Row:
         """The actions that are possible here."""
         if isinstance(self.decided, ev.Asked):
             return self.decided.options
-        return self.decided.valid or ACTIONS
+        return self.decided.valid or PLAN_ACTIONS
 
     @property
     def taken(self) -> str:
         """The action that was taken, or is suggested."""
         return self.decided.suggested if isinstance(self.decided, ev.Asked) else self.decided.action
+
+
+def numbered(valid: Sequence[str]) -> list[tuple[int, str]]:
+    """The actions to show, each with the number of its key: the plan's, and tries that are possible."""
+    return [(n, one) for n, one in enumerate(ACTIONS, start=1) if one in PLAN_ACTIONS or one in valid]
 
 
 def action(name: str) -> Content:
@@ -100,7 +112,7 @@ def drawn(row: Row, width: int) -> Content:
         Content(name[0] + percent(decided.probabilities.get(name, 0.0)))
         if name in row.valid
         else Content.styled(f"{name[0]}{NOT_POSSIBLE:>4}", QUIET)
-        for name in ACTIONS
+        for _, name in numbered(row.valid)
     )
     if row.label:
         second = Content.assemble(second, (f"  {judgement(row.label, taken)}", "bold $accent"))
@@ -142,14 +154,16 @@ class DecisionStrip(MarkedList):
 ### Decisions
 
 After each step the run decides: → CONTINUE with the plan, ↻ REVISE what is left of it, or ■ FINISH and
-answer. A row tells which it was, how probable whoever decided held each of the three (– was not possible),
-and whether a second source, the *shadow*, would have done the same (=) or not (≠).
+answer. Where a step found nothing it may also + read MORE passages, ≈ search in other WORDS, or » ASK the
+model. A row tells which it was, how probable whoever decided held each (– was not possible), and whether a
+second source, the *shadow*, would have done the same (=) or not (≠).
 
 - **↑ ↓** go from decision to decision.
-- **1 2 3** (or c r f) say what it should have been: CONTINUE, REVISE, FINISH. ✎ marks what you said.
+- **1 2 3** (or c r f) say what it should have been: CONTINUE, REVISE, FINISH; **4 5 6** (or m w a): MORE,
+  WORDS, ASK. ✎ marks what you said.
 - **Backspace** takes that back.
 
-Where the run waits for you (teach mode), the last row asks, and **1 2 3** answer it.
+Where the run waits for you (teach mode), the last row asks, and these keys answer it.
 """
 
     @dataclass

@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any, Self
 
-from agent.state import Action
+from agent.state import ACTIONS, Action
 from agent.steering import Steering
 from tui.terminal import one_line
 
@@ -178,7 +178,7 @@ KEYS: Mapping[str, str] = {
 }
 """Each key and what it does; ^ stands for Ctrl."""
 
-_DECISIONS: Mapping[str, Action] = {"c": "CONTINUE", "r": "REVISE", "f": "FINISH"}
+_DECISIONS: Mapping[str, Action] = {action[0].lower(): action for action in ACTIONS}
 _HINTS = ("^O pause · ^N answer now · ? keys", "? keys", "")
 _HINTS_PAUSED = ("^O resume · ^N answer now · ? keys", "^O resume", "")
 _ENTER, _ESCAPE, _BACKSPACE, _ERASE = "\r\n", "\x1b", "\x7f\b", "\x15\x17"
@@ -212,7 +212,10 @@ class Wheel:
         if self._draft is not None:
             return f"add a step, then Enter (Esc: none): {one_line(self._draft)}▏"
         if self._deciding:
-            return "decide: c continue · r revise · f finish · Esc leave it"
+            return (
+                "decide: c continue · r revise · f finish · m read more passages · "
+                "w search in other words · a ask the model · Esc leave it"
+            )
         return ""
 
     @property

@@ -203,7 +203,7 @@ class AnimatedRun(PlainRun):
         parts.append(self._status())
         if wheel and wheel.prompt:
             prompt = Text(wheel.prompt, style="bold")
-            parts.append(prompt.wrap(self._out, width)[-1])  # the end, where the cursor is
+            parts += prompt.wrap(self._out, width)[-2:]  # the end, where the cursor is
         return Group(*parts)
 
     def _status(self) -> RenderableType:

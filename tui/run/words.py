@@ -64,6 +64,9 @@ CHOICES: Mapping[str, str] = {
     "CONTINUE": "keep searching",
     "REVISE": "change the plan",
     "FINISH": "answer now",
+    "MORE": "read more passages",
+    "WORDS": "search in other words",
+    "ASK": "ask the model",
 }
 """What the user can reply to a question of the run, in words."""
 DOING: Mapping[str, str] = {

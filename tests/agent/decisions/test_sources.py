@@ -14,7 +14,7 @@ from agent.budget import Budget
 from agent.decisions.decider import Decision, PolicyState, policy_state, valid_actions
 from agent.decisions.sources import LearnedOrRules, Rules, UnknownSource
 from agent.session import Session
-from agent.state import Action
+from agent.state import RUNGS, TRIES, Action, Recalled
 from models.protocols import GenerationCancelled
 from tests.agent.conftest import Ask
 from tests.agent.made import (
@@ -36,6 +36,7 @@ from traces.runs import Runs
 from traces.store import Store
 
 _LOST = [{"question": "Who?", "answer": "", "found": False}]
+_TRIABLE: dict[str, Any] = {"retryable": True, "unread": True, "unasked": True}
 STOPPED: list[Scripted] = [TWO_STEPS, FIRST, "Tolvang Ceramics supplies the bearings [1]."]
 
 
@@ -68,10 +69,48 @@ def test_rules(changes: dict[str, Any], action: Action) -> None:
         ({"steps_left": 0}, ("FINISH",)),
         ({"steps_left": 0, "evidence": []}, ("FINISH",)),
         ({"revisions_left": 0}, ("CONTINUE", "FINISH")),
+        (_TRIABLE, ("CONTINUE", "REVISE", "FINISH", "MORE", "WORDS", "ASK")),
+        ({**_TRIABLE, "retryable": False}, ("CONTINUE", "REVISE", "FINISH")),
+        ({**_TRIABLE, "unread": False, "corrections": 4}, ("CONTINUE", "REVISE", "FINISH", "ASK")),
+        ({**_TRIABLE, "tried": ["ASK", "MORE"]}, ("CONTINUE", "REVISE", "FINISH", "WORDS")),
+        ({**_TRIABLE, "steps_left": 0}, ("FINISH", "MORE", "WORDS", "ASK")),
     ],
 )
 def test_the_valid_actions(changes: dict[str, Any], valid: tuple[Action, ...]) -> None:
     assert valid_actions(observed(**changes)) == valid
+    assert Rules().decide(observed(**changes), valid).action not in TRIES
+
+
+@pytest.mark.parametrize(
+    ("changes", "tries"),
+    [
+        ({}, ("WORDS", "ASK")),
+        ({"recalled": [Recalled(query="a", candidates=[candidate(101, "x"), candidate(102, "y")])]}, TRIES),
+        ({"recalled": [Recalled(query="a", candidates=[candidate(101, "x")], further=True)]}, TRIES),
+        ({"rungs": [*RUNGS]}, ("ASK",)),
+        ({"unasked": False}, ("WORDS",)),
+        ({"notes": [note("A", 1)]}, ()),
+        ({"notes": [note("", skipped=True)]}, ()),
+        ({"query": ""}, ()),  # a revision that brought no step
+        ({"step": 2}, ()),  # ended before anything was noted
+    ],
+)
+def test_a_step_that_found_nothing_can_be_tried_further(
+    changes: dict[str, Any], tries: tuple[Action, ...]
+) -> None:
+    found = candidate(101, "x")
+    run = {
+        "plan": [step("a"), step("b")],
+        "position": 0,
+        "step": 1,
+        "query": "a",
+        "recalled": [Recalled(query="a", candidates=[found])],
+        "candidates": [found],
+        "notes": [note("")],
+        "unasked": True,
+    }
+    seen = policy_state(state(**{**run, **changes}), Budget(), 50)
+    assert tuple(one for one in valid_actions(seen) if one in TRIES) == tries
 
 
 def test_the_state_is_made_from_the_run_alone() -> None:

@@ -19,7 +19,7 @@ from agent.state import Action, RunState
 from agent.steering import Steering
 from agent.steps.decide import decide
 from models.protocols import GenerationCancelled
-from tests.agent.made import evidence, only, state, step
+from tests.agent.made import evidence, note, only, state, step
 from tests.agent.steps.conftest import Make
 
 UNSURE: dict[str, Any] = {"A": 0.2, "B": 0.1, "C": 0.7}  # the judge would FINISH
@@ -29,6 +29,11 @@ def _open(**changes: Any) -> RunState:
     """A second step is open."""
     plan, held = [step("Who?"), step("Where?")], [evidence(1, "Tolvang.")]
     return state(**{"plan": plan, "position": 0, "step": 1, "evidence": held, **changes})
+
+
+def _nothing_found() -> RunState:
+    """The plan's only step has passages, in which the reader alone saw no answer."""
+    return _open(plan=[step("Who?")], query="Who?", notes=[note("")], unasked=True)
 
 
 def _done(**changes: Any) -> RunState:
@@ -137,6 +142,17 @@ def test_a_shadow_is_asked_recorded_and_not_followed(make: Make, events: list[ev
     assert deps.session.ledger.usage.evaluated > 0, "though it is counted"
 
 
+def test_no_shadow_and_no_judge_is_asked_about_further_tries(make: Make, events: list[ev.Event]) -> None:
+    """Where the plan leaves no choice no call is spent; where it does, the judge has its three letters."""
+    deps = make([UNSURE], budget=Budget(steps=1))
+    assert decide(_nothing_found(), _shadowed(deps))["action"] == "FINISH"
+    assert (_decided(events).valid, _decided(events).shadow) == (["FINISH", "WORDS", "ASK"], None)
+    events.clear()
+    assert (
+        decide(_nothing_found(), replace(deps, decider=source("llm", deps.session)))["action"] == "FINISH"
+    )
+
+
 def test_a_shadow_that_fails_is_told_of_once(make: Make, events: list[ev.Event]) -> None:
     deps = _shadowed(make([RuntimeError("engine"), RuntimeError("engine")]))
     for _ in range(2):
@@ -149,7 +165,7 @@ def test_a_shadow_that_fails_is_told_of_once(make: Make, events: list[ev.Event])
 # --- teach mode -------------------------------------------------------------------------------------
 
 
-def _taught(deps: Deps, *acts: Callable[[Steering], None]) -> dict[str, Any]:
+def _taught(deps: Deps, *acts: Callable[[Steering], None], state: RunState | None = None) -> dict[str, Any]:
     """What is decided in teach mode by the rules, which would CONTINUE: one act each time it asks."""
     emit, left = deps.session.emit, list(acts)
     deps.steering.teach(True)
@@ -160,7 +176,7 @@ def _taught(deps: Deps, *acts: Callable[[Steering], None]) -> dict[str, Any]:
             left.pop(0)(deps.steering)
 
     deps.session.emit = emitting
-    update = decide(_open(), deps)
+    update = decide(state or _open(), deps)
     assert not left
     return update
 
@@ -181,6 +197,13 @@ def test_the_person_is_asked_with_a_suggestion_and_followed(
     assert (decided.source, decided.action, decided.label) == ("human", action, "teach")
     assert _shadow(decided) == ("rules", "CONTINUE")
     assert [(one.reply, one.by) for one in only(events, ev.Replied)] == [(action, "person")]
+
+
+def test_the_person_may_take_a_further_try(make: Make, events: list[ev.Event]) -> None:
+    deps = make(interactive=True, budget=Budget(steps=1))
+    update = _taught(deps, _reply("ask"), state=_nothing_found())
+    assert (update["action"], update["tried"]) == ("ASK", ["ASK"])
+    assert only(events, ev.Asked)[0].options == ["FINISH", "WORDS", "ASK"]
 
 
 def test_what_is_no_action_is_asked_again_and_an_old_reply_is_not_taken(make: Make) -> None:

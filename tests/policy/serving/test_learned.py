@@ -60,7 +60,7 @@ def test_it_never_does_what_is_not_valid(preferred: Action, advantage: float, va
     mask = tuple(action for action in ACTIONS if action in valid)
     decision = decide(Preferring(preferred, advantage), RULE, state(), mask)
     assert decision.action in mask
-    assert all(decision.probabilities[action] == 0 for action in ACTIONS if action not in mask)
+    assert all(decision.probabilities.get(action, 0) == 0 for action in ACTIONS if action not in mask)
     assert sum(decision.probabilities.values()) == pytest.approx(1.0)
 
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from agent.state import ACTIONS, Action
-from policy.decisions import COST, INDEX, Examples, Seen, Tree, examples, fold, valid_columns
+from agent.state import ACTIONS, TRIES, Action
+from policy.decisions import COST, ENOUGH, INDEX, Examples, Seen, Tree, examples, fold, valid_columns
+from policy.serving.scorers import Rule
 from policy.training import forest
-from tests.policy.trees import random_trees
+from tests.policy.trees import random_trees, widened
 
 ALL: tuple[Action, ...] = ("CONTINUE", "REVISE", "FINISH")
 
@@ -29,7 +32,7 @@ def _examples() -> Examples:
         Seen("", {"held": h, "weak": w, "noise": z}, ALL if i % 4 else ("REVISE", "FINISH"))
         for i, (h, w, z) in enumerate(zip(held, weak, noise, strict=True))
     ]
-    values = np.stack([np.zeros(n), weak - 0.5, held - 0.5], axis=1)
+    values = widened(*np.stack([np.zeros(n), weak - 0.5, held - 0.5], axis=1))
     values[~valid_columns(states)] = np.nan
     return Examples(
         states, [str(i) for i in range(n)], ["set"] * n, values, (held > 0.5).astype(np.float64), np.ones(n)
@@ -49,6 +52,24 @@ def test_it_learns_what_there_is_to_learn() -> None:
     assert scores.sufficiency[1] < 0.2
 
 
+@pytest.mark.parametrize(("taken", "learned"), [(0, False), (ENOUGH - 1, False), (ENOUGH, True)])
+def test_a_further_try_is_learned_where_it_was_taken_often_enough_and_else_never_chosen(
+    taken: int, learned: bool, tmp_path: Path
+) -> None:
+    known = _examples()
+    known.values[:taken, INDEX["ASK"]] = 9.0
+    forest.fit(known, seed=0).save(tmp_path)
+    fitted = forest.Forest.read(tmp_path, tuple(known.states[0].features))
+    before = forest.fit(_examples(), seed=0).score(known.states).advantages
+    asking = [replace(state, valid=(*state.valid, *TRIES)) for state in known.states]
+    now = fitted.score(asking).advantages
+    assert np.array_equal(now[:, :3], before[:, :3])
+    assert np.all(np.isneginf(now[:, [INDEX["MORE"], INDEX["WORDS"]]]))
+    rule = Rule(margin=0.1, temperature=1.0)
+    chosen = {rule.action(state.valid, row) for state, row in zip(asking, now, strict=True)}
+    assert ("ASK" in chosen) == learned
+
+
 def test_what_is_not_valid_has_no_chance_and_the_default_is_the_zero() -> None:
     fitted = forest.fit(_examples(), seed=0)
     seen = Seen("", {"held": 0.5, "weak": 0.5, "noise": 0.5}, ("REVISE", "FINISH"))
@@ -61,7 +82,7 @@ def test_a_few_corrections_change_what_they_are_about_and_little_else() -> None:
     before = forest.fit(_examples(), seed=0)
     # A user goes on where the forest would finish, in states that are marked by much noise.
     states = [Seen("", {"held": 0.9, "weak": 0.1, "noise": 2 + i / 30}, ALL) for i in range(30)]
-    values = np.tile([COST, 0.0, 0.0], (30, 1))
+    values = widened(*np.tile([COST, 0.0, 0.0], (30, 1)))
     corrections = Examples(
         states, [str(i) for i in range(30)], ["own"] * 30, values, np.full(30, np.nan), np.ones(30)
     )

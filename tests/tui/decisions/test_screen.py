@@ -41,6 +41,14 @@ def test_a_row_shows_the_action_its_source_and_every_probability() -> None:
         " 2  ■ FINISH  rules  = llm agrees",
         "    C  0%  R   –  F100%",
     ]
+    tried = decided("ASK", (0, 0, 0), valid=["CONTINUE", "FINISH", "MORE", "ASK"], source="human")
+    asking = replace(tried, probabilities={**tried.probabilities, "ASK": 1.0})
+    assert drawn(Row(asking), 60).plain.splitlines() == [
+        " 1  » ASK  you",
+        "    C  0%  R   –  F  0%  M  0%  A100%",
+    ]
+    waiting = "\n".join(line.plain for line in detail(Row(replace(ASKED, options=asking.valid)), 80))
+    assert "1 CONTINUE, 2 REVISE, 3 FINISH, 4 MORE, 6 ASK" in waiting
 
 
 QUESTION = "Name the supplier of Orlavane's ceramic bearings and the event that halted its plant."
@@ -295,6 +303,10 @@ async def test_a_live_run_is_followed_and_taught(app: DeepthinkApp) -> None:
         assert "REVISE was not possible there, only CONTINUE or FINISH." in [
             n.message for n in app._notifications
         ]
+        fold.take(replace(ASKED, options=[*ASKED.options, "ASK"]))
+        await until(pilot, lambda: "6 ASK" in behind(screen))
+        await pilot.press("a")
+        assert asking.live.steering.wait_for_reply(lambda: True) == "ASK"
         await pilot.press("1")
         assert asking.live.steering.wait_for_reply(lambda: True) == "CONTINUE"
         fold.take(ev.Replied("decide", ASKED.question, "CONTINUE", "person"))

@@ -193,10 +193,14 @@ def test_no_step_is_added_by_escape_or_without_words(typed: str, wheel: Wheel, s
     assert wheel.prompt == ""
 
 
-@pytest.mark.parametrize(("key", "action"), [("c", "CONTINUE"), ("R", "REVISE"), ("f", "FINISH")])
+@pytest.mark.parametrize(
+    ("key", "action"),
+    [("c", "CONTINUE"), ("R", "REVISE"), ("f", "FINISH"), ("m", "MORE"), ("w", "WORDS"), ("a", "ASK")],
+)
 def test_d_decides(key: str, action: str, wheel: Wheel, steering: Steering) -> None:
     wheel.press("\x04")
     assert "r revise" in wheel.prompt
+    assert "m read more passages · w search in other words · a ask the model" in wheel.prompt
     wheel.press(key)
     assert steering.take_override() == action
     assert not steering.finishing

@@ -26,7 +26,9 @@ def examples(count: int = 48, seed: int = 0) -> Examples:
         word = "complete" if kind < 2 else "lost" if kind == 2 else "open"
         valid: tuple[Action, ...] = ("CONTINUE", "REVISE", "FINISH") if at % 5 else ("CONTINUE", "FINISH")
         states.append(seen(f"{word} {filler}", valid, held=float(kind < 2), top_1=float(chance.random())))
-        values[at] = {0: (0.9, 0.8, 1.0), 1: (0.9, 0.8, 1.0), 2: (0.2, 0.7, 0.1), 3: (0.8, 0.3, 0.2)}[kind]
+        values[at, :3] = {0: (0.9, 0.8, 1.0), 1: (0.9, 0.8, 1.0), 2: (0.2, 0.7, 0.1), 3: (0.8, 0.3, 0.2)}[
+            kind
+        ]
         for action in set(INDEX) - set(valid):
             values[at, INDEX[action]] = np.nan
     return Examples(

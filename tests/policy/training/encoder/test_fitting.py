@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from agent.state import ACTIONS
 from policy.training import encoder, fitting, forest
 from policy.training.encoder import EncoderScorer
 from policy.training.fitting import fit, without_deprecation_warnings
@@ -86,7 +87,7 @@ def test_what_is_read_from_the_folder_scores_the_same(trained: Saved, base: Path
     before, after = scorer.score(states), encoder.read(folder, base).score(states)
     assert np.array_equal(before.advantages, after.advantages)
     assert np.array_equal(before.sufficiency, after.sufficiency)
-    assert before.advantages.shape == (len(states), 3)
+    assert before.advantages.shape == (len(states), len(ACTIONS))
 
 
 def test_the_merged_adapter_is_what_peft_makes_of_it(trained: Saved, base: Path) -> None:

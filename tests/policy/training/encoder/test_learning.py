@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from policy.decisions import Examples
+from agent.state import ACTIONS
+from policy.decisions import INDEX, Examples
 from policy.training import forest
 from policy.training.encoder import BINS, Columns, scores
 from policy.training.fitting import (
@@ -85,12 +86,18 @@ def test_the_loss_of_sufficiency_is_a_weighted_mean() -> None:
 
 def test_scores_are_differences_from_the_default() -> None:
     outputs = np.array([[0.5, 0.7, 0.1, 0.0], [9.0, 0.7, 0.1, 0.0]])
+    plan, never = [0, 1, 2], [-np.inf] * 3
 
-    made = scores(outputs, [seen(""), seen("", ("REVISE", "FINISH"))])
+    made = scores(outputs, [seen("", ACTIONS), seen("", ("REVISE", "FINISH"))], plan)
 
-    assert made.advantages[0].tolist() == pytest.approx([0.0, 0.2, -0.4])
-    assert made.advantages[1].tolist() == [-np.inf, pytest.approx(0.6), 0.0]
+    assert made.advantages[0].tolist() == pytest.approx([0.0, 0.2, -0.4, *never])
+    assert made.advantages[1].tolist() == [-np.inf, pytest.approx(0.6), 0.0, *never]
     assert made.sufficiency.tolist() == [0.5, 0.5]
+
+    with_asking = np.insert(outputs, 3, 0.9, axis=1)
+    made = scores(with_asking, [seen("", ACTIONS), seen("", ("REVISE", "FINISH"))], [*plan, INDEX["ASK"]])
+    assert made.advantages[0].tolist() == pytest.approx([0.0, 0.2, -0.4, -np.inf, -np.inf, 0.4])
+    assert made.advantages[1].tolist() == [-np.inf, pytest.approx(0.6), 0.0, *never]
 
 
 def test_sufficiency_moves_halfway_and_what_nobody_knows_stays_unknown() -> None:
