@@ -163,7 +163,8 @@ def _keep(
         "evidence": evidence,
         "fresh": [item["number"] for item in fresh],
         "again": again,
-        "barren": 0 if fresh else state["barren"] + 1,
+        # A further try belongs to its step, which was counted.
+        "barren": 0 if fresh else state["barren"] + (not state.get("tried")),
         "notebook": deps.grown(
             state["notebook"], notebook.evidence_entry(state["step"], question, entries)
         ),

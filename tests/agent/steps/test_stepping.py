@@ -114,6 +114,7 @@ def test_a_further_try_replaces_what_the_step_found_and_the_answer_uses_it(
     ]
     assert stored[0].valid_actions == ("FINISH", "MORE", "WORDS", "ASK")
     assert action not in stored[1].valid_actions
+    assert stored[1].state["barren"] == 0, "one step is not two"
 
     # Training takes the same steps.
     deps = make([plan, *replies], budget=budget, reader=reader)
