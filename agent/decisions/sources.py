@@ -51,7 +51,7 @@ class Rules:
         if open_count:
             reason = f"{open_count} of the plan's steps {'is' if open_count == 1 else 'are'} open"
         elif missing:
-            reason = f"the plan is done; {missing} of {len(state.findings)} steps found nothing"
+            reason = f"the plan is done; {missing} of {len(state.findings)} steps have no sure finding"
         action = wanted if wanted in valid else valid[0]
         reason = reason if action == wanted else f"{wanted} is not possible here"
         latency = (time.perf_counter() - began) * 1000
