@@ -322,15 +322,22 @@ def _report(state: RunState, notes: list[Note], deps: Deps, show: Callable[[str]
 def _in_parts(
     state: RunState, notes: Sequence[Note], draft: str, passages: Sequence[Evidence], deps: Deps
 ) -> str:
-    """The draft; its unsupported sentences one look-up at a time where that says the same, supported.
+    """The draft; what it says of several look-ups in one sentence, unsupported, in a sentence for each.
 
     The reader judges one fact at a time: a sentence that compares two, it can neither accept nor refute.
+    The draft stays where that would lose one of its words.
     """
     evidence, questions = state["evidence"], questions_of(state["question"], notes)
     lookups = leaves(notes, state["plan"])
     claims = _checked(draft, questions, evidence, deps)
-    unsupported = [claim for claim in claims if claim["verdict"] != "supported" and not claim.get("unsure")]
-    if not unsupported or len(lookups) < 2:
+    joined = [
+        claim
+        for claim in claims
+        if claim["verdict"] != "supported"
+        and not claim.get("unsure")
+        and len(lookups) - len(left_out(deps.reader, lookups, [], claim["text"])) > 1
+    ]
+    if not joined:
         return draft
     parts: list[Claim] = []
     for note in lookups:
@@ -343,9 +350,9 @@ def _in_parts(
             part = citations.claims(from_findings([note], evidence), evidence)
         parts += [Claim({**claim, "verdict": "supported"}) for claim in part]
     said = [*questions, *(part["text"] for part in parts)]
-    if any(share_held(claim["text"], said) < 1.0 for claim in unsupported):
+    if any(share_held(claim["text"], said) < 1.0 for claim in joined):
         return draft
-    kept = [Claim({**claim, "verdict": "supported"}) for claim in claims if claim not in unsupported]
+    kept = [Claim({**claim, "verdict": "supported"}) for claim in claims if claim not in joined]
     return citations.render([*kept, *parts])
 
 
