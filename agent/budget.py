@@ -43,7 +43,8 @@ class StepSkipped(Exception):
     """Raised by a call within a research step that the user skipped; the step ends without a finding."""
 
 
-ANSWER_NOW = "asked to answer now"
+ANSWER_NOW, OUT_OF_TIME, OUT_OF_TOKENS = "asked to answer now", "time budget", "token budget"
+"""Why the research of a run ended, where neither its decider nor its plan ended it."""
 
 
 class Stop(threading.Event):
@@ -97,7 +98,7 @@ class Stop(threading.Event):
             raise cancellation
         if self.skipping:
             raise StepSkipped from cancellation
-        raise BudgetExhausted(ANSWER_NOW if self.finishing else "time budget") from cancellation
+        raise BudgetExhausted(ANSWER_NOW if self.finishing else OUT_OF_TIME) from cancellation
 
 
 class Ledger:

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from agent.budget import Budget, BudgetExhausted, Ledger, Stop
+from agent.budget import OUT_OF_TIME, OUT_OF_TOKENS, Budget, BudgetExhausted, Ledger, Stop
 from agent.events import Event, ModelCalled, Warned
 from agent.prompts import SYSTEM, TAUGHT
 from agent.steering import Steering
@@ -171,9 +171,9 @@ class Session:
         text = sum(self.chat.count_tokens(m.content) for m in messages)
         prompt = turns * (text + _TEMPLATE_TOKENS)
         if prompt + answer_tokens > self.ledger.tokens_left:
-            raise BudgetExhausted("token budget")
+            raise BudgetExhausted(OUT_OF_TOKENS)
         if self.stop.out_of_time:
-            raise BudgetExhausted("time budget")
+            raise BudgetExhausted(OUT_OF_TIME)
         purpose = SHADOW if self._beside else purpose
         self.on_call(purpose)
         began = time.monotonic()

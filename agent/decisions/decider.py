@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
 
-from agent.budget import Budget
+from agent.budget import OUT_OF_TIME, OUT_OF_TOKENS, Budget
 from agent.state import (
     PLAN_ACTIONS,
     RELEVANCE,
@@ -183,9 +183,9 @@ def _look(passages: Sequence[Candidate]) -> dict[str, Any]:
 def used_up(state: PolicyState, budget: Budget, *, out_of_time: bool) -> str:
     """The reason for a run to stop here without a decision, else ""."""
     if out_of_time:
-        return "time budget"
+        return OUT_OF_TIME
     if state.tokens_left <= 0:
-        return "token budget"
+        return OUT_OF_TOKENS
     if state.barren >= budget.barren:
         return f"no new evidence in {state.barren} steps"
     if state.steps_left == 0 and state.open_questions:
