@@ -241,10 +241,16 @@ def without_marks(text: str) -> str:
     return _LIKE_A_MARK.sub(r"(\1)", text)
 
 
-def likeliest(spans: Mapping[int, Sequence[AnswerSpan]]) -> tuple[int, AnswerSpan] | None:
-    """The most probable of several passages' spans, with its passage's number; None without any."""
+def likeliest(
+    spans: Mapping[int, Sequence[AnswerSpan]], scores: Mapping[int, float]
+) -> tuple[int, AnswerSpan] | None:
+    """The most probable of several passages' spans, with its passage's number; None without any.
+
+    ``scores`` are the probabilities that the passages answer. The span's own says where in its passage the
+    answer is: a passage about something else has a sure span too.
+    """
     numbered = [(number, span) for number, proposed in spans.items() for span in proposed]
-    return max(numbered, key=lambda pair: pair[1]["probability"], default=None)
+    return max(numbered, key=lambda pair: scores[pair[0]] * pair[1]["probability"], default=None)
 
 
 def current_step(state: RunState) -> PlanStep:

@@ -172,7 +172,10 @@ def policy_state(state: RunState, budget: Budget, tokens_left: int) -> PolicySta
 
 def _look(passages: Sequence[Candidate]) -> dict[str, Any]:
     """The reader's likeliest answer among the passages of the first look."""
-    best = likeliest({passage["passage_id"]: passage.get("spans", []) for passage in passages})
+    best = likeliest(
+        {passage["passage_id"]: passage.get("spans", []) for passage in passages},
+        {passage["passage_id"]: passage["score"] for passage in passages},
+    )
     return {
         "answer": best[1]["text"] if best else "",
         "span": best[1]["probability"] if best else 0.0,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 from pydantic import BaseModel
@@ -67,7 +67,7 @@ def read_finding(
     sentence is the passage's own. An answer counts only if its passage holds it, and the reader marked
     those words or considers the passage more likely an answer than not.
     """
-    best = likeliest(spans)
+    best = likeliest(spans, {item["number"]: item["score"] for item in evidence})
     if best is not None and best[1]["probability"] >= SURE:
         return of_span(*best)
     entries, instruction, system = answer_prompt(
@@ -169,17 +169,17 @@ def reflect(state: RunState, deps: Deps) -> dict[str, Any]:
     one mentioned. The note of a further try takes the place of the step's earlier one.
     """
     question = current_step(state)["question"]
-    evidence, spans = proposed(state)
+    evidence, spans, scores = proposed(state)
     reader_alone = _reader_alone(state, deps)
     finding = _NOTHING
     if evidence and reader_alone:
-        finding = _read(state, question, spans)
+        finding = _read(state, question, spans, scores)
     elif evidence:
         finding = deps.cognition.reflect(deps.session, state["notebook"], question, evidence, spans)
     finding, earlier = _latest(question, finding, evidence, spans)
     note = as_note(state, question, finding)
     note["relevance"] = max((c["scores"].get(RELEVANCE, 0.0) for c in state["candidates"]), default=0.0)
-    best = likeliest(spans)
+    best = likeliest(spans, scores)
     note["span"] = best[1]["probability"] if best is not None else 0.0
     if deps.cognition.instant and state["route"] == "deep":  # a single look-up leaves nothing to decide
         if note["found"]:
@@ -226,11 +226,13 @@ def as_note(state: RunState, question: str, finding: Finding) -> Note:
     )
 
 
-def proposed(state: RunState) -> tuple[list[Evidence], Spans]:
-    """The step's evidence, and what the reader proposes in it, by citation number."""
-    spans = {c["passage_id"]: c.get("spans", []) for c in state["candidates"]}
-    evidence = [item for item in state["evidence"] if item["passage_id"] in spans]
-    return evidence, {item["number"]: spans[item["passage_id"]] for item in evidence}
+def proposed(state: RunState) -> tuple[list[Evidence], Spans, dict[int, float]]:
+    """The step's evidence, and by citation number what the reader proposes in it, and its score."""
+    candidates = {candidate["passage_id"]: candidate for candidate in state["candidates"]}
+    evidence = [item for item in state["evidence"] if item["passage_id"] in candidates]
+    numbered = {item["number"]: candidates[item["passage_id"]] for item in evidence}
+    spans = {number: candidate.get("spans", []) for number, candidate in numbered.items()}
+    return evidence, spans, {number: candidate["score"] for number, candidate in numbered.items()}
 
 
 def _reader_alone(state: RunState, deps: Deps) -> bool:
@@ -239,8 +241,8 @@ def _reader_alone(state: RunState, deps: Deps) -> bool:
     return deps.cognition.instant and not is_referred_to and state["action"] != "ASK"
 
 
-def _read(state: RunState, question: str, spans: Spans) -> Finding:
-    span = likeliest(spans) if readable(question) else None
+def _read(state: RunState, question: str, spans: Spans, scores: Mapping[int, float]) -> Finding:
+    span = likeliest(spans, scores) if readable(question) else None
     threshold = SURE if state["route"] == "single" else POSSIBLE
     return of_span(*span) if span and span[1]["probability"] >= threshold else _NOTHING
 
@@ -271,10 +273,11 @@ def _latest(
     return finding, None
 
 
-def current(state: RunState) -> list[Evidence]:
+def current(state: RunState, cited: Collection[int] = ()) -> list[Evidence]:
     """The evidence without earlier versions of a document whose latest is likely to answer.
 
-    All of it if the question names a date, or if several look-ups may compare the versions.
+    All of it if the question names a date, or if several look-ups may compare the versions; in any case the
+    passages whose numbers are ``cited``.
     """
     question, evidence = state["question"], state["evidence"]
     earlier: set[int] = set()
@@ -283,7 +286,7 @@ def current(state: RunState) -> list[Evidence]:
             latest = [item for item in group if item["document"] == group[0]["document"]]
             if max(item["score"] for item in latest) >= LIKELY:
                 earlier.update(item["number"] for item in group[len(latest) :])
-    return [item for item in evidence if item["number"] not in earlier]
+    return [item for item in evidence if item["number"] not in earlier or item["number"] in cited]
 
 
 def _probable(item: Evidence, spans: Spans) -> AnswerSpan | None:

@@ -38,8 +38,9 @@ from agent.steps.answering import (
 from agent.steps.distil import as_evidence
 from agent.steps.grade import graded
 from agent.steps.reflect import LIKELY, SURE, as_note, best_excerpt, current, of_span, proposed
-from agent.support import share_held
-from agent.text.language import readable
+from agent.support import share_held, stated_numbers
+from agent.text import quantities
+from agent.text.language import language, readable
 from models.protocols import Reader, Reply
 
 _LABEL = re.compile(rf"\bfindings? \d+: |{re.escape(prompts.FOUND)}\s*", re.IGNORECASE)
@@ -325,7 +326,7 @@ def _in_parts(
     """The draft; what it says of several look-ups in one sentence, unsupported, in a sentence for each.
 
     The reader judges one fact at a time: a sentence that compares two, it can neither accept nor refute.
-    The draft stays where that would lose one of its words.
+    The draft stays where that would lose one of its figures, or of its words if it has none.
     """
     evidence, questions = state["evidence"], questions_of(state["question"], notes)
     lookups = leaves(notes, state["plan"])
@@ -350,10 +351,17 @@ def _in_parts(
             part = citations.claims(from_findings([note], evidence), evidence)
         parts += [Claim({**claim, "verdict": "supported"}) for claim in part]
     said = [*questions, *(part["text"] for part in parts)]
-    if any(share_held(claim["text"], said) < 1.0 for claim in joined):
+    if any(_is_lost(claim["text"], said) for claim in joined):
         return draft
     kept = [Claim({**claim, "verdict": "supported"}) for claim in claims if claim not in joined]
     return citations.render([*kept, *parts])
+
+
+def _is_lost(text: str, said: Sequence[str]) -> bool:
+    stated = [figure for one in said for figure in quantities.read(one, language(one))]
+    if figures := stated_numbers(text):
+        return not all(quantities.is_among(figure, stated) for figure in figures)
+    return share_held(text, said) < 1.0
 
 
 def _checked(draft: str, questions: Sequence[str], evidence: Sequence[Evidence], deps: Deps) -> list[Claim]:
@@ -405,7 +413,8 @@ def _read(
 
 def _proposal(state: RunState, length: Length = "normal") -> str:
     """What the reader proposes in the evidence, if it is likely; else ""."""
-    best = likeliest(proposed(state)[1]) if readable(state["question"]) else None
+    _, spans, scores = proposed(state)
+    best = likeliest(spans, scores) if readable(state["question"]) else None
     if best is None or best[1]["probability"] < LIKELY:
         return ""
     note = as_note(state, state["question"], of_span(*best))
@@ -444,7 +453,11 @@ def _with_look(state: RunState, deps: Deps) -> dict[str, Any]:
         shown = [(item, False) for item in new_items]
         entries = deps.grown(entries, notebook.evidence_entry(state["step"], state["question"], shown))
     notes = state["notes"]
-    best = likeliest({by_passage[c["passage_id"]]["number"]: c.get("spans", []) for c in passages})
+    numbered = {by_passage[c["passage_id"]]["number"]: c for c in passages}
+    best = likeliest(
+        {number: c.get("spans", []) for number, c in numbered.items()},
+        {number: c["score"] for number, c in numbered.items()},
+    )
     if (
         best is not None
         and best[1]["probability"] >= SURE

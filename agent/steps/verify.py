@@ -106,8 +106,9 @@ def verify_by_reader(
     says so but a name, or one of several numbers, is in none. A sentence that its passages neither
     support nor refute, or that cites none, is given the kept passage that does support it, if there is one;
     where some of its passages support it, the others are no longer cited. An answer of a few words is
-    supported where the reader takes them for the answer. Where no supported sentence answers the question
-    or one of its look-ups, all are supported in part only.
+    supported where the reader takes them for the answer, one about another cell of a table than was asked
+    for only in part. Where no supported sentence answers the question or one of its look-ups, all are
+    supported in part only.
     """
     question = questions[0]
     cited = [citations.cited(claim, evidence) for claim in claims]
@@ -129,6 +130,7 @@ def verify_by_reader(
         for claim, passages, supports in zip(claims, cited, judgements, strict=True)
     ]
     checked = _cite_again(reader, checked, judgements, question, evidence)
+    checked = [_with_cell(claim, questions, citations.cited(claim, evidence)) for claim in checked]
     if any(cell and cell.agrees(claim["text"]) for claim, cell in zip(checked, asked_cells, strict=True)):
         return checked
     supported = [claim for claim in checked if claim["verdict"] == "supported"]
@@ -231,6 +233,17 @@ def _asked_cell(text: str, questions: Sequence[str], cited: Sequence[Evidence]) 
         ),
         None,
     )
+
+
+def _with_cell(claim: Claim, questions: Sequence[str], cited: Sequence[Evidence]) -> Claim:
+    """The claim; in part supported where a question is about one cell of a table, and it about another."""
+    for item in cited:
+        said = named_cell(claim["text"], item)
+        asked = [cell for question in questions if (cell := named_cell(question, item))]
+        if claim["verdict"] == "supported" and said and asked and said not in asked:
+            reason = f"[{item['number']}] has {asked[0].value} in the cell you asked for"
+            return Claim({**claim, "verdict": "partly", "reason": reason})
+    return claim
 
 
 def _without_reading(text: str, items: Sequence[Evidence]) -> Support | None:
@@ -453,7 +466,8 @@ def verify(state: RunState, deps: Deps) -> dict[str, Any]:
         return _without_answer(state, deps)
     stating = [claim for claim, empty in zip(drafted, abstaining, strict=True) if not empty]
     questions = questions_of(state["question"], state["notes"])
-    claims = deps.cognition.verify(deps.session, questions, stating, current(state))
+    cited = {number for claim in stating for number in claim["cites"]}
+    claims = deps.cognition.verify(deps.session, questions, stating, current(state, cited))
     for claim, drafted_claim in zip(claims, stating, strict=True):
         if claim["text"] != drafted_claim["text"]:
             deps.session.emit(

@@ -25,9 +25,9 @@ from typing import Any, TypeAlias, cast, get_args
 
 import numpy as np
 
-from agent.state import Action
+from agent.state import TRIES, Action
 from policy.collecting import collect
-from policy.decisions import COST, Node, Tree, load_trees
+from policy.decisions import COST, INDEX, Node, Tree, default_action, load_trees, values
 from policy.evaluation.report import Table, machine, markdown_table
 from policy.evaluation.systems import Parts
 from policy.judging import (
@@ -166,6 +166,7 @@ def tables(
     made = [_table("all", test, opened)]
     made += [_table(name, trees, opened) for name, trees in sorted(sets.items()) if name in public]
     made += [_table("own documents", own, opened)] if own else []
+    made += [tries(test)]
     notes = [
         f"Brackets are 95 % percentile intervals of a paired bootstrap over questions ({RESAMPLES} "
         f"resamples, seed {SEED}).",
@@ -226,6 +227,44 @@ def _table(title: str, test: Sequence[Tree], opened: Opened) -> Table:
     ]
     head = ["policy", "unknown", "quality", "steps", f"utility at {COST:g}"]
     return Table(f"{title}: {len(test)} questions", [*head, "over rules", "ECE", "ms"], rows)
+
+
+def tries(trees: Sequence[Tree]) -> Table:
+    """What trying a step further is worth over the default action, the plan being followed afterwards.
+
+    Of each question the mean over the states in which it was tried.
+    """
+    rows = []
+    for action in TRIES:
+        gains: list[float] = []
+        changed = [0, 0, 0]
+        for tree in trees:
+            worth = [
+                value[INDEX[action]] - value[INDEX[default_action(tree.nodes[path].valid)]]
+                for path, value in values(tree, 0.0, {}).items()
+                if not np.isnan(value[INDEX[action]])
+            ]
+            for gain in worth:
+                changed[int(np.sign(gain))] += 1
+            if worth:
+                gains.append(float(np.mean(worth)))
+        same, better, worse = changed
+        gain = str(mean(np.array(gains))) if gains else ""
+        less = str(mean(np.array(gains) - COST)) if gains else ""
+        rows.append(
+            [action, str(len(gains)), str(sum(changed)), str(better), str(worse), str(same), gain, less]
+        )
+    head = [
+        "try",
+        "questions",
+        "states",
+        "better",
+        "worse",
+        "the same",
+        "quality",
+        f"less its price, {COST:g}",
+    ]
+    return Table("Further tries of a step that found nothing", head, rows)
 
 
 def _measures(outcomes: Outcomes) -> list[str]:

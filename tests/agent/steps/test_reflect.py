@@ -156,6 +156,18 @@ def test_the_seed_asks_of_a_single_look_up_as_well(make: Make) -> None:
     assert (found["sentence"], found["sure"]) == ("It was $1,284.6 million.", False)
 
 
+def test_the_likeliest_passage_is_followed_and_not_the_surest_span_of_another(make: Make) -> None:
+    hire, charge = "Skip hire was 212 euros.", "The late charge is 5 euros."
+    held = [evidence(1, hire), evidence(2, charge)]
+    found = [
+        candidate(1, hire, spans=[span("212 euros", 0.91, hire)], score=0.9),
+        candidate(2, charge, spans=[span("5 euros", 0.92, charge)], score=0.7),
+    ]
+    asked = _before(0.0, plan=[step("How much was the skip hire?")], evidence=held, candidates=found)
+    (taken,) = reflect(asked, make())["notes"]
+    assert taken["answer"] == "212 euros"
+
+
 def test_the_later_version_of_a_document_is_followed_and_the_earlier_one_told(
     make: Make, events: list[ev.Event]
 ) -> None:

@@ -52,6 +52,17 @@ class _Answering(WordReader):
         return [_YES if question == self._question else _NEITHER for _ in pairs]
 
 
+def test_what_another_cell_says_than_was_asked_for_is_no_answer(idle_session: Session) -> None:
+    rota = evidence(1, "Name | Plot | Size\nRosa Tummer | 23 | half\nIan Vale | 31 | full", kind="table")
+    claims = [_claim("Rosa Tummer has half size.", 1), _claim("Rosa Tummer has plot 23.", 1)]
+    questions = ["Which plot does Rosa Tummer have?"]
+    other, asked = verify_by_reader(
+        WordReader(supports=_YES, judges=_YES), idle_session, questions, claims, [rota]
+    )
+    assert (other["verdict"], asked["verdict"]) == ("partly", "supported")
+    assert "23" in other["reason"]
+
+
 @pytest.mark.parametrize(
     ("answered", "verdict"), [("Where?", "supported"), ("Since when?", "supported"), ("Why?", "partly")]
 )
@@ -422,22 +433,21 @@ def test_an_answer_of_which_nothing_is_supported_is_not_lost_by_rewriting(make: 
 
 
 def test_an_earlier_version_is_no_source_where_the_latest_is_likely_to_answer(make: Make) -> None:
+    early, late = "The shop closes at four on Mondays", "Closing early on Mondays was dropped again"
     held = [
-        evidence(1, "The shop closes at four on Mondays.", document="minutes/2024-03-12.md"),
-        evidence(
-            2, "Closing early on Mondays was dropped again.", document="minutes/2024-04-16.md", score=0.9
-        ),
+        evidence(1, f"{early}.", document="minutes/2024-03-12.md"),
+        evidence(2, f"{late}.", document="minutes/2024-04-16.md", score=0.9),
     ]
-    draft = "The shop closes at four on Mondays [2]."
 
-    def cites(question: str) -> list[int]:
+    def cites(question: str, draft: str) -> list[int]:
         update = verify(
             state(question=question, route="single", draft=draft, evidence=held, notes=[_FOUND]), make()
         )
         return [number for claim in update["claims"] for number in claim["cites"]]
 
-    assert cites("When does the shop close?") == [2]
-    assert cites("When did the shop close in March 2024?") == [1]
+    assert cites("When does the shop close?", f"{early} [2].") == [2]
+    assert cites("When did the shop close in March 2024?", f"{early} [2].") == [1]
+    assert cites("When does the shop close?", f"{late} [2]. {early} [1].") == [2, 1], "where it is told of"
 
 
 # --- what becomes of an answer that is not grounded -------------------------------------------------
