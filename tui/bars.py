@@ -80,13 +80,15 @@ def bar(out: Console, *, plain: bool = False) -> Iterator[Bar]:
         yield Bar(out, bars)
 
 
-def show_progress(events: Iterable[C], describe: Callable[[C], str]) -> C | None:
-    """Show the progress that ``events`` report, and return the last of them.
+def show_progress(events: Iterable[C], describe: Callable[[C], str], *, quiet: bool = False) -> C | None:
+    """Show the progress that ``events`` report unless ``quiet``, and return the last of them.
 
     ``describe`` names the current task of a report, in a few clean words.
     """
     last: C | None = None
-    with bar(console()) as display:
+    out = console()
+    out.quiet = quiet
+    with bar(out) as display:
         for last in events:
             time_left = f"{duration(last.seconds_left)} left" if last.seconds_left is not None else ""
             display.show(describe(last), last.done, last.total, time_left)

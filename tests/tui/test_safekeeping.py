@@ -130,6 +130,13 @@ def test_forgetting_needs_a_yes_and_names_what_would_go(
     assert len(Library(open_store()).documents("facts")) == 2
 
 
+def test_a_name_in_two_collections_is_told_apart_by_either_way(secret: Path, deepthink: Run) -> None:
+    asked = deepthink("forget", "document", "supplier.md", "--yes")
+    assert asked.code == 2
+    assert "--collection" in asked.err
+    assert len(Library(open_store()).documents()) == 3
+
+
 def test_older_copies_that_may_hold_it_are_named(secret: Path, deepthink: Run) -> None:
     damaged = paths.store_file().with_name("deepthink.duckdb.damaged-1")
     damaged.write_text(SECRET)

@@ -287,10 +287,12 @@ def embed_few(store: Store, embedder: Embedder) -> None:
         )
 
 
-def embed(store: Store, embedder: Embedder, cancel: threading.Event | None = None) -> bool:
-    """Embed the passages without a vector, showing progress; returns whether all have one now.
+def embed(
+    store: Store, embedder: Embedder, cancel: threading.Event | None = None, *, quiet: bool = False
+) -> bool:
+    """Embed the passages without a vector; returns whether all have one now.
 
-    ``cancel`` stops it; if it is None, Ctrl-C does.
+    Shows the progress unless ``quiet``. ``cancel`` stops it; if it is None, Ctrl-C does.
     """
     from agent.documents.indexing import embed_library
 
@@ -298,7 +300,9 @@ def embed(store: Store, embedder: Embedder, cancel: threading.Event | None = Non
     with nullcontext(cancel) if cancel is not None else ctrl_c() as stop:
         try:
             show_progress(
-                embed_library(library, embedder, cancel=stop), lambda _progress: "embedding the library"
+                embed_library(library, embedder, cancel=stop),
+                lambda _progress: "embedding the library",
+                quiet=quiet,
             )
         except GenerationCancelled:
             return False

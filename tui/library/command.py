@@ -13,7 +13,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from agent.documents.following import forget
+from agent.documents.following import SyncUnderWay, forget
 from agent.documents.following import sync as sync_folders
 from agent.documents.reading import FORMATS
 from agent.documents.sources import is_folder
@@ -24,6 +24,7 @@ from traces.folders import Folders
 from traces.library import Library
 from traces.paths import expanded_path
 from traces.records import NO_FILTERS, Document, Scope, UnknownCollection, UnknownDocument
+from traces.store import StoreBusy
 from tui import completion, failures
 from tui.assemble import open_embedder, open_recogniser, open_store
 from tui.failures import WrongUsage
@@ -51,6 +52,7 @@ _Collections = Annotated[
         autocompletion=completion.collections,
     ),
 ]
+_Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Only what needs your attention, on stderr.")]
 
 
 def ingest(
@@ -77,6 +79,7 @@ def ingest(
         ),
     ] = None,
     once: Annotated[bool, typer.Option("--once", help="Do not follow the folders.")] = False,
+    quiet: _Quiet = False,
 ) -> int:
     """Read documents into the library.
 
@@ -88,8 +91,8 @@ def ingest(
     selection = intake(paths, settings, collection, description)
     with ctrl_c() as cancel:
         events = read_in(selection, settings, store, embedder, cancel, follow=not once, exclude=exclude)
-        code = show_ingestion(events)
-    if not actions.embed(store, embedder):
+        code = show_ingestion(events, quiet=quiet)
+    if not actions.embed(store, embedder, quiet=quiet):
         failures.warn("Some passages have no vector yet: `deepthink library embed` makes them.")
     return code
 
@@ -103,9 +106,7 @@ def sync(
             autocompletion=completion.collections,
         ),
     ] = None,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Only what needs your attention, on stderr.")
-    ] = False,
+    quiet: _Quiet = False,
 ) -> int:
     """Update the library from the folders it follows.
 
@@ -128,16 +129,17 @@ def sync(
         return failures.DONE
     settings = load()
     with ctrl_c() as cancel:
-        return show_ingestion(
-            sync_folders(
-                names or [],
-                store=store,
-                embedder=open_embedder(settings),
-                recogniser=open_recogniser(settings),
-                cancel=cancel,
-            ),
-            quiet=quiet,
+        events = sync_folders(
+            names or [],
+            store=store,
+            embedder=open_embedder(settings),
+            recogniser=open_recogniser(settings),
+            cancel=cancel,
         )
+        try:
+            return show_ingestion(events, quiet=quiet)
+        except SyncUnderWay as error:  # no fault in this program, which is what its own exit code says
+            raise StoreBusy(error.message, error.way_out) from error
 
 
 app = typer.Typer(invoke_without_command=True)
@@ -406,9 +408,9 @@ def find_document(library: Library, reference: str, collection: str | None) -> D
             return matches[0]
         if matches:
             candidates = ", ".join(f"{d.id} ({d.collection}: {d.name})" for d in matches[:5])
-            raise UnknownDocument(
-                f"“{reference}” fits several documents: {candidates}.", "Give the number."
-            )
+            are_apart = len({d.collection for d in matches}) > 1
+            way_out = "Give the number, or --collection and its name." if are_apart else "Give the number."
+            raise UnknownDocument(f"“{reference}” fits several documents: {candidates}.", way_out)
     place = f"{collection} holds" if collection else "The library holds"
     raise UnknownDocument(
         f"{place} no document “{reference}”.", "`deepthink library list` shows numbers and names."

@@ -9,6 +9,8 @@ from zipfile import ZipFile
 import pytest
 
 from agent.documents import ingest as ing
+from agent.documents.following import sync
+from tests.scripted import HashEmbedder
 from tests.tui.conftest import Ran, Run
 from traces.library import Library
 from traces.records import Document
@@ -50,14 +52,28 @@ def test_a_file_that_fails_is_told_and_does_not_stop_the_others(folder: Path, de
     assert "broken.pdf is a binary file" in listed[-2]
 
 
-def test_a_quiet_sync_says_only_what_needs_attention(library: Path, deepthink: Run) -> None:
+@pytest.mark.parametrize("command", ["sync", "ingest"])
+def test_what_is_quiet_says_only_what_needs_attention(command: str, library: Path, deepthink: Run) -> None:
+    arguments = [command, *([str(library), "-c", "facts"] if command == "ingest" else []), "--quiet"]
     (library / "new.md").write_text("The lamp is green.")
-    assert deepthink("sync", "--quiet") == Ran(0, "", "")
+    with open_store().transaction() as db:
+        db.execute("DELETE FROM vectors")  # as after another embedder was chosen
+    assert deepthink(*arguments) == Ran(0, "", "")
     assert "new.md" in deepthink("library", "list").out
     (library / "empty.txt").touch()
-    ran = deepthink("sync", "--quiet")
+    ran = deepthink(*arguments)
     assert (ran.code, ran.out) == (4, "")
     assert "empty.txt" in ran.err
+
+
+def test_while_another_one_syncs_the_library_is_busy(library: Path, deepthink: Run) -> None:
+    (library / "new.md").write_text("The lamp is green.")
+    under_way = sync(store=open_store(), embedder=HashEmbedder())
+    next(under_way)
+    ran = deepthink("sync")
+    list(under_way)
+    assert (ran.code, ran.out) == (6, "")
+    assert "is already syncing the followed folders" in ran.err
 
 
 def test_a_file_that_takes_long_shows_how_far_it_is(capsys: pytest.CaptureFixture[str]) -> None:
