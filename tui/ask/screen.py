@@ -208,10 +208,11 @@ Every `[n]` of the answer opens its passage.
     @on(Prompt.Sent)
     def _take_question(self, event: Prompt.Sent) -> None:
         if self.live is not None:
-            self.notify(
-                f"A run is in progress. {self.deepthink.key_of('run.add')} makes this one of its steps.",
-                severity="warning",
-            )
+            if self.exchange is not None and self.exchange.box is not None:
+                self._point_to(self.exchange.box)
+            else:
+                key = self.deepthink.key_of("run.add")
+                self.notify(f"A run is in progress. {key} makes this one of its steps.", severity="warning")
             self.query_one(Prompt).take_back(event.text)
         elif self._beginning is None and "#" in event.text:
             self._early_question = event.text
@@ -253,8 +254,16 @@ Every `[n]` of the answer opens its passage.
         if self.deciding or not self.query_one(Prompt).is_being_written:
             event.box.take_focus()
         else:
-            key = self.deepthink.key_of("ask.citations")
-            self.notify(f"{event.box.event.question} {key} goes there.", title="The run asks", markup=False)
+            self._point_to(event.box)
+
+    def _point_to(self, box: AskedBox) -> None:
+        """Say that the run waits for the user, and which key goes to its question."""
+        key, wanted = self.deepthink.key_of("ask.citations"), "choice" if box.event.options else "answer"
+        self.notify(
+            f"{box.event.question} {key} goes there.",
+            title=f"The run waits for your {wanted}",
+            markup=False,
+        )
 
     def on_asked_box_typed(self, event: AskedBox.Typed) -> None:
         self.focus_input()

@@ -193,6 +193,13 @@ async def test_an_answer_without_support_is_the_persons_to_judge_as_often_as_nee
         box = screen.query_one(AskedBox)
         choices = box.query_one(OptionList)
         await until(pilot, lambda: choices.has_focus)
+        screen.focus_input()
+        await pilot.press("1", "enter")
+        (toast,) = app._notifications
+        assert "waits for your choice" in toast.title
+        assert app.key_of("ask.citations") in toast.message
+        await pilot.press("backspace", "ctrl+y")
+        await until(pilot, lambda: choices.has_focus)
         choices.highlighted = choices.get_option_index("search")
         await pilot.press("enter")
         await until(pilot, lambda: box not in screen.query(AskedBox) and asking(screen, "approve")())
