@@ -26,6 +26,13 @@ from tui.settings.settings import AppSettings
 
 
 @pytest.mark.usefixtures("bare")
+async def test_a_toast_leaves_no_letters_beside_it(app: DeepthinkApp) -> None:
+    async with app.run_test(size=(120, 20), notifications=True) as pilot:
+        app.notify("Rated as good.")
+        await until(pilot, lambda: any(toast.region.right == 120 for toast in app.screen.query("Toast")))
+
+
+@pytest.mark.usefixtures("bare")
 @pytest.mark.parametrize(
     ("width", "engine", "name"),
     [(120, "✓ qwen2.5-coder-1.5b", "F5"), (80, "✓ qwen2.5-coder-1.5b", "Learn"), (60, "✓", "Learn")],
