@@ -45,7 +45,7 @@ _TURNS: Final = 10  # between checks for folders that are new, gone or mounted
 _LOOK_AGAIN: Final = 600.0  # seconds; network drives report no changes
 
 
-class SyncUnderWay(DeepthinkError, title="Sync already running"):
+class SyncUnderWay(DeepthinkError, title="Sync already running", kind="store"):
     """Raised when another process or thread is syncing."""
 
 

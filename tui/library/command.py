@@ -13,7 +13,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from agent.documents.following import SyncUnderWay, forget
+from agent.documents.following import forget
 from agent.documents.following import sync as sync_folders
 from agent.documents.reading import FORMATS
 from agent.documents.sources import is_folder
@@ -24,7 +24,6 @@ from traces.folders import Folders
 from traces.library import Library
 from traces.paths import expanded_path
 from traces.records import NO_FILTERS, Document, Scope, UnknownCollection, UnknownDocument
-from traces.store import StoreBusy
 from tui import completion, failures
 from tui.assemble import open_embedder, open_recogniser, open_store
 from tui.failures import WrongUsage
@@ -136,10 +135,7 @@ def sync(
             recogniser=open_recogniser(settings),
             cancel=cancel,
         )
-        try:
-            return show_ingestion(events, quiet=quiet)
-        except SyncUnderWay as error:  # no fault in this program, which is what its own exit code says
-            raise StoreBusy(error.message, error.way_out) from error
+        return show_ingestion(events, quiet=quiet)
 
 
 app = typer.Typer(invoke_without_command=True)
