@@ -326,7 +326,7 @@ def _in_parts(
     """The draft; what it says of several look-ups in one sentence, unsupported, in a sentence for each.
 
     The reader judges one fact at a time: a sentence that compares two, it can neither accept nor refute.
-    The draft stays where that would lose one of its figures, or of its words if it has none.
+    The draft stays where a look-up has none, or one of its figures would be lost, or words if it has none.
     """
     evidence, questions = state["evidence"], questions_of(state["question"], notes)
     lookups = leaves(notes, state["plan"])
@@ -349,6 +349,8 @@ def _in_parts(
         part = _checked(text, questions, evidence, deps)
         if not all(claim["verdict"] == "supported" for claim in part):
             part = citations.claims(from_findings([note], evidence), evidence)
+        if not part:
+            return draft
         parts += [Claim({**claim, "verdict": "supported"}) for claim in part]
     said = [*questions, *(part["text"] for part in parts)]
     if any(_is_lost(claim["text"], said) for claim in joined):

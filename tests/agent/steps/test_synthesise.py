@@ -339,6 +339,20 @@ def test_an_unsupported_sentence_is_written_one_look_up_at_a_time(
     assert _draft(deps, evidence=held, notes=notes, plan=plan, route="deep")["draft"] == expected
 
 
+def test_a_sentence_stays_where_a_look_up_has_no_sentence_of_its_own(make: Make) -> None:
+    held = [evidence(1, "The new one costs 44."), evidence(2, "The old one is of beta3.")]
+    notes = [
+        note("44", 1, question="What is the cost of the new one?"),
+        note("", question="Of what is it?", step=2),
+    ]
+    draft = "The new one costs 44 and the old one is of beta3."
+    replies = [draft, "The new one costs 44.", NOT_FOUND]
+    plan = [step(note["question"]) for note in notes]
+    deps = make(replies, taught=True, reader=_OneFact(reads=0.9))
+    written = _draft(deps, evidence=held, notes=notes, plan=plan, route="deep")["draft"]
+    assert written.startswith(draft.rstrip("."))
+
+
 def test_who_wants_the_answer_now_does_not_wait_for_look_ups_that_it_leaves_out(make: Make) -> None:
     plan = [step(note["question"]) for note in _NOTES]
     deps = make(["Tolvang does."], taught=True)
