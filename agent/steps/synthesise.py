@@ -326,22 +326,24 @@ def _in_parts(
     """The draft; what it says of several look-ups in one sentence, unsupported, in a sentence for each.
 
     The reader judges one fact at a time: a sentence that compares two, it can neither accept nor refute.
-    The draft stays where a look-up has none, or one of its figures would be lost, or words if it has none.
+    The draft stays where one of them has no sentence, or where a figure of it would be lost, or, without
+    figures, a word.
     """
     evidence, questions = state["evidence"], questions_of(state["question"], notes)
     lookups = leaves(notes, state["plan"])
+
+    def answered(claim: Claim) -> list[Note]:
+        open_notes = left_out(deps.reader, lookups, [], claim["text"])
+        return [note for note in lookups if note not in open_notes]
+
     claims = _checked(draft, questions, evidence, deps)
     joined = [
         claim
         for claim in claims
-        if claim["verdict"] != "supported"
-        and not claim.get("unsure")
-        and len(lookups) - len(left_out(deps.reader, lookups, [], claim["text"])) > 1
+        if claim["verdict"] != "supported" and not claim.get("unsure") and len(answered(claim)) > 1
     ]
-    if not joined:
-        return draft
     parts: list[Claim] = []
-    for note in lookups:
+    for note in (note for note in lookups if any(note in answered(claim) for claim in joined)):
         try:
             text = _read(note["question"], passages, "brief", deps, _hide)
         except BudgetExhausted:
@@ -353,7 +355,7 @@ def _in_parts(
             return draft
         parts += [Claim({**claim, "verdict": "supported"}) for claim in part]
     said = [*questions, *(part["text"] for part in parts)]
-    if any(_is_lost(claim["text"], said) for claim in joined):
+    if not joined or any(_is_lost(claim["text"], said) for claim in joined):
         return draft
     kept = [Claim({**claim, "verdict": "supported"}) for claim in claims if claim not in joined]
     return citations.render([*kept, *parts])
