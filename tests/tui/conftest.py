@@ -222,6 +222,7 @@ def library(folder: Path, home: Path, deepthink: Run, tmp_path_factory: pytest.T
     shutil.copytree(read, home, dirs_exist_ok=True)
     with Store(store_file()).connect() as db:
         db.execute("UPDATE documents SET source = ? || name", [f"{folder}/"])
+        db.execute("UPDATE folders SET path = ?", [str(folder)])
     return folder
 
 
