@@ -242,15 +242,16 @@ def without_marks(text: str) -> str:
 
 
 def likeliest(
-    spans: Mapping[int, Sequence[AnswerSpan]], scores: Mapping[int, float]
+    passages: Iterable[tuple[int, float, Sequence[AnswerSpan]]],
 ) -> tuple[int, AnswerSpan] | None:
-    """The most probable of several passages' spans, with its passage's number; None without any.
+    """The most probable span of several passages, with its passage's number; None without any.
 
-    ``scores`` are the probabilities that the passages answer. The span's own says where in its passage the
-    answer is: a passage about something else has a sure span too.
+    A passage is its number, the probability that it answers, and its spans. A span's own probability says
+    where in its passage the answer is: a passage about something else has a sure span too.
     """
-    numbered = [(number, span) for number, proposed in spans.items() for span in proposed]
-    return max(numbered, key=lambda pair: scores[pair[0]] * pair[1]["probability"], default=None)
+    scored = [(score, number, span) for number, score, spans in passages for span in spans]
+    best = max(scored, key=lambda one: one[0] * one[2]["probability"], default=None)
+    return best[1:] if best else None
 
 
 def current_step(state: RunState) -> PlanStep:

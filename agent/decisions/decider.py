@@ -157,7 +157,7 @@ def policy_state(state: RunState, budget: Budget, tokens_left: int) -> PolicySta
             for e in evidence
         ],
         look=_look(state["looked"]),
-        known=[*(state["notes"][-1].get("known", []) if state["notes"] else [])],
+        known=[*(last.get("known", []) if last else [])],
         # Without a query a revision brought no step, and nothing is left of the last one to try.
         retryable=last is not None
         and last["step"] == state["step"]
@@ -172,10 +172,7 @@ def policy_state(state: RunState, budget: Budget, tokens_left: int) -> PolicySta
 
 def _look(passages: Sequence[Candidate]) -> dict[str, Any]:
     """The reader's likeliest answer among the passages of the first look."""
-    best = likeliest(
-        {passage["passage_id"]: passage.get("spans", []) for passage in passages},
-        {passage["passage_id"]: passage["score"] for passage in passages},
-    )
+    best = likeliest((p["passage_id"], p["score"], p.get("spans", [])) for p in passages)
     return {
         "answer": best[1]["text"] if best else "",
         "span": best[1]["probability"] if best else 0.0,

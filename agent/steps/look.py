@@ -66,10 +66,7 @@ def _best(passages: list[Candidate]) -> float:
 
 def _show(passages: list[Candidate], deps: Deps) -> bool:
     """Show the most probable answer in the passages; False if it is not likely."""
-    best = likeliest(
-        {place: passage.get("spans", []) for place, passage in enumerate(passages)},
-        {place: passage["score"] for place, passage in enumerate(passages)},
-    )
+    best = likeliest((place, p["score"], p.get("spans", [])) for place, p in enumerate(passages))
     if best is None or best[1]["probability"] < LIKELY:
         return False
     passage, span = passages[best[0]], best[1]

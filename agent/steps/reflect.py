@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, Final
 
 from pydantic import BaseModel
@@ -67,7 +67,7 @@ def read_finding(
     sentence is the passage's own. An answer counts only if its passage holds it, and the reader marked
     those words or considers the passage more likely an answer than not.
     """
-    best = likeliest(spans, {item["number"]: item["score"] for item in evidence})
+    best = likeliest((item["number"], item["score"], spans.get(item["number"], ())) for item in evidence)
     if best is not None and best[1]["probability"] >= SURE:
         return of_span(*best)
     entries, instruction, system = answer_prompt(
@@ -169,17 +169,18 @@ def reflect(state: RunState, deps: Deps) -> dict[str, Any]:
     one mentioned. The note of a further try takes the place of the step's earlier one.
     """
     question = current_step(state)["question"]
-    evidence, spans, scores = proposed(state)
+    evidence, proposals = proposed(state)
+    spans = {number: proposal for number, _, proposal in proposals}
+    best = likeliest(proposals)
     reader_alone = _reader_alone(state, deps)
     finding = _NOTHING
     if evidence and reader_alone:
-        finding = _read(state, question, spans, scores)
+        finding = _read(state, question, best)
     elif evidence:
         finding = deps.cognition.reflect(deps.session, state["notebook"], question, evidence, spans)
     finding, earlier = _latest(question, finding, evidence, spans)
     note = as_note(state, question, finding)
     note["relevance"] = max((c["scores"].get(RELEVANCE, 0.0) for c in state["candidates"]), default=0.0)
-    best = likeliest(spans, scores)
     note["span"] = best[1]["probability"] if best is not None else 0.0
     if deps.cognition.instant and state["route"] == "deep":  # a single look-up leaves nothing to decide
         if note["found"]:
@@ -226,13 +227,12 @@ def as_note(state: RunState, question: str, finding: Finding) -> Note:
     )
 
 
-def proposed(state: RunState) -> tuple[list[Evidence], Spans, dict[int, float]]:
-    """The step's evidence, and by citation number what the reader proposes in it, and its score."""
+def proposed(state: RunState) -> tuple[list[Evidence], list[tuple[int, float, list[AnswerSpan]]]]:
+    """The step's evidence, and of each its number, its score and what the reader proposes in it."""
     candidates = {candidate["passage_id"]: candidate for candidate in state["candidates"]}
     evidence = [item for item in state["evidence"] if item["passage_id"] in candidates]
-    numbered = {item["number"]: candidates[item["passage_id"]] for item in evidence}
-    spans = {number: candidate.get("spans", []) for number, candidate in numbered.items()}
-    return evidence, spans, {number: candidate["score"] for number, candidate in numbered.items()}
+    numbered = [(item["number"], candidates[item["passage_id"]]) for item in evidence]
+    return evidence, [(number, c["score"], c.get("spans", [])) for number, c in numbered]
 
 
 def _reader_alone(state: RunState, deps: Deps) -> bool:
@@ -241,10 +241,10 @@ def _reader_alone(state: RunState, deps: Deps) -> bool:
     return deps.cognition.instant and not is_referred_to and state["action"] != "ASK"
 
 
-def _read(state: RunState, question: str, spans: Spans, scores: Mapping[int, float]) -> Finding:
-    span = likeliest(spans, scores) if readable(question) else None
+def _read(state: RunState, question: str, best: tuple[int, AnswerSpan] | None) -> Finding:
     threshold = SURE if state["route"] == "single" else POSSIBLE
-    return of_span(*span) if span and span[1]["probability"] >= threshold else _NOTHING
+    is_sure = best is not None and readable(question) and best[1]["probability"] >= threshold
+    return of_span(*best) if best is not None and is_sure else _NOTHING
 
 
 def _latest(

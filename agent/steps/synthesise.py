@@ -337,13 +337,12 @@ def _in_parts(
         return [note for note in lookups if note not in open_notes]
 
     claims = _checked(draft, questions, evidence, deps)
-    joined = [
-        claim
-        for claim in claims
-        if claim["verdict"] != "supported" and not claim.get("unsure") and len(answered(claim)) > 1
-    ]
+    unsupported = [claim for claim in claims if claim["verdict"] != "supported" and not claim.get("unsure")]
+    joined = [(claim, found) for claim in unsupported if len(found := answered(claim)) > 1]
+    if not joined:
+        return draft
     parts: list[Claim] = []
-    for note in (note for note in lookups if any(note in answered(claim) for claim in joined)):
+    for note in (note for note in lookups if any(note in found for _, found in joined)):
         try:
             text = _read(note["question"], passages, "brief", deps, _hide)
         except BudgetExhausted:
@@ -355,9 +354,10 @@ def _in_parts(
             return draft
         parts += [Claim({**claim, "verdict": "supported"}) for claim in part]
     said = [*questions, *(part["text"] for part in parts)]
-    if not joined or any(_is_lost(claim["text"], said) for claim in joined):
+    replaced = [claim for claim, _ in joined]
+    if any(_is_lost(claim["text"], said) for claim in replaced):
         return draft
-    kept = [Claim({**claim, "verdict": "supported"}) for claim in claims if claim not in joined]
+    kept = [Claim({**claim, "verdict": "supported"}) for claim in claims if claim not in replaced]
     return citations.render([*kept, *parts])
 
 
@@ -417,8 +417,7 @@ def _read(
 
 def _proposal(state: RunState, length: Length = "normal") -> str:
     """What the reader proposes in the evidence, if it is likely; else ""."""
-    _, spans, scores = proposed(state)
-    best = likeliest(spans, scores) if readable(state["question"]) else None
+    best = likeliest(proposed(state)[1]) if readable(state["question"]) else None
     if best is None or best[1]["probability"] < LIKELY:
         return ""
     note = as_note(state, state["question"], of_span(*best))
@@ -457,10 +456,8 @@ def _with_look(state: RunState, deps: Deps) -> dict[str, Any]:
         shown = [(item, False) for item in new_items]
         entries = deps.grown(entries, notebook.evidence_entry(state["step"], state["question"], shown))
     notes = state["notes"]
-    numbered = {by_passage[c["passage_id"]]["number"]: c for c in passages}
     best = likeliest(
-        {number: c.get("spans", []) for number, c in numbered.items()},
-        {number: c["score"] for number, c in numbered.items()},
+        (by_passage[c["passage_id"]]["number"], c["score"], c.get("spans", [])) for c in passages
     )
     if (
         best is not None

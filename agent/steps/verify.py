@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final, Literal
 
 from pydantic import BaseModel
@@ -224,26 +224,27 @@ def _cite_again(
 
 def _asked_cell(text: str, questions: Sequence[str], cited: Sequence[Evidence]) -> NamedCell | None:
     """The cell of a cited table that both a sentence and a question are about."""
-    return next(
-        (
-            cell
-            for item in cited
-            if (cell := named_cell(text, item))
-            and any(named_cell(question, item) == cell for question in questions)
-        ),
-        None,
-    )
+    return next((said for _, said, asked in _cells(text, questions, cited) if said in asked), None)
 
 
 def _with_cell(claim: Claim, questions: Sequence[str], cited: Sequence[Evidence]) -> Claim:
     """The claim; in part supported where a question is about one cell of a table, and it about another."""
-    for item in cited:
-        said = named_cell(claim["text"], item)
-        asked = [cell for question in questions if (cell := named_cell(question, item))]
-        if claim["verdict"] == "supported" and said and asked and said not in asked:
+    if claim["verdict"] != "supported":
+        return claim
+    for item, said, asked in _cells(claim["text"], questions, cited):
+        if asked and said not in asked:
             reason = f"[{item['number']}] has {asked[0].value} in the cell you asked for"
             return Claim({**claim, "verdict": "partly", "reason": reason})
     return claim
+
+
+def _cells(
+    text: str, questions: Sequence[str], cited: Sequence[Evidence]
+) -> Iterator[tuple[Evidence, NamedCell, list[NamedCell]]]:
+    """Each cited table with the cell that a sentence is about, and those that the questions are about."""
+    for item in cited:
+        if said := named_cell(text, item):
+            yield item, said, [cell for question in questions if (cell := named_cell(question, item))]
 
 
 def _without_reading(text: str, items: Sequence[Evidence]) -> Support | None:

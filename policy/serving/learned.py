@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -13,7 +13,7 @@ import numpy as np
 from agent.decisions.decider import Decision, PolicyState
 from agent.decisions.features import features, state_text
 from agent.decisions.sources import LEARNED
-from agent.state import TRIES, Action
+from agent.state import Action
 from policy.decisions import Seen, default_action
 from policy.serving.folder import MANIFEST, BadPolicy, open_policy
 from policy.serving.registry import Registry
@@ -22,7 +22,11 @@ from traces.errors import DeepthinkError
 
 _NUMBERS = "none one two three four five six seven eight nine ten".split()
 _HELPS = 0.5  # grader's probability from which a passage counts as helpful
-_TRIES = ("reads more passages", "searches in other words", "asks the model")
+_TRIES: Mapping[Action, str] = {
+    "MORE": "reads more passages",
+    "WORDS": "searches in other words",
+    "ASK": "asks the model",
+}
 _QUOTED = 60  # characters of a sub-question that are quoted
 
 
@@ -74,8 +78,8 @@ def _departure(valid: tuple[Action, ...], action: Action) -> str:
     default = default_action(valid)
     if action == default or len(valid) == 1:
         return ""
-    if action in TRIES:
-        return f", so it {_TRIES[TRIES.index(action)]}"
+    if action in _TRIES:
+        return f", so it {_TRIES[action]}"
     if action == "FINISH":
         return ", so the rest of the plan is skipped"
     if default == "FINISH":
