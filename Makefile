@@ -36,6 +36,10 @@ $(VENV)/.python:
 	@$(PIP) install --quiet --upgrade pip
 	@touch $@
 
+# llama.cpp's code for AMX, which some server processors have, crashes when GCC 12 compiled it. Not every compiler
+# knows the option that leaves it out.
+NO_AMX := $(shell c++ -mno-amx-int8 -x c++ -E /dev/null >/dev/null 2>&1 && echo -mno-amx-int8)
+
 # torch by its exact version first, without a hash: where a CPU build is offered that version resolves to it,
 # while an open range may bring gigabytes of GPU libraries. It brings what it needs itself; all else is checked
 # by hash. pip cannot check the checkout, so its requirements are installed before it.
@@ -47,7 +51,7 @@ $(VENV)/.installed: $(VENV)/.python pyproject.toml constraints.txt
 	@$(PIP) install "$$(grep '^torch==' constraints.txt)"
 	@echo "Setting up, 2 of 2: the rest. llama.cpp is compiled, which takes about five minutes …"
 	@$(BIN)/python -c '$(REQUIREMENTS)' > $(VENV)/requirements.txt
-	@$(PIP) install --constraint constraints.txt --requirement $(VENV)/requirements.txt
+	@CFLAGS="$$CFLAGS $(NO_AMX)" CXXFLAGS="$$CXXFLAGS $(NO_AMX)" $(PIP) install --constraint constraints.txt --requirement $(VENV)/requirements.txt
 	@$(PIP) install --no-deps --editable .
 	@touch $@
 

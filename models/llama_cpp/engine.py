@@ -111,9 +111,12 @@ class Engine:
 
     def _load(self, path: Path) -> Any:
         _complaints.clear()
-        model = self._lib.llama_model_load_from_file(
-            os.fsencode(path), self._lib.llama_model_default_params()
-        )
+        params = self._lib.llama_model_default_params()
+        # The only way at run time to leave out llama.cpp's code for AMX, which crashes if GCC 12 built it
+        # (ggml-org/llama.cpp#26954). The Makefile builds without it, which is faster than this.
+        if b"AMX_INT8 = 1" in self._lib.llama_print_system_info():
+            params.use_extra_bufts = False
+        model = self._lib.llama_model_load_from_file(os.fsencode(path), params)
         if not model:
             raise ModelError(
                 f"llama.cpp could not load {path.name}: {_last_complaint()}.",

@@ -267,6 +267,21 @@ def test_too_little_memory_is_said_before_it_runs_out(
         LlamaCppChat(model_file, name="big").loaded()
 
 
+@pytest.mark.model
+def test_code_for_amx_is_not_used(model_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    library = engine_module._load_library()
+    load, used = library.llama_model_load_from_file, list[bool]()
+
+    def loading(path: bytes, params: Any) -> Any:
+        used.append(params.use_extra_bufts)
+        return load(path, params)
+
+    monkeypatch.setattr(library, "llama_print_system_info", lambda: b"CPU : AVX2 = 1 | AMX_INT8 = 1 | ")
+    monkeypatch.setattr(library, "llama_model_load_from_file", loading)
+    assert LlamaCppChat(model_file, name="small").generate(user("Hello"), ChatOptions(max_tokens=2)).text
+    assert used == [False]
+
+
 def test_a_missing_file() -> None:
     chat = LlamaCppChat("/nowhere/m.gguf", name="x")
     for use in (chat.loaded, lambda: chat.context_tokens, lambda: chat.count_tokens("x")):
