@@ -103,13 +103,9 @@ def fit(
     with loading(base, "base model"):
         torch.manual_seed(seed)  # the head's initial weights and dropout
         model = build_untrained(base, columns)
-    with without_deprecation_warnings(), reporting_full_disk(work):
+    with without_deprecation_warnings():
         trainer = _trainer(model, data, padding_id(tokenizer), base, work, seed, epochs, steps)
-        live = _Live(watch, trainer, columns, tokenizer)
-        trainer.add_callback(live)
-        checkpoint = newest(work)
-        trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
-    live.require_finished(trainer.state)
+    run(trainer, work, _Live(watch, trainer, columns, tokenizer))
     adapter, config, head = _weights(trainer.accelerator.unwrap_model(trainer.model))
     return EncoderScorer(base, columns, adapter, config, head)
 
@@ -223,37 +219,23 @@ def _trainer(
 ) -> Any:
     from peft import LoraConfig
 
-    trainer = _PreferenceTrainer(
+    return _PreferenceTrainer(
         model=model,
         args=RewardConfig(
-            output_dir=str(work),
+            **usual_options(work),
             num_train_epochs=epochs,
             max_steps=steps or -1,
             per_device_train_batch_size=_BATCH,
             gradient_accumulation_steps=2,
             learning_rate=_RATE,
-            lr_scheduler_type="cosine",
             warmup_steps=0.06,
-            max_grad_norm=1.0,
-            bf16=trains_in_bfloat16(),
-            use_cpu=not torch.cuda.is_available(),
             seed=seed,
-            logging_steps=1,
-            logging_nan_inf_filter=False,
-            save_strategy="steps",
             save_steps=_SAVE_STEPS,
-            save_total_limit=2,
             train_sampling_strategy="group_by_length",
             length_column_name="length",
-            remove_unused_columns=False,
-            dataloader_pin_memory=False,
-            report_to=[],
-            disable_tqdm=True,
             log_level="error",
             eos_token="[SEP]",
             disable_dropout=False,
-            gradient_checkpointing=False,
-            max_length=None,
         ),
         train_dataset=data,
         data_collator=lambda batch: collated(batch, padding),
@@ -266,8 +248,44 @@ def _trainer(
             modules_to_save=["fusion"],
         ),
     )
-    trainer.remove_callback(PrinterCallback)
-    return trainer
+
+
+def usual_options(work: Path) -> dict[str, Any]:
+    """TRL's options of every training: silent, on a GPU if there is one, with checkpoints in ``work``."""
+    has_gpu = torch.cuda.is_available()
+    return {
+        "output_dir": str(work),
+        "lr_scheduler_type": "cosine",
+        "bf16": trains_in_bfloat16(),
+        "use_cpu": not has_gpu,
+        "dataloader_pin_memory": has_gpu,
+        "gradient_checkpointing": False,
+        "max_length": None,
+        "remove_unused_columns": False,
+        "save_total_limit": 2,
+        "logging_steps": 1,
+        "logging_nan_inf_filter": False,
+        "report_to": [],
+        "disable_tqdm": True,
+    }
+
+
+def run(trainer: Any, work: Path, report: Reporting | None) -> None:
+    """Train from the newest checkpoint in ``work``, if there is one; ``report`` observes it.
+
+    Raises `TrainingFailed`, or `TrainingCancelled` if it was stopped.
+    """
+    if report:
+        trainer.remove_callback(PrinterCallback)
+        trainer.add_callback(report)
+    checkpoint = newest(work)
+    with without_deprecation_warnings(), reporting_full_disk(work):
+        trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
+    if report and report.cancelled:
+        raise TrainingCancelled(
+            f"Stopped after step {trainer.state.global_step} of {trainer.state.max_steps}.",
+            "The same command resumes from there.",
+        )
 
 
 class _PreferenceTrainer(RewardTrainer):  # type: ignore[misc]
@@ -358,14 +376,6 @@ class Reporting(TrainerCallback):  # type: ignore[misc]
             self._watch.stepped(state.global_step, state.max_steps, loss)
         if self._watch.cancel.is_set() and state.global_step < state.max_steps:
             self.cancelled = control.should_save = control.should_training_stop = True
-
-    def require_finished(self, state: Any) -> None:
-        """Raise `TrainingCancelled` if it was stopped."""
-        if self.cancelled:
-            raise TrainingCancelled(
-                f"Stopped after step {state.global_step} of {state.max_steps}.",
-                "The same command resumes from there.",
-            )
 
 
 class _Live(Reporting):

@@ -13,13 +13,12 @@ from __future__ import annotations
 import json
 import math
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from agent.steps.lookups import Plan, PlanRequest, look_up, prompt, reply
-from models.library_loading import trains_in_bfloat16
 from policy.training.adapters import (
     Base,
     avoid_cudnn_attention,
@@ -94,15 +93,9 @@ def fit(
     import torch
     from datasets import Dataset
     from peft import LoraConfig, get_peft_model
-    from transformers import PrinterCallback
     from trl import SFTConfig, SFTTrainer
 
-    from policy.training.fitting import (
-        Reporting,
-        newest,
-        reporting_full_disk,
-        without_deprecation_warnings,
-    )
+    from policy.training.fitting import Reporting, run, usual_options
 
     class PlanTrainer(SFTTrainer):  # type: ignore[misc] # trl is not followed
         """Computes the vocabulary's layer for the positions that have a label, and weighs them."""
@@ -145,46 +138,27 @@ def fit(
     if onto:
         fill(model, onto, base.gguf)
     arguments = SFTConfig(
-        output_dir=str(work),
+        **usual_options(work),
         per_device_train_batch_size=group,
         gradient_accumulation_steps=groups,
         learning_rate=rate,
-        lr_scheduler_type="cosine",
         warmup_steps=0.05,
         num_train_epochs=1,
-        bf16=trains_in_bfloat16(),
-        use_cpu=not torch.cuda.is_available(),
-        gradient_checkpointing=False,
         activation_checkpointing=False,
-        max_length=None,
         seed=0,
-        logging_steps=1,
         save_steps=_SAVE_STEPS,
-        remove_unused_columns=False,
-        save_total_limit=2,
-        dataloader_pin_memory=torch.cuda.is_available(),
-        report_to=[],
-        disable_tqdm=True,
     )
     trainer = PlanTrainer(
         model=model,
         args=arguments,
         train_dataset=Dataset.from_list(rows),
-        data_collator=_Padded(tokenizer.pad_token_id),
+        data_collator=lambda batch: _padded(batch, tokenizer.pad_token_id),
         processing_class=tokenizer,
     )
     trainer.order = _order([len(row["input_ids"]) for row in rows], group)
     trainer.model_accepts_loss_kwargs = False  # then it divides the loss by the groups of a step
     trainer.mean_weight = sum(sum(row["weights"]) for row in rows) / len(rows)
-    last = newest(work)
-    report = Reporting(watch) if watch else None
-    if report:
-        trainer.remove_callback(PrinterCallback)
-        trainer.add_callback(report)
-    with without_deprecation_warnings(), reporting_full_disk(work):
-        trainer.train(resume_from_checkpoint=str(last) if last else None)
-    if report:
-        report.require_finished(trainer.state)
+    run(trainer, work, Reporting(watch) if watch else None)
     fresh = work / ".unfinished"
     write_adapter(trainer.accelerator.unwrap_model(trainer.model), base, fresh)
     fresh.rename(adapter)
@@ -213,24 +187,18 @@ def _order(lengths: Sequence[int], group: int) -> list[int]:
     return [row for group in groups for row in group]
 
 
-class _Padded:
+def _padded(rows: Sequence[Mapping[str, list[float]]], pad: int) -> dict[str, Any]:
     """Rows as a batch, padded on the left, so that the plans stand at the end."""
+    import torch
 
-    def __init__(self, pad: int) -> None:
-        self._pad = pad
+    longest = math.ceil(max(len(row["input_ids"]) for row in rows) / 8) * 8
 
-    def __call__(self, rows: Sequence[dict[str, list[float]]]) -> dict[str, Any]:
-        import torch
+    def filled(columns: Iterable[list[float]], value: float) -> Any:
+        return torch.tensor([[value] * (longest - len(column)) + column for column in columns])
 
-        longest = math.ceil(max(len(row["input_ids"]) for row in rows) / 8) * 8
-
-        def filled(name: str, value: float) -> Any:
-            return torch.tensor([[value] * (longest - len(row[name])) + row[name] for row in rows])
-
-        mask = [[0] * (longest - len(row["input_ids"])) + [1] * len(row["input_ids"]) for row in rows]
-        return {
-            "input_ids": filled("input_ids", self._pad),
-            "labels": filled("labels", _IGNORED),
-            "weights": filled("weights", 0.0),
-            "attention_mask": torch.tensor(mask),
-        }
+    return {
+        "input_ids": filled((row["input_ids"] for row in rows), pad),
+        "labels": filled((row["labels"] for row in rows), _IGNORED),
+        "weights": filled((row["weights"] for row in rows), 0.0),
+        "attention_mask": filled(([1] * len(row["input_ids"]) for row in rows), 0),
+    }
