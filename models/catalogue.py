@@ -47,6 +47,13 @@ class ModelFile:
         wheels = dict.fromkeys(f"{piece.distribution} {piece.version}" for piece in self.pieces)
         return f"{self.path} out of the wheel {', '.join(wheels)}"
 
+    def is_in(self, folder: Path) -> bool:
+        """Whether a folder has a file of this name and size."""
+        try:
+            return (folder / self.path).is_file() and (folder / self.path).stat().st_size == self.size
+        except OSError:
+            return False
+
 
 @dataclass(frozen=True, slots=True)
 class ModelEntry:

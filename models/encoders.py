@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import numpy as np
 import numpy.typing as npt
 
-from models.catalogue import BGE_SMALL_EN, CATALOGUE, MULTILINGUAL_E5_SMALL, ModelEntry
+from models.catalogue import BGE_SMALL_EN, CATALOGUE, MULTILINGUAL_E5_SMALL
 from models.library_loading import library_errors, loading, usable_threads
 from models.protocols import Embedder, ModelError, ModelMissing, Reranker, Vectors
 from models.token_estimate import at_most
@@ -78,7 +78,11 @@ def open_embedder(folder: Path) -> Embedder:
     A catalogue model has its catalogue name. Any other folder's name is followed by a fingerprint of
     its weights: vectors of two fine-tunings in folders of the same name must not be mixed.
     """
-    in_catalogue = any(_matches(folder, entry) for entry in CATALOGUE if entry.role == "embedder")
+    in_catalogue = any(
+        folder.name == entry.name and all(file.is_in(folder) for file in entry.files)
+        for entry in CATALOGUE
+        if entry.role == "embedder"
+    )
     name = folder.name if in_catalogue else f"{folder.name}@{_fingerprint(folder)}"
     if is_onnx(folder):
         return OnnxEmbedder(folder, name, _RECIPES.get(name))
@@ -88,14 +92,6 @@ def open_embedder(folder: Path) -> Embedder:
 def open_reranker(folder: Path) -> Reranker:
     """The reranker in ``folder``, not yet loaded."""
     return OnnxReranker(folder) if is_onnx(folder) else CrossEncoderReranker(folder)
-
-
-def _matches(folder: Path, entry: ModelEntry) -> bool:
-    """Whether ``folder`` and its files have the name and the sizes in the catalogue."""
-    sizes = {file.path: file.size for file in entry.files}
-    return folder.name == entry.name and all(
-        (folder / path).is_file() and (folder / path).stat().st_size == size for path, size in sizes.items()
-    )
 
 
 def _fingerprint(folder: Path) -> str:
@@ -157,40 +153,55 @@ def _json(path: Path) -> Any:
         return None
 
 
+class FolderModel(ABC):
+    """A model in a folder, loaded on first use; ``what`` is its kind in messages."""
+
+    def __init__(self, folder: Path, what: str, name: str = "") -> None:
+        self.name = name or folder.name
+        self._folder = folder
+        self._what = what
+        self._lock = threading.RLock()
+        self._loaded: Any = None
+
+    def ready(self) -> bool:
+        return self._loaded is not None
+
+    def _model(self) -> Any:
+        with self._lock:
+            if self._loaded is None:
+                self._loaded = self._load()
+            return self._loaded
+
+    @abstractmethod
+    def _load(self) -> Any:
+        """Load the model."""
+
+
 # --- on ONNX Runtime -----------------------------------------------------------------------------
 
 
-class OnnxModel:
-    """A network in a folder with its tokenizer, loaded on first use; ``what`` is its kind in messages.
+class OnnxModel(FolderModel):
+    """A network with its tokenizer.
 
     Threads run it in parallel, so a query does not wait for passages. A text or pair of more than 512
     tokens is truncated, the longer text of a pair first.
     """
 
-    def __init__(self, folder: Path, what: str) -> None:
-        self.folder = folder
-        self._what = what
-        self._loading_lock = threading.Lock()
-        self._loaded: tuple[InferenceSession, Tokenizer] | None = None
-
-    def ready(self) -> bool:
-        return self._loaded is not None
-
     def encode(self, text: str, second: str | None = None) -> Encoding:
         """The tokens of a text, or of a pair, with their offsets."""
-        encoding: Encoding = self._open()[1].encode(text, second)
+        encoding: Encoding = self._model()[1].encode(text, second)
         return encoding
 
     def run(self, encoding: Encoding) -> Outputs:
         """The outputs for one text or pair: ``(tokens, n)`` of a layer, ``(n,)`` of a head."""
-        session, _ = self._open()
+        session, _ = self._model()
         features = {
             "input_ids": encoding.ids,
             "attention_mask": encoding.attention_mask,
             "token_type_ids": encoding.type_ids,
         }
         names = [output.name for output in session.get_outputs()]
-        with library_errors(self.folder, self._what, "does not run"):
+        with library_errors(self._folder, self._what, "does not run"):
             inputs = {
                 node.name: np.asarray([features[node.name]], dtype=np.int64)
                 for node in session.get_inputs()
@@ -198,19 +209,15 @@ class OnnxModel:
             outputs = session.run(names, inputs)
         return {name: array[0] for name, array in zip(names, outputs, strict=True)}
 
-    def _open(self) -> tuple[InferenceSession, Tokenizer]:
-        with self._loading_lock:
-            if self._loaded is None:
-                path = onnx_file(self.folder)
-                if path is None or not (self.folder / _TOKENIZER).is_file():
-                    raise ModelMissing(
-                        f"{self.folder} holds no {self._what}: it takes a model.onnx and a {_TOKENIZER}.",
-                        "Check the path in the settings, or pull a model with “deepthink models pull”.",
-                    )
-                with library_errors(self.folder, self._what, "could not be loaded"):
-                    session = open_session(path, usable_threads())
-                    self._loaded = session, _tokenizer(self.folder / _TOKENIZER)
-            return self._loaded
+    def _load(self) -> tuple[InferenceSession, Tokenizer]:
+        path = onnx_file(self._folder)
+        if path is None or not (self._folder / _TOKENIZER).is_file():
+            raise ModelMissing(
+                f"{self._folder} holds no {self._what}: it takes a model.onnx and a {_TOKENIZER}.",
+                "Check the path in the settings, or pull a model with “deepthink models pull”.",
+            )
+        with library_errors(self._folder, self._what, "could not be loaded"):
+            return open_session(path, usable_threads()), _tokenizer(self._folder / _TOKENIZER)
 
 
 def open_session(path: Path, threads: int) -> InferenceSession:
@@ -239,19 +246,18 @@ class OnnxEmbedder(OnnxModel):
     """An `Embedder` on ONNX Runtime. Without a ``recipe`` it is read from the folder's files."""
 
     def __init__(self, folder: Path, name: str, recipe: Recipe | None = None) -> None:
-        super().__init__(folder, "embedding model")
-        self.name = name
+        super().__init__(folder, "embedding model", name)
         self._recipe = recipe
 
     def warm_up(self) -> None:
         self.embed_query("warm up")
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
-        recipe = self._recipe or read_recipe(self.folder)
+        recipe = self._recipe or read_recipe(self._folder)
         return np.stack([self._vector(recipe.passage + text, recipe) for text in texts])
 
     def embed_query(self, text: str) -> Vectors:
-        recipe = self._recipe or read_recipe(self.folder)
+        recipe = self._recipe or read_recipe(self._folder)
         return self._vector(recipe.query + text, recipe)
 
     def _vector(self, text: str, recipe: Recipe) -> Vectors:
@@ -265,7 +271,6 @@ class OnnxReranker(OnnxModel):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder, "reranker")
-        self.name = folder.name
 
     def warm_up(self) -> None:
         self.score("warm up", ["warm up"])
@@ -277,7 +282,7 @@ class OnnxReranker(OnnxModel):
         outputs = list(self.run(self.encode(query, passage)).values())
         if len(outputs) != 1 or outputs[0].size != 1:
             raise ModelError(
-                f"The model in {self.folder} does not give one score for a passage.",
+                f"The model in {self._folder} does not give one score for a passage.",
                 "Choose a cross-encoder that was trained for ranking.",
             )
         logit = float(outputs[0].item())
@@ -287,36 +292,11 @@ class OnnxReranker(OnnxModel):
 # --- on sentence-transformers, which takes seconds to import -------------------------------------
 
 
-class _TorchModel(ABC):
-    """A sentence-transformers model in a folder, loaded on first use. Thread-safe."""
-
-    def __init__(self, folder: Path, what: str) -> None:
-        self._folder = folder
-        self._what = what
-        self._model: Any = None
-        self._running = threading.Lock()
-
-    def ready(self) -> bool:
-        return self._model is not None
-
-    def _load(self) -> Any:
-        """The model; the caller holds the lock."""
-        if self._model is None:
-            with loading(self._folder, self._what):
-                self._model = self._open(str(self._folder))
-        return self._model
-
-    @abstractmethod
-    def _open(self, folder: str) -> Any:
-        """Load the model."""
-
-
-class LocalEmbedder(_TorchModel):
+class LocalEmbedder(FolderModel):
     """An `Embedder`; a query from another thread waits for at most one batch of passages."""
 
     def __init__(self, folder: Path, name: str) -> None:
-        super().__init__(folder, "embedding model")
-        self.name = name
+        super().__init__(folder, "embedding model", name)
 
     def warm_up(self) -> None:
         self.embed_query("warm up")
@@ -328,8 +308,8 @@ class LocalEmbedder(_TorchModel):
         vectors: Vectors = np.empty((len(texts), 0), dtype=np.float32)
         for start in range(0, len(order), _TEXTS):
             batch = order[start : start + _TEXTS]
-            with self._running:
-                encoded = _encode(self._load().encode_document, [texts[index] for index in batch])
+            with self._lock:
+                encoded = _encode(self._model().encode_document, [texts[index] for index in batch])
             # Without a pause this thread would reacquire the lock before a waiting one wakes up.
             time.sleep(0.001)
             if not start:
@@ -338,14 +318,15 @@ class LocalEmbedder(_TorchModel):
         return vectors
 
     def embed_query(self, text: str) -> Vectors:
-        with self._running:
-            vector: Vectors = _encode(self._load().encode_query, [text])[0]
+        with self._lock:
+            vector: Vectors = _encode(self._model().encode_query, [text])[0]
         return vector
 
-    def _open(self, folder: str) -> Any:
-        from sentence_transformers import SentenceTransformer
+    def _load(self) -> Any:
+        with loading(self._folder, self._what):
+            from sentence_transformers import SentenceTransformer
 
-        return SentenceTransformer(folder, device="cpu", local_files_only=True)
+            return SentenceTransformer(str(self._folder), device="cpu", local_files_only=True)
 
 
 def _encode(encode: Callable[..., Any], texts: list[str]) -> Vectors:
@@ -356,7 +337,7 @@ def _encode(encode: Callable[..., Any], texts: list[str]) -> Vectors:
     return vectors
 
 
-class CrossEncoderReranker(_TorchModel):
+class CrossEncoderReranker(FolderModel):
     """A `Reranker` that reads query and passage together.
 
     Scores are the sigmoid of the model's logit, applied once whatever the folder's configuration.
@@ -364,7 +345,6 @@ class CrossEncoderReranker(_TorchModel):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder, "reranker")
-        self.name = folder.name
 
     def warm_up(self) -> None:
         self.score("warm up", ["warm up"])
@@ -372,8 +352,8 @@ class CrossEncoderReranker(_TorchModel):
     def score(self, query: str, passages: Sequence[str]) -> list[float]:
         if not passages:
             return []
-        with self._running:
-            model = self._load()
+        with self._lock:
+            model = self._model()
             from torch import nn
 
             scores = model.predict(
@@ -385,13 +365,14 @@ class CrossEncoderReranker(_TorchModel):
             )
         return [float(score) for score in scores]
 
-    def _open(self, folder: str) -> Any:
-        from sentence_transformers import CrossEncoder
+    def _load(self) -> Any:
+        with loading(self._folder, self._what):
+            from sentence_transformers import CrossEncoder
 
-        model = CrossEncoder(folder, device="cpu", local_files_only=True)
+            model = CrossEncoder(str(self._folder), device="cpu", local_files_only=True)
         if model.num_labels != 1:
             raise ModelError(
-                f"The cross-encoder in {folder} has {model.num_labels} outputs; a reranker has one.",
+                f"The cross-encoder in {self._folder} has {model.num_labels} outputs; a reranker has one.",
                 "Choose a cross-encoder that was trained for ranking.",
             )
         return model

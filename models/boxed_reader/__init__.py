@@ -13,7 +13,6 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-import threading
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -26,7 +25,7 @@ import numpy.typing as npt
 from pydantic import TypeAdapter, ValidationError
 
 from models.boxed_reader.windows import Window, Windows, answered
-from models.encoders import open_session
+from models.encoders import FolderModel, open_session
 from models.library_loading import usable_threads
 from models.protocols import Loadable, ModelError, Reader, Reading, Reranker, Span, Support
 
@@ -181,18 +180,11 @@ def _is_inside_word(passage: str, position: int) -> bool:
     return before.isalnum() and after.isalnum() and max(before, after) < "\u2e80"
 
 
-class BoxedReader:
-    """The boxed reader, loaded at its first use. Thread-safe; reading raises `ModelError`."""
-
-    name: Final = "boxed-reader"
+class BoxedReader(FolderModel):
+    """The boxed reader. Thread-safe; reading raises `ModelError`."""
 
     def __init__(self, folder: Path = SHIPPED) -> None:
-        self._folder = folder
-        self._lock = threading.Lock()
-        self._loaded: tuple[Any, Windows, Manifest] | None = None
-
-    def ready(self) -> bool:
-        return self._loaded is not None
+        super().__init__(folder, "reader", "boxed-reader")
 
     def warm_up(self) -> None:
         self.read("warm up", ["warm up\nwarm up"])
@@ -202,7 +194,7 @@ class BoxedReader:
 
         Likely spans are read again as claims: is this the answer to the question?
         """
-        calibration = self._load()[2].calibration
+        calibration = self._model()[2].calibration
         scored = self.scores([(question, passage) for passage in passages])
         readings = [
             reading(passage, windows, calibration)
@@ -230,7 +222,7 @@ class BoxedReader:
 
         For a long passage the most decisive window counts.
         """
-        calibration = self._load()[2].calibration
+        calibration = self._model()[2].calibration
         judgements = (
             [judgement(score.support, calibration) for _, score in windows]
             for windows in self.scores(pairs)
@@ -242,7 +234,7 @@ class BoxedReader:
 
     def scores(self, pairs: Sequence[tuple[str, str]]) -> list[list[tuple[Window, Score]]]:
         """The windows of each pair of a question (or claim) and a passage, with the network's scores."""
-        session, windows, _ = self._load()
+        session, windows, _ = self._model()
         per_pair = windows.of(pairs)
         flat = [window for pair_windows in per_pair for window in pair_windows]
         if len(flat) == 1:
@@ -253,17 +245,11 @@ class BoxedReader:
         return [[(window, next(scores)) for window in pair_windows] for pair_windows in per_pair]
 
     def _load(self) -> tuple[Any, Windows, Manifest]:
-        with self._lock:
-            if self._loaded is None:
-                manifest = read_manifest(self._folder)
-                for name, sha256 in manifest.files.items():
-                    _check(self._folder / name, sha256)
-                self._loaded = (*self._load_files(), manifest)
-            return self._loaded
-
-    def _load_files(self) -> tuple[Any, Windows]:
         from tokenizers import Tokenizer
 
+        manifest = read_manifest(self._folder)
+        for name, sha256 in manifest.files.items():
+            _check(self._folder / name, sha256)
         try:
             session = open_session(self._folder / MODEL, threads=1)
             tokenizer = Tokenizer.from_file(str(self._folder / TOKENIZER))
@@ -271,7 +257,7 @@ class BoxedReader:
             raise ModelError(
                 f"The reader in {self._folder} cannot be loaded: {error}", "Install deepthink-tui again."
             ) from error
-        return session, Windows(tokenizer)
+        return session, Windows(tokenizer), manifest
 
 
 def _check(path: Path, sha256: str) -> None:

