@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from models.protocols import Vectors
 
@@ -34,6 +35,18 @@ def reciprocal_rank_fusion(
 def best_first(scores: Mapping[int, float]) -> list[int]:
     """Ids by decreasing score; ties are ordered by id, so that the order never depends on hashing."""
     return sorted(scores, key=lambda item: (-scores[item], item))
+
+
+def highest(
+    ids: npt.NDArray[np.int64], scores: npt.NDArray[np.float64], limit: int
+) -> list[tuple[int, float]]:
+    """The ``limit`` ids with the highest scores, and these, best first; ties are ordered by id."""
+    if len(ids) > limit:
+        # Select before sorting, which is slower.
+        is_candidate = scores >= np.partition(scores, len(scores) - limit)[len(scores) - limit]
+        ids, scores = ids[is_candidate], scores[is_candidate]
+    order = np.lexsort((ids, -scores))[:limit]
+    return list(zip(ids[order].tolist(), scores[order].tolist(), strict=True))
 
 
 def maximal_marginal_relevance(

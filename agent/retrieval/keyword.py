@@ -19,6 +19,8 @@ import numpy as np
 import numpy.typing as npt
 from numpy.dtypes import StringDType
 
+from agent.retrieval.fusion import highest
+
 _BATCH: Final = 10_000  # documents counted at once: some 30 MB of terms
 
 
@@ -73,12 +75,7 @@ class KeywordIndex:
         if within is not None:
             in_scope = np.isin(ids, within)
             ids, scores = ids[in_scope], scores[in_scope]
-        if len(ids) > limit:
-            # Select before sorting, which is slower.
-            is_candidate = scores >= np.partition(scores, len(scores) - limit)[len(scores) - limit]
-            ids, scores = ids[is_candidate], scores[is_candidate]
-        order = np.lexsort((ids, -scores))[:limit]
-        return list(zip(ids[order].tolist(), scores[order].tolist(), strict=True))
+        return highest(ids, scores, limit)
 
     def _scores(self, query: Sequence[str]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
         """The ids of the chunks that contain a term of the query, ascending, and their scores."""

@@ -16,6 +16,7 @@ from typing import Any, Final, Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from agent.retrieval.fusion import highest
 from models.protocols import Vectors
 from traces.library import Library
 from traces.records import Generation
@@ -94,9 +95,7 @@ class VectorIndex:
             last = np.partition(near, len(near) - limit)[len(near) - limit]
             rows = rows[near >= last - _ROUNDING]
         exact = (self._vectors[rows].astype(np.float64) * query).sum(axis=1)
-        ids = self._ids[rows]
-        order = np.lexsort((ids, -exact))[:limit]
-        return list(zip(ids[order].tolist(), exact[order].tolist(), strict=True))
+        return highest(self._ids[rows], exact, limit)
 
     def vectors(self, ids: Iterable[int]) -> dict[int, Vectors]:
         """Chunk id to vector, for the ids that the collection has."""
