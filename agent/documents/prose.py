@@ -50,11 +50,14 @@ def joined(lines: Iterable[str]) -> str:
     return paragraph
 
 
-def bulleted(text: str) -> str:
-    """``text`` with its leading bullet, if any, as ``• `` (including private characters of fonts)."""
+def bulleted(text: str, *, item: bool = False) -> str:
+    """``text`` with its leading bullet, if any, as ``• `` (including private characters of fonts).
+
+    ``item``: it is a list item, and gets a bullet if it has none.
+    """
     match = _BULLET.match(text)
     if match is None or text[0] in "☐☒☑":
-        return text
+        return f"• {text}" if item else text
     return "• " + text[match.end() :]
 
 

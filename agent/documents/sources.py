@@ -274,17 +274,15 @@ def files_in(root: Root, suffixes: Container[str], skipped: dict[str, list[str]]
             Path(parent, n) for n in names if not is_left_out(n) and not root.leaves_out(f"{inner / n}")
         ]
     for path in sorted(paths):
+        name = _utf8(path.relative_to(folder).as_posix())
         try:
             if not stat.S_ISREG(path.stat().st_mode):
                 continue
         except OSError as error:
             if error.errno in NO_FILE_ERRORS:
                 if path.is_symlink():
-                    skipped.setdefault(_LEADS_NOWHERE, []).append(
-                        _utf8(path.relative_to(folder).as_posix())
-                    )
+                    skipped.setdefault(_LEADS_NOWHERE, []).append(name)
                 continue
-        name = path.relative_to(folder).as_posix()
         reason = why_skipped(path, suffixes)
         if not reason:
             file = File.at(path, name)
@@ -292,7 +290,7 @@ def files_in(root: Root, suffixes: Container[str], skipped: dict[str, list[str]]
                 yield file
                 continue
             reason = _LEADS_OUT
-        skipped.setdefault(reason, []).append(_utf8(name))
+        skipped.setdefault(reason, []).append(name)
     for failure in errors:
         path = Path(failure.filename)
         name = root.real.name if path == folder else path.relative_to(folder).as_posix()

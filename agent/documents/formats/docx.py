@@ -71,8 +71,6 @@ def _paragraph(document: Document, element: Any) -> Iterator[Block]:
     style = (paragraph.style.name or "") if paragraph.style is not None else ""
     level = _level(style, element)
     item = not level and (style.startswith("List") or element.find(f".//{_W}numPr") is not None)
-    if item and not bulleted(text).startswith("• "):
-        text = f"• {text}"
     runs = [run for run in paragraph.runs if run.text.strip()]
     look = Look(
         size=max((run.font.size.pt for run in runs if run.font.size), default=_BODY_SIZE),
@@ -80,7 +78,7 @@ def _paragraph(document: Document, element: Any) -> Iterator[Block]:
         italic=bool(runs) and all(run.italic for run in runs),
         underlined=bool(runs) and all(run.underline for run in runs),
     )
-    yield Block("text", bulleted(text), level, look=look, item=item)
+    yield Block("text", bulleted(text, item=item), level, look=look, item=item)
 
 
 def _level(style: str, element: Any) -> int:

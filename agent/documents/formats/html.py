@@ -338,6 +338,8 @@ def _cell(element: HtmlElement, look: Look, start: int, end: int) -> Cell:
 def read_html(path: Path, data: bytes) -> ParsedDocument:
     """Read ``data`` as HTML. Raises `UnreadableDocument` if the parser finds no document."""
     root = _parse(data, path.name)
+    title, date = root.findtext(".//title") or "", _meta_date(root)
+    author = next(iter(root.xpath("//meta[@name='author']/@content")), "")
     blocks = _blocks(root)
     pages: list[list[Block]] = [[] for _ in range(blocks[-1].page or 1)] if blocks else []
     for block in blocks:
@@ -345,10 +347,10 @@ def read_html(path: Path, data: bytes) -> ParsedDocument:
     blocks = list(chain.from_iterable(without_furniture(pages, lambda block: block.text)))
     document = ParsedDocument(
         tuple(replace(block, page=None) for block in outlined(blocks)),
-        _visible_text(_parse(data, path.name)),
-        title=root.findtext(".//title") or "",
-        date=_meta_date(root),
-        author=next(iter(root.xpath("//meta[@name='author']/@content")), ""),
+        _visible_text(root),
+        title=title,
+        date=date,
+        author=author,
     )
     return with_cover(document, path)
 
@@ -367,7 +369,6 @@ def _visible_text(root: HtmlElement) -> str:
     """All visible text of the page, one line for each block or cell. Changes the tree."""
     from lxml import etree
 
-    _separate_raised(root)
     for element in [e for e in root.iter() if _is_hidden(e)]:
         if element.getparent() is not None:
             element.drop_tree()
@@ -402,7 +403,9 @@ def _tree(html: str) -> HtmlElement:
     from lxml import html as lxml_html
 
     parser = lxml_html.HTMLParser(huge_tree=True, encoding="utf-8")
-    return lxml_html.document_fromstring(_NOT_XML.sub(" ", html).encode(), parser=parser)
+    root = lxml_html.document_fromstring(_NOT_XML.sub(" ", html).encode(), parser=parser)
+    _separate_raised(root)
+    return root
 
 
 @dataclass(slots=True)
@@ -421,9 +424,7 @@ class _Walk:
         text = raw.strip("\n").rstrip() if self.keep_lines else normal(raw)
         if text.strip():
             item = self.items > 0 and not self.level
-            text = bulleted(text)
-            if item and not text.startswith("• "):
-                text = f"• {text}"
+            text = bulleted(text, item=item)
             look = _common_look(self.parts)
             is_code = self.keep_lines > 0  # no heading, however it looks
             self.blocks.append(Block("text", text, self.level, self.page, look=look, item=item or is_code))
@@ -431,7 +432,6 @@ class _Walk:
 
 
 def _blocks(root: HtmlElement) -> list[Block]:
-    _separate_raised(root)
     walk = _Walk()
     stack: list[tuple[HtmlElement, Look, bool]] = [(root, _ROOT_LOOK, False)]
     while stack:
