@@ -30,7 +30,7 @@ from agent.documents import sample_library
 from agent.documents.indexing import embed_library
 from agent.documents.ingest import FileDone, FileFailed, FileFound, ingest
 from models.protocols import Embedder
-from traces.errors import DeepthinkError
+from traces.errors import DeepthinkError, first_problem
 from traces.library import Library
 from traces.paths import expanded_path
 from traces.store import Store
@@ -158,10 +158,8 @@ def read_set(name: str) -> CaseSet:
         try:
             case = (_PatternedLine if patterns else _PlainLine).model_validate(record).case()
         except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            field = ".".join(map(str, first["loc"]))
             raise BadQuestions(
-                f"Line {number} of {path.name} is not a question: {field}: {first['msg']}.",
+                f"Line {number} of {path.name} is not a question: {first_problem(error)}.",
                 "Each line is a JSON object with a “question”, and may have “answer” and “evidence”: "
                 "documents as “report.pdf”, or with a page, from 1, as “report.pdf#12”.",
             ) from error

@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Collection
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
 
 ErrorKind = Literal["usage", "input", "model", "store", "cancelled", "internal"]
 
@@ -31,6 +34,12 @@ class DeepthinkError(Exception):
         super().__init__(message)
         self.message = message
         self.way_out = way_out
+
+
+def first_problem(error: ValidationError) -> str:
+    """The first problem of a value that has another form than is required: where it is, and what."""
+    problem = error.errors(include_url=False)[0]
+    return ": ".join(filter(None, (".".join(map(str, problem["loc"])), problem["msg"])))
 
 
 def did_you_mean(name: str, names: Collection[str], otherwise: str) -> str:

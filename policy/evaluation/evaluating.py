@@ -19,7 +19,7 @@ from models.protocols import GenerationCancelled
 from policy.evaluation.measures import lost, measured
 from policy.evaluation.systems import SYSTEMS, Parts
 from policy.questions import Case, CaseSet, Progress
-from traces.errors import DeepthinkError
+from traces.errors import DeepthinkError, first_problem
 
 
 class BadLines(DeepthinkError, title="Not a file of these records", kind="input"):
@@ -72,10 +72,8 @@ class Rows:
             try:
                 row = _ROW.validate_json(line)
             except ValidationError as error:
-                first = error.errors(include_url=False)[0]
-                place = ".".join(str(part) for part in first["loc"])
                 raise BadLines(
-                    f"Line {number} of {file.name} is damaged: {place} {first['msg']}.",
+                    f"Line {number} of {file.name} is damaged: {first_problem(error)}.",
                     "Remove the line; its question will be asked again.",
                 ) from error
             self._rows[row.key] = row

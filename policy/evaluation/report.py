@@ -23,6 +23,7 @@ from policy.evaluation.evaluating import Row
 from policy.evaluation.measures import STAGES
 from policy.evaluation.systems import GUESS, SEARCH, SEED, SHALLOW, SYSTEMS
 from policy.judging import Interval, means
+from policy.serving.card import table_row
 
 _BASELINES: Final = (SHALLOW, SEARCH, GUESS, SEED)
 """The systems that every system is compared with."""
@@ -128,12 +129,8 @@ def machine() -> str:
 
 def markdown_table(table: Table) -> list[str]:
     """The lines of ``table`` in Markdown."""
-
-    def line(cells: Sequence[str]) -> str:
-        return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
-
     rule = ["---", *["--:"] * (len(table.head) - 1)]
-    return [f"### {table.title}", "", line(table.head), line(rule), *map(line, table.rows), ""]
+    return [f"### {table.title}", "", *map(table_row, (table.head, rule, *table.rows)), ""]
 
 
 def _tables(rows: Sequence[Row]) -> list[Table]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
@@ -112,8 +112,9 @@ def _table(title: str, facts: Facts) -> Iterator[str]:
     yield "| | |"
     yield "| --- | --- |"
     for name, value in facts:
-        yield f"| {_cell(name)} | {_cell(value)} |"
+        yield table_row((name, value))
 
 
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")
+def table_row(cells: Iterable[str]) -> str:
+    """A row of a table in Markdown."""
+    return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"

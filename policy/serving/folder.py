@@ -17,9 +17,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from agent.decisions.decider import STATE_VERSION
 from models.catalogue import entry
@@ -28,7 +28,7 @@ from models.library_loading import import_torch
 from models.protocols import ModelMissing
 from policy.serving.card import card
 from policy.serving.scorers import Rule, Scorer, calibrated
-from traces.errors import DeepthinkError
+from traces.errors import DeepthinkError, first_problem
 from traces.paths import models_dir
 
 Method = Literal["forest", "reward"]
@@ -54,6 +54,21 @@ _SEAL = "seal"
 
 class BadPolicy(DeepthinkError, title="This policy cannot be used", kind="input"):
     """Raised when a policy folder cannot be used; other policies are not affected."""
+
+
+def is_name(text: str) -> bool:
+    """Whether a policy may have this name; `BOX` is reserved."""
+    return text != BOX and _NAME.fullmatch(text) is not None
+
+
+def _checked_name(text: str) -> str:
+    if not is_name(text):
+        raise ValueError(f"a policy's name is of small letters, digits, dots and dashes, and not “{BOX}”")
+    return text
+
+
+Name = Annotated[str, AfterValidator(_checked_name)]
+"""The name of a policy."""
 
 
 class _Part(BaseModel):
@@ -96,7 +111,7 @@ class Gate(_Part):
 class Manifest(_Part):
     """Everything about a policy but its weights."""
 
-    name: str  # of the policy and of its folder
+    name: Name  # of the policy and of its folder
     method: Method  # how it was trained, which determines how it is loaded
     state_version: int  # `agent.decisions.decider.STATE_VERSION` of the states it reads
     created: str  # ISO 8601, with the zone
@@ -111,20 +126,6 @@ class Manifest(_Part):
     command: str = ""  # the command that trained it
     files: dict[str, str] = {}  # sha256 of each file by its path in the folder, except this manifest
     format: int = FORMAT
-
-    @field_validator("name")
-    @classmethod
-    def _check_name(cls, value: str) -> str:
-        if not is_name(value):
-            raise ValueError(
-                f"a policy's name is of small letters, digits, dots and dashes, and not “{BOX}”"
-            )
-        return value
-
-
-def is_name(text: str) -> bool:
-    """Whether a policy may have this name; `BOX` is reserved."""
-    return text != BOX and _NAME.fullmatch(text) is not None
 
 
 def render(manifest: Manifest) -> bytes:
@@ -225,10 +226,7 @@ def read(folder: Path) -> Manifest:
     try:
         manifest = parse(content)
     except (ValueError, TypeError, RecursionError) as error:
-        reason = _first_line(error)
-        if isinstance(error, ValidationError):
-            problem = error.errors()[0]
-            reason = f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}"
+        reason = first_problem(error) if isinstance(error, ValidationError) else _first_line(error)
         raise BadPolicy(f"The manifest of {name} is not valid: {reason}.", _AGAIN) from error
     if manifest.name != name:
         raise BadPolicy(f"The policy in {folder} is called {manifest.name}.", "Give the folder that name.")

@@ -13,9 +13,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Final, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from policy.serving.folder import (
     BOX,
@@ -25,6 +25,7 @@ from policy.serving.folder import (
     CannotWritePolicy,
     Gate,
     Manifest,
+    Name,
     Verdict,
     is_name,
     read,
@@ -41,15 +42,9 @@ _SHIPPED = Path(__file__).parents[1] / "box"
 _PATIENCE = 10.0
 
 
-def _check_name(name: str) -> str:
-    if name != BOX and not is_name(name):
-        raise ValueError("that is not a valid policy name")
-    return name
-
-
 How = Literal["use", "rollback", "train"]
 GateVerdict = Verdict | Literal["not asked", "unusable"]
-_Name = Annotated[str, AfterValidator(_check_name)]
+_Name = Name | Literal["box"]
 
 
 class UnknownPolicy(DeepthinkError, title="No such policy", kind="usage"):
