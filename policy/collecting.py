@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 
 from agent.decisions.decider import (
     STATE_VERSION,
-    PolicyState,
     is_stuck,
     policy_state,
     used_up,
@@ -78,7 +77,6 @@ def collect(
                     question_id=case.id,
                     question=case.question,
                     answers=case.answers,
-                    passages=(),
                     embedder=parts.embedder.name,
                     reranker=parts.reader.name,
                     decisions=decisions,
@@ -117,13 +115,29 @@ def _collect_case(
             valid = tuple(action for action in valid if action in PLAN_ACTIONS)
         can_revise = explores and (not policy_view.open_questions or is_stuck(policy_view))
         probabilities = exploration(valid, epsilon if can_revise else 0.0)
-        decision = _drawn_decision(len(decisions), path, policy_view, valid, probabilities, HORIZON, rng)
-        decisions.append(decision)
-        if answers or decision.action == "FINISH":
+        (drawn,) = rng.choices(list(probabilities), list(probabilities.values()))
+        decisions.append(
+            DecisionRow(
+                seq=len(decisions),
+                step=policy_view.step,
+                state_version=STATE_VERSION,
+                state=policy_view.to_json(),
+                valid_actions=valid,
+                action=drawn,
+                probabilities={str(name): share for name, share in probabilities.items()},
+                behaviour_probability=probabilities[drawn],
+                source=HORIZON,
+                latency_ms=0.0,
+                path=path,
+                text=state_text(policy_view),
+                features=features(policy_view),
+            )
+        )
+        if answers or drawn == "FINISH":
             with session.beside():  # a run that continues from here has not answered
                 outcomes.append(_measure_answer(path, state, case, deps))
         for action in valid:
-            if action == "CONTINUE" or action in TRIES or action == decision.action != "FINISH":
+            if action == "CONTINUE" or action in TRIES or action == drawn != "FINISH":
                 frontier.append((path + action[0], updated(state, {"action": action})))
     return decisions, outcomes
 
@@ -135,34 +149,6 @@ def exploration(valid: Sequence[Action], epsilon: float) -> dict[Action, float]:
     return {
         action: (1 - share) * (action == default) + share * (action == "REVISE") for action in PLAN_ACTIONS
     }
-
-
-def _drawn_decision(
-    seq: int,
-    path: str,
-    state: PolicyState,
-    valid: tuple[Action, ...],
-    probabilities: Mapping[Action, float],
-    source: str,
-    rng: random.Random,
-) -> DecisionRow:
-    """A decision drawn from ``probabilities``, with its state as a decider sees it."""
-    (action,) = rng.choices(list(probabilities), list(probabilities.values()))
-    return DecisionRow(
-        seq=seq,
-        step=state.step,
-        state_version=STATE_VERSION,
-        state=state.to_json(),
-        valid_actions=valid,
-        action=action,
-        probabilities={str(name): share for name, share in probabilities.items()},
-        behaviour_probability=probabilities[action],
-        source=source,
-        latency_ms=0.0,
-        path=path,
-        text=state_text(state),
-        features=features(state),
-    )
 
 
 _MARKED = 0.25

@@ -76,7 +76,6 @@ class CollectedQuestion:
     question_id: str  # its id there
     question: str
     answers: Sequence[str]
-    passages: Sequence[str]  # the supporting passages, as the library names them
     embedder: str
     reranker: str
     decisions: Sequence[DecisionRow]  # a row for each state
@@ -118,8 +117,7 @@ class Collected(Queries):
             )
             write_decisions(db, run_id, question.decisions)
             write_outcomes(db, run_id, question.outcomes)
-            gold = Gold(question.dataset, question.question_id, question.answers, question.passages)
-            write_gold(db, run_id, gold)
+            write_gold(db, run_id, Gold(question.dataset, question.question_id, question.answers))
 
     def held(self, dataset: str, *, at_every_state: bool = False) -> set[str]:
         """Ids of the collected questions of a set; ``at_every_state``: of those measured everywhere."""

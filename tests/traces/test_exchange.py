@@ -175,7 +175,7 @@ def test_a_question_that_was_collected_on_two_machines_stays_as_it_is_here(
 ) -> None:
     def question(number: int) -> CollectedQuestion:
         outcomes = [Outcome(n.path, "evidence", 0.5, {"recall": 0.5}) for n in TREE]
-        return CollectedQuestion("musique", f"{number}", "Why?", ["So"], [], "e", "", TREE, outcomes)
+        return CollectedQuestion("musique", f"{number}", "Why?", ["So"], "e", "", TREE, outcomes)
 
     for number in (1, 2):
         Collected(other).put(question(number))

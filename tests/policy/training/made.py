@@ -60,7 +60,7 @@ def _fill(into: Collected, questions: int, seed: int, dataset: str) -> None:
             )
             assert node.quality is not None
             outcomes.append(Outcome(node.path, "evidence", node.quality, node.detail))
-        told = (dataset, tree.question, tree.text, ["so"], ["p"])
+        told = (dataset, tree.question, tree.text, ["so"])
         into.put(CollectedQuestion(*told, "hashed", "", rows, outcomes))
 
 

@@ -188,7 +188,7 @@ def test_the_counts(ids: tuple[str, str], deepthink: Run) -> None:
 def test_a_collected_store_is_looked_at_by_its_file(deepthink: Run, tmp_path: Path) -> None:
     path = tmp_path / "musique.duckdb"
     outcomes = [Outcome("CR", "evidence", 1.0, {"recall": 1.0})]
-    question = CollectedQuestion("musique", "1", "Why?", ["So"], [], "e", "", TREE, outcomes)
+    question = CollectedQuestion("musique", "1", "Why?", ["So"], "e", "", TREE, outcomes)
     Collected(Store(path)).put(question)
     run_id = question.run_id
     assert run_id in deepthink("traces", "--store", str(path), "show").out
